@@ -1,0 +1,1 @@
+//! One test binary per crate: every file of this folder is a module here.

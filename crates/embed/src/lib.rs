@@ -1,0 +1,1 @@
+//! The embedding model behind one trait.

@@ -1,0 +1,165 @@
+//! What can go wrong, by kind. Storey 0.
+//!
+//! One error type for the whole engine: a kind for whoever branches (exit code, HTTP status), a sentence for whoever
+//! reads, a cause for whoever debugs, and a hint that says what to do next. Broken *input* is not an error but a
+//! [`Problem`]: it is reported and the rest goes on.
+
+use std::fmt;
+use std::path::Path;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Which row of the exit-code table an error belongs to (R13.1). The table itself is the application's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorKind {
+    /// The caller asked for something that makes no sense.
+    Usage,
+    /// Understood and not done: permission, a newer schema, an unsafe home.
+    Refused,
+    /// The thing named does not exist.
+    NotFound,
+    /// Stored data is not what it was.
+    Damaged,
+    /// Someone else holds what is needed; trying again later is right.
+    Busy,
+    /// The machine failed: disk, permission of the operating system, memory.
+    Machine,
+}
+
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    what: String,
+    hint: Option<String>,
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Error {
+        Error { kind, what: what.into(), hint: None, cause: None }
+    }
+
+    pub fn usage(what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Usage, what)
+    }
+
+    pub fn not_found(what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::NotFound, what)
+    }
+
+    pub fn refused(what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Refused, what)
+    }
+
+    pub fn damaged(what: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Damaged, what)
+    }
+
+    /// An operating-system error, with the path it happened at.
+    pub fn io(doing: &str, path: &Path, cause: impl Into<std::io::Error>) -> Error {
+        let cause = cause.into();
+        let kind = match cause.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Refused,
+            _ => ErrorKind::Machine,
+        };
+        let hint = match cause.kind() {
+            std::io::ErrorKind::StorageFull => Some("free some space and run the same command again; nothing was lost"),
+            std::io::ErrorKind::PermissionDenied => Some("check who owns it and its permissions"),
+            std::io::ErrorKind::ReadOnlyFilesystem => Some("the file system is mounted read-only"),
+            _ => None,
+        };
+        let mut error = Error::new(kind, format!("cannot {doing} {}", path.display()));
+        error.hint = hint.map(Into::into);
+        error.cause = Some(Box::new(cause));
+        error
+    }
+
+    /// What the reader should do next, as a sentence without a full stop.
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn because(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    pub fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = self.cause.as_deref().map(|c| c as _);
+        while let Some(c) = cause {
+            write!(f, ": {c}")?;
+            cause = c.source();
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<rusqlite::Error> for Error {
+    fn from(cause: rusqlite::Error) -> Error {
+        use rusqlite::ErrorCode as Code;
+        let (kind, what, hint) = match cause.sqlite_error_code() {
+            Some(Code::DatabaseBusy | Code::DatabaseLocked) => (
+                ErrorKind::Busy,
+                "the store is busy",
+                Some("another heirloom is writing; run the command again in a moment"),
+            ),
+            Some(Code::DiskFull) => (
+                ErrorKind::Machine,
+                "no space left for the store",
+                Some("free some space and run the same command again; nothing was lost"),
+            ),
+            Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => (
+                ErrorKind::Refused,
+                "the store cannot be opened or written",
+                Some("check the home's permissions: heirloom doctor"),
+            ),
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
+                (ErrorKind::Damaged, "the store is damaged", Some("see what is affected: heirloom verify"))
+            }
+            _ => (ErrorKind::Machine, "the store failed", None),
+        };
+        let mut error = Error::new(kind, what).because(cause);
+        error.hint = hint.map(Into::into);
+        error
+    }
+}
+
+/// A finding that is not a failure: something in the input that could not be used, and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// The file (or `database#table/row`) it concerns, as shown to people.
+    pub place: String,
+    /// Byte offset in that file, where there is one.
+    pub offset: Option<u64>,
+    /// One-based line, where there is one.
+    pub line: Option<u64>,
+    /// What is wrong and what was done about it.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.place)?;
+        match (self.line, self.offset) {
+            (Some(line), Some(offset)) => write!(f, "  line {line} (byte {offset})")?,
+            (None, Some(offset)) => write!(f, "  byte {offset}")?,
+            _ => {}
+        }
+        write!(f, ": {}", self.what)
+    }
+}

@@ -1,0 +1,1 @@
+//! The visible home. Storey 1.

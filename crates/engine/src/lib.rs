@@ -1,0 +1,6 @@
+pub mod clock;
+pub mod error;
+pub mod event;
+pub mod home;
+pub mod scope;
+pub mod source;

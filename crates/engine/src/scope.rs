@@ -1,0 +1,184 @@
+//! Addresses: agent, session, turn, workspace. Storey 0.
+//!
+//! Nothing in the engine takes a bare session key: uniqueness is agent + key, and the types say so
+//! (decision D3). Parsing happens once, at the rim; inside, a value of these types is already valid.
+//! Knows nothing about storage.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// The identity whose memory it is: `[a-z0-9][a-z0-9_-]{0,63}` (D3).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct AgentId(String);
+
+impl AgentId {
+    /// The agent a new home starts with.
+    pub fn main() -> AgentId {
+        AgentId("main".into())
+    }
+
+    /// Accepts exactly the form of D3. The error names the allowed form.
+    pub fn parse(text: &str) -> Result<AgentId> {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let ok = (1..=64).contains(&text.len())
+            && plain(text.as_bytes()[0])
+            && text.bytes().all(|b| plain(b) || b == b'_' || b == b'-');
+        if ok {
+            Ok(AgentId(text.to_owned()))
+        } else {
+            Err(Error::usage(format!(
+                "{:?} is not an agent id: 1 to 64 of a-z, 0-9, _ and -, beginning with a letter or digit",
+                text.chars().take(80).collect::<String>()
+            )))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `<harness>:<the program's own session id>` (D3).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct SessionKey(String);
+
+impl SessionKey {
+    pub fn new(harness: &str, native: &str) -> SessionKey {
+        SessionKey(format!("{harness}:{native}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The program's name: what stands before the first colon.
+    pub fn harness(&self) -> &str {
+        self.0.split_once(':').map_or("", |(h, _)| h)
+    }
+
+    /// The program's own session id: what stands behind the first colon.
+    pub fn native(&self) -> &str {
+        self.0.split_once(':').map_or(&self.0, |(_, n)| n)
+    }
+}
+
+impl From<String> for SessionKey {
+    fn from(text: String) -> SessionKey {
+        SessionKey(text)
+    }
+}
+
+impl fmt::Display for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The only address of a session.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct SessionRef {
+    pub agent: AgentId,
+    pub session: SessionKey,
+}
+
+/// A turn's place in the ledger: the sequence it got when first stored, printed as `t` and hex (`t9c11`).
+/// Grows with time of storing, never with time of speaking.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TurnId(pub i64);
+
+impl TurnId {
+    pub fn parse(text: &str) -> Option<TurnId> {
+        let hex = text.strip_prefix('t')?;
+        if hex.is_empty() || hex.len() > 12 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        i64::from_str_radix(hex, 16).ok().filter(|n| *n > 0).map(TurnId)
+    }
+}
+
+impl fmt::Display for TurnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{:x}", self.0)
+    }
+}
+
+/// A stretch of source bytes that could not be decoded, printed as `q:17` (R4.5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct QuarantineId(pub i64);
+
+impl QuarantineId {
+    pub fn parse(text: &str) -> Option<QuarantineId> {
+        text.strip_prefix("q:")?.parse().ok().filter(|n| *n > 0).map(QuarantineId)
+    }
+}
+
+impl fmt::Display for QuarantineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "q:{}", self.0)
+    }
+}
+
+/// `{slug ≤ 60}--{16 hex of sha256 of the key}`: how any key that becomes a file name is written (D3).
+/// The hash makes it injective; the slug is there for people.
+pub fn file_key(slug_from: &str, key: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(key);
+    let hex: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
+    format!("{}--{hex}", slug(slug_from))
+}
+
+/// Every run of characters outside `[a-z0-9]` becomes one `-`, ends trimmed, at most 60 bytes, else `item`.
+pub fn slug(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        let c = c.to_ascii_lowercase();
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            out.push(c);
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        if out.len() >= 60 {
+            break;
+        }
+    }
+    let out = out.trim_matches('-');
+    if out.is_empty() { "item".into() } else { out.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agent_ids_follow_the_rule() {
+        for good in ["main", "a", "0x", "work-2_b", &"a".repeat(64)] {
+            assert!(AgentId::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "Main", "-a", "_a", "a b", "a/b", "..", "ä", "a\0", &"a".repeat(65)] {
+            assert!(AgentId::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn turn_ids_read_back() {
+        assert_eq!(TurnId(0x9c11).to_string(), "t9c11");
+        assert_eq!(TurnId::parse("t9c11"), Some(TurnId(0x9c11)));
+        for bad in ["t", "t0", "9c11", "tx", "t-1", "tffffffffffffffff"] {
+            assert_eq!(TurnId::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn file_keys_differ_where_slugs_agree() {
+        assert_eq!(slug("Heirloom / API"), "heirloom-api");
+        assert_eq!(slug("日本"), "item");
+        assert_ne!(file_key("api", b"/a/api"), file_key("api", b"/b/api"));
+    }
+}

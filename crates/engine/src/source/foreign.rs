@@ -1,0 +1,1 @@
+//! A foreign SQLite store.

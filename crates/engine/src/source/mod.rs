@@ -1,0 +1,4 @@
+//! The programs' own stores, read only. Storey 1.
+
+pub mod foreign;
+pub mod project;

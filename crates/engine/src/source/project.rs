@@ -1,0 +1,1 @@
+//! Projects the agent works in. Storey 1.

@@ -1,0 +1,91 @@
+//! The outside programs: where their sessions lie, and what their records mean.
+//!
+//! One folder per program, each a unit struct that implements [`Harness`]; [`ALL`] is the only list of them. A new
+//! program is one folder and one line. Within a folder `wire.rs` is the JSON exactly as that program writes it (every
+//! enum has an "other", nothing is required that is not used) and `transcript.rs` turns it into
+//! [`Decoded`](heirloom_engine::event::Decoded) records.
+//!
+//! Pure: bytes and rows in, meaning out. Opens no file, reads no environment (it is handed [`HostPaths`]), knows no
+//! database. Uses `engine::{event, scope, error, clock}` and nothing else of the engine; a test holds it to that.
+
+pub mod claude_code;
+pub mod codex;
+pub mod openclaw;
+pub mod opencode;
+pub mod turns;
+
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
+
+/// Every program, in the order people see them.
+pub const ALL: &[&dyn Harness] =
+    &[&claude_code::ClaudeCode, &codex::Codex, &opencode::OpenCode, &openclaw::OpenClaw, &turns::Turns];
+
+/// The program of that name (`claude-code`, `codex`, `opencode`, `openclaw`, `turns`).
+pub fn by_name(name: &str) -> Option<&'static dyn Harness> {
+    ALL.iter().copied().find(|h| h.spec().name == name)
+}
+
+/// An outside program whose sessions Heirloom keeps.
+pub trait Harness: Sync {
+    fn spec(&self) -> &'static HarnessSpec;
+
+    /// Folders where this program keeps sessions on this machine, whether or not they exist.
+    fn roots(&self, host: &HostPaths) -> Vec<PathBuf>;
+
+    /// Whether a file below one of the roots is a session store, judged by its path alone, and of which form.
+    fn claims(&self, path: &Path) -> Option<Form>;
+
+    /// Whether a file from anywhere looks like this program's, judged by its path and its first bytes (at most 64 KiB,
+    /// possibly cut inside a line). Used where someone names a file without saying whose it is.
+    fn recognises(&self, path: &Path, head: &[u8]) -> bool;
+
+    /// What the path alone says of the stream.
+    fn place(&self, path: &Path) -> Placement;
+
+    /// How this program's SQLite store is read, where it has one.
+    fn foreign(&self) -> Option<&'static ForeignSpec>;
+
+    /// A decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or going on where an
+    /// earlier one's [`Decoder::state`] left off. A state it cannot read counts as empty.
+    fn decoder(&self, placement: &Placement, state: &[u8]) -> Box<dyn Decoder>;
+
+    /// The shell command that resumes a session in the program, where there is one. `cwd` is where it must be run.
+    fn resume(&self, native: &str) -> Option<String>;
+}
+
+/// What is true of a program whatever the session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HarnessSpec {
+    /// In session keys, options and tables.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// Entry ids are unique beyond the session, so that an entry met again in another session is a copy (a fork).
+    pub global_ids: bool,
+}
+
+/// The two forms a session store has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A file of JSON lines; each file is one stream.
+    Lines,
+    /// A SQLite database, read through [`Harness::foreign`].
+    Foreign,
+}
+
+/// The machine as a harness may see it: filled in by the application from the environment, by tests from a folder.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct HostPaths {
+    /// The user's home directory.
+    pub home: PathBuf,
+    /// `CLAUDE_CONFIG_DIR`
+    pub claude_config_dir: Option<PathBuf>,
+    /// `CODEX_HOME`
+    pub codex_home: Option<PathBuf>,
+    /// `XDG_DATA_HOME`
+    pub xdg_data_home: Option<PathBuf>,
+    /// `OPENCLAW_STATE_DIR`
+    pub openclaw_state_dir: Option<PathBuf>,
+}

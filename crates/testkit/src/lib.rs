@@ -1,0 +1,1 @@
+//! A hermetic world for tests: temporary homes, fixtures, fakes. Dev-dependency only.
