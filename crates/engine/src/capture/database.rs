@@ -1,0 +1,209 @@
+//! A program's SQLite store: groups (sessions) whose fingerprint changed are read again, row by row; a row that is new or
+//! different gets a revision, and every row may now say something it did not say before (a message that was finished).
+
+use std::path::Path;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{Capture, Outcome, Program, origin};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Row;
+use crate::ledger::Read;
+use crate::scope::AgentId;
+use crate::source::file::Stat;
+use crate::source::foreign::ForeignStore;
+use crate::transcript::prepare::{Origin, OriginForm, digest};
+use crate::transcript::{After, Step, StreamAt};
+
+pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
+    let Some(spec) = program.foreign else {
+        let error = Error::usage(format!("{} keeps no sessions in databases", program.name));
+        return Ok(Outcome::failed(path, &error));
+    };
+    let canonical = match path.canonicalize() {
+        Ok(canonical) => canonical,
+        Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
+    };
+    let placement = (program.place)(&canonical);
+    let origin = origin(program, &placement, agent, OriginForm::Database, &canonical);
+    let stat = match stat_with_log(&canonical) {
+        Ok(stat) => stat,
+        Err(e) => return Ok(Outcome::failed(path, &e)),
+    };
+    let known_stat = capture.ledger.read(|tx| source_stat(tx, &origin))?;
+    if known_stat.is_some() && known_stat == stat.proof {
+        return Ok(Outcome::Unchanged);
+    }
+    let store = match ForeignStore::open(&canonical, &capture.scratch) {
+        Ok(store) => store,
+        Err(e) => return Ok(Outcome::failed(path, &e)),
+    };
+    let groups = match store.groups(spec) {
+        Ok(groups) => groups,
+        Err(e) => return Ok(Outcome::failed(path, &e)),
+    };
+    let changed: Vec<_> = {
+        let mut changed = Vec::new();
+        for group in groups {
+            if capture.ledger.read(|tx| group_fingerprint(tx, &origin, &group.key))?.as_deref() != Some(&group.fingerprint) {
+                changed.push(group);
+            }
+        }
+        changed
+    };
+    let mut any = false;
+    let mut last: Option<Step> = None;
+    for group in changed {
+        let mut decoder = (program.decoder)(&placement, &[]);
+        let outcome = store.read_group(spec, &group.key, |row, bytes| {
+            let decoded = decoder.row(&row);
+            let step = plan_row(capture, &origin, &placement, &group.key, &row, &bytes, decoded)?;
+            if let Some(step) = last.replace(step) {
+                capture.preparer.step(step);
+                capture.planned_records += 1;
+                if capture.planned_full() {
+                    capture.try_commit()?;
+                }
+            }
+            any = true;
+            Ok(())
+        });
+        match outcome {
+            // The group's fingerprint goes with its last row, so that a crash before it means reading it again.
+            Ok(()) => {
+                if let Some(mut step) = last.take() {
+                    step.group = Some((group.key.clone(), group.fingerprint.clone()));
+                    capture.preparer.step(step);
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::Busy => return Err(e),
+            Err(e) => {
+                if let Some(step) = last.take() {
+                    capture.preparer.step(step);
+                }
+                if let Outcome::Failed(problem) = Outcome::failed(path, &e) {
+                    capture.planned_problems.push(problem);
+                }
+                return Ok(Outcome::Read);
+            }
+        }
+    }
+    capture.try_commit()?;
+    if let Some(proof) = &stat.proof {
+        remember_stat(capture, &origin, proof)?;
+    }
+    Ok(if any { Outcome::Read } else { Outcome::Unchanged })
+}
+
+/// A row becomes a new revision, or only its meaning is looked at again.
+fn plan_row(
+    capture: &mut Capture,
+    origin: &Origin,
+    placement: &crate::event::Placement,
+    group: &str,
+    row: &Row,
+    bytes: &[u8],
+    decoded: crate::event::Decoded,
+) -> Result<Step> {
+    let key = format!("{}/{}", row.table, row.key);
+    let known = capture.ledger.read(|tx| newest_revision(tx, origin, &key))?;
+    let before = known.as_ref().map(|k| StreamAt { generation: 0, next: k.next });
+    let (record, next) = match known {
+        Some(k) if digest(&k.key, bytes).as_slice() == k.digest => {
+            (capture.preparer.stored_record(k.record_no, decoded)?, k.next)
+        }
+        known => {
+            let revision = known.map_or(0, |k| k.next);
+            let record = capture.preparer.record(revision, bytes, None, decoded)?;
+            let place = format!("{}#{key}", origin.path.display());
+            capture.note_quarantine(Path::new(&place), &record, None);
+            (record, revision + 1)
+        }
+    };
+    let mut placement = placement.clone();
+    group.clone_into(&mut placement.native);
+    Ok(Step {
+        origin: origin.clone(),
+        key,
+        placement,
+        before,
+        generation: 0,
+        records: vec![record],
+        after: After { next, ..After::default() },
+        stat: None,
+        group: None,
+    })
+}
+
+struct Revision {
+    next: i64,
+    record_no: i64,
+    key: Vec<u8>,
+    digest: Vec<u8>,
+}
+
+fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revision>> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    Ok(tx
+        .prepare_cached(
+            "SELECT next, record_no, r.key, digest FROM agents JOIN sources USING (agent_no)
+             JOIN streams st USING (source_no) JOIN records r USING (stream_no)
+             WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND st.key = ?4 ORDER BY position DESC LIMIT 1",
+        )?
+        .query_row(params![origin.agent.as_str(), origin.harness, path, key], |r| {
+            Ok(Revision { next: r.get(0)?, record_no: r.get(1)?, key: r.get(2)?, digest: r.get(3)? })
+        })
+        .optional()?)
+}
+
+fn group_fingerprint(tx: &Read, origin: &Origin, group: &str) -> Result<Option<String>> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    Ok(tx
+        .prepare_cached(
+            "SELECT fingerprint FROM agents JOIN sources USING (agent_no) JOIN foreign_groups USING (source_no)
+             WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND group_key = ?4",
+        )?
+        .query_row(params![origin.agent.as_str(), origin.harness, path, group], |r| r.get(0))
+        .optional()?)
+}
+
+fn source_stat(tx: &Read, origin: &Origin) -> Result<Option<String>> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    let stat: Option<Option<String>> = tx
+        .prepare_cached(
+            "SELECT stat FROM agents JOIN sources USING (agent_no) WHERE agent_id = ?1 AND harness = ?2 AND path = ?3",
+        )?
+        .query_row(params![origin.agent.as_str(), origin.harness, path], |r| r.get(0))
+        .optional()?;
+    Ok(stat.flatten())
+}
+
+fn remember_stat(capture: &Capture, origin: &Origin, proof: &str) -> Result<()> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    let why = crate::ledger::Audit::new(&capture.actor, "source.read");
+    capture.ledger.write(why, |tx| {
+        let now = tx.now();
+        tx.execute(
+            "UPDATE sources SET stat = ?4, seen_at = ?5 WHERE harness = ?2 AND path = ?3
+               AND agent_no = (SELECT agent_no FROM agents WHERE agent_id = ?1)",
+            params![origin.agent.as_str(), origin.harness, path, proof, now],
+        )?;
+        tx.note("source", origin.path.display().to_string());
+        Ok(())
+    })
+}
+
+/// Database and write-ahead log together: a commit may touch only the log.
+struct StatWithLog {
+    /// `None` where the last change is too young to rely on.
+    proof: Option<String>,
+}
+
+fn stat_with_log(path: &Path) -> Result<StatWithLog> {
+    let main = Stat::of(path)?;
+    let log = Stat::of(&crate::ledger::wal_path(path)).ok();
+    let now = crate::clock::Clock::System.now();
+    let settled = main.is_proof(now) && log.as_ref().is_none_or(|l| l.is_proof(now));
+    let text = format!("{} {}", main.text(), log.as_ref().map_or("-", |l| l.text()));
+    Ok(StatWithLog { proof: settled.then_some(text) })
+}

@@ -1,0 +1,287 @@
+//! A session file: what is new since the last reading, or all of it again where it was rewritten.
+
+use std::path::Path;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{Capture, Outcome, Program, origin};
+use crate::error::{Error, Problem, Result};
+use crate::event::{Decoded, RecordClass};
+use crate::ledger::Read;
+use crate::scope::AgentId;
+use crate::source::file::{LineFile, Piece, Stat};
+use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord, digest};
+use crate::transcript::{After, Step, StreamAt};
+
+/// What the ledger knows of a file.
+struct Known {
+    stream_no: i64,
+    generation: i64,
+    after: After,
+    pending_length: u64,
+    stat: Option<String>,
+}
+
+pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
+    // The canonical path is the file's address: two ways to the same file are one stream.
+    let canonical = match path.canonicalize() {
+        Ok(canonical) => canonical,
+        Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
+    };
+    let placement = (program.place)(&canonical);
+    let origin = origin(program, &placement, agent, OriginForm::File, &canonical);
+    let known = capture.ledger.read(|tx| known(tx, &origin))?;
+    if let Some(Known { stat: Some(stat), .. }) = &known
+        && Stat::of(&canonical).is_ok_and(|now| now.text() == stat)
+    {
+        return Ok(Outcome::Unchanged);
+    }
+    let file = match LineFile::open(&canonical) {
+        Ok(file) => file,
+        Err(e) => return Ok(Outcome::failed(path, &e)),
+    };
+    let stat = file.stat().clone();
+    if known.is_none() && file.size() == 0 {
+        return Ok(Outcome::Unchanged);
+    }
+
+    // Bytes read before must still be there; else a new generation begins (R4.4).
+    let mut rewritten = false;
+    if let Some(k) = &known {
+        match same_so_far(capture, k, &canonical) {
+            Ok(same) => rewritten = !same,
+            Err(e) => return Ok(Outcome::failed(path, &e)),
+        }
+    }
+    if let Some(k) = &known
+        && !rewritten
+        && file.size() == k.after.next as u64 + k.pending_length
+    {
+        let step = step(&origin, &placement, known.as_ref(), k.generation, k.after.clone());
+        return Ok(settle(capture, step, &stat, false));
+    }
+    let before = known.as_ref().map(|k| StreamAt { generation: k.generation, next: k.after.next });
+    let (generation, after) = match &known {
+        Some(k) if !rewritten => (k.generation, k.after.clone()),
+        Some(k) => (k.generation + 1, After::default()),
+        None => (0, After::default()),
+    };
+    if rewritten {
+        capture.totals.rewritten += 1;
+    }
+
+    let mut decoder = (program.decoder)(&placement, &after.decoder);
+    let mut at = Progress { generation, before, after, records: Vec::new() };
+    let mut pieces = match file.pieces(at.after.next as u64, at.after.mid_line) {
+        Ok(pieces) => pieces,
+        Err(e) => return Ok(Outcome::failed(path, &Error::io("read", path, e))),
+    };
+    let mut failure = None;
+    at.after.pending.clear();
+    loop {
+        let mid_line = pieces.mid_line();
+        let piece = match pieces.next() {
+            Ok(Some(piece)) => piece,
+            Ok(None) => break,
+            Err(e) => {
+                failure = Some(Problem {
+                    place: path.display().to_string(),
+                    offset: Some(at.after.next as u64),
+                    line: None,
+                    what: format!("cannot be read any further: {e}; what stands before is imported"),
+                });
+                break;
+            }
+        };
+        let record = match piece {
+            Piece::Line(bytes) => {
+                at.after.lines += 1;
+                let line = Some(at.after.lines);
+                let content = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                let decoded = if content.iter().all(u8::is_ascii_whitespace) {
+                    Decoded::of(RecordClass::Blank)
+                } else {
+                    decoder.line(content)
+                };
+                let record = capture.preparer.record(at.after.next, bytes, line, decoded)?;
+                at.after.next += bytes.len() as i64;
+                record
+            }
+            Piece::Oversized { bytes, last } => {
+                if !mid_line {
+                    at.after.lines += 1;
+                }
+                let decoded = Decoded::quarantined(match (mid_line, last) {
+                    (false, _) => "the line is longer than 32 MiB; its bytes are kept, it is not decoded",
+                    (true, _) => "continues a line longer than 32 MiB",
+                });
+                let line = Some(at.after.lines);
+                let record = capture.preparer.record(at.after.next, bytes, line, decoded)?;
+                at.after.next += bytes.len() as i64;
+                at.after.mid_line = !last;
+                record
+            }
+            Piece::Tail(bytes) => {
+                if mid_line || !is_whole(bytes) {
+                    at.after.pending = bytes.to_vec();
+                    break;
+                }
+                at.after.lines += 1;
+                let decoded = decoder.line(bytes);
+                let record = capture.preparer.record(at.after.next, bytes, Some(at.after.lines), decoded)?;
+                at.after.next += bytes.len() as i64;
+                record
+            }
+        };
+        capture.note_quarantine(path, &record, Some((at.after.next - record_length(&record)) as u64));
+        at.records.push(record);
+        capture.planned_records += 1;
+        if capture.planned_full() {
+            at.after.decoder = decoder.state();
+            let planned = at.step(&origin, &placement);
+            capture.preparer.step(planned);
+            capture.try_commit()?;
+        }
+    }
+    at.after.decoder = decoder.state();
+    let last = at.step(&origin, &placement);
+    let outcome = settle(capture, last, &stat, failure.is_some());
+    if let Some(problem) = failure {
+        capture.planned_problems.push(problem);
+    }
+    Ok(outcome)
+}
+
+/// Plans the last step of a file, with the stat that will tell next time that nothing has changed.
+fn settle(capture: &mut Capture, mut step: Step, stat: &Stat, failed: bool) -> Outcome {
+    if !failed && stat.is_proof(capture.ledger.now()) {
+        step.stat = Some(stat.text().to_owned());
+    }
+    let nothing = step.records.is_empty()
+        && step.stat.is_none()
+        && step.before.is_some_and(|b| b.generation == step.generation && b.next == step.after.next);
+    if nothing && step.after.pending.is_empty() {
+        return Outcome::Unchanged;
+    }
+    capture.preparer.step(step);
+    Outcome::Read
+}
+
+/// The plan of one file, between two commits.
+struct Progress {
+    generation: i64,
+    before: Option<StreamAt>,
+    after: After,
+    records: Vec<PlannedRecord>,
+}
+
+impl Progress {
+    fn step(&mut self, origin: &Origin, placement: &crate::event::Placement) -> Step {
+        let step = Step {
+            origin: origin.clone(),
+            key: String::new(),
+            placement: placement.clone(),
+            before: self.before,
+            generation: self.generation,
+            records: std::mem::take(&mut self.records),
+            after: self.after.clone(),
+            stat: None,
+            group: None,
+        };
+        self.before = Some(StreamAt { generation: self.generation, next: self.after.next });
+        step
+    }
+}
+
+fn step(
+    origin: &Origin,
+    placement: &crate::event::Placement,
+    known: Option<&Known>,
+    generation: i64,
+    after: After,
+) -> Step {
+    let before = known.map(|k| StreamAt { generation: k.generation, next: k.after.next });
+    Progress { generation, before, after, records: Vec::new() }.step(origin, placement)
+}
+
+fn known(tx: &Read, origin: &Origin) -> Result<Option<Known>> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    let row = tx
+        .prepare_cached(
+            "SELECT stream_no, generation, next, lines, mid_line, pending, decoder, stat
+             FROM agents JOIN sources USING (agent_no) JOIN streams USING (source_no)
+             WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND key = ''",
+        )?
+        .query_row(params![origin.agent.as_str(), origin.harness, path], |r| {
+            let pending: Option<Vec<u8>> = r.get(5)?;
+            Ok((
+                Known {
+                    stream_no: r.get(0)?,
+                    generation: r.get(1)?,
+                    after: After {
+                        next: r.get(2)?,
+                        lines: r.get(3)?,
+                        mid_line: r.get(4)?,
+                        pending: Vec::new(),
+                        decoder: r.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default(),
+                    },
+                    pending_length: 0,
+                    stat: r.get(7)?,
+                },
+                pending,
+            ))
+        })
+        .optional()?;
+    let Some((mut known, pending)) = row else { return Ok(None) };
+    if let Some(pending) = pending {
+        known.after.pending = crate::ledger::blocks::unsqueeze(&pending)?;
+        known.pending_length = known.after.pending.len() as u64;
+    }
+    Ok(Some(known))
+}
+
+/// Whether the file still begins with the bytes that are stored, record by record against their digests.
+fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<bool> {
+    use std::io::Read as _;
+    let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let mut reader = std::io::BufReader::with_capacity(1 << 20, file);
+    capture.ledger.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT length, key, digest FROM records WHERE stream_no = ?1 AND generation = ?2 ORDER BY position",
+        )?;
+        let mut rows = statement.query([known.stream_no, known.generation])?;
+        let mut bytes = Vec::new();
+        while let Some(r) = rows.next()? {
+            bytes.resize(r.get::<_, i64>(0)?.max(0) as usize, 0);
+            if let Err(e) = reader.read_exact(&mut bytes) {
+                return match e.kind() {
+                    std::io::ErrorKind::UnexpectedEof => Ok(false),
+                    _ => Err(Error::io("read", path, e)),
+                };
+            }
+            let (key, stored): (Vec<u8>, Vec<u8>) = (r.get(1)?, r.get(2)?);
+            if digest(&key, &bytes).as_slice() != stored {
+                return Ok(false);
+            }
+        }
+        let mut tail = vec![0; known.after.pending.len()];
+        Ok(match reader.read_exact(&mut tail) {
+            Ok(()) => tail == known.after.pending,
+            Err(_) => false,
+        })
+    })
+}
+
+/// An unterminated line counts once it parses as a whole JSON value of its own.
+fn is_whole(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|b| !b.is_ascii_whitespace())
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+        && bytes.last().is_some_and(|b| matches!(b, b'}' | b']'))
+}
+
+fn record_length(record: &PlannedRecord) -> i64 {
+    match record.place {
+        crate::transcript::Place::New { length, .. } => length,
+        crate::transcript::Place::Stored { .. } => 0,
+    }
+}

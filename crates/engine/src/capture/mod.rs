@@ -1,0 +1,301 @@
+//! The way in: programs' files and databases, and lines handed over live, become appended batches (R5.1). Storey 3.
+//!
+//! A [`Capture`] reads sources one after the other, plans steps with no lock held and commits them in batches of about
+//! a megabyte, so that a write transaction stays far below 50 ms and hooks get in between. Memory is bounded by one
+//! batch and one line, never by the size of an archive. A source that cannot be read is a [`Problem`]; the next goes on.
+//!
+//! Knows no program by name: it is handed a [`Program`].
+
+mod database;
+mod file;
+mod live;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Problem, Result};
+use crate::event::{Decoder, ForeignSpec, Placement, RecordClass};
+use crate::index::Index;
+use crate::ledger::{Audit, Ledger};
+use crate::scope::AgentId;
+use crate::transcript::append::Names;
+use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord};
+use crate::transcript::{Appended, Preparer, append};
+
+pub use live::LineAck;
+
+/// An outside program, as much of it as reading its sources needs.
+pub struct Program<'p> {
+    pub name: &'static str,
+    pub global_ids: bool,
+    pub place: &'p dyn Fn(&Path) -> Placement,
+    pub decoder: &'p dyn Fn(&Placement, &[u8]) -> Box<dyn Decoder>,
+    pub foreign: Option<&'static ForeignSpec>,
+}
+
+/// A batch is committed once it holds this much source…
+const BATCH_BYTES: u64 = 1 << 20;
+/// …or this many records, which bounds the time of the transaction where records are tiny.
+const BATCH_RECORDS: usize = 1500;
+
+/// How often a source that others are also reading is planned again.
+const ATTEMPTS: usize = 5;
+
+/// What a capture did so far.
+#[derive(Default, Clone, Debug)]
+pub struct Totals {
+    /// Sources with something new.
+    pub sources_read: u64,
+    /// Sources that were as they had been.
+    pub sources_unchanged: u64,
+    /// Sources that could not be read at all.
+    pub sources_failed: u64,
+    pub records: u64,
+    pub bytes: u64,
+    pub turns: u64,
+    pub witnesses: u64,
+    pub references: u64,
+    pub quarantined: u64,
+    /// Sources found rewritten: their new contents were kept as a new generation.
+    pub rewritten: u64,
+}
+
+/// Reads sources into the ledger and keeps the index in step.
+pub struct Capture<'l> {
+    ledger: &'l Ledger,
+    index: Option<&'l mut Index>,
+    actor: String,
+    preparer: Preparer,
+    planned_records: usize,
+    names: Names,
+    totals: Totals,
+    problems: Vec<Problem>,
+    /// Findings of what is planned and not yet committed.
+    planned_problems: Vec<Problem>,
+    /// Sources whose last step is planned and not yet committed.
+    planned_sources: Vec<(PathBuf, AgentId)>,
+    /// Sources that have to be read again, because their plan did not hold.
+    again: Vec<(PathBuf, AgentId)>,
+    scratch: PathBuf,
+    /// Called with the source bytes of each commit.
+    progress: Box<dyn FnMut(u64) + 'l>,
+}
+
+impl<'l> Capture<'l> {
+    /// `actor`: who asked, for the audit. `scratch`: a private folder for copies of locked databases. `user_home`: the
+    /// user's home directory, if known. `index`: kept in step where given.
+    pub fn new(
+        ledger: &'l Ledger,
+        index: Option<&'l mut Index>,
+        actor: &str,
+        scratch: &Path,
+        user_home: Option<&Path>,
+    ) -> Result<Capture<'l>> {
+        Ok(Capture {
+            ledger,
+            index,
+            actor: actor.to_owned(),
+            preparer: Preparer::new(user_home)?,
+            planned_records: 0,
+            names: Names::default(),
+            totals: Totals::default(),
+            problems: Vec::new(),
+            planned_problems: Vec::new(),
+            planned_sources: Vec::new(),
+            again: Vec::new(),
+            scratch: scratch.to_owned(),
+            progress: Box::new(|_| {}),
+        })
+    }
+
+    /// `progress` is called with the number of source bytes of each commit.
+    pub fn on_progress(&mut self, progress: impl FnMut(u64) + 'l) {
+        self.progress = Box::new(progress);
+    }
+
+    /// Reads what is new in a session file. Only errors of the ledger are returned; what is wrong with the file becomes
+    /// a problem.
+    pub fn file(&mut self, program: &Program, agent: &AgentId, path: &Path) -> Result<()> {
+        self.source(path, agent, |this| file::read(this, program, agent, path))?;
+        self.settle_again(program, &|this, agent, path| file::read(this, program, agent, path))
+    }
+
+    /// Reads what is new in a program's SQLite store.
+    pub fn database(&mut self, program: &Program, agent: &AgentId, path: &Path) -> Result<()> {
+        self.source(path, agent, |this| database::read(this, program, agent, path))?;
+        self.settle_again(program, &|this, agent, path| database::read(this, program, agent, path))
+    }
+
+    /// Stores one line of a live conversation and says what became of it, after the commit.
+    pub fn line(&mut self, program: &Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
+        live::store(self, program, agent, line)
+    }
+
+    /// Commits what is still planned. `Busy` if sources could not be settled because another process keeps reading
+    /// them: what they hold is then being stored by that process.
+    pub fn finish(mut self) -> Result<(Totals, Vec<Problem>)> {
+        self.commit()?;
+        if !self.again.is_empty() {
+            return Err(Error::new(ErrorKind::Busy, "another import is reading the same sources")
+                .hint("run the command again when it has finished; nothing is lost"));
+        }
+        if let Some(index) = self.index.as_deref_mut() {
+            index.flush()?;
+        }
+        Ok((self.totals, self.problems))
+    }
+
+    fn source(&mut self, path: &Path, agent: &AgentId, read: impl FnOnce(&mut Self) -> Result<Outcome>) -> Result<()> {
+        match read(self) {
+            Ok(Outcome::Unchanged) => self.totals.sources_unchanged += 1,
+            Ok(Outcome::Read) => {
+                self.totals.sources_read += 1;
+                self.planned_sources.push((path.to_owned(), agent.clone()));
+            }
+            Ok(Outcome::Failed(problem)) => {
+                self.totals.sources_failed += 1;
+                self.problems.push(problem);
+            }
+            Err(e) if is_moved(&e) => {
+                self.again.append(&mut self.planned_sources);
+                self.again.push((path.to_owned(), agent.clone()));
+                self.discard();
+            }
+            Err(e) => return Err(e),
+        }
+        if self.planned_full() { self.commit() } else { Ok(()) }
+    }
+
+    /// Plans sources again whose earlier plan did not hold.
+    fn settle_again(
+        &mut self,
+        _program: &Program,
+        read: &dyn Fn(&mut Self, &AgentId, &Path) -> Result<Outcome>,
+    ) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let again = std::mem::take(&mut self.again);
+            if again.is_empty() {
+                break;
+            }
+            for (path, agent) in again {
+                match read(self, &agent, &path).and_then(|_| self.try_commit()) {
+                    Ok(()) => {}
+                    Err(e) if is_moved(&e) => {
+                        self.discard();
+                        self.again.push((path, agent));
+                    }
+                    Err(e) => return Err(e),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn planned_full(&self) -> bool {
+        self.preparer.bytes() >= BATCH_BYTES || self.planned_records >= BATCH_RECORDS
+    }
+
+    /// Commits the planned steps; where a plan does not hold any more, its sources are read again.
+    fn commit(&mut self) -> Result<()> {
+        match self.try_commit() {
+            Err(e) if is_moved(&e) => {
+                self.again.append(&mut self.planned_sources);
+                self.discard();
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn try_commit(&mut self) -> Result<()> {
+        if self.preparer.is_empty() {
+            self.problems.append(&mut self.planned_problems);
+            self.planned_sources.clear();
+            return Ok(());
+        }
+        let batch = self.preparer.finish()?;
+        self.planned_records = 0;
+        let bytes = batch.bytes;
+        let why = Audit::new(&self.actor, "transcript.append");
+        let names = &mut self.names;
+        let appended = match self.ledger.write(why, |tx| append(tx, batch, names)) {
+            Ok(appended) => appended,
+            Err(e) => {
+                self.names.clear();
+                return Err(e);
+            }
+        };
+        self.count(&appended);
+        self.problems.append(&mut self.planned_problems);
+        self.planned_sources.clear();
+        if let Some(index) = self.index.as_deref_mut() {
+            index.add(&appended.fresh)?;
+        }
+        (self.progress)(bytes);
+        Ok(())
+    }
+
+    fn discard(&mut self) {
+        let _ = self.preparer.finish();
+        self.planned_records = 0;
+        self.planned_problems.clear();
+        self.planned_sources.clear();
+    }
+
+    fn count(&mut self, appended: &Appended) {
+        self.totals.records += appended.records;
+        self.totals.bytes += appended.bytes;
+        self.totals.turns += appended.fresh.len() as u64;
+        self.totals.witnesses += appended.witnesses;
+        self.totals.references += appended.references;
+        self.totals.quarantined += appended.quarantined;
+    }
+
+    /// Notes what was set aside, for the report after the commit.
+    fn note_quarantine(&mut self, place: &Path, record: &PlannedRecord, offset: Option<u64>) {
+        if record.class == RecordClass::Quarantined
+            && let Some((reason, line)) = &record.reason
+        {
+            self.planned_problems.push(Problem {
+                place: place.display().to_string(),
+                offset,
+                line: line.map(|l| l as u64),
+                what: format!("{reason}; set aside, the rest imported"),
+            });
+        }
+    }
+}
+
+/// What reading a source came to.
+enum Outcome {
+    Unchanged,
+    Read,
+    Failed(Problem),
+}
+
+impl Outcome {
+    fn failed(path: &Path, error: &Error) -> Outcome {
+        Outcome::Failed(Problem {
+            place: path.display().to_string(),
+            offset: None,
+            line: None,
+            what: match error.next_step() {
+                Some(hint) => format!("{error} ({hint})"),
+                None => error.to_string(),
+            },
+        })
+    }
+}
+
+/// Whether a commit was refused because a stream was no longer where the plan left it.
+fn is_moved(error: &Error) -> bool {
+    error.kind() == ErrorKind::Busy && error.to_string().ends_with("moved on meanwhile")
+}
+
+fn origin(program: &Program, placement: &Placement, agent: &AgentId, form: OriginForm, path: &Path) -> Origin {
+    // A program whose folders name agents puts each one's sessions into its own memory (D3).
+    let agent = match placement.agent.as_deref().map(AgentId::parse) {
+        Some(Ok(named)) if named != AgentId::main() => named,
+        _ => agent.clone(),
+    };
+    Origin { agent, harness: program.name, global_ids: program.global_ids, form, path: path.to_owned() }
+}

@@ -1,0 +1,357 @@
+//! The search index: `state/index.db`, derived, disposable (R10.10). Storey 3.
+//!
+//! It holds the id of the ledger it was made from and the last turn it covers, written in the transaction that stores
+//! the rows, so it can always tell how far behind it is. Another version, another ledger or a damaged file: thrown away
+//! and built again. Deleting it loses nothing.
+//!
+//! Holds words only, no text: snippets come from the ledger. Knows nothing about ranking.
+
+mod fold;
+pub mod rows;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::blocks::Opener;
+use crate::ledger::{Ledger, Read};
+use crate::transcript::Fresh;
+
+pub use fold::fold;
+pub use rows::{RowId, scope_token};
+
+/// Changes whenever the same turns would give other rows.
+const INDEX_VERSION: &str = "1";
+
+/// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
+const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
+
+/// The index commits after this much text, so that other processes get in between and little is redone after a crash.
+const COMMIT_BYTES: usize = 8 << 20;
+
+/// Turns read from the ledger at once when catching up.
+const CATCH_UP_STEP: i64 = 400;
+
+/// An open index.
+pub struct Index {
+    conn: Connection,
+    path: PathBuf,
+    ledger_id: String,
+    /// Text added since the last commit; a transaction is open while it is not zero.
+    uncommitted: usize,
+    writing: bool,
+}
+
+/// How far the index got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Coverage {
+    /// The last turn it covers.
+    pub watermark: i64,
+    /// Turns the ledger has and it has not.
+    pub missing: u64,
+}
+
+impl Index {
+    /// Opens the index of this ledger, making an empty one where there is none, where it is of another version or
+    /// ledger, or where it cannot be read. `rebuilt`: that it was thrown away.
+    pub fn open(path: &Path, ledger_id: &str, busy: Duration) -> Result<(Index, Rebuilt)> {
+        match Index::try_open(path, ledger_id, busy) {
+            Ok(Some(index)) => Ok((index, Rebuilt::No)),
+            Ok(None) => {
+                let existed = path.exists();
+                let index = Index::create(path, ledger_id, busy)?;
+                Ok((index, if existed { Rebuilt::OtherVersion } else { Rebuilt::WasMissing }))
+            }
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                let index = Index::create(path, ledger_id, busy)?;
+                Ok((index, Rebuilt::WasDamaged))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Throws the index away and makes an empty one.
+    pub fn recreate(path: &Path, ledger_id: &str, busy: Duration) -> Result<Index> {
+        Index::create(path, ledger_id, busy)
+    }
+
+    /// Opens for reading only, where it exists and fits: for homes that cannot be written.
+    pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let Ok(conn) = Connection::open_with_flags(path, flags) else { return Ok(None) };
+        Index::check(conn, path, ledger_id)
+    }
+
+    fn try_open(path: &Path, ledger_id: &str, busy: Duration) -> Result<Option<Index>> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let conn = Connection::open_with_flags(path, flags)?;
+        configure(&conn, busy)?;
+        Index::check(conn, path, ledger_id)
+    }
+
+    fn check(conn: Connection, path: &Path, ledger_id: &str) -> Result<Option<Index>> {
+        let get = |key: &str| -> rusqlite::Result<Option<String>> {
+            conn.query_row("SELECT value FROM meta WHERE key = ?1", [key], |r| r.get(0)).optional()
+        };
+        let fits = match (get("version"), get("ledger_id")) {
+            (Ok(version), Ok(ledger)) => version.as_deref() == Some(INDEX_VERSION) && ledger.as_deref() == Some(ledger_id),
+            (Err(e), _) | (_, Err(e)) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
+                // No such table: not an index of ours.
+                false
+            }
+            (Err(e), _) | (_, Err(e)) => return Err(e.into()),
+        };
+        if !fits {
+            return Ok(None);
+        }
+        Ok(Some(Index { conn, path: path.to_owned(), ledger_id: ledger_id.to_owned(), uncommitted: 0, writing: false }))
+    }
+
+    /// Built beside and moved into place, so that nobody ever opens half an index. Processes that still have the old
+    /// file open go on with it and find the new one at their next start.
+    fn create(path: &Path, ledger_id: &str, busy: Duration) -> Result<Index> {
+        let fresh = path.with_file_name(format!(".hl-index-{}.tmp", crate::ledger::random_name()?));
+        {
+            let conn = Connection::open(&fresh)?;
+            conn.execute_batch(&format!(
+                "PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;
+                 BEGIN;
+                 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+                 CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
+                 CREATE VIRTUAL TABLE vocabulary USING fts5vocab('fts', 'row');
+                 INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
+                 INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0');
+                 COMMIT;"
+            ))?;
+            conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
+        }
+        for end in ["-wal", "-shm"] {
+            let mut side = path.as_os_str().to_owned();
+            side.push(end);
+            let _ = std::fs::remove_file(PathBuf::from(side));
+        }
+        private(&fresh)?;
+        std::fs::rename(&fresh, path).map_err(|e| Error::io("replace", path, e))?;
+        Index::try_open(path, ledger_id, busy)?
+            .ok_or_else(|| Error::damaged(format!("{} cannot be made", path.display())))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Rows are searched through this connection.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.conn
+    }
+
+    /// Rows of the index: long turns have several.
+    pub fn rows(&self) -> Result<i64> {
+        self.number("rows")
+    }
+
+    /// The last turn it covers.
+    pub fn watermark(&self) -> Result<i64> {
+        self.number("watermark")
+    }
+
+    fn number(&self, key: &str) -> Result<i64> {
+        let value: String =
+            self.conn.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([key], |r| r.get(0))?;
+        value.parse().map_err(|e| Error::damaged("the index has lost count").because(e))
+    }
+
+    /// How far it is behind the ledger. A watermark the ledger does not contain means another history: rebuild.
+    pub fn coverage(&self, tx: &Read) -> Result<Coverage> {
+        let watermark = self.watermark()?;
+        let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
+        if watermark > last {
+            return Err(Error::damaged("the index is ahead of the ledger"));
+        }
+        let missing: i64 = if watermark == last {
+            0
+        } else {
+            tx.query_row("SELECT count(*) FROM turns WHERE turn_no > ?1", [watermark], |r| r.get(0))?
+        };
+        Ok(Coverage { watermark, missing: missing as u64 })
+    }
+
+    /// Adds turns just stored, in ledger order. Where others have stored turns in between, nothing is added and the
+    /// next catch-up does it. Commits from time to time; [`Index::flush`] makes sure.
+    pub fn add(&mut self, fresh: &[Fresh]) -> Result<()> {
+        let Some(first) = fresh.first() else { return Ok(()) };
+        if !self.begin()? {
+            return Ok(());
+        }
+        if self.watermark()? + 1 != first.turn_no {
+            return Ok(());
+        }
+        let mut added = 0i64;
+        for f in fresh {
+            let row = rows::Doc {
+                agent_no: f.agent_no,
+                turn_no: f.turn_no,
+                session_no: f.session_no,
+                workspace_no: f.workspace_no,
+                harness: f.harness,
+                role: f.turn.role,
+                kind: f.turn.kind,
+                at: f.turn.at,
+                speaker: f.turn.speaker.as_deref(),
+                tool: f.turn.tool.as_deref(),
+                text: &f.turn.text,
+            };
+            added += rows::insert(&self.conn, &row)?;
+            self.uncommitted += f.turn.text.len() + 64;
+        }
+        if let Some(last) = fresh.last() {
+            self.advance(last.turn_no, added)?;
+        }
+        if self.uncommitted > COMMIT_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Commits what was added.
+    pub fn flush(&mut self) -> Result<()> {
+        if self.writing {
+            self.conn.execute_batch("COMMIT")?;
+            self.writing = false;
+            self.uncommitted = 0;
+        }
+        Ok(())
+    }
+
+    /// Adds what the ledger has and the index has not, until done or `deadline`. `progress` gets the number of turns
+    /// added so far. Returns what is still missing.
+    pub fn catch_up(
+        &mut self,
+        ledger: &Ledger,
+        deadline: Option<Instant>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64> {
+        self.flush()?;
+        let before = ledger.read(|tx| self.coverage(tx))?;
+        if before.missing == 0 {
+            return Ok(0);
+        }
+        let opener = Opener::default();
+        let mut done = 0u64;
+        loop {
+            if deadline.is_some_and(|d| Instant::now() >= d) {
+                break;
+            }
+            if !self.begin()? {
+                break;
+            }
+            let from = self.watermark()?;
+            let step = if deadline.is_some() { CATCH_UP_STEP / 8 } else { CATCH_UP_STEP };
+            let (last, rows, turns, bytes) = ledger.read(|tx| rows::copy(tx, &opener, &self.conn, from, step))?;
+            if turns == 0 {
+                self.flush()?;
+                return Ok(0);
+            }
+            self.advance(last, rows)?;
+            self.uncommitted += bytes;
+            done += turns as u64;
+            progress(done);
+            if self.uncommitted > COMMIT_BYTES {
+                self.flush()?;
+            }
+        }
+        self.flush()?;
+        Ok(ledger.read(|tx| self.coverage(tx))?.missing)
+    }
+
+    /// Merges the index's segments; after a large import searches touch fewer places.
+    pub fn settle(&mut self) -> Result<()> {
+        self.flush()?;
+        self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('merge', 500)", [])?;
+        self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    /// SQLite's own check of the full-text structure, and the row count against the watermark's claim.
+    pub fn problems(&self) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        if let Err(e) = self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('integrity-check', 0)", []) {
+            problems.push(format!("the full-text index is damaged: {e}"));
+        }
+        let check: String = self.conn.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
+        if check != "ok" {
+            problems.push(format!("{}: {check}", self.path.display()));
+        }
+        let stored: i64 = self.conn.query_row("SELECT count(*) FROM fts_docsize", [], |r| r.get(0))?;
+        if stored != self.rows()? {
+            problems.push(format!("the index counts {} rows and has {stored}", self.rows()?));
+        }
+        Ok(problems)
+    }
+
+    pub fn bytes_on_disk(&self) -> u64 {
+        let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
+        size(&self.path) + size(&crate::ledger::wal_path(&self.path))
+    }
+
+    pub fn ledger_id(&self) -> &str {
+        &self.ledger_id
+    }
+
+    /// Starts a write transaction if none is open. `false`: someone else is writing, and will do the work.
+    fn begin(&mut self) -> Result<bool> {
+        if self.writing {
+            return Ok(true);
+        }
+        match self.conn.execute_batch("BEGIN IMMEDIATE") {
+            Ok(()) => {
+                self.writing = true;
+                Ok(true)
+            }
+            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn advance(&self, watermark: i64, rows: i64) -> Result<()> {
+        self.conn
+            .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'watermark'")?
+            .execute([watermark.to_string()])?;
+        self.conn
+            .prepare_cached("UPDATE meta SET value = value + ?1 WHERE key = 'rows'")?
+            .execute(params![rows])?;
+        Ok(())
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}
+
+/// Whether opening had to make a new index, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rebuilt {
+    No,
+    WasMissing,
+    OtherVersion,
+    WasDamaged,
+}
+
+fn configure(conn: &Connection, busy: Duration) -> Result<()> {
+    conn.busy_timeout(busy)?;
+    conn.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
+         PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 1073741824;
+         PRAGMA cache_size = -16384;",
+    )?;
+    Ok(())
+}
+
+fn private(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(|e| Error::io("protect", path, e))
+}

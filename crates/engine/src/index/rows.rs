@@ -1,0 +1,203 @@
+//! Which rows a turn has in the index.
+//!
+//! A row id is agent, turn and part in one number, so that "only this agent" is a range of row ids, which the full-text
+//! engine takes into account before it scores anything. Everything else a search can be limited to is a token in the
+//! `scope` column.
+
+use rusqlite::{Connection, params};
+
+use super::fold::fold;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::event::{Role, TurnKind};
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::scope::SessionKey;
+use crate::transcript::role_name;
+
+const PART_BITS: u32 = 6;
+const TURN_BITS: u32 = 40;
+
+/// A part is about this long: long tool output must not drown in its own length when rows are scored.
+const PART_BYTES: usize = 24 * 1024;
+
+const MAX_PARTS: usize = 1 << PART_BITS;
+
+/// Agent, turn and part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowId {
+    pub agent_no: i64,
+    pub turn_no: i64,
+    pub part: i64,
+}
+
+impl RowId {
+    pub fn pack(self) -> i64 {
+        (self.agent_no << (TURN_BITS + PART_BITS)) | (self.turn_no << PART_BITS) | self.part
+    }
+
+    pub fn unpack(row: i64) -> RowId {
+        RowId {
+            agent_no: row >> (TURN_BITS + PART_BITS),
+            turn_no: (row >> PART_BITS) & ((1 << TURN_BITS) - 1),
+            part: row & ((1 << PART_BITS) - 1),
+        }
+    }
+
+    /// First and last row id of an agent's turns from `first` to `last`.
+    pub fn range(agent_no: i64, first: i64, last: i64) -> (i64, i64) {
+        let last = last.min((1 << TURN_BITS) - 1);
+        (
+            RowId { agent_no, turn_no: first.max(0), part: 0 }.pack(),
+            RowId { agent_no, turn_no: last, part: MAX_PARTS as i64 - 1 }.pack(),
+        )
+    }
+}
+
+/// One turn, as the index wants it.
+pub(super) struct Doc<'a> {
+    pub agent_no: i64,
+    pub turn_no: i64,
+    pub session_no: i64,
+    pub workspace_no: Option<i64>,
+    pub harness: &'a str,
+    pub role: Role,
+    pub kind: TurnKind,
+    pub at: Option<Millis>,
+    pub speaker: Option<&'a str>,
+    pub tool: Option<&'a str>,
+    pub text: &'a str,
+}
+
+/// The token that limits a search: `kind` is `w`, `s`, `h` or `r`. The `xq` in front keeps it from being a word.
+pub fn scope_token(kind: char, value: &str) -> String {
+    let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("xq{kind}{value}")
+}
+
+/// Stores the rows of a turn; returns how many.
+pub(super) fn insert(conn: &Connection, doc: &Doc) -> Result<i64> {
+    let mut scope = format!(
+        "{} {} {}",
+        scope_token('s', &doc.session_no.to_string()),
+        scope_token('h', doc.harness),
+        scope_token('r', role_name(doc.role))
+    );
+    if let Some(no) = doc.workspace_no {
+        scope.push(' ');
+        scope.push_str(&scope_token('w', &no.to_string()));
+    }
+    let head = head(doc);
+    let mut statement = conn.prepare_cached("INSERT INTO fts (rowid, text, scope) VALUES (?1, ?2, ?3)")?;
+    let mut rows = 0i64;
+    for part in parts(doc.text) {
+        let row = RowId { agent_no: doc.agent_no, turn_no: doc.turn_no, part: rows }.pack();
+        let text = format!("{head}{}", fold(part));
+        statement.execute(params![row, text, scope])?;
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+/// Date, speaker and tool stand in the indexed text: questions name them (RETRIEVAL: +4 R@10).
+fn head(doc: &Doc) -> String {
+    let mut head = String::new();
+    if let Some(at) = doc.at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()) {
+        head.push_str(&at.strftime("%-d %B %Y ").to_string());
+    }
+    for name in [doc.speaker, doc.tool].into_iter().flatten() {
+        head.push_str(&fold(name));
+        head.push(' ');
+    }
+    head
+}
+
+/// A text in parts of about [`PART_BYTES`], cut at a line or a space near the limit.
+fn parts(text: &str) -> Vec<&str> {
+    if text.len() <= PART_BYTES {
+        return vec![text];
+    }
+    let size = PART_BYTES.max(text.len().div_ceil(MAX_PARTS - 1));
+    let mut out = Vec::new();
+    let mut rest = text;
+    while rest.len() > size && out.len() < MAX_PARTS - 1 {
+        let mut limit = size;
+        while !rest.is_char_boundary(limit) {
+            limit -= 1;
+        }
+        let cut = rest[limit / 2..limit].rfind(['\n', ' ']).map_or(limit, |at| limit / 2 + at);
+        let (part, after) = rest.split_at(cut.max(1));
+        out.push(part);
+        rest = after;
+    }
+    out.push(rest);
+    out
+}
+
+/// Copies up to `limit` turns behind `from` out of the ledger. Returns the last turn, rows, turns and bytes of text.
+pub(super) fn copy(
+    tx: &Read,
+    opener: &Opener,
+    conn: &Connection,
+    from: i64,
+    limit: i64,
+) -> Result<(i64, i64, i64, usize)> {
+    let mut statement = tx.prepare_cached(
+        "SELECT t.turn_no, s.agent_no, t.session_no, t.workspace_no, s.session_key, role, kind, t.at, sp.name, tl.name,
+                t.block_no, text_offset, text_length
+         FROM turns t JOIN sessions s USING (session_no)
+         LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no
+         WHERE turn_no > ?1 ORDER BY turn_no LIMIT ?2",
+    )?;
+    let mut rows = statement.query([from, limit])?;
+    let (mut last, mut stored, mut turns, mut bytes) = (from, 0, 0, 0);
+    while let Some(r) = rows.next()? {
+        // A damaged turn must not keep the rest from being found; verify names it.
+        let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let key = SessionKey::from(r.get::<_, String>(4)?);
+        let (speaker, tool): (Option<String>, Option<String>) = (r.get(8)?, r.get(9)?);
+        last = r.get(0)?;
+        let doc = Doc {
+            agent_no: r.get(1)?,
+            turn_no: last,
+            session_no: r.get(2)?,
+            workspace_no: r.get(3)?,
+            harness: key.harness(),
+            role: crate::transcript::role_from_code(r.get(5)?),
+            kind: crate::transcript::kind_from_code(r.get(6)?),
+            at: r.get(7)?,
+            speaker: speaker.as_deref(),
+            tool: tool.as_deref(),
+            text: &text,
+        };
+        stored += insert(conn, &doc)?;
+        turns += 1;
+        bytes += text.len() + 64;
+    }
+    Ok((last, stored, turns, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_ids_read_back_and_sort_by_turn() {
+        let id = RowId { agent_no: 3, turn_no: 0x9c11, part: 5 };
+        assert_eq!(RowId::unpack(id.pack()), id);
+        let (first, last) = RowId::range(3, 0, i64::MAX);
+        assert!(first <= id.pack() && id.pack() <= last);
+        let other = RowId { agent_no: 4, turn_no: 1, part: 0 };
+        assert!(other.pack() > last);
+    }
+
+    #[test]
+    fn parts_lose_no_byte() {
+        for text in ["short".to_owned(), "é".repeat(40_000), "word ".repeat(500_000)] {
+            let parts = parts(&text);
+            assert_eq!(parts.concat(), text);
+            assert!(parts.len() <= MAX_PARTS);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Who did what, when, and why: append-only and hash-chained, one row per transaction (R4.2).
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::Read;
+
+/// Why a write happens. Asked for by [`Ledger::write`](super::Ledger::write), so that a silent mutation does not
+/// compile.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    pub agent_no: Option<i64>,
+    /// Who asked: `cli import`, `hook`, `worker`.
+    pub actor: String,
+    /// What was done, as `noun.verb`.
+    pub action: &'static str,
+}
+
+impl Audit {
+    pub fn new(actor: &str, action: &'static str) -> Audit {
+        Audit { agent_no: None, actor: actor.to_owned(), action }
+    }
+
+    pub fn of_agent(mut self, agent_no: i64) -> Audit {
+        self.agent_no = Some(agent_no);
+        self
+    }
+}
+
+/// One row, as listed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    pub no: i64,
+    pub at: Millis,
+    pub agent: Option<String>,
+    pub actor: String,
+    pub action: String,
+    pub detail: Value,
+}
+
+pub(super) fn append(
+    tx: &Connection,
+    at: Millis,
+    why: Audit,
+    detail: serde_json::Map<String, Value>,
+) -> rusqlite::Result<()> {
+    let last: Option<(i64, Vec<u8>)> = tx
+        .prepare_cached("SELECT audit_no, hash FROM audit ORDER BY audit_no DESC LIMIT 1")?
+        .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    let (no, prev) = last.map_or((1, vec![0; 32]), |(no, hash)| (no + 1, hash));
+    let detail = Value::Object(detail).to_string();
+    let hash = link(&prev, no, at, why.agent_no, &why.actor, why.action, &detail);
+    tx.prepare_cached(
+        "INSERT INTO audit (audit_no, at, agent_no, actor, action, detail, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![no, at, why.agent_no, why.actor, why.action, detail, prev, hash.as_slice()])?;
+    Ok(())
+}
+
+/// The newest `limit` rows, newest first. `agent_no` limits to rows of that agent and rows of no agent.
+pub fn list(tx: &Read, agent_no: i64, limit: usize) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare(
+        "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
+         WHERE agent_no IS NULL OR agent_no = ?1 ORDER BY audit_no DESC LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![agent_no, limit as i64], |r| {
+        Ok(Entry {
+            no: r.get(0)?,
+            at: r.get(1)?,
+            agent: r.get(2)?,
+            actor: r.get(3)?,
+            action: r.get(4)?,
+            detail: serde_json::from_str(&r.get::<_, String>(5)?).unwrap_or(Value::Null),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Walks the whole chain and names the rows that do not fit.
+pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
+    let mut statement =
+        tx.prepare("SELECT audit_no, at, agent_no, actor, action, detail, prev, hash FROM audit ORDER BY audit_no")?;
+    let mut rows = statement.query([])?;
+    let (mut seen, mut broken) = (0u64, Vec::new());
+    let mut expected_prev = vec![0u8; 32];
+    let mut expected_no = 1i64;
+    while let Some(r) = rows.next()? {
+        let no: i64 = r.get(0)?;
+        let prev: Vec<u8> = r.get(6)?;
+        let hash: Vec<u8> = r.get(7)?;
+        let (actor, action, detail): (String, String, String) = (r.get(3)?, r.get(4)?, r.get(5)?);
+        let computed = link(&prev, no, r.get(1)?, r.get(2)?, &actor, &action, &detail);
+        if no != expected_no {
+            broken.push(format!("audit row {expected_no} is missing"));
+        } else if prev != expected_prev {
+            broken.push(format!("audit row {no} does not follow the row before it"));
+        }
+        if computed.as_slice() != hash {
+            broken.push(format!("audit row {no} was changed"));
+        }
+        expected_prev = hash;
+        expected_no = no + 1;
+        seen += 1;
+    }
+    Ok((seen, broken))
+}
+
+/// The hash of one row over the hash before it. Fields are length-prefixed, so that none can run into the next.
+fn link(prev: &[u8], no: i64, at: Millis, agent: Option<i64>, actor: &str, action: &str, detail: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(prev);
+    for part in [
+        no.to_string().as_str(),
+        at.to_string().as_str(),
+        agent.map_or(String::from("-"), |n| n.to_string()).as_str(),
+        actor,
+        action,
+        detail,
+    ] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}

@@ -1,0 +1,131 @@
+//! The job queue: work that may wait, done once to effect by whichever process gets to it (R11.1).
+//!
+//! A job is claimed with a lease; a worker that dies loses it and another takes over. Kinds this build cannot run are
+//! not enqueued, because [`JobKind`] is the only way to name one.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::{Read, Write};
+
+/// Everything that can be queued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JobKind {
+    /// Bring the search index up to the ledger.
+    Index,
+    /// Close runs and sessions that have been quiet for ten minutes.
+    CloseIdle,
+}
+
+impl JobKind {
+    pub const ALL: &[JobKind] = &[JobKind::Index, JobKind::CloseIdle];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            JobKind::Index => "index",
+            JobKind::CloseIdle => "close-idle",
+        }
+    }
+
+    fn parse(name: &str) -> Option<JobKind> {
+        JobKind::ALL.iter().copied().find(|k| k.name() == name)
+    }
+}
+
+/// A claimed job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub no: i64,
+    pub kind: JobKind,
+    pub payload: String,
+    pub attempts: i64,
+}
+
+/// How many times a job is tried before it becomes a dead letter.
+const MAX_ATTEMPTS: i64 = 5;
+
+/// How long a worker may hold a job before another may take it over. Every kind takes well under a second a step.
+const LEASE_MS: i64 = 60_000;
+
+/// Queues a job unless an equal one is already waiting. Returns whether it was new.
+pub fn enqueue(tx: &Write, kind: JobKind, key: &str, payload: &str, not_before: Millis) -> Result<bool> {
+    let new = tx
+        .prepare_cached(
+            "INSERT INTO jobs (kind, payload, idempotency_key, state, not_before, created_at)
+             VALUES (?1, ?2, ?3, 'queued', ?4, ?5) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![kind.name(), payload, key, not_before, tx.now()])?;
+    Ok(new > 0)
+}
+
+/// Takes the oldest job that is due, or whose worker has let its lease run out.
+pub fn claim(tx: &Write, owner: &str) -> Result<Option<Job>> {
+    let now = tx.now();
+    let known: Vec<String> = JobKind::ALL.iter().map(|k| format!("'{}'", k.name())).collect();
+    let row = tx
+        .prepare_cached(&format!(
+            "UPDATE jobs SET state = 'running', attempts = attempts + 1, lease_owner = ?1, lease_until = ?2
+             WHERE job_no = (SELECT job_no FROM jobs
+                             WHERE kind IN ({}) AND ((state = 'queued' AND not_before <= ?3)
+                                OR (state = 'running' AND lease_until < ?3))
+                             ORDER BY not_before, job_no LIMIT 1)
+             RETURNING job_no, kind, payload, attempts",
+            known.join(", ")
+        ))?
+        .query_row(params![owner, now + LEASE_MS, now], |r| {
+            Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?, r.get::<_, i64>(3)?))
+        })
+        .optional()?;
+    Ok(row.and_then(|(no, kind, payload, attempts)| Some(Job { no, kind: JobKind::parse(&kind)?, payload, attempts })))
+}
+
+/// Marks a job done, if `owner` still holds it.
+pub fn complete(tx: &Write, job: &Job, owner: &str) -> Result<()> {
+    tx.execute(
+        "UPDATE jobs SET state = 'done', done_at = ?3, lease_owner = NULL, lease_until = NULL
+         WHERE job_no = ?1 AND lease_owner = ?2",
+        params![job.no, owner, tx.now()],
+    )?;
+    // Finished jobs are history the audit already has; a few are kept for `status`.
+    tx.execute("DELETE FROM jobs WHERE state = 'done' AND job_no <= ?1 - 100", [job.no])?;
+    Ok(())
+}
+
+/// Puts a job back with a growing pause (2 s, 4 s, …), or sets it aside for good after [`MAX_ATTEMPTS`].
+pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
+    let state = if job.attempts >= MAX_ATTEMPTS { "dead" } else { "queued" };
+    let pause = 1000i64 << job.attempts.clamp(1, 10);
+    tx.execute(
+        "UPDATE jobs SET state = ?3, not_before = ?4, last_error = ?5, lease_owner = NULL, lease_until = NULL
+         WHERE job_no = ?1 AND lease_owner = ?2",
+        params![job.no, owner, state, tx.now() + pause, error],
+    )?;
+    Ok(())
+}
+
+/// How many jobs stand in each state.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    pub due: u64,
+    pub later: u64,
+    pub running: u64,
+    pub dead: u64,
+}
+
+pub fn counts(tx: &Read, now: Millis) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let mut statement =
+        tx.prepare("SELECT state, not_before <= ?1, count(*) FROM jobs WHERE state != 'done' GROUP BY 1, 2")?;
+    let mut rows = statement.query([now])?;
+    while let Some(r) = rows.next()? {
+        let n: i64 = r.get(2)?;
+        match (r.get::<_, String>(0)?.as_str(), r.get::<_, bool>(1)?) {
+            ("queued", true) => counts.due += n as u64,
+            ("queued", false) => counts.later += n as u64,
+            ("running", _) => counts.running += n as u64,
+            _ => counts.dead += n as u64,
+        }
+    }
+    Ok(counts)
+}

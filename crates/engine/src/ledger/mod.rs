@@ -1,0 +1,226 @@
+//! The ledger: one SQLite file, several processes, every mutation with its reason. Storey 1 (R4.1, R4.2).
+//!
+//! [`Ledger::read`] and [`Ledger::write`] take closures: a write is `BEGIN IMMEDIATE`, ends in one audit row, and rolls
+//! back whole if that row cannot be written. "One writer" therefore holds across processes, and "acknowledged" means
+//! committed and synced. Two ways to open: [`Open::Full`] migrates, checkpoints and is for commands; [`Open::Hot`]
+//! only works, for hooks.
+//!
+//! Knows what a block, a job and an audit row are; does not know what a turn means.
+
+pub mod audit;
+pub mod blocks;
+pub mod jobs;
+mod migrate;
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::clock::{Clock, Millis};
+use crate::error::{Error, ErrorKind, Result};
+
+pub use audit::Audit;
+pub use migrate::SCHEMA_VERSION;
+
+/// Below this SQLite can lose committed data when a checkpoint races a commit that resets the WAL; fixed in 3.51.3.
+const OLDEST_SAFE_SQLITE: i32 = 3_051_003;
+
+/// How long a command waits for another writer. Longer than any write transaction of ours by two orders of magnitude.
+const FULL_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A full open checkpoints once the WAL has passed this size (R4.1).
+const CHECKPOINT_AFTER_BYTES: u64 = 1 << 20;
+
+/// How to open a ledger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// Commands: creates, migrates after a backup, checkpoints when the WAL is large.
+    Full,
+    /// Hooks: checks the schema number and works; never migrates, creates or checkpoints. Waits at most this long for
+    /// another writer.
+    Hot { busy: Duration },
+    /// Looking without ever writing, for a home that cannot be written.
+    ReadOnly,
+}
+
+pub struct Ledger {
+    conn: RefCell<Connection>,
+    path: PathBuf,
+    clock: Clock,
+    id: String,
+}
+
+/// A consistent view of the ledger; every statement of one closure sees the same state.
+pub struct Read<'a> {
+    conn: &'a Connection,
+}
+
+/// A write transaction. Everything a [`Read`] can do, and changing rows.
+pub struct Write<'a> {
+    read: Read<'a>,
+    clock: Clock,
+    detail: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Ledger {
+    /// Opens the ledger at `path`. `Full` creates it and migrates an older one, keeping a backup beside it in
+    /// `backups`; a newer schema is refused by name.
+    pub fn open(path: &Path, backups: &Path, clock: Clock, how: Open) -> Result<Ledger> {
+        if rusqlite::version_number() < OLDEST_SAFE_SQLITE {
+            return Err(Error::refused(format!("this build carries SQLite {}, which can lose commits", rusqlite::version()))
+                .hint("build with the bundled SQLite, 3.51.3 or newer"));
+        }
+        let flags = match how {
+            Open::Full => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            Open::Hot { .. } => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Open::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        } | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let mut conn = Connection::open_with_flags(path, flags)
+            .map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?;
+        conn.busy_timeout(match how {
+            Open::Hot { busy } => busy,
+            _ => FULL_BUSY_TIMEOUT,
+        })?;
+        if how != Open::ReadOnly {
+            let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))?;
+            if mode != "wal" {
+                return Err(Error::refused(format!("{} cannot use a write-ahead log (mode {mode})", path.display()))
+                    .hint("put the home on a local file system"));
+            }
+        }
+        // FULL: a commit is acknowledged only when it has been synced. cell_size_check: damaged pages are noticed when
+        // they are read. trusted_schema off: nothing in a schema may call functions with side effects.
+        conn.execute_batch(
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
+             PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;
+             PRAGMA mmap_size = 1073741824;",
+        )?;
+        conn.set_prepared_statement_cache_capacity(128);
+        match how {
+            Open::Full => {
+                migrate::migrate(&mut conn, path, backups, clock)?;
+                checkpoint_if_large(&conn, path)?;
+            }
+            Open::Hot { .. } | Open::ReadOnly => {
+                migrate::require_current(&conn, path)?;
+                conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+                let _ = conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+            }
+        }
+        let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
+        Ok(Ledger { conn: RefCell::new(conn), path: path.to_owned(), clock, id })
+    }
+
+    /// Identifies this ledger for ever; derived stores remember which one they were made from.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// Runs `f` in one read transaction.
+    pub fn read<T>(&self, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
+        let mut conn = self.conn.borrow_mut();
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
+        f(&Read { conn: &tx })
+    }
+
+    /// Runs `f` in one write transaction and records why in the same one. An error from `f`, or from writing the audit
+    /// row, undoes everything.
+    pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
+        let mut conn = self.conn.borrow_mut();
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut write = Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new() };
+        let out = f(&mut write)?;
+        let detail = std::mem::take(&mut write.detail);
+        audit::append(&tx, self.clock.now(), why, detail)?;
+        tx.commit()?;
+        Ok(out)
+    }
+
+    /// Moves the write-ahead log into the main file as far as readers allow.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.conn.borrow().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    /// Bytes of the ledger on disk: main file and log.
+    pub fn bytes_on_disk(&self) -> u64 {
+        let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
+        size(&self.path) + size(&wal_path(&self.path))
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // Lets SQLite refresh the statistics its planner uses; bounded by analysis_limit, and only when it pays.
+        let conn = self.conn.get_mut();
+        let _ = conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
+    }
+}
+
+impl Deref for Read<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.conn
+    }
+}
+
+impl<'a> Deref for Write<'a> {
+    type Target = Read<'a>;
+
+    fn deref(&self) -> &Read<'a> {
+        &self.read
+    }
+}
+
+impl Write<'_> {
+    pub fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// Adds to the audit row of this transaction.
+    pub fn note(&mut self, key: &str, value: impl Into<serde_json::Value>) {
+        self.detail.insert(key.to_owned(), value.into());
+    }
+}
+
+/// Unguessable, for names of temporary files.
+pub(crate) fn random_name() -> Result<String> {
+    migrate::random_id()
+}
+
+/// `runtime.db-wal` for `runtime.db`.
+pub fn wal_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+fn checkpoint_if_large(conn: &Connection, path: &Path) -> Result<()> {
+    let large = std::fs::symlink_metadata(wal_path(path)).is_ok_and(|m| m.len() > CHECKPOINT_AFTER_BYTES);
+    if large {
+        conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// Whether an error means that another process holds the store.
+pub fn is_busy(error: &Error) -> bool {
+    error.kind() == ErrorKind::Busy
+}

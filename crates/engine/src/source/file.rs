@@ -1,0 +1,289 @@
+//! A program's session file, read line by line, whatever is in it (R4.5).
+//!
+//! The file is opened once, must be a regular one, and is read through that handle up to the size it had when opened:
+//! it may grow, shrink or be replaced meanwhile without harm. Memory is bounded by [`MAX_LINE`], not by the file.
+//! Knows bytes and newlines; does not know what a line means.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A longer line is kept in pieces of this size and not decoded. The longest seen in real sessions are pasted images:
+/// 7 MB.
+pub const MAX_LINE: usize = 32 << 20;
+
+/// How much is asked of the kernel at once.
+const CHUNK: usize = 1 << 20;
+
+/// A file whose last change is younger than this could change again within one tick of its time stamp; its stat is not
+/// taken as proof that nothing changed.
+const RACY_MS: i64 = 200;
+
+/// An open session file.
+pub struct LineFile {
+    file: File,
+    size: u64,
+    stat: Stat,
+}
+
+/// What tells a changed file from an unchanged one without opening it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stat {
+    text: String,
+    size: u64,
+    changed_ms: i64,
+}
+
+impl Stat {
+    /// Of the file a path leads to. `NotFound` where there is none.
+    pub fn of(path: &Path) -> Result<Stat> {
+        let stat = rustix::fs::stat(path).map_err(|e| Error::io("look at", path, e))?;
+        Ok(Stat::from(&stat))
+    }
+
+    /// Device, inode, size and both times.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether an equal stat later on proves that the file has not changed.
+    pub fn is_proof(&self, now_ms: i64) -> bool {
+        now_ms - self.changed_ms > RACY_MS
+    }
+}
+
+impl From<&rustix::fs::Stat> for Stat {
+    // Widths and signs of these fields differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    fn from(s: &rustix::fs::Stat) -> Stat {
+        let (mtime, ctime) = (s.st_mtime as i64, s.st_ctime as i64);
+        let (mnano, cnano) = (s.st_mtime_nsec as i64, s.st_ctime_nsec as i64);
+        Stat {
+            text: format!("{}:{}:{}:{mtime}.{mnano}:{ctime}.{cnano}", s.st_dev, s.st_ino, s.st_size),
+            size: s.st_size as u64,
+            changed_ms: (mtime * 1000 + mnano / 1_000_000).max(ctime * 1000 + cnano / 1_000_000),
+        }
+    }
+}
+
+impl LineFile {
+    /// Opens a regular file for reading; a directory, pipe or device is refused by name, never waited for.
+    pub fn open(path: &Path) -> Result<LineFile> {
+        let handle = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())
+            .map_err(|e| Error::io("open", path, e))?;
+        let stat = rustix::fs::fstat(&handle).map_err(|e| Error::io("look at", path, e))?;
+        match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+            rustix::fs::FileType::RegularFile => {}
+            other => {
+                let what = match other {
+                    rustix::fs::FileType::Directory => "is a directory",
+                    rustix::fs::FileType::Fifo => "is a pipe",
+                    rustix::fs::FileType::Socket => "is a socket",
+                    _ => "is not a regular file",
+                };
+                return Err(Error::new(ErrorKind::Usage, format!("{} {what}", path.display())));
+            }
+        }
+        let stat = Stat::from(&stat);
+        Ok(LineFile { file: File::from(handle), size: stat.size, stat })
+    }
+
+    pub fn stat(&self) -> &Stat {
+        &self.stat
+    }
+
+    /// Size when opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The first bytes, for telling whose file it is.
+    pub fn head(&mut self, cap: usize) -> std::io::Result<Vec<u8>> {
+        use std::io::{Seek, SeekFrom};
+        let mut head = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        (&mut self.file).take(cap as u64).read_to_end(&mut head)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        Ok(head)
+    }
+
+    /// Pieces from `offset` on: whole lines with their newline, oversized ones in parts, at last what is unterminated.
+    pub fn pieces(self, offset: u64, mid_line: bool) -> std::io::Result<Pieces> {
+        use std::io::{Seek, SeekFrom};
+        let LineFile { mut file, size, .. } = self;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Pieces { file: file.take(size.saturating_sub(offset)), buffer: Vec::new(), start: 0, scanned: 0, mid_line })
+    }
+}
+
+/// What stands next in a file.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Piece<'a> {
+    /// A line with its newline.
+    Line(&'a [u8]),
+    /// Part of a line longer than [`MAX_LINE`]; `last` if the newline is in it.
+    Oversized { bytes: &'a [u8], last: bool },
+    /// The end of the file without a newline.
+    Tail(&'a [u8]),
+}
+
+/// Iterates over a file's pieces with one buffer.
+pub struct Pieces {
+    file: std::io::Take<File>,
+    buffer: Vec<u8>,
+    start: usize,
+    scanned: usize,
+    mid_line: bool,
+}
+
+impl Pieces {
+    /// The next piece, `None` at the end.
+    // Not an Iterator: pieces borrow the buffer.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> std::io::Result<Option<Piece<'_>>> {
+        loop {
+            let from = self.start + self.scanned;
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[from..]) {
+                let (begin, end) = (self.start, from + at + 1);
+                self.start = end;
+                self.scanned = 0;
+                let bytes = &self.buffer[begin..end];
+                return Ok(Some(if self.mid_line || bytes.len() > MAX_LINE {
+                    self.mid_line = false;
+                    Piece::Oversized { bytes, last: true }
+                } else {
+                    Piece::Line(bytes)
+                }));
+            }
+            self.scanned = self.buffer.len() - self.start;
+            if self.scanned >= MAX_LINE {
+                let (begin, end) = (self.start, self.start + MAX_LINE);
+                self.start = end;
+                self.scanned = 0;
+                self.mid_line = true;
+                return Ok(Some(Piece::Oversized { bytes: &self.buffer[begin..end], last: false }));
+            }
+            if self.start > 0 {
+                self.buffer.drain(..self.start);
+                self.start = 0;
+            }
+            if self.buffer.is_empty() && self.buffer.capacity() > CHUNK * 4 {
+                self.buffer = Vec::new();
+            }
+            let had = self.buffer.len();
+            self.buffer.resize(had + CHUNK, 0);
+            let got = self.file.read(&mut self.buffer[had..])?;
+            self.buffer.truncate(had + got);
+            if got == 0 {
+                if self.buffer.is_empty() {
+                    return Ok(None);
+                }
+                self.start = self.buffer.len();
+                self.scanned = 0;
+                return Ok(Some(Piece::Tail(&self.buffer)));
+            }
+        }
+    }
+
+    /// Whether what comes next belongs to an oversized line.
+    pub fn mid_line(&self) -> bool {
+        self.mid_line
+    }
+}
+
+/// Files below `root` that `claims` accepts, oldest change first, so that originals come before their copies.
+/// Directories are not followed through symbolic links; what vanishes meanwhile is skipped; what cannot be read is
+/// returned as an error beside it.
+pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<std::path::PathBuf>, Vec<Error>) {
+    /// Deeper than any program's folders; a loop of bind mounts must end somewhere.
+    const MAX_DEPTH: usize = 12;
+    let mut found: Vec<(std::time::SystemTime, std::path::PathBuf)> = Vec::new();
+    let mut errors = Vec::new();
+    let mut folders = vec![(root.to_owned(), 0usize)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(e) => {
+                errors.push(Error::io("list", &folder, e));
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                if depth < MAX_DEPTH {
+                    folders.push((path, depth + 1));
+                }
+            } else if claims(&path) {
+                let Ok(meta) = std::fs::metadata(&path) else { continue };
+                found.push((meta.modified().unwrap_or(std::time::UNIX_EPOCH), path));
+            }
+        }
+    }
+    found.sort();
+    (found.into_iter().map(|(_, path)| path).collect(), errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(bytes: &[u8], offset: u64) -> Vec<(String, usize)> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.jsonl");
+        std::fs::write(&path, bytes).unwrap();
+        let mut pieces = LineFile::open(&path).unwrap().pieces(offset, false).unwrap();
+        let mut out = Vec::new();
+        while let Some(piece) = pieces.next().unwrap() {
+            out.push(match piece {
+                Piece::Line(b) => ("line".into(), b.len()),
+                Piece::Oversized { bytes, last } => (format!("oversized {last}"), bytes.len()),
+                Piece::Tail(b) => ("tail".into(), b.len()),
+            });
+        }
+        out
+    }
+
+    #[test]
+    fn every_byte_is_in_exactly_one_piece() {
+        assert_eq!(pieces(b"a\n\nbc\nd", 0), [("line".into(), 2), ("line".into(), 1), ("line".into(), 3), ("tail".into(), 1)]);
+        assert_eq!(pieces(b"a\n\nbc\nd", 3), [("line".into(), 3), ("tail".into(), 1)]);
+        assert_eq!(pieces(b"", 0), []);
+    }
+
+    #[test]
+    fn an_endless_line_comes_in_parts_and_the_next_line_is_found() {
+        let mut bytes = vec![b'x'; MAX_LINE * 2 + 10];
+        bytes.extend_from_slice(b"\nok\n");
+        assert_eq!(
+            pieces(&bytes, 0),
+            [
+                ("oversized false".into(), MAX_LINE),
+                ("oversized false".into(), MAX_LINE),
+                ("oversized true".into(), 11),
+                ("line".into(), 3)
+            ]
+        );
+    }
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = LineFile::open(dir.path()).err().unwrap();
+        assert!(error.to_string().contains("is a directory"), "{error}");
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let error = LineFile::open(&pipe).err().unwrap();
+        assert!(error.to_string().contains("is a pipe"), "{error}");
+    }
+}

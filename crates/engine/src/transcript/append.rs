@@ -1,0 +1,721 @@
+//! The one way in: records, and the turns they make (R4.4, R4.5).
+//!
+//! A record is always stored. A turn is new, or the record witnesses one that is there, or the session refers to a turn
+//! first seen in another session. All of a batch, its cursors and its audit row stand or fall together.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+use serde_json::json;
+
+use super::codes::{class_code, kind_code, role_code};
+use super::prepare::{Batch, Origin, Place, PlannedRecord, PlannedTurn, Step};
+use super::runs::Runs;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
+use crate::ledger::Write;
+use crate::ledger::blocks::{self, Opener};
+use crate::scope::{AgentId, SessionKey, TurnId};
+use crate::source::project::ProjectRoot;
+
+/// What an append did.
+#[derive(Default, Debug)]
+pub struct Appended {
+    pub records: u64,
+    pub bytes: u64,
+    pub quarantined: u64,
+    /// Records that repeat a turn already known in their session.
+    pub witnesses: u64,
+    /// Turns that were first seen in another session.
+    pub references: u64,
+    /// New turns, in ledger order, with all that the index needs.
+    pub fresh: Vec<Fresh>,
+    /// For each turn of the batch in order, whether new or known.
+    pub turns: Vec<TurnId>,
+}
+
+/// A turn that has just got its place.
+#[derive(Debug)]
+pub struct Fresh {
+    pub turn_no: i64,
+    pub agent_no: i64,
+    pub session_no: i64,
+    pub workspace_no: Option<i64>,
+    pub harness: &'static str,
+    pub turn: NewTurn,
+}
+
+/// Stores a batch. `Busy` with "moved" if a stream is no longer where its plan left it: plan again.
+pub fn append(tx: &mut Write, batch: Batch, names: &mut Names) -> Result<Appended> {
+    let mut blocks = Vec::with_capacity(batch.blocks.len());
+    for block in &batch.blocks {
+        blocks.push(blocks::insert(tx, block)?);
+    }
+    let first_record: i64 =
+        tx.prepare_cached("SELECT coalesce(max(record_no), 0) + 1 FROM records")?.query_row([], |r| r.get(0))?;
+    let mut state = Appender {
+        now: tx.now(),
+        blocks,
+        projects: batch.projects,
+        opener: Opener::default(),
+        agents: HashMap::new(),
+        sessions: HashMap::new(),
+        lanes: HashMap::new(),
+        workspaces: HashMap::new(),
+        runs: Runs::default(),
+        digests: blake3::Hasher::new(),
+        out: Appended::default(),
+        names,
+    };
+    for step in batch.steps {
+        state.step(tx, step)?;
+    }
+    state.runs.store(tx)?;
+    let Appender { out, digests, sessions, .. } = state;
+    for (session_no, span) in sessions.values() {
+        span.store(tx, *session_no)?;
+    }
+    if out.records > 0 {
+        tx.note("first_record", first_record);
+        tx.note("last_record", first_record + out.records as i64 - 1);
+        tx.note("digests", hex(digests.finalize().as_bytes()));
+    }
+    tx.note("records", out.records);
+    tx.note("turns", out.fresh.len());
+    if out.witnesses + out.references + out.quarantined > 0 {
+        tx.note(
+            "known",
+            json!({"witnesses": out.witnesses, "references": out.references, "quarantined": out.quarantined}),
+        );
+    }
+    Ok(out)
+}
+
+/// Repeated words and their numbers, kept between batches. Must be cleared when a transaction was rolled back.
+#[derive(Default)]
+pub struct Names(HashMap<String, i64>);
+
+impl Names {
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn number(&mut self, tx: &Write, name: &str) -> Result<i64> {
+        if let Some(no) = self.0.get(name) {
+            return Ok(*no);
+        }
+        let found: Option<i64> = tx
+            .prepare_cached("SELECT name_no FROM names WHERE name = ?1")?
+            .query_row([name], |r| r.get(0))
+            .optional()?;
+        let no = match found {
+            Some(no) => no,
+            None => {
+                tx.prepare_cached("INSERT INTO names (name) VALUES (?1)")?.execute([name])?;
+                tx.last_insert_rowid()
+            }
+        };
+        self.0.insert(name.to_owned(), no);
+        Ok(no)
+    }
+
+    fn number_of(&mut self, tx: &Write, name: Option<&str>) -> Result<Option<i64>> {
+        name.filter(|n| !n.is_empty()).map(|n| self.number(tx, n)).transpose()
+    }
+}
+
+/// First and last time said in a session; written once per batch.
+#[derive(Clone, Default)]
+struct Span {
+    first: Option<i64>,
+    last: Option<i64>,
+}
+
+impl Span {
+    fn take(&mut self, at: Option<i64>) {
+        let Some(at) = at else { return };
+        self.first = Some(self.first.map_or(at, |f| f.min(at)));
+        self.last = Some(self.last.map_or(at, |l| l.max(at)));
+    }
+
+    fn store(&self, tx: &Write, session_no: i64) -> Result<()> {
+        if self.first.is_some() {
+            // A session that goes on after its end is open again.
+            tx.prepare_cached(
+                "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2),
+                        last_at = max(coalesce(last_at, ?3), ?3),
+                        ended_by = CASE WHEN ended_at < ?3 THEN NULL ELSE ended_by END,
+                        ended_at = CASE WHEN ended_at < ?3 THEN NULL ELSE ended_at END
+                 WHERE session_no = ?1",
+            )?
+            .execute(params![session_no, self.first, self.last])?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Lane {
+    session_no: i64,
+    lane_no: i64,
+    /// The project the lane works in now; moves only with a prompt (R7.2).
+    workspace_no: Option<i64>,
+}
+
+struct Appender<'n> {
+    now: i64,
+    /// Numbers of the batch's blocks, by their place in it.
+    blocks: Vec<i64>,
+    projects: HashMap<String, Option<ProjectRoot>>,
+    opener: Opener,
+    agents: HashMap<AgentId, i64>,
+    sessions: HashMap<(i64, String), (i64, Span)>,
+    lanes: HashMap<(i64, String), Lane>,
+    workspaces: HashMap<(i64, String), i64>,
+    runs: Runs,
+    digests: blake3::Hasher,
+    out: Appended,
+    names: &'n mut Names,
+}
+
+impl Appender<'_> {
+    fn step(&mut self, tx: &mut Write, step: Step) -> Result<()> {
+        let agent_no = self.agent(tx, &step.origin.agent)?;
+        let source_no = source(tx, agent_no, &step.origin, self.now)?;
+        let stream = open_stream(tx, source_no, &step)?;
+        let mut at = Cursor {
+            agent_no,
+            origin: &step.origin,
+            stream_no: stream.stream_no,
+            generation: step.generation,
+            native: step.placement.native.clone(),
+            lane: step.placement.lane.clone(),
+            settled: stream.settled,
+            session: None,
+            cwd: None,
+        };
+        if let Some((native, lane)) = stream.settled_as {
+            (at.native, at.lane) = (native, lane);
+        }
+        for record in step.records {
+            self.record(tx, &mut at, record)?;
+        }
+        // A stream without a single turn still belongs to the session its place names.
+        if !at.settled && step.after.next > 0 && step.origin.form != super::prepare::OriginForm::Live {
+            self.enter(tx, &mut at)?;
+        }
+        let pending =
+            if step.after.pending.is_empty() { None } else { Some(blocks::squeeze(&step.after.pending)?) };
+        tx.prepare_cached(
+            "UPDATE streams SET generation = ?2, next = ?3, lines = ?4, mid_line = ?5, pending = ?6, decoder = ?7
+             WHERE stream_no = ?1",
+        )?
+        .execute(params![
+            stream.stream_no,
+            step.generation,
+            step.after.next,
+            step.after.lines,
+            step.after.mid_line,
+            pending,
+            step.after.decoder
+        ])?;
+        if let Some(stat) = &step.stat {
+            tx.prepare_cached("UPDATE sources SET stat = ?2, seen_at = ?3 WHERE source_no = ?1")?
+                .execute(params![source_no, stat, self.now])?;
+        }
+        if let Some((key, fingerprint)) = &step.group {
+            tx.prepare_cached(
+                "INSERT INTO foreign_groups (source_no, group_key, fingerprint) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint",
+            )?
+            .execute(params![source_no, key, fingerprint])?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, tx: &mut Write, at: &mut Cursor, record: PlannedRecord) -> Result<()> {
+        let record_no = match record.place {
+            Place::Stored { record_no } => record_no,
+            Place::New { position, length, spot, key, digest } => {
+                tx.prepare_cached(
+                    "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                )?
+                .execute(params![
+                    at.stream_no,
+                    at.generation,
+                    position,
+                    length,
+                    class_code(record.class),
+                    self.blocks[spot.block],
+                    spot.offset as i64,
+                    key,
+                    digest
+                ])?;
+                self.out.records += 1;
+                self.out.bytes += length as u64;
+                self.digests.update(&digest);
+                tx.last_insert_rowid()
+            }
+        };
+        if let (Some((reason, line)), Place::New { .. }) = (&record.reason, record.place) {
+            debug_assert_eq!(record.class, RecordClass::Quarantined);
+            tx.prepare_cached("INSERT INTO quarantine (record_no, line, reason, at) VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![record_no, line, reason, self.now])?;
+            self.out.quarantined += 1;
+        }
+        for fact in &record.facts {
+            self.fact(tx, at, record_no, fact)?;
+        }
+        let position = match record.place {
+            Place::New { position, .. } => position,
+            Place::Stored { .. } => 0,
+        };
+        for (index, planned) in record.turns.into_iter().enumerate() {
+            self.turn(tx, at, record_no, position, index, planned)?;
+        }
+        Ok(())
+    }
+
+    fn fact(&mut self, tx: &mut Write, at: &mut Cursor, record_no: i64, fact: &Fact) -> Result<()> {
+        match fact {
+            Fact::Session { native, lane, parent_call } => {
+                if !at.settled {
+                    at.native.clone_from(native);
+                    at.lane.clone_from(lane);
+                }
+                let lane_at = self.enter(tx, at)?;
+                if let Some(call) = parent_call {
+                    tx.prepare_cached("UPDATE lanes SET parent_call = coalesce(parent_call, ?2) WHERE lane_no = ?1")?
+                        .execute(params![lane_at.lane_no, call])?;
+                }
+                return Ok(());
+            }
+            // Learnt before the session is known: applied on entering it.
+            Fact::Cwd(cwd) if !at.settled => {
+                at.cwd = Some(cwd.clone());
+                return Ok(());
+            }
+            _ => {}
+        }
+        let lane_at = self.enter(tx, at)?;
+        let session_no = lane_at.session_no;
+        match fact {
+            Fact::Session { .. } => {}
+            Fact::LaneCall { lane, call } => {
+                let named = self.lane(tx, session_no, lane)?;
+                tx.prepare_cached("UPDATE lanes SET parent_call = coalesce(parent_call, ?2) WHERE lane_no = ?1")?
+                    .execute(params![named.lane_no, call])?;
+            }
+            Fact::Title(title) if at.lane.is_empty() => {
+                tx.prepare_cached("UPDATE sessions SET title = ?2 WHERE session_no = ?1")?
+                    .execute(params![session_no, title])?;
+            }
+            Fact::Title(_) => {}
+            Fact::Cwd(cwd) => self.session_cwd(tx, at, session_no, cwd)?,
+            Fact::Version(version) => {
+                tx.prepare_cached("UPDATE sessions SET version = ?2 WHERE session_no = ?1")?
+                    .execute(params![session_no, version])?;
+            }
+            Fact::ForkOf { native } => {
+                tx.prepare_cached("UPDATE sessions SET fork_of = ?2 WHERE session_no = ?1")?
+                    .execute(params![session_no, SessionKey::new(at.origin.harness, native).as_str()])?;
+            }
+            Fact::RunEnd { run, status, reason, at: when } => {
+                self.runs.end(tx, lane_at.lane_no, run.as_deref(), *status, reason.as_deref(), *when)?;
+            }
+            Fact::RunUsage { run, usage } => self.runs.usage(tx, lane_at.lane_no, run.as_deref(), *usage)?,
+            Fact::RequestFingerprint { run, fingerprint } => {
+                self.runs.fingerprint(tx, lane_at.lane_no, run.as_deref(), fingerprint)?;
+            }
+            Fact::Compaction { trigger, at: when } => {
+                boundary(tx, lane_at, record_no, "compaction", trigger.as_deref(), *when)?;
+            }
+            Fact::Segment { reason, at: when } => {
+                boundary(tx, lane_at, record_no, "segment", Some(reason), *when)?;
+                self.runs.close(tx, lane_at.lane_no, "segment")?;
+            }
+            Fact::SessionEnd { at: when } => {
+                self.runs.close(tx, lane_at.lane_no, "session-end")?;
+                tx.prepare_cached("UPDATE sessions SET ended_at = coalesce(?2, last_at, ?3), ended_by = 'program' WHERE session_no = ?1")?
+                    .execute(params![session_no, when, self.now])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn turn(
+        &mut self,
+        tx: &mut Write,
+        at: &mut Cursor,
+        record_no: i64,
+        position: i64,
+        index: usize,
+        planned: PlannedTurn,
+    ) -> Result<()> {
+        let PlannedTurn { mut turn, spot } = planned;
+        let lane_at = match turn.session.take() {
+            Some(native) => self.enter_other(tx, at, &native)?,
+            None => self.enter(tx, at)?,
+        };
+        if let Some(span) = self.sessions.values_mut().find(|(no, _)| *no == lane_at.session_no) {
+            span.1.take(turn.at);
+        }
+        let entry = match &turn.entry {
+            Some(entry) => entry.clone(),
+            // No id of the program's own: the place in the stream is the address. The lane keeps two files of one
+            // session apart.
+            None if index == 0 => format!("{}@{position}", at.lane),
+            None => format!("{}@{position}#{index}", at.lane),
+        };
+        if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
+            self.out.turns.push(TurnId(known.turn_no));
+            if known.session_no == lane_at.session_no {
+                if known.record_no != record_no {
+                    let new = tx
+                        .prepare_cached("INSERT OR IGNORE INTO witnesses (turn_no, record_no) VALUES (?1, ?2)")?
+                        .execute([known.turn_no, record_no])?;
+                    self.out.witnesses += new as u64;
+                }
+            } else {
+                let new = tx
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO turn_references (session_no, turn_no, lane_no, record_no) VALUES (?1, ?2, ?3, ?4)",
+                    )?
+                    .execute([lane_at.session_no, known.turn_no, lane_at.lane_no, record_no])?;
+                self.out.references += new as u64;
+                // What follows in this session is an answer of its own, not of the run it was copied from.
+                self.runs.leave(lane_at.lane_no);
+            }
+            return Ok(());
+        }
+        let prompt = turn.role == Role::User && turn.kind == TurnKind::Message;
+        let workspace_no = self.turn_workspace(tx, at, lane_at, &turn, prompt)?;
+        let revision: i64 = tx
+            .prepare_cached("SELECT count(*) FROM turns WHERE entry = ?1 AND session_no = ?2")?
+            .query_row(params![entry, lane_at.session_no], |r| r.get(0))?;
+        let run_no = self.runs.of_turn(tx, lane_at.session_no, lane_at.lane_no, &turn, prompt)?;
+        let model_no = self.names.number_of(tx, turn.model.as_deref())?;
+        let speaker_no = self.names.number_of(tx, turn.speaker.as_deref())?;
+        let tool_no = self.names.number_of(tx, turn.tool.as_deref())?;
+        let thread_no = self.names.number_of(tx, turn.thread.as_deref())?;
+        for name in turn.participants.iter().chain(turn.speaker.as_ref()) {
+            if let Some(no) = self.names.number_of(tx, Some(name))? {
+                tx.prepare_cached("INSERT OR IGNORE INTO participants (session_no, name_no) VALUES (?1, ?2)")?
+                    .execute([lane_at.session_no, no])?;
+            }
+        }
+        let usage = turn.usage.map(|u| json!([u.input, u.output, u.cache_read, u.cache_write]).to_string());
+        tx.prepare_cached(
+            "INSERT INTO turns (session_no, lane_no, run_no, record_no, entry, revision, parent, role, kind, at, workspace_no,
+                                speaker_no, model_no, tool_no, thread_no, call, failed, usage, block_no, text_offset, text_length)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+        )?
+        .execute(params![
+            lane_at.session_no,
+            lane_at.lane_no,
+            run_no,
+            record_no,
+            entry,
+            revision,
+            turn.parent,
+            role_code(turn.role),
+            kind_code(turn.kind),
+            turn.at,
+            workspace_no,
+            speaker_no,
+            model_no,
+            tool_no,
+            thread_no,
+            turn.call,
+            turn.failed,
+            usage,
+            self.blocks[spot.block],
+            spot.offset as i64,
+            turn.text.len() as i64
+        ])?;
+        let turn_no = tx.last_insert_rowid();
+        self.runs.stored(run_no, turn_no, &turn, model_no);
+        self.out.turns.push(TurnId(turn_no));
+        self.out.fresh.push(Fresh {
+            turn_no,
+            agent_no: at.agent_no,
+            session_no: lane_at.session_no,
+            workspace_no,
+            harness: at.origin.harness,
+            turn,
+        });
+        Ok(())
+    }
+
+    /// The turn this one repeats, if any: same entry and same text in the session; the run's turn an echo stands for;
+    /// or, where the program's ids are global, the same entry and text in another session of that program.
+    fn known(&self, tx: &Write, at: &Cursor, lane: Lane, entry: &str, turn: &NewTurn) -> Result<Option<Known>> {
+        let mut elsewhere = None;
+        let mut statement = tx.prepare_cached(
+            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length
+             FROM turns WHERE entry = ?1 ORDER BY (session_no = ?2) DESC, turn_no",
+        )?;
+        let mut rows = statement.query(params![entry, lane.session_no])?;
+        while let Some(r) = rows.next()? {
+            let known = Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)? };
+            let here = known.session_no == lane.session_no;
+            if here && turn.echo {
+                return Ok(Some(known));
+            }
+            let alike = r.get::<_, i64>(3)? == role_code(turn.role) && r.get::<_, i64>(4)? == kind_code(turn.kind);
+            let length: i64 = r.get(7)?;
+            if !alike || length != turn.text.len() as i64 || (!here && !at.origin.global_ids) {
+                continue;
+            }
+            if self.opener.slice(tx, r.get(5)?, r.get(6)?, length)? != turn.text.as_bytes() {
+                continue;
+            }
+            if here {
+                return Ok(Some(known));
+            }
+            if elsewhere.is_none() && self.same_program(tx, at, known.session_no)? {
+                elsewhere = Some(known);
+            }
+        }
+        if elsewhere.is_none() && turn.echo {
+            return self.echoed(tx, lane, turn);
+        }
+        Ok(elsewhere)
+    }
+
+    /// The turn of the same run, role and text that an echo repeats and no other echo has witnessed yet.
+    fn echoed(&self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+        let mut statement = tx.prepare_cached(
+            "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length
+             FROM turn_results r JOIN turns t USING (run_no)
+             WHERE r.lane_no = ?1 AND r.run_key IS ?2 AND role = ?3 AND text_length = ?4
+               AND NOT EXISTS (SELECT 1 FROM witnesses w WHERE w.turn_no = t.turn_no) ORDER BY turn_no",
+        )?;
+        let mut rows =
+            statement.query(params![lane.lane_no, turn.run, role_code(turn.role), turn.text.len() as i64])?;
+        while let Some(r) = rows.next()? {
+            if self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)? == turn.text.as_bytes() {
+                return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)? }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn same_program(&self, tx: &Write, at: &Cursor, session_no: i64) -> Result<bool> {
+        let (agent_no, key): (i64, String) = tx
+            .prepare_cached("SELECT agent_no, session_key FROM sessions WHERE session_no = ?1")?
+            .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(agent_no == at.agent_no && SessionKey::from(key).harness() == at.origin.harness)
+    }
+
+    /// Project membership is per turn and changes with a prompt, never with a tool's change of directory (R7.2).
+    fn turn_workspace(
+        &mut self,
+        tx: &Write,
+        at: &Cursor,
+        lane: Lane,
+        turn: &NewTurn,
+        prompt: bool,
+    ) -> Result<Option<i64>> {
+        let current = self.lanes.values().find(|l| l.lane_no == lane.lane_no).and_then(|l| l.workspace_no);
+        if current.is_some() && !prompt {
+            return Ok(current);
+        }
+        let Some(cwd) = &turn.cwd else { return Ok(current) };
+        let found = self.workspace(tx, at.agent_no, cwd)?;
+        if let Some(workspace_no) = found {
+            if let Some(l) = self.lanes.values_mut().find(|l| l.lane_no == lane.lane_no) {
+                l.workspace_no = Some(workspace_no);
+            }
+            tx.prepare_cached(
+                "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
+            )?
+            .execute(params![lane.session_no, workspace_no, cwd])?;
+        }
+        Ok(found.or(current))
+    }
+
+    fn session_cwd(&mut self, tx: &Write, at: &Cursor, session_no: i64, cwd: &str) -> Result<()> {
+        let workspace_no = self.workspace(tx, at.agent_no, cwd)?;
+        tx.prepare_cached(
+            "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
+        )?
+        .execute(params![session_no, workspace_no, cwd])?;
+        for lane in self.lanes.values_mut().filter(|l| l.session_no == session_no) {
+            lane.workspace_no = lane.workspace_no.or(workspace_no);
+        }
+        Ok(())
+    }
+
+    /// The stream's own session and lane, made on first use; from then on the stream belongs to it.
+    fn enter(&mut self, tx: &mut Write, at: &mut Cursor) -> Result<Lane> {
+        if let (Some(session_no), true) = (at.session, at.settled) {
+            return self.lane(tx, session_no, &at.lane.clone());
+        }
+        let session_no = self.session(tx, at.agent_no, at.origin.harness, &at.native.clone())?;
+        at.session = Some(session_no);
+        let lane = self.lane(tx, session_no, &at.lane.clone())?;
+        if !at.settled {
+            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?
+                .execute([at.stream_no, session_no, lane.lane_no])?;
+            at.settled = true;
+            if let Some(cwd) = at.cwd.take() {
+                self.session_cwd(tx, at, session_no, &cwd)?;
+            }
+        }
+        Ok(lane)
+    }
+
+    /// A session named by the turn itself, in a stream that mixes several.
+    fn enter_other(&mut self, tx: &mut Write, at: &mut Cursor, native: &str) -> Result<Lane> {
+        if native == at.native {
+            return self.enter(tx, at);
+        }
+        if !at.settled {
+            at.native = native.to_owned();
+            return self.enter(tx, at);
+        }
+        let session_no = self.session(tx, at.agent_no, at.origin.harness, native)?;
+        self.lane(tx, session_no, "")
+    }
+
+    fn agent(&mut self, tx: &Write, agent: &AgentId) -> Result<i64> {
+        if let Some(no) = self.agents.get(agent) {
+            return Ok(*no);
+        }
+        let no = super::read::ensure_agent(tx, agent)?;
+        self.agents.insert(agent.clone(), no);
+        Ok(no)
+    }
+
+    fn session(&mut self, tx: &Write, agent_no: i64, harness: &str, native: &str) -> Result<i64> {
+        let key = SessionKey::new(harness, native);
+        if let Some((no, _)) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
+            return Ok(*no);
+        }
+        tx.prepare_cached("INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
+            .execute(params![agent_no, key.as_str(), self.now])?;
+        let no: i64 = tx
+            .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
+            .query_row(params![agent_no, key.as_str()], |r| r.get(0))?;
+        self.sessions.insert((agent_no, key.as_str().to_owned()), (no, Span::default()));
+        Ok(no)
+    }
+
+    fn lane(&mut self, tx: &Write, session_no: i64, lane: &str) -> Result<Lane> {
+        if let Some(found) = self.lanes.get(&(session_no, lane.to_owned())) {
+            return Ok(*found);
+        }
+        tx.prepare_cached("INSERT INTO lanes (session_no, lane) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+            .execute(params![session_no, lane])?;
+        let lane_no: i64 = tx
+            .prepare_cached("SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = ?2")?
+            .query_row(params![session_no, lane], |r| r.get(0))?;
+        let workspace_no: Option<i64> = tx
+            .prepare_cached(
+                "SELECT coalesce(
+                   (SELECT workspace_no FROM turns WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
+                    ORDER BY turn_no DESC LIMIT 1),
+                   (SELECT workspace_no FROM sessions WHERE session_no = ?2))",
+            )?
+            .query_row([lane_no, session_no], |r| r.get(0))?;
+        let found = Lane { session_no, lane_no, workspace_no };
+        self.lanes.insert((session_no, lane.to_owned()), found);
+        Ok(found)
+    }
+
+    fn workspace(&mut self, tx: &Write, agent_no: i64, cwd: &str) -> Result<Option<i64>> {
+        let Some(project) = self.projects.get(cwd).and_then(Option::as_ref) else { return Ok(None) };
+        let key = (agent_no, project.workspace_id.clone());
+        if let Some(no) = self.workspaces.get(&key) {
+            return Ok(Some(*no));
+        }
+        let root = std::os::unix::ffi::OsStrExt::as_bytes(project.path.as_os_str());
+        tx.prepare_cached(
+            "INSERT INTO workspaces (agent_no, workspace_id, root, label, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![agent_no, project.workspace_id, root, project.label, self.now])?;
+        let no: i64 = tx
+            .prepare_cached("SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2")?
+            .query_row(params![agent_no, project.workspace_id], |r| r.get(0))?;
+        self.workspaces.insert(key, no);
+        Ok(Some(no))
+    }
+}
+
+struct Known {
+    turn_no: i64,
+    session_no: i64,
+    record_no: i64,
+}
+
+/// Where in the world the records of one step are.
+struct Cursor<'s> {
+    agent_no: i64,
+    origin: &'s Origin,
+    stream_no: i64,
+    generation: i64,
+    native: String,
+    lane: String,
+    /// The stream has been given to a session; later records cannot move it.
+    settled: bool,
+    session: Option<i64>,
+    cwd: Option<String>,
+}
+
+fn source(tx: &Write, agent_no: i64, origin: &Origin, now: i64) -> Result<i64> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    tx.prepare_cached(
+        "INSERT INTO sources (agent_no, harness, form, path, seen_at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+    )?
+    .execute(params![agent_no, origin.harness, origin.form as i64, path, now])?;
+    Ok(tx
+        .prepare_cached("SELECT source_no FROM sources WHERE agent_no = ?1 AND harness = ?2 AND path = ?3")?
+        .query_row(params![agent_no, origin.harness, path], |r| r.get(0))?)
+}
+
+struct OpenStream {
+    stream_no: i64,
+    settled: bool,
+    settled_as: Option<(String, String)>,
+}
+
+/// Finds or makes the stream and checks that it is where the plan left it.
+fn open_stream(tx: &Write, source_no: i64, step: &Step) -> Result<OpenStream> {
+    let found: Option<(i64, i64, i64, Option<String>, Option<String>)> = tx
+        .prepare_cached(
+            "SELECT stream_no, generation, next, session_key, lane FROM streams
+             LEFT JOIN sessions USING (session_no) LEFT JOIN lanes USING (lane_no) WHERE source_no = ?1 AND key = ?2",
+        )?
+        .query_row(params![source_no, step.key], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)))
+        .optional()?;
+    let moved = || Error::new(ErrorKind::Busy, format!("{} moved on meanwhile", step.origin.path.display()));
+    match (found, step.before) {
+        (None, None) => {
+            tx.prepare_cached("INSERT INTO streams (source_no, key) VALUES (?1, ?2)")?
+                .execute(params![source_no, step.key])?;
+            Ok(OpenStream { stream_no: tx.last_insert_rowid(), settled: false, settled_as: None })
+        }
+        (Some((stream_no, generation, next, key, lane)), Some(before))
+            if generation == before.generation && next == before.next =>
+        {
+            let settled_as = key.map(|k| (SessionKey::from(k).native().to_owned(), lane.unwrap_or_default()));
+            Ok(OpenStream { stream_no, settled: settled_as.is_some(), settled_as })
+        }
+        _ => Err(moved()),
+    }
+}
+
+fn boundary(tx: &Write, lane: Lane, record_no: i64, kind: &str, reason: Option<&str>, at: Option<i64>) -> Result<()> {
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO boundaries (session_no, lane_no, record_no, kind, reason, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![lane.session_no, lane.lane_no, record_no, kind, reason, at])?;
+    Ok(())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

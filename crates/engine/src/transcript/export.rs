@@ -1,0 +1,182 @@
+//! The way back to the bytes: a stream comes out as its program wrote it (D6).
+
+use std::path::PathBuf;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::{Error, Result};
+use crate::ledger::Read;
+use crate::ledger::blocks::{self, Opener};
+
+/// A stream of a session, as offered for export.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StreamRow {
+    pub no: i64,
+    pub harness: String,
+    /// A file of lines; otherwise a row of a database, or the live API.
+    pub file: bool,
+    pub path: PathBuf,
+    pub key: String,
+    pub lane: String,
+    /// The newest generation; older ones are all kept.
+    pub generation: i64,
+    pub bytes: u64,
+    pub records: u64,
+}
+
+const COLUMNS: &str = "stream_no, harness, form, path, st.key, coalesce(lane, ''), generation,
+    (SELECT coalesce(sum(length), 0) FROM records r WHERE r.stream_no = st.stream_no AND r.generation = st.generation),
+    (SELECT count(*) FROM records r WHERE r.stream_no = st.stream_no AND r.generation = st.generation)";
+
+fn row(r: &rusqlite::Row) -> rusqlite::Result<StreamRow> {
+    let path: Vec<u8> = r.get(3)?;
+    Ok(StreamRow {
+        no: r.get(0)?,
+        harness: r.get(1)?,
+        file: r.get::<_, i64>(2)? == 0,
+        path: PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(path)),
+        key: r.get(4)?,
+        lane: r.get(5)?,
+        generation: r.get(6)?,
+        bytes: r.get::<_, i64>(7)? as u64,
+        records: r.get::<_, i64>(8)? as u64,
+    })
+}
+
+/// Every stream that belongs to a session, in the order it was first read.
+pub fn streams(tx: &Read, session_no: i64) -> Result<Vec<StreamRow>> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
+         WHERE st.session_no = ?1 ORDER BY stream_no"
+    ))?;
+    let rows = statement.query_map([session_no], row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The stream of a source file, by its path.
+pub fn stream_of_file(tx: &Read, agent_no: i64, path: &std::path::Path) -> Result<Option<StreamRow>> {
+    let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
+    Ok(tx
+        .prepare(&format!(
+            "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
+             WHERE agent_no = ?1 AND path = ?2 AND st.key = '' ORDER BY stream_no LIMIT 1"
+        ))?
+        .query_row(params![agent_no, bytes], row)
+        .optional()?)
+}
+
+/// Streams that mix several sessions: those that carry turns of this one without belonging to it.
+pub fn mixed_streams(tx: &Read, session_no: i64) -> Result<Vec<StreamRow>> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
+         WHERE stream_no IN (SELECT DISTINCT stream_no FROM turns t JOIN records USING (record_no) WHERE t.session_no = ?1)
+           AND st.session_no IS NOT ?1 ORDER BY stream_no"
+    ))?;
+    let rows = statement.query_map([session_no], row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether a stream carries turns of more than one session.
+pub fn is_mixed(tx: &Read, stream_no: i64) -> Result<bool> {
+    let sessions: i64 = tx.query_row(
+        "SELECT count(DISTINCT t.session_no) FROM records JOIN turns t USING (record_no) WHERE stream_no = ?1",
+        [stream_no],
+        |r| r.get(0),
+    )?;
+    Ok(sessions > 1)
+}
+
+/// Writes one generation of a file stream, byte for byte, with the unterminated tail of the newest one. Returns the
+/// number of bytes. `progress` is told after each record.
+pub fn write_stream(
+    tx: &Read,
+    opener: &Opener,
+    stream: &StreamRow,
+    generation: i64,
+    out: &mut dyn std::io::Write,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64> {
+    if !(0..=stream.generation).contains(&generation) {
+        return Err(Error::not_found(format!("{} has no generation {generation}", stream.path.display()))
+            .hint(format!("generations 0 to {} are kept", stream.generation)));
+    }
+    let mut statement = tx.prepare_cached(
+        "SELECT position, length, block_no, block_offset FROM records WHERE stream_no = ?1 AND generation = ?2 ORDER BY position",
+    )?;
+    let mut rows = statement.query([stream.no, generation])?;
+    let mut written = 0u64;
+    while let Some(r) = rows.next()? {
+        let (position, length): (i64, i64) = (r.get(0)?, r.get(1)?);
+        if position as u64 != written {
+            return Err(Error::damaged(format!("{}: the bytes from {written} to {position} are missing", stream.path.display()))
+                .hint("run heirloom verify"));
+        }
+        put(out, &opener.slice(tx, r.get(2)?, r.get(3)?, length)?)?;
+        written += length as u64;
+        progress(length as u64);
+    }
+    if generation == stream.generation {
+        let tail = pending(tx, stream.no)?;
+        put(out, &tail)?;
+        written += tail.len() as u64;
+    }
+    Ok(written)
+}
+
+/// The bytes behind the last complete line.
+pub fn pending(tx: &Read, stream_no: i64) -> Result<Vec<u8>> {
+    let data: Option<Vec<u8>> =
+        tx.query_row("SELECT pending FROM streams WHERE stream_no = ?1", [stream_no], |r| r.get(0))?;
+    data.map_or(Ok(Vec::new()), |d| blocks::unsqueeze(&d))
+}
+
+/// Writes the newest revision of each row of a session, one canonical line each (docs/FORMAT.md).
+pub fn write_rows(
+    tx: &Read,
+    opener: &Opener,
+    streams: &[StreamRow],
+    out: &mut dyn std::io::Write,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64> {
+    let mut written = 0u64;
+    for stream in streams {
+        let place: Option<(i64, i64, i64)> = tx
+            .prepare_cached(
+                "SELECT length, block_no, block_offset FROM records WHERE stream_no = ?1 ORDER BY generation DESC, position DESC LIMIT 1",
+            )?
+            .query_row([stream.no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .optional()?;
+        let Some((length, block, offset)) = place else { continue };
+        put(out, &opener.slice(tx, block, offset, length)?)?;
+        put(out, b"\n")?;
+        written += length as u64 + 1;
+        progress(length as u64);
+    }
+    Ok(written)
+}
+
+/// Writes only those records of a mixed stream that carry turns of one session.
+pub fn write_session_records(tx: &Read, opener: &Opener, session_no: i64, out: &mut dyn std::io::Write) -> Result<u64> {
+    let mut statement = tx.prepare(
+        "SELECT r.length, r.block_no, r.block_offset FROM records r WHERE record_no IN (
+           SELECT record_no FROM turns WHERE session_no = ?1
+           UNION SELECT w.record_no FROM witnesses w JOIN turns t USING (turn_no) WHERE t.session_no = ?1)
+         ORDER BY stream_no, generation, position",
+    )?;
+    let mut rows = statement.query([session_no])?;
+    let mut written = 0u64;
+    while let Some(r) = rows.next()? {
+        let bytes = opener.slice(tx, r.get(1)?, r.get(2)?, r.get(0)?)?;
+        put(out, &bytes)?;
+        written += bytes.len() as u64;
+        if bytes.last() != Some(&b'\n') {
+            put(out, b"\n")?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}
+
+fn put(out: &mut dyn std::io::Write, bytes: &[u8]) -> Result<()> {
+    out.write_all(bytes).map_err(|e| Error::io("write", std::path::Path::new("the export"), e))
+}

@@ -1,0 +1,19 @@
+//! What was said: sessions, source records, turns and turn results. Storey 2 (R4.3, R4.4).
+//!
+//! A *source record* is the bytes, addressed by stream, generation and position; a *turn* is the meaning, addressed by
+//! agent, session and the program's own entry id. [`append`] is the only way in, [`read`] the way out, [`export`] the
+//! way back to the bytes.
+//!
+//! Does not know programs, files or search.
+
+pub mod append;
+mod codes;
+pub mod export;
+pub mod prepare;
+pub mod read;
+mod runs;
+
+pub use append::{Appended, Fresh, append};
+pub use codes::{class_name, kind_name, kind_of as kind_from_code, role_name, role_of as role_from_code, role_parse};
+pub use prepare::{After, Batch, Place, Preparer, Step, StreamAt};
+pub use runs::{close_idle, end_session};

@@ -1,0 +1,513 @@
+//! The way out: agents, workspaces, sessions, runs and turns as values, always within one agent.
+
+use std::path::PathBuf;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::codes::{kind_of, role_of, status_name};
+use super::runs::RunUsage;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::event::{Role, TurnKind};
+use crate::ledger::blocks::Opener;
+use crate::ledger::{Read, Write};
+use crate::scope::{AgentId, QuarantineId, SessionKey, TurnId};
+
+/// The number of an agent, making it known if it is not.
+pub fn ensure_agent(tx: &Write, agent: &AgentId) -> Result<i64> {
+    let now = tx.now();
+    tx.prepare_cached("INSERT INTO agents (agent_id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .execute(params![agent.as_str(), now])?;
+    Ok(tx
+        .prepare_cached("SELECT agent_no FROM agents WHERE agent_id = ?1")?
+        .query_row([agent.as_str()], |r| r.get(0))?)
+}
+
+/// The number of an agent, if it is known.
+pub fn agent_no(tx: &Read, agent: &AgentId) -> Result<Option<i64>> {
+    Ok(tx
+        .prepare_cached("SELECT agent_no FROM agents WHERE agent_id = ?1")?
+        .query_row([agent.as_str()], |r| r.get(0))
+        .optional()?)
+}
+
+/// An agent, as listed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentRow {
+    pub agent: String,
+    pub sessions: u64,
+    pub created_at: Millis,
+}
+
+pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
+    let mut statement = tx.prepare(
+        "SELECT agent_id, (SELECT count(*) FROM sessions s WHERE s.agent_no = a.agent_no), created_at FROM agents a ORDER BY agent_no",
+    )?;
+    let rows = statement.query_map([], |r| {
+        Ok(AgentRow { agent: r.get(0)?, sessions: r.get::<_, i64>(1)? as u64, created_at: r.get(2)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A workspace, as listed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WorkspaceRow {
+    pub no: i64,
+    pub id: String,
+    pub label: String,
+    pub root: PathBuf,
+    /// The workspace this one continues.
+    pub alias_of: Option<String>,
+    pub sessions: u64,
+    pub last_at: Option<Millis>,
+}
+
+pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<WorkspaceRow>> {
+    let mut statement = tx.prepare(
+        "SELECT w.workspace_no, w.workspace_id, w.label, w.root, o.workspace_id,
+                (SELECT count(*) FROM sessions s WHERE s.workspace_no = w.workspace_no),
+                (SELECT max(last_at) FROM sessions s WHERE s.workspace_no = w.workspace_no)
+         FROM workspaces w LEFT JOIN workspaces o ON o.workspace_no = w.alias_of
+         WHERE w.agent_no = ?1 ORDER BY 7 DESC, w.workspace_no",
+    )?;
+    let rows = statement.query_map([agent_no], |r| {
+        Ok(WorkspaceRow {
+            no: r.get(0)?,
+            id: r.get(1)?,
+            label: r.get(2)?,
+            root: path_of(r.get(3)?),
+            alias_of: r.get(4)?,
+            sessions: r.get::<_, i64>(5)? as u64,
+            last_at: r.get(6)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The workspaces a name stands for: an id, a label or a path, together with everything joined to it by alias.
+/// `NotFound` where nothing matches, `Usage` where a label means several.
+pub fn workspace_named(tx: &Read, agent_no: i64, name: &str) -> Result<Vec<i64>> {
+    let all = workspaces(tx, agent_no)?;
+    let root = std::path::Path::new(name);
+    let canonical = root.canonicalize().ok();
+    let by_id: Vec<&WorkspaceRow> = all
+        .iter()
+        .filter(|w| w.id == name || w.root == root || canonical.as_ref().is_some_and(|c| *c == w.root))
+        .collect();
+    let found = if by_id.is_empty() { all.iter().filter(|w| w.label == name).collect() } else { by_id };
+    // Labels are for people: several projects may share one, unless they are one project under several names.
+    let canon = |w: &WorkspaceRow| w.alias_of.clone().unwrap_or_else(|| w.id.clone());
+    let mut ids: Vec<String> = found.iter().map(|w| canon(w)).collect();
+    ids.sort();
+    ids.dedup();
+    match ids.as_slice() {
+        [] => Err(Error::not_found(format!("no workspace is called {name:?}")).hint("see heirloom workspace list")),
+        [id] => Ok(all.iter().filter(|w| w.id == *id || w.alias_of.as_deref() == Some(id)).map(|w| w.no).collect()),
+        several => Err(Error::usage(format!("{name:?} is the name of {} workspaces", several.len()))
+            .hint(format!("use an id: {}", several.join(", ")))),
+    }
+}
+
+/// Joins `old` to `new`: what was said under the old root belongs to the new one.
+pub fn alias_workspace(tx: &mut Write, agent_no: i64, old: &str, new: &str) -> Result<()> {
+    let id_no = |name: &str| -> Result<i64> {
+        let all = workspaces(tx, agent_no)?;
+        let mut found = all.iter().filter(|w| w.id == name || w.root == std::path::Path::new(name));
+        found.next().map(|w| w.no).ok_or_else(|| {
+            Error::not_found(format!("no workspace has the id or path {name:?}")).hint("see heirloom workspace list")
+        })
+    };
+    let (old_no, new_no) = (id_no(old)?, id_no(new)?);
+    let root: i64 =
+        tx.query_row("SELECT coalesce(alias_of, workspace_no) FROM workspaces WHERE workspace_no = ?1", [new_no], |r| {
+            r.get(0)
+        })?;
+    if old_no == root {
+        return Err(Error::usage("a workspace cannot be an alias of itself"));
+    }
+    tx.execute("UPDATE workspaces SET alias_of = ?2 WHERE workspace_no = ?1 OR alias_of = ?1", [old_no, root])?;
+    tx.note("old", old);
+    tx.note("new", new);
+    Ok(())
+}
+
+/// A session, as listed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SessionRow {
+    pub no: i64,
+    pub key: SessionKey,
+    pub workspace: Option<String>,
+    pub workspace_id: Option<String>,
+    pub cwd: Option<String>,
+    pub title: Option<String>,
+    pub version: Option<String>,
+    pub fork_of: Option<String>,
+    pub started_at: Option<Millis>,
+    pub last_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+    pub ended_by: Option<String>,
+    /// Turns first seen here, and those it shares with the session it was copied from.
+    pub turns: u64,
+    pub shared_turns: u64,
+}
+
+const SESSION_COLUMNS: &str = "s.session_no, session_key, label, workspace_id, cwd, title, version, fork_of, started_at,
+    last_at, ended_at, ended_by, (SELECT count(*) FROM turns t WHERE t.session_no = s.session_no),
+    (SELECT count(*) FROM turn_references t WHERE t.session_no = s.session_no)";
+
+fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        no: r.get(0)?,
+        key: SessionKey::from(r.get::<_, String>(1)?),
+        workspace: r.get(2)?,
+        workspace_id: r.get(3)?,
+        cwd: r.get(4)?,
+        title: r.get(5)?,
+        version: r.get(6)?,
+        fork_of: r.get(7)?,
+        started_at: r.get(8)?,
+        last_at: r.get(9)?,
+        ended_at: r.get(10)?,
+        ended_by: r.get(11)?,
+        turns: r.get::<_, i64>(12)? as u64,
+        shared_turns: r.get::<_, i64>(13)? as u64,
+    })
+}
+
+/// Which sessions to list.
+#[derive(Clone, Default, Debug)]
+pub struct SessionFilter {
+    pub harness: Option<String>,
+    pub workspaces: Option<Vec<i64>>,
+    pub since: Option<Millis>,
+    pub until: Option<Millis>,
+    pub limit: Option<usize>,
+}
+
+/// Sessions of an agent, newest first.
+pub fn sessions(tx: &Read, agent_no: i64, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
+         WHERE s.agent_no = ?1 AND (?2 IS NULL OR session_key LIKE ?2 || ':%')
+           AND (?3 IS NULL OR last_at >= ?3) AND (?4 IS NULL OR started_at <= ?4)
+         ORDER BY last_at DESC NULLS LAST, s.session_no DESC"
+    ))?;
+    let mut rows = statement.query(params![agent_no, filter.harness, filter.since, filter.until])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let workspace_no: Option<i64> = r.get(14)?;
+        let inside = filter.workspaces.as_ref().is_none_or(|list| workspace_no.is_some_and(|no| list.contains(&no)));
+        if inside {
+            out.push(session_of(r)?);
+            if filter.limit.is_some_and(|limit| out.len() >= limit) {
+                break;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The session a key names: the whole key, or the program's bare id (or an unambiguous beginning of it, from eight
+/// characters on). `NotFound`, or `Usage` where it is ambiguous.
+pub fn session_named(tx: &Read, agent_no: i64, name: &str) -> Result<SessionRow> {
+    let get = |clause: &str, value: &str| -> Result<Vec<SessionRow>> {
+        let mut statement = tx.prepare_cached(&format!(
+            "SELECT {SESSION_COLUMNS} FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
+             WHERE s.agent_no = ?1 AND {clause} LIMIT 5"
+        ))?;
+        let rows = statement.query_map(params![agent_no, value], session_of)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    };
+    let mut found = get("session_key = ?2", name)?;
+    if found.is_empty() {
+        found = get("substr(session_key, instr(session_key, ':') + 1) = ?2", name)?;
+    }
+    if found.is_empty() && name.len() >= 8 {
+        found = get(
+            "(substr(session_key, 1, length(?2)) = ?2 OR substr(session_key, instr(session_key, ':') + 1, length(?2)) = ?2)",
+            name,
+        )?;
+    }
+    match found.len() {
+        0 => Err(Error::not_found(format!("no session is called {name:?}")).hint("see heirloom session list")),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let keys: Vec<String> = found.iter().map(|s| s.key.to_string()).collect();
+            Err(Error::usage(format!("{name:?} could be several sessions")).hint(format!("one of: {}", keys.join(", "))))
+        }
+    }
+}
+
+/// A turn with its text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Turn {
+    pub id: TurnId,
+    pub session: SessionKey,
+    pub session_no: i64,
+    pub lane: String,
+    pub entry: String,
+    pub revision: i64,
+    pub parent: Option<String>,
+    pub role: Role,
+    pub kind: TurnKind,
+    pub at: Option<Millis>,
+    pub workspace: Option<String>,
+    pub speaker: Option<String>,
+    pub model: Option<String>,
+    pub tool: Option<String>,
+    pub call: Option<String>,
+    pub failed: bool,
+    /// `[input, output, cache read, cache write]` of the model message, where the record says so.
+    pub usage: Option<serde_json::Value>,
+    pub thread: Option<String>,
+    pub run: i64,
+    pub record: i64,
+    pub text: String,
+}
+
+const TURN_COLUMNS: &str = "t.turn_no, session_key, t.session_no, lane, entry, revision, parent, role, kind, t.at, w.label,
+    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
+const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
+    LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
+    LEFT JOIN names mo ON mo.name_no = t.model_no LEFT JOIN names tl ON tl.name_no = t.tool_no
+    LEFT JOIN names th ON th.name_no = t.thread_no";
+
+fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
+    let text = opener.slice(tx, r.get(20)?, r.get(21)?, r.get(22)?)?;
+    Ok(Turn {
+        id: TurnId(r.get(0)?),
+        session: SessionKey::from(r.get::<_, String>(1)?),
+        session_no: r.get(2)?,
+        lane: r.get(3)?,
+        entry: r.get(4)?,
+        revision: r.get(5)?,
+        parent: r.get(6)?,
+        role: role_of(r.get(7)?),
+        kind: kind_of(r.get(8)?),
+        at: r.get(9)?,
+        workspace: r.get(10)?,
+        speaker: r.get(11)?,
+        model: r.get(12)?,
+        tool: r.get(13)?,
+        thread: r.get(14)?,
+        call: r.get(15)?,
+        failed: r.get(16)?,
+        usage: r.get::<_, Option<String>>(17)?.and_then(|u| serde_json::from_str(&u).ok()),
+        run: r.get(18)?,
+        record: r.get(19)?,
+        text: String::from_utf8(text)
+            .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?,
+    })
+}
+
+/// One turn. `NotFound` also where it is another agent's.
+pub fn turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Result<Turn> {
+    find_turn(tx, opener, agent_no, id)?
+        .ok_or_else(|| Error::not_found(format!("there is no turn {id}")).hint("find turns with heirloom search"))
+}
+
+/// One turn, `None` where the agent has none of that id.
+pub fn find_turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Result<Option<Turn>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {TURN_COLUMNS} FROM turns t {TURN_JOINS} WHERE t.turn_no = ?1 AND s.agent_no = ?2"
+    ))?;
+    let mut rows = statement.query([id.0, agent_no])?;
+    rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
+}
+
+/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one.
+/// `lane`: only that one; `None`: all.
+pub fn session_turns(
+    tx: &Read,
+    opener: &Opener,
+    session: &SessionRow,
+    lane: Option<&str>,
+    mut each: impl FnMut(Turn) -> Result<()>,
+) -> Result<()> {
+    let mut statement = tx.prepare(&format!(
+        "SELECT {TURN_COLUMNS}, place FROM (
+           SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1
+           UNION ALL
+           SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
+         JOIN turns t ON t.turn_no = p.no {TURN_JOINS} JOIN lanes pl ON pl.lane_no = p.in_lane
+         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY place, t.turn_no"
+    ))?;
+    let mut rows = statement.query(params![session.no, lane])?;
+    while let Some(r) = rows.next()? {
+        each(turn_of(tx, opener, r)?)?;
+    }
+    Ok(())
+}
+
+/// A sub-agent or main line of a session.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LaneRow {
+    pub lane: String,
+    pub parent_call: Option<String>,
+    pub turns: u64,
+}
+
+pub fn lanes(tx: &Read, session_no: i64) -> Result<Vec<LaneRow>> {
+    let mut statement = tx.prepare(
+        "SELECT lane, parent_call, (SELECT count(*) FROM turns t WHERE t.session_no = ?1 AND t.lane_no = l.lane_no)
+         FROM lanes l WHERE session_no = ?1 ORDER BY lane_no",
+    )?;
+    let rows = statement.query_map([session_no], |r| {
+        Ok(LaneRow { lane: r.get(0)?, parent_call: r.get(1)?, turns: r.get::<_, i64>(2)? as u64 })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The normalised outcome of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunRow {
+    pub no: i64,
+    pub lane: String,
+    pub key: Option<String>,
+    pub status: &'static str,
+    pub stop_reason: Option<String>,
+    pub model: Option<String>,
+    pub usage: RunUsage,
+    pub prompt: Option<TurnId>,
+    pub answer: Option<TurnId>,
+    pub request_fingerprint: Option<String>,
+    pub opened_at: Option<Millis>,
+    pub last_at: Option<Millis>,
+    pub closed_by: Option<String>,
+}
+
+pub fn runs(tx: &Read, session_no: i64) -> Result<Vec<RunRow>> {
+    let mut statement = tx.prepare(
+        "SELECT run_no, lane, run_key, status, stop_reason, name, usage, prompt_turn, answer_turn, request_fingerprint,
+                opened_at, last_at, closed_by
+         FROM turn_results r JOIN lanes USING (lane_no) LEFT JOIN names ON name_no = model_no
+         WHERE r.session_no = ?1 ORDER BY run_no",
+    )?;
+    let rows = statement.query_map([session_no], |r| {
+        Ok(RunRow {
+            no: r.get(0)?,
+            lane: r.get(1)?,
+            key: r.get(2)?,
+            status: status_name(r.get(3)?),
+            stop_reason: r.get(4)?,
+            model: r.get(5)?,
+            usage: r.get::<_, Option<String>>(6)?.and_then(|u| serde_json::from_str(&u).ok()).unwrap_or_default(),
+            prompt: r.get::<_, Option<i64>>(7)?.map(TurnId),
+            answer: r.get::<_, Option<i64>>(8)?.map(TurnId),
+            request_fingerprint: r.get(9)?,
+            opened_at: r.get(10)?,
+            last_at: r.get(11)?,
+            closed_by: r.get(12)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// How many records of each class a session has.
+pub fn record_classes(tx: &Read, session_no: i64) -> Result<Vec<(crate::event::RecordClass, u64, u64)>> {
+    let mut statement = tx.prepare(
+        "SELECT class, count(*), sum(length) FROM streams JOIN records USING (stream_no) WHERE session_no = ?1 GROUP BY class",
+    )?;
+    let rows = statement.query_map([session_no], |r| {
+        Ok((super::codes::class_of(r.get(0)?), r.get::<_, i64>(1)? as u64, r.get::<_, i64>(2)? as u64))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Compactions and segments of a session: kind, reason, time.
+pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<(String, Option<String>, Option<Millis>)>> {
+    let mut statement = tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
+    let rows = statement.query_map([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A stretch of bytes that was set aside.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Quarantined {
+    pub id: QuarantineId,
+    pub path: PathBuf,
+    pub key: String,
+    pub position: i64,
+    pub length: i64,
+    pub line: Option<i64>,
+    pub reason: String,
+    pub session: Option<String>,
+    pub record: i64,
+}
+
+/// What was set aside, newest first; `id`: only that one.
+pub fn quarantine(tx: &Read, agent_no: i64, id: Option<QuarantineId>, limit: usize) -> Result<Vec<Quarantined>> {
+    let mut statement = tx.prepare(
+        "SELECT quarantine_no, path, st.key, position, r.length, line, reason, session_key, r.record_no
+         FROM quarantine JOIN records r USING (record_no) JOIN streams st USING (stream_no) JOIN sources so USING (source_no)
+         LEFT JOIN sessions s USING (session_no)
+         WHERE so.agent_no = ?1 AND (?2 IS NULL OR quarantine_no = ?2) ORDER BY quarantine_no DESC LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![agent_no, id.map(|q| q.0), limit as i64], |r| {
+        Ok(Quarantined {
+            id: QuarantineId(r.get(0)?),
+            path: path_of(r.get(1)?),
+            key: r.get(2)?,
+            position: r.get(3)?,
+            length: r.get(4)?,
+            line: r.get(5)?,
+            reason: r.get(6)?,
+            session: r.get(7)?,
+            record: r.get(8)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The exact bytes of a record.
+pub fn record_bytes(tx: &Read, opener: &Opener, record_no: i64) -> Result<Vec<u8>> {
+    let (block, offset, length): (i64, i64, i64) = tx
+        .prepare_cached("SELECT block_no, block_offset, length FROM records WHERE record_no = ?1")?
+        .query_row([record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    opener.slice(tx, block, offset, length)
+}
+
+/// How much is stored for an agent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    pub sessions: u64,
+    pub turns: u64,
+    pub records: u64,
+    pub source_bytes: u64,
+    pub quarantined: u64,
+    pub workspaces: u64,
+    pub first_at: Option<Millis>,
+    pub last_at: Option<Millis>,
+}
+
+pub fn totals(tx: &Read, agent_no: i64) -> Result<Totals> {
+    let count = |sql: &str| -> Result<u64> { Ok(tx.query_row(sql, [agent_no], |r| r.get::<_, i64>(0))? as u64) };
+    let (first_at, last_at) = tx.query_row(
+        "SELECT min(started_at), max(last_at) FROM sessions WHERE agent_no = ?1",
+        [agent_no],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )?;
+    let (records, source_bytes) = tx.query_row(
+        "SELECT count(*), coalesce(sum(length), 0) FROM sources JOIN streams USING (source_no) JOIN records USING (stream_no)
+         WHERE agent_no = ?1",
+        [agent_no],
+        |r| Ok((r.get::<_, i64>(0)? as u64, r.get::<_, i64>(1)? as u64)),
+    )?;
+    Ok(Totals {
+        sessions: count("SELECT count(*) FROM sessions WHERE agent_no = ?1")?,
+        turns: count("SELECT count(*) FROM sessions JOIN turns USING (session_no) WHERE agent_no = ?1")?,
+        records,
+        source_bytes,
+        quarantined: count(
+            "SELECT count(*) FROM quarantine JOIN records USING (record_no) JOIN streams USING (stream_no)
+             JOIN sources USING (source_no) WHERE agent_no = ?1",
+        )?,
+        workspaces: count("SELECT count(*) FROM workspaces WHERE agent_no = ?1 AND alias_of IS NULL")?,
+        first_at,
+        last_at,
+    })
+}
+
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
+}

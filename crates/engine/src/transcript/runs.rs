@@ -1,0 +1,346 @@
+//! Runs and their results: everything from one prompt to the end of its answer, and the normalised outcome.
+//!
+//! A run opens with a prompt (or with the first turn that names a new run id) and closes when the next prompt begins,
+//! when the program says so, at session end, or after ten quiet minutes. Results may change until they close; the turns
+//! themselves never do.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+
+use super::codes::{RUN_OPEN, RUN_SUPERSEDED, status_code};
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::event::{NewTurn, Role, RunStatus, TurnKind, Usage};
+use crate::ledger::Write;
+
+/// A run without a record for this long is closed (SPEC §2).
+pub const IDLE_MS: i64 = 10 * 60 * 1000;
+
+/// Tokens of one run, summed over its model messages.
+#[derive(Clone, Serialize, Deserialize, Default, PartialEq, Debug)]
+pub struct RunUsage {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
+    /// The program reported the total itself; nothing is added to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub reported: bool,
+    /// The newest message and what it contributed: programs repeat a message's usage on each of its records.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last: Option<(String, [u64; 4])>,
+}
+
+impl RunUsage {
+    fn add(&mut self, message: Option<&str>, usage: Usage) {
+        if self.reported {
+            return;
+        }
+        let new = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        let old = match (&self.last, message) {
+            (Some((id, counted)), Some(message)) if id == message => *counted,
+            _ => [0; 4],
+        };
+        let sums = [&mut self.input, &mut self.output, &mut self.cache_read, &mut self.cache_write];
+        for ((sum, new), old) in sums.into_iter().zip(new).zip(old) {
+            if let Some(new) = new {
+                *sum = Some(sum.unwrap_or(0).saturating_sub(old).saturating_add(new));
+            }
+        }
+        self.last = message.map(|m| (m.to_owned(), new.map(|n| n.unwrap_or(0))));
+    }
+}
+
+/// Runs touched by one append; written back once at its end.
+#[derive(Default)]
+pub(super) struct Runs {
+    /// The newest run of each lane; `None`: the next turn that is no prompt begins one.
+    current: HashMap<i64, Option<i64>>,
+    open: HashMap<i64, Run>,
+}
+
+struct Run {
+    key: Option<String>,
+    status: i64,
+    stop_reason: Option<String>,
+    model_no: Option<i64>,
+    usage: RunUsage,
+    prompt_turn: Option<i64>,
+    answer_turn: Option<i64>,
+    fingerprint: Option<String>,
+    opened_at: Option<Millis>,
+    last_at: Option<Millis>,
+    closed_by: Option<String>,
+    dirty: bool,
+}
+
+impl Runs {
+    /// The run a new turn belongs to; opens one where the turn begins it.
+    pub(super) fn of_turn(&mut self, tx: &Write, session: i64, lane: i64, turn: &NewTurn, prompt: bool) -> Result<i64> {
+        if let Some(key) = &turn.run {
+            if let Some(run) = self.by_key(tx, lane, key)? {
+                self.current.insert(lane, Some(run));
+                return Ok(run);
+            }
+            return self.open(tx, session, lane, Some(key), turn.at);
+        }
+        match self.current(tx, lane)? {
+            Some(run) if !prompt => Ok(run),
+            _ => self.open(tx, session, lane, None, turn.at),
+        }
+    }
+
+    /// Takes a stored turn into its run's result.
+    pub(super) fn stored(&mut self, run_no: i64, turn_no: i64, turn: &NewTurn, model_no: Option<i64>) {
+        let Some(run) = self.open.get_mut(&run_no) else { return };
+        run.dirty = true;
+        if let Some(at) = turn.at {
+            run.opened_at = Some(run.opened_at.map_or(at, |o| o.min(at)));
+            run.last_at = Some(run.last_at.map_or(at, |l| l.max(at)));
+        }
+        let asks = matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt) && turn.role != Role::Assistant;
+        if asks && run.prompt_turn.is_none() {
+            run.prompt_turn = Some(turn_no);
+        }
+        if turn.role == Role::Assistant {
+            run.model_no = model_no.or(run.model_no);
+            if turn.kind == TurnKind::Message {
+                run.answer_turn = Some(turn_no);
+                if turn.failed {
+                    run.status = status_code(RunStatus::Failed);
+                }
+            }
+        }
+        if let Some(usage) = turn.usage {
+            run.usage.add(turn.message.as_deref(), usage);
+        }
+    }
+
+    pub(super) fn end(
+        &mut self,
+        tx: &Write,
+        lane: i64,
+        key: Option<&str>,
+        status: RunStatus,
+        reason: Option<&str>,
+        at: Option<Millis>,
+    ) -> Result<()> {
+        if let Some(run) = self.named(tx, lane, key)? {
+            // A failure or an interruption is not undone by a later routine end marker of the same run.
+            if run.status == RUN_OPEN || run.status == RUN_SUPERSEDED || status != RunStatus::Completed {
+                run.status = status_code(status);
+                run.stop_reason = reason.map(str::to_owned).or(run.stop_reason.take());
+                run.closed_by = Some("turn-end".into());
+            }
+            run.last_at = run.last_at.max(at);
+            run.dirty = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn usage(&mut self, tx: &Write, lane: i64, key: Option<&str>, usage: Usage) -> Result<()> {
+        if let Some(run) = self.named(tx, lane, key)? {
+            run.usage = RunUsage {
+                input: usage.input,
+                output: usage.output,
+                cache_read: usage.cache_read,
+                cache_write: usage.cache_write,
+                reported: true,
+                last: None,
+            };
+            run.dirty = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn fingerprint(&mut self, tx: &Write, lane: i64, key: Option<&str>, fingerprint: &str) -> Result<()> {
+        if let Some(run) = self.named(tx, lane, key)? {
+            run.fingerprint = Some(fingerprint.to_owned());
+            run.dirty = true;
+        }
+        Ok(())
+    }
+
+    /// Closes the lane's open run because something else began.
+    pub(super) fn close(&mut self, tx: &Write, lane: i64, by: &str) -> Result<()> {
+        if let Some(no) = self.current(tx, lane)?
+            && let Some(run) = self.open.get_mut(&no)
+            && run.status == RUN_OPEN
+        {
+            run.status = if run.answer_turn.is_some() { status_code(RunStatus::Completed) } else { RUN_SUPERSEDED };
+            run.closed_by = Some(by.to_owned());
+            run.dirty = true;
+        }
+        Ok(())
+    }
+
+    /// The next turn of the lane begins a run of its own.
+    pub(super) fn leave(&mut self, lane: i64) {
+        self.current.insert(lane, None);
+    }
+
+    pub(super) fn store(&self, tx: &Write) -> Result<()> {
+        for (no, run) in self.open.iter().filter(|(_, r)| r.dirty) {
+            let usage = (run.usage != RunUsage::default())
+                .then(|| serde_json::to_string(&run.usage).map_err(|e| Error::damaged("usage").because(e)))
+                .transpose()?;
+            tx.prepare_cached(
+                "UPDATE turn_results SET status = ?2, stop_reason = ?3, model_no = ?4, usage = ?5, prompt_turn = ?6,
+                        answer_turn = ?7, request_fingerprint = ?8, opened_at = ?9, last_at = ?10, closed_by = ?11
+                 WHERE run_no = ?1",
+            )?
+            .execute(params![
+                no,
+                run.status,
+                run.stop_reason,
+                run.model_no,
+                usage,
+                run.prompt_turn,
+                run.answer_turn,
+                run.fingerprint,
+                run.opened_at,
+                run.last_at,
+                run.closed_by
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, tx: &Write, lane: i64, key: Option<&str>) -> Result<Option<&mut Run>> {
+        let no = match key {
+            Some(key) => self.by_key(tx, lane, key)?,
+            None => self.current(tx, lane)?,
+        };
+        Ok(no.and_then(|no| self.open.get_mut(&no)))
+    }
+
+    fn by_key(&mut self, tx: &Write, lane: i64, key: &str) -> Result<Option<i64>> {
+        if let Some(no) = self.current(tx, lane)?
+            && self.open.get(&no).is_some_and(|r| r.key.as_deref() == Some(key))
+        {
+            return Ok(Some(no));
+        }
+        let found: Option<i64> = tx
+            .prepare_cached("SELECT run_no FROM turn_results WHERE lane_no = ?1 AND run_key = ?2")?
+            .query_row(params![lane, key], |r| r.get(0))
+            .optional()?;
+        if let Some(no) = found {
+            self.load(tx, no)?;
+        }
+        Ok(found)
+    }
+
+    fn current(&mut self, tx: &Write, lane: i64) -> Result<Option<i64>> {
+        if let Some(known) = self.current.get(&lane) {
+            return Ok(*known);
+        }
+        let found: Option<i64> = tx
+            .prepare_cached("SELECT max(run_no) FROM turn_results WHERE lane_no = ?1")?
+            .query_row([lane], |r| r.get(0))?;
+        if let Some(no) = found {
+            self.load(tx, no)?;
+        }
+        self.current.insert(lane, found);
+        Ok(found)
+    }
+
+    fn open(&mut self, tx: &Write, session: i64, lane: i64, key: Option<&str>, at: Option<Millis>) -> Result<i64> {
+        self.close(tx, lane, "next-prompt")?;
+        tx.prepare_cached(
+            "INSERT INTO turn_results (session_no, lane_no, run_key, status, opened_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+        )?
+        .execute(params![session, lane, key, RUN_OPEN, at])?;
+        let no = tx.last_insert_rowid();
+        self.current.insert(lane, Some(no));
+        self.open.insert(
+            no,
+            Run {
+                key: key.map(str::to_owned),
+                status: RUN_OPEN,
+                stop_reason: None,
+                model_no: None,
+                usage: RunUsage::default(),
+                prompt_turn: None,
+                answer_turn: None,
+                fingerprint: None,
+                opened_at: at,
+                last_at: at,
+                closed_by: None,
+                dirty: false,
+            },
+        );
+        Ok(no)
+    }
+
+    fn load(&mut self, tx: &Write, no: i64) -> Result<()> {
+        if self.open.contains_key(&no) {
+            return Ok(());
+        }
+        let run = tx
+            .prepare_cached(
+                "SELECT run_key, status, stop_reason, model_no, usage, prompt_turn, answer_turn, request_fingerprint,
+                        opened_at, last_at, closed_by FROM turn_results WHERE run_no = ?1",
+            )?
+            .query_row([no], |r| {
+                Ok(Run {
+                    key: r.get(0)?,
+                    status: r.get(1)?,
+                    stop_reason: r.get(2)?,
+                    model_no: r.get(3)?,
+                    usage: r
+                        .get::<_, Option<String>>(4)?
+                        .and_then(|u| serde_json::from_str(&u).ok())
+                        .unwrap_or_default(),
+                    prompt_turn: r.get(5)?,
+                    answer_turn: r.get(6)?,
+                    fingerprint: r.get(7)?,
+                    opened_at: r.get(8)?,
+                    last_at: r.get(9)?,
+                    closed_by: r.get(10)?,
+                    dirty: false,
+                })
+            })?;
+        self.open.insert(no, run);
+        Ok(())
+    }
+}
+
+/// Closes runs that have been quiet for [`IDLE_MS`]. Returns how many, and when the next one will be due.
+pub fn close_idle(tx: &mut Write) -> Result<(u64, Option<Millis>)> {
+    let before = tx.now() - IDLE_MS;
+    let closed = tx
+        .prepare_cached(
+            "UPDATE turn_results SET closed_by = 'idle', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
+             WHERE status = ?1 AND closed_by IS NULL AND coalesce(last_at, 0) <= ?4",
+        )?
+        .execute(params![RUN_OPEN, RUN_SUPERSEDED, status_code(RunStatus::Completed), before])?;
+    let next: Option<Millis> = tx.query_row(
+        "SELECT min(coalesce(last_at, 0)) FROM turn_results WHERE status = ?1 AND closed_by IS NULL",
+        [RUN_OPEN],
+        |r| r.get(0),
+    )?;
+    tx.note("closed", closed);
+    Ok((closed as u64, next.map(|at| at + IDLE_MS)))
+}
+
+/// Ends a session by hand: closes its runs and marks it. Returns whether it was open.
+pub fn end_session(tx: &mut Write, session_no: i64) -> Result<bool> {
+    tx.execute(
+        "UPDATE turn_results SET closed_by = 'session-end', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
+         WHERE status = ?4 AND session_no = ?1",
+        params![session_no, RUN_SUPERSEDED, status_code(RunStatus::Completed), RUN_OPEN],
+    )?;
+    let now = tx.now();
+    let ended = tx.execute(
+        "UPDATE sessions SET ended_at = ?2, ended_by = 'hand' WHERE session_no = ?1 AND ended_at IS NULL",
+        [session_no, now],
+    )?;
+    tx.note("session_no", session_no);
+    Ok(ended > 0)
+}
