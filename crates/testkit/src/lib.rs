@@ -1,1 +1,25 @@
-//! A hermetic world for tests: temporary homes, fixtures, fakes. Dev-dependency only.
+//! A hermetic world for tests: temporary homes, seeded chance, broken input. Dev-dependency only.
+//!
+//! Deliberately knows nothing about the engine, the harnesses or what a record looks like beyond its being a line of
+//! JSON; a crate under test never meets its own types here.
+
+mod home;
+mod mutate;
+mod rng;
+
+use std::path::{Path, PathBuf};
+
+pub use home::{Output, TestHome, run};
+pub use mutate::{MUTATIONS, mutate, mutate_with};
+pub use rng::Rng;
+
+/// The folder `shared` beside the repository: captures and corpora too large or too private to be committed. Tests that
+/// need it pass without it, after saying so.
+pub fn shared() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    if dir.is_dir() {
+        return dir.canonicalize().ok();
+    }
+    println!("skipped: there is no folder `shared` beside the repository");
+    None
+}

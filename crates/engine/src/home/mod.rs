@@ -1,1 +1,217 @@
-//! The visible home. Storey 1.
+//! The visible home: one directory handle, and everything below it opened through that handle (R3.1). Storey 1.
+//!
+//! Here live the checks a folder must pass before it may hold somebody's memory (owner, mode, file system), the file
+//! operations that cannot leave it, the locks under `run/`, and the list of what `doctor` would complain about.
+//! [`layout`] names every file and folder. Deliberately knows nothing about what the files say, about SQL or about the
+//! environment: where the home is and what is allowed arrives as values.
+
+#[cfg(not(unix))]
+compile_error!("Heirloom runs on Unix (Linux, macOS) only.");
+
+mod filesystem;
+mod inspect;
+pub mod layout;
+mod lock;
+mod rel_path;
+mod rooted;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Deref;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+
+pub use inspect::Finding;
+pub use lock::HomeLock;
+pub use rel_path::RelPath;
+pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
+
+/// What the caller allows when a home is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HomeOptions {
+    /// Accept a network file system under `state/`. SQLite's locks do not hold on most of them.
+    pub allow_network_fs: bool,
+}
+
+/// A home that passed the checks, held open. Dereferences to [`Rooted`], which carries the file operations: a home
+/// *is* its directory handle.
+#[derive(Debug)]
+pub struct Home {
+    files: Rooted,
+}
+
+impl Home {
+    /// Opens the home at `root`, creating what is missing of it: directories 0700 whatever the umask. What exists is
+    /// checked and never altered.
+    pub fn create(root: &Path) -> Result<Home> {
+        Home::create_with(root, &HomeOptions::default())
+    }
+
+    /// [`Home::create`] with options.
+    pub fn create_with(root: &Path, options: &HomeOptions) -> Result<Home> {
+        let made = make_root(root)?;
+        let (dir, shown) = open_root(root)?;
+        if made {
+            // The umask can only take rights away; give the owner's own back.
+            rustix::fs::fchmod(&dir, rooted::DIRECTORY_MODE).map_err(|e| Error::io("set the mode of", &shown, e))?;
+        }
+        let home = Home::checked(dir, shown, options)?;
+        for path in layout::DIRECTORIES {
+            home.create_dir_all(path)?;
+        }
+        Ok(home)
+    }
+
+    /// Opens an existing home; creates nothing. A missing one is `NotFound`.
+    pub fn open(root: &Path) -> Result<Home> {
+        Home::open_with(root, &HomeOptions::default())
+    }
+
+    /// [`Home::open`] with options.
+    pub fn open_with(root: &Path, options: &HomeOptions) -> Result<Home> {
+        let (dir, shown) = open_root(root)?;
+        Home::checked(dir, shown, options)
+    }
+
+    /// The canonical path of the home, for showing to people. Files are reached through the handle, not through this.
+    pub fn root(&self) -> &Path {
+        self.files.shown()
+    }
+
+    /// Removes our own temporary files older than an hour from the machine's folders and tells how many went. A
+    /// younger one may belong to a process that is still writing.
+    pub fn sweep_temporaries(&self, now: Millis) -> Result<usize> {
+        let mut swept = 0;
+        for path in layout::DIRECTORIES.iter().filter(|path| **path != layout::WORKSPACES) {
+            swept += self.files.sweep(path, now)?;
+        }
+        Ok(swept)
+    }
+
+    fn checked(dir: std::os::fd::OwnedFd, shown: PathBuf, options: &HomeOptions) -> Result<Home> {
+        let stat = rustix::fs::fstat(&dir).map_err(|e| Error::io("examine", &shown, e))?;
+        check_owner(&shown, &stat)?;
+        check_not_writable_by_others(&shown, &stat)?;
+        // Nobody else can reach what is below a home that only its owner may enter.
+        let closed = !Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO);
+        let home = Home { files: Rooted::new(dir, shown) };
+        for path in layout::DIRECTORIES {
+            let Some(stat) = home.files.lstat(path)? else { continue };
+            let at = home.root().join(path.as_str());
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => {}
+                FileType::Symlink => {
+                    return Err(Error::refused(format!("{} is a symlink; it must be a directory", at.display()))
+                        .hint(format!("move what it points to into its place; the home itself may be a symlink, its folders may not: ls -l {}", quoted(&at))));
+                }
+                other => {
+                    return Err(Error::refused(format!(
+                        "{} is {}; it must be a directory",
+                        at.display(),
+                        rooted::in_words(other)
+                    ))
+                    .hint("move it out of the way and run the same command again"));
+                }
+            }
+            check_owner(&at, &stat)?;
+            if !closed {
+                check_not_writable_by_others(&at, &stat)?;
+            }
+        }
+        if !options.allow_network_fs {
+            let state = match home.files.open_dir(&layout::STATE) {
+                Ok(state) => Some(state),
+                Err(error) if error.kind() == crate::error::ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            filesystem::check_local(state.as_ref().unwrap_or(&home.files))?;
+        }
+        Ok(home)
+    }
+}
+
+impl Deref for Home {
+    type Target = Rooted;
+
+    fn deref(&self) -> &Rooted {
+        &self.files
+    }
+}
+
+/// Creates `root` and its missing parents; tells whether `root` itself is new.
+fn make_root(root: &Path) -> Result<bool> {
+    match root.symlink_metadata() {
+        Ok(meta) if meta.is_symlink() && !root.exists() => {
+            return Err(Error::refused(format!("{} is a symlink that points to nothing", root.display()))
+                .hint("create the folder it should point to, or remove the symlink"));
+        }
+        Ok(_) => return Ok(false),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+        Err(e) => return Err(Error::io("examine", root, e)),
+    }
+    match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root) {
+        Ok(()) => Ok(true),
+        Err(e) => Err(Error::io("create", root, e)),
+    }
+}
+
+/// Resolves the root once, symlinks included (that is the user's own choice), and opens what came out.
+fn open_root(root: &Path) -> Result<(std::os::fd::OwnedFd, PathBuf)> {
+    let shown = root.canonicalize().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::not_found(format!("there is no home at {}", root.display())).hint("create it: heirloom up")
+        }
+        std::io::ErrorKind::NotADirectory => not_a_directory(root),
+        _ => Error::io("open the home", root, e),
+    })?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::open(&shown, flags, Mode::empty()) {
+        Ok(dir) => Ok((dir, shown)),
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_directory(&shown)),
+        Err(e) => Err(Error::io("open the home", &shown, e)),
+    }
+}
+
+fn not_a_directory(path: &Path) -> Error {
+    Error::refused(format!("{} is not a directory", path.display()))
+        .hint("choose another home: --home or HEIRLOOM_HOME")
+}
+
+fn check_owner(path: &Path, stat: &Stat) -> Result<()> {
+    let us = rustix::process::geteuid().as_raw();
+    if stat.st_uid == us {
+        return Ok(());
+    }
+    let hint = if us == 0 {
+        format!("run heirloom as that user (uid {}), not as root", stat.st_uid)
+    } else {
+        format!("if it is yours: sudo chown -R {us} {}", quoted(path))
+    };
+    Err(Error::refused(format!("{} belongs to another user (uid {}, we are {us})", path.display(), stat.st_uid))
+        .hint(hint))
+}
+
+fn check_not_writable_by_others(path: &Path, stat: &Stat) -> Result<()> {
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let who = match (mode.contains(Mode::WGRP), mode.contains(Mode::WOTH)) {
+        (false, false) => return Ok(()),
+        (true, false) => "its group",
+        (false, true) => "everybody",
+        (true, true) => "its group and everybody",
+    };
+    Err(Error::refused(format!("{} can be written by {who} (mode {:03o})", path.display(), mode.bits() & 0o777))
+        .hint(format!("run: chmod go-w {}", quoted(path))))
+}
+
+/// A path as a shell takes it, so that the command in a hint can be pasted.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,133 @@
+//! What `doctor` has to say about the home's own files: modes, owners, symlinks. Looks, and changes nothing; knows
+//! nothing about what the files contain.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, Stat};
+use rustix::io::Errno;
+
+use super::{Home, Kind, RelPath, Rooted, layout, quoted, rooted};
+
+/// How deep we look. The deepest path we make ourselves is nine folders down.
+const DEEPEST: usize = 16;
+
+/// One thing that is not as it should be, and the command that puts it right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// The file or folder, as shown to people.
+    pub path: PathBuf,
+    /// What is wrong with it, as the rest of a sentence that begins with the path.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Home {
+    /// Everything below the home that others could read or write, that belongs to somebody else or that is a symlink.
+    ///
+    /// In `workspaces/`, where people work, a readable file is only reported when the home lets others in at all.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let open = match rustix::fs::fstat(self.fd()) {
+            Ok(stat) => {
+                judge(self.root(), &stat, true, &mut found);
+                Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO)
+            }
+            Err(e) => {
+                found.push(unseen(self.root(), e));
+                true
+            }
+        };
+        if let Ok(Some(stat)) = self.lstat(&layout::CONFIG) {
+            judge(&self.root().join(layout::CONFIG.as_str()), &stat, true, &mut found);
+        }
+        for path in [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES] {
+            let strict = open || *path != layout::WORKSPACES;
+            match self.lstat(path) {
+                Ok(Some(stat)) => {
+                    judge(&self.root().join(path.as_str()), &stat, strict, &mut found);
+                    walk(self, path, strict, DEEPEST, &mut found);
+                }
+                Ok(None) => found.push(Finding {
+                    path: self.root().join(path.as_str()),
+                    what: "is missing".into(),
+                    fix: "any command but a hook creates it: heirloom status".into(),
+                }),
+                Err(error) => found.push(Finding {
+                    path: self.root().join(path.as_str()),
+                    what: error.to_string(),
+                    fix: error.next_step().unwrap_or("look at it by hand").to_owned(),
+                }),
+            }
+        }
+        found
+    }
+}
+
+fn walk(above: &Rooted, path: &RelPath, strict: bool, depth: usize, found: &mut Vec<Finding>) {
+    // What is not a directory was judged by the caller and has nothing below it.
+    let Ok(dir) = above.open_dir(path) else { return };
+    if depth == 0 {
+        return;
+    }
+    let entries = match dir.entries_and_temporaries() {
+        Ok(entries) => entries,
+        Err(error) => {
+            found.push(Finding {
+                path: dir.shown().to_owned(),
+                what: error.to_string(),
+                fix: error.next_step().unwrap_or("look at it by hand").to_owned(),
+            });
+            return;
+        }
+    };
+    for entry in entries {
+        let at = dir.shown().join(&entry.name);
+        match rustix::fs::statat(dir.fd(), &entry.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => judge(&at, &stat, strict, found),
+            Err(Errno::NOENT) => continue,
+            Err(e) => found.push(unseen(&at, e)),
+        }
+        if entry.kind == Kind::Directory
+            && let Some(name) = entry.name.to_str()
+            && let Ok(below) = RelPath::parse(name)
+        {
+            walk(&dir, &below, strict, depth - 1, found);
+        }
+    }
+}
+
+fn judge(path: &Path, stat: &Stat, strict: bool, found: &mut Vec<Finding>) {
+    let mut report = |what: String, fix: String| found.push(Finding { path: path.to_owned(), what, fix });
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let us = rustix::process::geteuid().as_raw();
+    if stat.st_uid != us {
+        let what = format!("belongs to another user (uid {}, we are {us})", stat.st_uid);
+        report(what, format!("sudo chown -h {us} {}", quoted(path)));
+    }
+    if kind == FileType::Symlink {
+        let what = "is a symlink, which Heirloom does not follow inside a home".to_owned();
+        return report(what, format!("put the real file or folder in its place: ls -l {}", quoted(path)));
+    }
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    if strict && mode.intersects(Mode::RWXG | Mode::RWXO) {
+        let wanted = if kind == FileType::Directory { rooted::DIRECTORY_MODE } else { rooted::FILE_MODE };
+        let what = format!("is open to other users (mode {:03o})", mode.bits() & 0o777);
+        report(what, format!("chmod {:o} {}", wanted.bits(), quoted(path)));
+    }
+    if kind == FileType::RegularFile && stat.st_nlink > 1 {
+        let what = format!("has {} hard links, so another path holds the same file", stat.st_nlink);
+        let name = quoted(path);
+        report(
+            what,
+            format!(
+                "find the other name, or make a copy of its own: cp -p {name} {name}.copy && mv {name}.copy {name}"
+            ),
+        );
+    }
+}
+
+fn unseen(path: &Path, cause: Errno) -> Finding {
+    let what = format!("cannot be examined: {}", std::io::Error::from(cause));
+    Finding { path: path.to_owned(), what, fix: format!("ls -ld {}", quoted(path)) }
+}

@@ -1,0 +1,71 @@
+//! Locks between processes: `flock` on a file under `run/`, so that a lock dies with its holder and no stale one
+//! survives a crash. Knows nothing about what is guarded.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Home, RelPath, layout, rooted};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A held lock; dropping it lets the next one in.
+#[derive(Debug)]
+#[must_use = "the lock is released when this is dropped"]
+pub struct HomeLock {
+    _file: OwnedFd,
+}
+
+impl Home {
+    /// Waits for the lock `name`, however long it takes.
+    pub fn lock(&self, name: &str) -> Result<HomeLock> {
+        let path = lock_path(name)?;
+        loop {
+            if let Some(lock) = self.take(&path, FlockOperation::LockExclusive)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Takes the lock `name` if it is free; `None` when somebody holds it.
+    pub fn try_lock(&self, name: &str) -> Result<Option<HomeLock>> {
+        self.take(&lock_path(name)?, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// `None`: held by another, or the file was replaced while we waited, in which case our lock guards nothing.
+    fn take(&self, path: &RelPath, how: FlockOperation) -> Result<Option<HomeLock>> {
+        let (run, leaf) = match self.parent_of(path) {
+            Ok(found) => found,
+            // Somebody tidied `run/` away; locking must still work.
+            Err(Errno::NOENT) => {
+                self.create_dir_all(&layout::RUN)?;
+                self.parent_of(path).map_err(|e| self.fault("lock", path, e))?
+            }
+            Err(e) => return Err(self.fault("lock", path, e)),
+        };
+        let flags = OFlags::RDWR | OFlags::CREATE | rooted::LEAF;
+        let file = rustix::fs::openat(&run, leaf, flags, rooted::FILE_MODE).map_err(|e| self.fault("lock", path, e))?;
+        let ours = self.check_leaf(path, &file)?;
+        if Mode::from_raw_mode(ours.st_mode) != rooted::FILE_MODE {
+            rustix::fs::fchmod(&file, rooted::FILE_MODE).map_err(|e| self.fault("set the mode of", path, e))?;
+        }
+        match rustix::io::retry_on_intr(|| rustix::fs::flock(&file, how)) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            Err(e) => return Err(self.fault("lock", path, e)),
+        }
+        match rustix::fs::statat(&run, leaf, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(now) if (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino) => Ok(Some(HomeLock { _file: file })),
+            Ok(_) | Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(self.fault("lock", path, e)),
+        }
+    }
+}
+
+fn lock_path(name: &str) -> Result<RelPath> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    if name.is_empty() || name.len() > 200 || !name.bytes().all(plain) {
+        return Err(Error::new(ErrorKind::Usage, format!("{name:?} cannot name a lock: letters, digits, - and _")));
+    }
+    layout::RUN.join(&format!("{name}{}", layout::LOCK_SUFFIX))
+}

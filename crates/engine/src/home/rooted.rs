@@ -1,0 +1,530 @@
+//! File operations that start at a directory handle and cannot leave it (R3.1).
+//!
+//! A path is resolved in two steps. The directories above the leaf are opened by the kernel in one go
+//! (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`), or one component at a time with
+//! `O_NOFOLLOW` where the kernel, a sandbox or macOS does not offer that. The leaf is then a single name relative to
+//! that descriptor, opened with `O_NOFOLLOW`. No path name is ever checked first and opened afterwards, so there is no
+//! moment at which swapping a directory for a symlink helps. Knows nothing about homes, only about one directory.
+
+use std::ffi::{CStr, OsStr, OsString};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use super::{RelPath, quoted};
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+
+/// What every directory we make gets, whatever the umask.
+pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
+/// What every file we make gets, whatever the umask.
+pub(super) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// Directories: never through a symlink, never into a child process.
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Leaves: the same, and opening a named pipe must not wait for its other end.
+pub(super) const LEAF: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+/// A temporary file younger than this may still be written by someone.
+const TEMPORARY_AGE: Millis = 60 * 60 * 1000;
+/// How deep a sweep goes; the deepest path we make ourselves is nine folders down.
+const DEEPEST_SWEEP: usize = 16;
+
+/// A directory held open, and everything that may be done below it.
+#[derive(Debug)]
+pub struct Rooted {
+    dir: OwnedFd,
+    shown: PathBuf,
+    resolver: Resolver,
+}
+
+/// Who walks the directories above a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Resolver {
+    /// `openat2`.
+    #[cfg(target_os = "linux")]
+    Kernel,
+    /// We do, one component at a time.
+    Walk,
+}
+
+/// What a directory entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link, not followed.
+    Symlink,
+    /// A pipe, socket or device.
+    Other,
+}
+
+/// One entry of a directory, as it stood when it was listed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Its name, which need not be UTF-8; what is not cannot be a [`RelPath`].
+    pub name: OsString,
+    /// What it is.
+    pub kind: Kind,
+    /// Its size and times.
+    pub stamp: Stamp,
+}
+
+/// What one `stat` tells about a file: equal stamps mean that nobody touched it (D1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Time of the last write, nanoseconds since the Unix epoch.
+    pub modified_ns: i64,
+    /// Time of the last change of content, mode, name or owner, nanoseconds since the Unix epoch.
+    pub changed_ns: i64,
+    /// The file's number on its file system.
+    pub inode: u64,
+}
+
+/// What became of a file that should be new.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "an existing file was left as it is; say what that means here"]
+pub enum NewFile {
+    /// It is there, whole and synced.
+    Written,
+    /// Something of that name exists and was not touched.
+    Exists,
+}
+
+impl Rooted {
+    /// The path of the directory, for showing to people.
+    pub fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    /// A handle of a directory below this one.
+    pub fn open_dir(&self, path: &RelPath) -> Result<Rooted> {
+        let dir = self.resolve(path.as_str()).map_err(|e| self.fault("open", path, e))?;
+        Ok(Rooted { dir, shown: self.shown.join(path.as_str()), resolver: self.resolver })
+    }
+
+    /// The bytes of a file, or `None` when it or a folder above it is missing.
+    ///
+    /// Refused, with the cause named: a symlink, anything that is not a regular file, another owner's file, one with a
+    /// second hard link, one larger than `cap` bytes.
+    pub fn read(&self, path: &RelPath, cap: u64) -> Result<Option<Vec<u8>>> {
+        let opened = self.parent_of(path).and_then(|(parent, leaf)| {
+            rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, leaf, OFlags::RDONLY | LEAF, Mode::empty()))
+        });
+        let file = match opened {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(self.fault("read", path, e)),
+        };
+        let stat = self.check_leaf(path, &file)?;
+        let too_large = || {
+            Error::refused(format!("{} is larger than {cap} bytes", self.place(path)))
+                .hint("it is left alone; make it smaller or move it away")
+        };
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size > cap {
+            return Err(too_large());
+        }
+        // It may grow while we read, so the cap is held here again.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        let mut reader = File::from(file).take(cap.saturating_add(1));
+        reader.read_to_end(&mut bytes).map_err(|e| Error::io("read", &self.shown.join(path.as_str()), e))?;
+        if bytes.len() as u64 > cap { Err(too_large()) } else { Ok(Some(bytes)) }
+    }
+
+    /// What one `stat` tells about a path, symlinks not followed; `None` when it is missing.
+    pub fn stat(&self, path: &RelPath) -> Result<Option<Entry>> {
+        Ok(self.lstat(path)?.map(|stat| entry(OsString::from(path.name()), &stat)))
+    }
+
+    /// The entries of a directory below this one, by name. What vanishes while we look is left out, and so are our own
+    /// temporary files; a missing directory is `NotFound`, because an empty answer would read as "all deleted".
+    pub fn list(&self, path: &RelPath) -> Result<Vec<Entry>> {
+        self.open_dir(path)?.entries()
+    }
+
+    /// The entries of this directory itself, as [`Rooted::list`] gives them.
+    pub fn entries(&self) -> Result<Vec<Entry>> {
+        let mut entries = self.entries_and_temporaries()?;
+        entries.retain(|entry| !is_temporary(&entry.name));
+        Ok(entries)
+    }
+
+    /// Creates a directory and those above it, 0700. Existing ones stay as they are.
+    pub fn create_dir_all(&self, path: &RelPath) -> Result<()> {
+        let fault = |e| self.fault("create", path, e);
+        let mut at: Option<OwnedFd> = None;
+        for name in path.components() {
+            let parent = at.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+            let made = match rustix::fs::mkdirat(parent, name, DIRECTORY_MODE) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
+                Err(e) => return Err(fault(e)),
+            };
+            let dir = rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()).map_err(fault)?;
+            if made {
+                let stat = rustix::fs::fstat(&dir).map_err(fault)?;
+                // The umask can only take rights away. `contains`: a set-group-id bit inherited from above may stay.
+                if !Mode::from_raw_mode(stat.st_mode).contains(DIRECTORY_MODE) {
+                    rustix::fs::fchmod(&dir, DIRECTORY_MODE).map_err(fault)?;
+                }
+                sync_directory(parent).map_err(fault)?;
+            }
+            at = Some(dir);
+        }
+        Ok(())
+    }
+
+    /// Writes a file that must not exist yet, 0600, in a directory that does. It appears whole and synced, or not at
+    /// all: the bytes go to a temporary name first, which then takes the final one if that is still free.
+    pub fn write_new(&self, path: &RelPath, bytes: &[u8]) -> Result<NewFile> {
+        let fault = |e| self.fault("write", path, e);
+        if is_temporary(OsStr::new(path.name())) {
+            return Err(Error::usage(format!("{path} is named like a temporary file")));
+        }
+        let (parent, leaf) = self.parent_of(path).map_err(fault)?;
+        let temporary = temporary_name()?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | LEAF;
+        let file = rustix::fs::openat(&parent, &temporary, flags, FILE_MODE).map_err(fault)?;
+        let written = fill(file, bytes)
+            .map_err(|e| Error::io("write", &self.shown.join(path.as_str()), e))
+            .and_then(|()| place(&parent, &temporary, leaf).map_err(fault));
+        if written.as_ref().ok() != Some(&NewFile::Written) {
+            // Whatever stopped us is the news; a temporary that stays is swept later.
+            let _ = rustix::fs::unlinkat(&parent, &temporary, AtFlags::empty());
+        }
+        let written = written?;
+        sync_directory(&parent).map_err(fault)?;
+        Ok(written)
+    }
+
+    /// Removes a file, or a symlink itself; tells whether there was one. Directories are refused.
+    pub fn remove(&self, path: &RelPath) -> Result<bool> {
+        let (parent, leaf) = match self.parent_of(path) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(false),
+            Err(e) => return Err(self.fault("remove", path, e)),
+        };
+        match rustix::fs::unlinkat(&parent, leaf, AtFlags::empty()) {
+            Ok(()) => sync_directory(&parent).map(|()| true).map_err(|e| self.fault("remove", path, e)),
+            Err(Errno::NOENT) => Ok(false),
+            // Linux says ISDIR, macOS PERM.
+            Err(Errno::ISDIR | Errno::PERM) if self.is_directory(path) => {
+                Err(Error::refused(format!("{} is a directory, not a file", self.place(path))))
+            }
+            Err(e) => Err(self.fault("remove", path, e)),
+        }
+    }
+
+    /// The full path of a file, for SQLite, which opens by name and not by descriptor: the folders above it are no
+    /// symlinks, and the file, if it exists, is a regular one of ours. The one place where a path leaves this module;
+    /// who uses it opens with "no follow" as well.
+    pub fn file_path(&self, path: &RelPath) -> Result<PathBuf> {
+        let (parent, leaf) = self.parent_of(path).map_err(|e| self.fault("open", path, e))?;
+        match rustix::fs::statat(&parent, leaf, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => self.judge_leaf(path, &stat)?,
+            Err(Errno::NOENT) => {}
+            Err(e) => return Err(self.fault("open", path, e)),
+        }
+        Ok(self.shown.join(path.as_str()))
+    }
+
+    /// Removes our own temporary files older than an hour from a directory and everything below it; tells how many.
+    /// A missing directory has none.
+    pub fn sweep(&self, path: &RelPath, now: Millis) -> Result<usize> {
+        match self.open_dir(path) {
+            Ok(dir) => dir.sweep_here(now, DEEPEST_SWEEP),
+            Err(error) if error.kind() == crate::error::ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn new(dir: OwnedFd, shown: PathBuf) -> Rooted {
+        let resolver = Resolver::detect(dir.as_fd());
+        Rooted { dir, shown, resolver }
+    }
+
+    /// The same directory, resolved by us although the kernel could.
+    #[cfg(test)]
+    pub(super) fn walking(&self) -> Rooted {
+        let dir = self.dir.try_clone().expect("a descriptor");
+        Rooted { dir, shown: self.shown.clone(), resolver: Resolver::Walk }
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    /// The directory a leaf is in, and the leaf's name in it.
+    pub(super) fn parent_of<'a>(&self, path: &'a RelPath) -> rustix::io::Result<(OwnedFd, &'a str)> {
+        match path.as_str().rsplit_once('/') {
+            Some((parent, leaf)) => Ok((self.resolve(parent)?, leaf)),
+            None => Ok((rustix::fs::openat(&self.dir, c".", DIRECTORY, Mode::empty())?, path.as_str())),
+        }
+    }
+
+    pub(super) fn lstat(&self, path: &RelPath) -> Result<Option<Stat>> {
+        let found = self
+            .parent_of(path)
+            .and_then(|(parent, leaf)| rustix::fs::statat(&parent, leaf, AtFlags::SYMLINK_NOFOLLOW));
+        match found {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(self.fault("examine", path, e)),
+        }
+    }
+
+    pub(super) fn entries_and_temporaries(&self) -> Result<Vec<Entry>> {
+        let fault = |e| Error::io("list", &self.shown, e);
+        let mut entries = Vec::new();
+        for found in Dir::read_from(&self.dir).map_err(fault)? {
+            let found = found.map_err(fault)?;
+            let name: &CStr = found.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            match rustix::fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => entries.push(entry(OsStr::from_bytes(name.to_bytes()).to_owned(), &stat)),
+                Err(Errno::NOENT) => {}
+                Err(e) => return Err(Error::io("list", &self.shown.join(OsStr::from_bytes(name.to_bytes())), e)),
+            }
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    /// Refuses an opened leaf that is not a plain file of our own.
+    pub(super) fn check_leaf(&self, path: &RelPath, file: &OwnedFd) -> Result<Stat> {
+        let stat = rustix::fs::fstat(file).map_err(|e| self.fault("examine", path, e))?;
+        self.judge_leaf(path, &stat)?;
+        Ok(stat)
+    }
+
+    fn judge_leaf(&self, path: &RelPath, stat: &Stat) -> Result<()> {
+        let place = self.place(path);
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(Error::refused(format!("{place} is {}, not a file", in_words(kind)))
+                .hint("it was left alone; move it out of the home"));
+        }
+        let us = rustix::process::geteuid().as_raw();
+        if stat.st_uid != us {
+            return Err(Error::refused(format!("{place} belongs to another user (uid {}, we are {us})", stat.st_uid))
+                .hint(format!("if it is yours: sudo chown {us} {}", quoted(&self.shown.join(path.as_str())))));
+        }
+        // None is fine: the file was replaced after we opened it, and what we hold is its last version.
+        if stat.st_nlink > 1 {
+            let name = quoted(&self.shown.join(path.as_str()));
+            return Err(Error::refused(format!("{place} has {} hard links", stat.st_nlink))
+                .hint(format!("give it a copy of its own: cp -p {name} {name}.copy && mv {name}.copy {name}")));
+        }
+        Ok(())
+    }
+
+    /// The error for a failed system call, naming the component that stands in the way where there is one.
+    pub(super) fn fault(&self, doing: &str, path: &RelPath, errno: Errno) -> Error {
+        // What a symlink, a foreign mount, a non-directory or a socket in the way looks like to the caller.
+        if matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::XDEV | Errno::NXIO) {
+            let error = match self.offender(path) {
+                Some((component, kind)) => {
+                    let at = self.shown.join(component);
+                    Error::refused(format!("cannot {doing} {path}: {} is {}", at.display(), in_words(kind)))
+                }
+                // It was swapped back in between; refusing was right all the same.
+                None => Error::refused(format!("cannot {doing} {}: a folder above it is changing", self.place(path))),
+            };
+            return error.hint("symlinks inside a home are not followed; put the real file or folder in its place");
+        }
+        Error::io(doing, &self.shown.join(path.as_str()), errno)
+    }
+
+    fn place(&self, path: &RelPath) -> String {
+        self.shown.join(path.as_str()).display().to_string()
+    }
+
+    fn is_directory(&self, path: &RelPath) -> bool {
+        matches!(self.stat(path), Ok(Some(Entry { kind: Kind::Directory, .. })))
+    }
+
+    /// Opens a directory below this one.
+    fn resolve(&self, path: &str) -> rustix::io::Result<OwnedFd> {
+        match self.resolver {
+            #[cfg(target_os = "linux")]
+            Resolver::Kernel => resolve_in_kernel(self.dir.as_fd(), path),
+            Resolver::Walk => {
+                let mut at: Option<OwnedFd> = None;
+                for name in path.split('/') {
+                    let parent = at.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+                    at =
+                        Some(rustix::io::retry_on_intr(|| rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()))?);
+                }
+                at.ok_or(Errno::NOENT)
+            }
+        }
+    }
+
+    /// The first component on the way that is no directory (or, at the end, no file), only for the message.
+    fn offender<'a>(&self, path: &'a RelPath) -> Option<(&'a str, FileType)> {
+        let mut at: Option<OwnedFd> = None;
+        let mut end = 0;
+        for name in path.components() {
+            end += name.len();
+            let parent = at.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+            let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            if kind != FileType::Directory {
+                return Some((&path.as_str()[..end], kind));
+            }
+            at = Some(rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()).ok()?);
+            end += 1;
+        }
+        None
+    }
+
+    fn sweep_here(&self, now: Millis, depth: usize) -> Result<usize> {
+        let mut swept = 0;
+        for entry in self.entries_and_temporaries()? {
+            let age = now.saturating_sub(entry.stamp.modified_ns / 1_000_000);
+            if entry.kind == Kind::File && is_temporary(&entry.name) && age > TEMPORARY_AGE {
+                match rustix::fs::unlinkat(&self.dir, &entry.name, AtFlags::empty()) {
+                    Ok(()) => swept += 1,
+                    Err(Errno::NOENT) => {}
+                    Err(e) => return Err(Error::io("remove", &self.shown.join(&entry.name), e)),
+                }
+            } else if entry.kind == Kind::Directory && depth > 0 {
+                // A name that is no `RelPath` was not made by us, so nothing of ours is below it.
+                if let Some(Ok(below)) = entry.name.to_str().map(RelPath::parse) {
+                    match self.open_dir(&below) {
+                        Ok(dir) => swept += dir.sweep_here(now, depth - 1)?,
+                        Err(error) if error.kind() == crate::error::ErrorKind::NotFound => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(swept)
+    }
+}
+
+impl Resolver {
+    /// Asks the kernel once per handle. Old kernels answer "no such call", sandboxes "not permitted".
+    #[cfg(target_os = "linux")]
+    fn detect(dir: BorrowedFd<'_>) -> Resolver {
+        match resolve_in_kernel(dir, ".") {
+            Ok(_) => Resolver::Kernel,
+            Err(_) => Resolver::Walk,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn detect(_dir: BorrowedFd<'_>) -> Resolver {
+        Resolver::Walk
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn resolve_in_kernel(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut tries = 0;
+    loop {
+        match rustix::fs::openat2(dir, path, DIRECTORY, Mode::empty(), how) {
+            // The kernel could not rule out a rename that raced it and asks to be asked again.
+            Err(Errno::AGAIN | Errno::INTR) if tries < 100 => tries += 1,
+            other => return other,
+        }
+    }
+}
+
+pub(super) fn in_words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a file",
+        FileType::Directory => "a directory",
+        FileType::Symlink => "a symlink",
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        FileType::Unknown => "something unknown",
+    }
+}
+
+fn fill(file: OwnedFd, bytes: &[u8]) -> std::io::Result<()> {
+    // Its mode was given at creation; the umask may have taken from it.
+    rustix::fs::fchmod(&file, FILE_MODE)?;
+    let mut file = File::from(file);
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Gives a finished temporary file its name, unless that is taken.
+fn place(parent: &OwnedFd, temporary: &str, leaf: &str) -> rustix::io::Result<NewFile> {
+    match rustix::fs::renameat_with(parent, temporary, parent, leaf, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(NewFile::Written),
+        Err(Errno::EXIST) => Ok(NewFile::Exists),
+        // A file system that cannot do this in one step can at least make a second name without replacing one.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            match rustix::fs::linkat(parent, temporary, parent, leaf, AtFlags::empty()) {
+                Ok(()) => {
+                    rustix::fs::unlinkat(parent, temporary, AtFlags::empty())?;
+                    Ok(NewFile::Written)
+                }
+                Err(Errno::EXIST) => Ok(NewFile::Exists),
+                Err(e) => Err(e),
+            }
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Makes the names in a directory durable. A file system that cannot sync directories says INVAL and has no need to.
+fn sync_directory(dir: impl AsFd) -> rustix::io::Result<()> {
+    match rustix::io::retry_on_intr(|| rustix::fs::fsync(&dir)) {
+        Err(Errno::INVAL) => Ok(()),
+        other => other,
+    }
+}
+
+const TEMPORARY_PREFIX: &str = ".hl-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+fn temporary_name() -> Result<String> {
+    let mut random = [0u8; 8];
+    getrandom::fill(&mut random).map_err(|e| {
+        let cause =
+            e.raw_os_error().map_or_else(|| std::io::ErrorKind::Unsupported.into(), std::io::Error::from_raw_os_error);
+        Error::new(crate::error::ErrorKind::Machine, "the system gives no random numbers").because(cause)
+    })?;
+    Ok(format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", u64::from_ne_bytes(random)))
+}
+
+fn is_temporary(name: &OsStr) -> bool {
+    name.to_str()
+        .and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)?.strip_suffix(TEMPORARY_SUFFIX))
+        .is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+// The fields of `Stat` have other widths on other systems, so a cast that is idle here is needed there.
+#[allow(clippy::unnecessary_cast)]
+fn entry(name: OsString, stat: &Stat) -> Entry {
+    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Other,
+    };
+    let stamp = Stamp {
+        size: stat.st_size as u64,
+        modified_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        changed_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        inode: stat.st_ino as u64,
+    };
+    Entry { name, kind, stamp }
+}
