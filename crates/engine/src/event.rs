@@ -239,6 +239,8 @@ pub enum Cell {
     Integer(i64),
     Real(f64),
     Text(String),
+    /// TEXT that is not UTF-8.
+    RawText(Vec<u8>),
     Blob(Vec<u8>),
 }
 
@@ -266,7 +268,8 @@ pub struct ForeignSpec {
     pub heads: &'static [RowQuery],
     /// Keys of the group's items in conversation order: one text or integer column, ?1 = group key.
     pub items: &'static str,
-    /// Rows of one item, in order: ?1 = group key, ?2 = item key.
+    /// Rows of one item, in order: ?1 = group key, ?2 = item key. A decoder is given all of them, the unchanged ones
+    /// too: what an earlier row says (a message is finished) decides what a later one means (its parts are turns).
     pub item_rows: &'static [RowQuery],
     /// `(zstd column, text column)`: where the text column is NULL the compressed one is opened into it for decoding.
     pub zstd: &'static [(&'static str, &'static str)],

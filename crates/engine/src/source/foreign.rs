@@ -1,1 +1,959 @@
-//! A foreign SQLite store.
+//! A program's own SQLite store, read and never written, as a [`ForeignSpec`] asks. Storey 1.
+//!
+//! The program may be running and writing meanwhile, so every read is one short transaction and nothing is held while
+//! the rows are worked on: its checkpoints are never kept waiting. What cannot be opened in place (locked as a whole,
+//! or in a folder where SQLite cannot put its `-shm` file) is copied into a private folder first and read there.
+//!
+//! A row is kept as its *canonical bytes* ([`canonical`]), one line of JSON that [`restore`] turns back into the row;
+//! that is also the form rows have in an export. Knows no program: tables, keys and order are the adapter's data.
+//!
+//! One thing to know before opening such a file by other means: POSIX locks belong to the process, and closing *any*
+//! descriptor of a database drops the locks SQLite holds on it. That is why the path is judged here with `stat` instead
+//! of being opened, and why one process should read a store through one [`ForeignStore`] at a time.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Cell, ForeignSpec, Row, RowQuery};
+
+/// How long SQLite waits for a lock. A program's own write transactions last milliseconds; what is held longer than
+/// this is held as a whole (`locking_mode=EXCLUSIVE`), and waiting would not help.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Items read in one transaction: large enough that statements are prepared seldom, small enough that the transaction
+/// is over in a few milliseconds.
+const CHUNK_ITEMS: usize = 64;
+
+/// A chunk also ends here, so that a session of huge tool outputs does not have to fit into memory at once.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// No decompressed body is larger than this; OpenClaw's own limit is 4 MiB.
+const OPENED_LIMIT: u64 = 64 << 20;
+
+/// A store at rest is copied up to this size (a tenth of a second) rather than littered with SQLite's side files.
+const COPIED_AT_REST: u64 = 64 << 20;
+
+/// How often a copy is tried again when the store changed under it.
+const COPY_TRIES: usize = 3;
+
+/// A program's store, open for reading.
+///
+/// Dropping it closes the connection and removes the copy, where one was made.
+pub struct ForeignStore {
+    path: PathBuf,
+    // Declared before `copy`: fields are dropped in order, and the copy's files go once nobody has them open.
+    connection: Connection,
+    copy: Option<PrivateCopy>,
+}
+
+/// One session of a store, and what tells whether it has changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// The group's key, as the spec's statements take it.
+    pub key: String,
+    /// Differs whenever any row of the group does; means nothing else.
+    pub fingerprint: String,
+}
+
+impl ForeignStore {
+    /// Opens a store read-only where it lies, or a copy of it in `scratch`, a folder of the home that is made (mode
+    /// 0700) when needed.
+    ///
+    /// A copy is read where the store cannot be, and also where it is small and nobody has it open: reading in place
+    /// would then leave an empty `-wal` and a `-shm` beside it, which a read-only connection makes but cannot remove.
+    pub fn open(path: &Path, scratch: &Path) -> Result<ForeignStore> {
+        check_is_file(path)?;
+        let path = std::path::absolute(path).map_err(|e| Error::io("open", path, e))?;
+        if small_and_at_rest(&path) {
+            return ForeignStore::open_copy(path, scratch);
+        }
+        match connect(&uri(&path, "ro"), OpenFlags::SQLITE_OPEN_READ_ONLY) {
+            Ok(connection) => Ok(ForeignStore { path, connection, copy: None }),
+            Err(cause) if helped_by_copy(&cause) => ForeignStore::open_copy(path, scratch),
+            Err(cause) => Err(failed(&path, cause)),
+        }
+    }
+
+    fn open_copy(path: PathBuf, scratch: &Path) -> Result<ForeignStore> {
+        let copy = PrivateCopy::make(&path, scratch)?;
+        // The copy is ours: SQLite may recover its log or roll back its journal there.
+        let connection =
+            connect(&uri(&copy.database, "rw"), OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|e| failed(&path, e))?;
+        Ok(ForeignStore { path, connection, copy: Some(copy) })
+    }
+
+    /// Whether a copy is being read instead of the store itself.
+    pub fn was_copied(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// All groups of the store with their fingerprints, in one short read.
+    pub fn groups(&self, spec: &ForeignSpec) -> Result<Vec<Group>> {
+        let read = || -> rusqlite::Result<Vec<Group>> {
+            let transaction = self.connection.unchecked_transaction()?;
+            let mut statement = transaction.prepare(spec.groups)?;
+            let mut rows = statement.query([])?;
+            let mut groups = Vec::new();
+            while let Some(row) = rows.next()? {
+                if let Some(key) = shown(row.get_ref(0)?) {
+                    groups.push(Group { key, fingerprint: shown(row.get_ref(1)?).unwrap_or_default() });
+                }
+            }
+            Ok(groups)
+        };
+        read().map_err(|e| failed(&self.path, e))
+    }
+
+    /// Reads a group: its head rows, then its items in order, each row with the bytes that are kept of it.
+    ///
+    /// `each` is called with no statement and no transaction open, so it may take its time. Every row comes, whether
+    /// or not it has changed; rows the program removes meanwhile are left out. An error of `each` ends the reading.
+    pub fn read_group(
+        &self,
+        spec: &ForeignSpec,
+        key: &str,
+        mut each: impl FnMut(Row, Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let (heads, items) = self.read_heads(spec, key).map_err(|e| failed(&self.path, e))?;
+        let mut hand_over = |(mut row, bytes): (Row, Vec<u8>)| {
+            open_zstd(spec, &mut row);
+            each(row, bytes)
+        };
+        heads.into_iter().try_for_each(&mut hand_over)?;
+        let mut rest = items.as_slice();
+        while !rest.is_empty() {
+            let (rows, taken) = self.read_items(spec, key, rest).map_err(|e| failed(&self.path, e))?;
+            rest = &rest[taken..];
+            rows.into_iter().try_for_each(&mut hand_over)?;
+        }
+        Ok(())
+    }
+
+    fn read_heads(&self, spec: &ForeignSpec, key: &str) -> rusqlite::Result<(Vec<Kept>, Vec<ItemKey>)> {
+        let transaction = self.connection.unchecked_transaction()?;
+        let mut heads = Vec::new();
+        for query in spec.heads {
+            read_rows(&transaction, query, &[&key], &mut heads)?;
+        }
+        let mut statement = transaction.prepare(spec.items)?;
+        let mut rows = statement.query([key])?;
+        let mut items = Vec::new();
+        while let Some(row) = rows.next()? {
+            items.push(row.get(0)?);
+        }
+        Ok((heads, items))
+    }
+
+    /// Reads the first of these items, as many as make one chunk, and says how many that were.
+    fn read_items(&self, spec: &ForeignSpec, key: &str, items: &[ItemKey]) -> rusqlite::Result<(Vec<Kept>, usize)> {
+        let transaction = self.connection.unchecked_transaction()?;
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        for (i, item) in items.iter().enumerate() {
+            if i == CHUNK_ITEMS || bytes > CHUNK_BYTES {
+                return Ok((rows, i));
+            }
+            let before = rows.len();
+            for query in spec.item_rows {
+                read_rows(&transaction, query, &[&key, item], &mut rows)?;
+            }
+            bytes += rows[before..].iter().map(|(_, kept)| kept.len()).sum::<usize>();
+        }
+        Ok((rows, items.len()))
+    }
+}
+
+impl fmt::Debug for ForeignStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignStore").field("path", &self.path).field("copied", &self.was_copied()).finish()
+    }
+}
+
+/// The bytes that are kept of a row: one line of JSON in UTF-8, without a newline.
+///
+/// An object with `"$table"` first, then every column in declaration order. INTEGER is a number without and REAL one
+/// with a point or exponent, in a form that reads back to the same 64 bits; TEXT is a string, BLOB
+/// `{"$blob":"<base64>"}`, NULL `null`. What JSON has no form for: infinite or undefined REAL is `{"$real":"inf"}`
+/// (`-inf`, `nan`), and TEXT that is not UTF-8 is `{"$text":"<base64>"}`.
+pub fn canonical(row: &Row) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    out.extend_from_slice(b"{\"$table\":");
+    put_json(&mut out, &row.table);
+    for (name, cell) in &row.columns {
+        out.push(b',');
+        put_json(&mut out, name);
+        out.push(b':');
+        match cell {
+            Cell::Null => out.extend_from_slice(b"null"),
+            Cell::Integer(n) => put_json(&mut out, n),
+            // The standard library's form: the bytes are compared to see whether a row has changed, and serde_json's
+            // form of floats has changed between its releases.
+            Cell::Real(x) if x.is_finite() => out.extend_from_slice(format!("{x:?}").as_bytes()),
+            Cell::Real(x) => put_wrapped(&mut out, "$real", if x.is_nan() { "nan" } else { sign_of_infinity(*x) }),
+            Cell::Text(text) => put_json(&mut out, text),
+            Cell::RawText(bytes) => put_wrapped(&mut out, "$text", &BASE64.encode(bytes)),
+            Cell::Blob(bytes) => put_wrapped(&mut out, "$blob", &BASE64.encode(bytes)),
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+/// Turns canonical bytes back into the row as [`ForeignStore::read_group`] handed it out: with its key, which the spec
+/// knows how to make, and with compressed bodies opened.
+pub fn restore(spec: &ForeignSpec, bytes: &[u8]) -> Result<Row> {
+    let damaged = |what: &str| Error::damaged(format!("a kept row cannot be read: {what}"));
+    let fields: Fields = serde_json::from_slice(bytes).map_err(|e| damaged("not a JSON object").because(e))?;
+    let mut fields = fields.0.into_iter();
+    let table = match fields.next() {
+        Some((name, value)) if name == "$table" => serde_json::from_str::<String>(value.get()).ok(),
+        _ => None,
+    };
+    let table = table.ok_or_else(|| damaged("it names no table"))?;
+    let mut columns = Vec::new();
+    for (name, value) in fields {
+        let cell = cell_of(value.get()).ok_or_else(|| damaged(&format!("column {name} of table {table}")))?;
+        columns.push((name, cell));
+    }
+    let query = spec.heads.iter().chain(spec.item_rows).find(|q| q.table == table);
+    let query = query.ok_or_else(|| damaged(&format!("table {table} is not known")))?;
+    let mut row = Row { key: key_of(query, &columns), table, columns };
+    open_zstd(spec, &mut row);
+    Ok(row)
+}
+
+/// A row as it is stored, with its canonical bytes.
+type Kept = (Row, Vec<u8>);
+
+/// An item's key in whatever type the program gave it, so that it compares as the program means it.
+type ItemKey = rusqlite::types::Value;
+
+/// Runs one of the spec's row queries and adds what it finds.
+fn read_rows(
+    transaction: &Transaction<'_>,
+    query: &RowQuery,
+    keys: &[&dyn rusqlite::ToSql],
+    into: &mut Vec<Kept>,
+) -> rusqlite::Result<()> {
+    let mut statement = transaction.prepare_cached(query.sql)?;
+    let names: Vec<String> = statement.column_names().map(String::from).collect();
+    // A statement may leave out `?1` or `?2` where it does not need it.
+    let wanted = statement.parameter_count().min(keys.len());
+    let mut rows = statement.query(&keys[..wanted])?;
+    while let Some(row) = rows.next()? {
+        let mut columns = Vec::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            let cell = match row.get_ref(i)? {
+                ValueRef::Null => Cell::Null,
+                ValueRef::Integer(n) => Cell::Integer(n),
+                ValueRef::Real(x) => Cell::Real(x),
+                ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+                    Ok(text) => Cell::Text(text.into()),
+                    Err(_) => Cell::RawText(bytes.into()),
+                },
+                ValueRef::Blob(bytes) => Cell::Blob(bytes.into()),
+            };
+            columns.push((name.clone(), cell));
+        }
+        let row = Row { table: query.table.into(), key: key_of(query, &columns), columns };
+        let bytes = canonical(&row);
+        into.push((row, bytes));
+    }
+    Ok(())
+}
+
+/// The row's primary key as text.
+fn key_of(query: &RowQuery, columns: &[(String, Cell)]) -> String {
+    let part = |name: &&str| match columns.iter().find(|(n, _)| n == name) {
+        Some((_, Cell::Text(text))) => text.clone(),
+        Some((_, Cell::Integer(n))) => n.to_string(),
+        Some((_, Cell::Real(x))) => x.to_string(),
+        Some((_, Cell::RawText(bytes) | Cell::Blob(bytes))) => BASE64.encode(bytes),
+        Some((_, Cell::Null)) | None => String::new(),
+    };
+    query.key.iter().map(part).collect::<Vec<_>>().join("/")
+}
+
+/// Opens the bodies the spec names into their text columns, where these are NULL. What cannot be opened, or is too
+/// large, stays NULL: the decoder then says so, and the kept bytes still hold what is stored.
+fn open_zstd(spec: &ForeignSpec, row: &mut Row) {
+    for (packed, text) in spec.zstd {
+        let Some(Cell::Blob(body)) = row.columns.iter().find(|(n, _)| n == packed).map(|(_, cell)| cell) else {
+            continue;
+        };
+        let opened = unpack(body);
+        let target = row.columns.iter_mut().find(|(n, _)| n == text).map(|(_, cell)| cell);
+        if let (Some(target @ Cell::Null), Some(opened)) = (target, opened) {
+            *target = Cell::Text(opened);
+        }
+    }
+}
+
+fn unpack(body: &[u8]) -> Option<String> {
+    let decoder = zstd::stream::read::Decoder::new(body).ok()?;
+    let mut opened = Vec::new();
+    decoder.take(OPENED_LIMIT + 1).read_to_end(&mut opened).ok()?;
+    if opened.len() as u64 > OPENED_LIMIT {
+        return None;
+    }
+    String::from_utf8(opened).ok()
+}
+
+fn shown(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(n.to_string()),
+        ValueRef::Real(x) => Some(x.to_string()),
+        ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => Some(BASE64.encode(bytes)),
+    }
+}
+
+// Canonical bytes.
+
+fn put_json(out: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+    // Strings and integers into a Vec: neither can fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+fn put_wrapped(out: &mut Vec<u8>, tag: &str, value: &str) {
+    out.push(b'{');
+    put_json(out, tag);
+    out.push(b':');
+    put_json(out, value);
+    out.push(b'}');
+}
+
+fn sign_of_infinity(x: f64) -> &'static str {
+    if x < 0.0 { "-inf" } else { "inf" }
+}
+
+/// The fields of an object in the order they are written, which no map type of serde_json keeps.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl<'de> serde::Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+fn cell_of(json: &str) -> Option<Cell> {
+    match json.as_bytes().first()? {
+        b'n' => Some(Cell::Null),
+        b'"' => Some(Cell::Text(serde_json::from_str(json).ok()?)),
+        b'{' => {
+            let fields: Fields = serde_json::from_str(json).ok()?;
+            let [(tag, value)] = fields.0.as_slice() else { return None };
+            let value: String = serde_json::from_str(value.get()).ok()?;
+            match tag.as_str() {
+                "$blob" => Some(Cell::Blob(BASE64.decode(value).ok()?)),
+                "$text" => Some(Cell::RawText(BASE64.decode(value).ok()?)),
+                "$real" => Some(Cell::Real(value.parse().ok()?)),
+                _ => None,
+            }
+        }
+        // serde_json's own reading of floats may be off by one bit; the standard library's is exact.
+        _ if json.contains(['.', 'e', 'E']) => Some(Cell::Real(json.parse().ok()?)),
+        _ => Some(Cell::Integer(json.parse().ok()?)),
+    }
+}
+
+// Opening.
+
+/// Refuses what is not a regular file, before SQLite would wait on a FIFO or fail on a folder without naming it.
+fn check_is_file(path: &Path) -> Result<()> {
+    let kind = fs::metadata(path).map_err(|e| Error::io("open", path, e))?.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let what = match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(Error::usage(format!("{} is {what}, not a database file", path.display())))
+}
+
+/// Whether this is a store in WAL mode that no program has open (there is no log), and cheap to copy.
+fn small_and_at_rest(path: &Path) -> bool {
+    let small = fs::metadata(path).is_ok_and(|of| of.len() <= COPIED_AT_REST);
+    if !small || fs::symlink_metadata(beside(path, "-wal")).is_ok() {
+        return false;
+    }
+    let mut head = [0; 20];
+    // Bytes 18 and 19 are the file format versions: 2 is WAL.
+    open_plain(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head[18..] == [2, 2]
+}
+
+/// A connection that has proved it can read: SQLite opens lazily, and most obstacles show only at the first page.
+fn connect(uri: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// A `file:` address of this path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#` would
+/// end the path, and a path need not be UTF-8.
+fn uri(path: &Path, mode: &str) -> String {
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?mode=");
+    uri.push_str(mode);
+    uri
+}
+
+/// Whether reading a copy gets around this obstacle: a lock on the whole file, or a place where SQLite cannot make,
+/// lock or map the files it needs beside the database.
+fn helped_by_copy(cause: &rusqlite::Error) -> bool {
+    matches!(
+        cause.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::FileLockingProtocolFailed
+                | ErrorCode::NoLargeFileSupport
+        )
+    )
+}
+
+/// An error of a foreign store, in words that name the store and not the home.
+fn failed(path: &Path, cause: rusqlite::Error) -> Error {
+    let path = path.display();
+    let said = cause.to_string();
+    for kind in ["table", "column"] {
+        // SQLite has one code for every mistake in a statement; only its words tell what is missing.
+        if let Some((_, rest)) = said.split_once(&format!("no such {kind}: ")) {
+            let name = rest.split([' ', '\n']).next().unwrap_or_default();
+            let what = format!("{path} has no {kind} {name}; this version of the program's store is not known");
+            return Error::refused(what).hint("nothing of it was read; update heirloom").because(cause);
+        }
+    }
+    match cause.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => Error::damaged(format!("{path} is not an SQLite database")).because(cause),
+        Some(ErrorCode::DatabaseCorrupt) => Error::damaged(format!("{path} is damaged")).because(cause),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::new(ErrorKind::Busy, format!("{path} is held by its program"))
+                .hint("run the command again in a moment")
+                .because(cause)
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            Error::refused(format!("{path} cannot be opened"))
+                .hint("check who owns it and its permissions")
+                .because(cause)
+        }
+        _ => Error::new(ErrorKind::Machine, format!("cannot read {path}")).because(cause),
+    }
+}
+
+// Copying.
+
+/// A database with its log and journal in a private folder; the files go when this does.
+struct PrivateCopy {
+    database: PathBuf,
+}
+
+impl PrivateCopy {
+    fn make(path: &Path, scratch: &Path) -> Result<PrivateCopy> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(scratch)
+            .map_err(|e| Error::io("make the folder", scratch, e))?;
+        for _ in 0..COPY_TRIES {
+            let mut name = [0; 8];
+            getrandom::fill(&mut name).map_err(|e| {
+                Error::new(ErrorKind::Machine, "no random numbers from the system").because(e.to_string())
+            })?;
+            let copy = PrivateCopy { database: scratch.join(format!("foreign-{:016x}.db", u64::from_le_bytes(name))) };
+            let before = Marks::of(path)?;
+            // The log after the database: whatever a checkpoint writes into the database meanwhile is still in the log.
+            for suffix in ["", "-wal", "-journal"] {
+                copy_file(&beside(path, suffix), &beside(&copy.database, suffix), suffix.is_empty())?;
+            }
+            if Marks::of(path)? == before {
+                return Ok(copy);
+            }
+        }
+        Err(Error::new(ErrorKind::Busy, format!("{} keeps changing while it is copied", path.display()))
+            .hint("run the command again in a moment"))
+    }
+}
+
+impl Drop for PrivateCopy {
+    fn drop(&mut self) {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            // Nothing can be done about one that stays; the folder is cleared by whoever owns the home.
+            let _ = fs::remove_file(beside(&self.database, suffix));
+        }
+    }
+}
+
+/// What would show that a store changed while it was copied: a database written to, a log begun anew. A log that only
+/// grew does no harm, since SQLite reads it up to the last whole transaction.
+#[derive(PartialEq, Eq)]
+struct Marks {
+    database: (u64, u64, i64, i64),
+    log_head: Vec<u8>,
+    journal: Option<(u64, i64, i64)>,
+}
+
+impl Marks {
+    fn of(path: &Path) -> Result<Marks> {
+        let of = fs::metadata(path).map_err(|e| Error::io("copy", path, e))?;
+        let journal = fs::metadata(beside(path, "-journal")).ok();
+        let mut log_head = Vec::new();
+        if let Ok(log) = open_plain(&beside(path, "-wal")) {
+            // 32 bytes of header, whose salts change whenever the log is begun anew.
+            log.take(32).read_to_end(&mut log_head).map_err(|e| Error::io("copy", path, e))?;
+        }
+        Ok(Marks {
+            database: (of.ino(), of.len(), of.mtime(), of.mtime_nsec()),
+            log_head,
+            journal: journal.map(|j| (j.len(), j.mtime(), j.mtime_nsec())),
+        })
+    }
+}
+
+/// The file SQLite keeps beside a database under this suffix.
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn open_plain(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+/// Copies one file into a new one only its owner can read. A missing one is an error only if `required`.
+fn copy_file(from: &Path, to: &Path, required: bool) -> Result<()> {
+    let mut source = match open_plain(from) {
+        Ok(source) => source,
+        Err(e) if !required && e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io("copy", from, e)),
+    };
+    if !source.metadata().map_err(|e| Error::io("copy", from, e))?.is_file() {
+        return Err(Error::usage(format!("{} is not a file", from.display())));
+    }
+    let mut target = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)
+        .map_err(|e| Error::io("make the copy", to, e))?;
+    std::io::copy(&mut source, &mut target).map_err(|e| Error::io("copy", from, e))?;
+    target.flush().map_err(|e| Error::io("make the copy", to, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SPEC: ForeignSpec = ForeignSpec {
+        groups: "SELECT id, changed || '/' || (SELECT count(*) FROM note WHERE book = book.id) FROM book ORDER BY id",
+        heads: &[RowQuery { table: "book", key: &["id"], sql: "SELECT * FROM book WHERE id = ?1" }],
+        items: "SELECT n FROM note WHERE book = ?1 ORDER BY n",
+        item_rows: &[RowQuery {
+            table: "note",
+            key: &["book", "n"],
+            sql: "SELECT * FROM note WHERE book = ?1 AND n = ?2",
+        }],
+        zstd: &[("packed", "body")],
+    };
+
+    const SCHEMA: &str = "
+        CREATE TABLE book (id TEXT PRIMARY KEY, changed INTEGER);
+        CREATE TABLE note (book TEXT, n INTEGER, weight REAL, body TEXT, packed BLOB, PRIMARY KEY (book, n));
+        INSERT INTO book VALUES ('a', 1), ('b', 2);
+        INSERT INTO note VALUES ('a', 1, 0.1, 'one', NULL), ('a', 2, -1e300, 'two', x'00ff');";
+
+    struct World {
+        folder: tempfile::TempDir,
+    }
+
+    impl World {
+        /// A folder with a store in it, and the connection that made it, as its program has it open.
+        fn new(mode: &str) -> (World, Connection) {
+            let world = World { folder: tempfile::tempdir().unwrap() };
+            fs::create_dir(world.folder.path().join("store")).unwrap();
+            let writer = Connection::open(world.store()).unwrap();
+            writer.pragma_update(None, "journal_mode", mode).unwrap();
+            writer.execute_batch(SCHEMA).unwrap();
+            (world, writer)
+        }
+
+        fn store(&self) -> PathBuf {
+            self.folder.path().join("store").join("a store?#%.db")
+        }
+
+        fn scratch(&self) -> PathBuf {
+            self.folder.path().join("home").join("scratch")
+        }
+
+        fn open(&self) -> Result<ForeignStore> {
+            ForeignStore::open(&self.store(), &self.scratch())
+        }
+
+        /// Every file of the store's folder: its bytes and when it was written.
+        fn state(&self) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64)> {
+            let entries = fs::read_dir(self.store().parent().unwrap()).unwrap();
+            let state = |path: PathBuf| {
+                let of = fs::metadata(&path).unwrap();
+                (path.clone(), (fs::read(&path).unwrap(), of.mtime(), of.mtime_nsec()))
+            };
+            entries.map(|e| state(e.unwrap().path())).collect()
+        }
+    }
+
+    fn lines(store: &ForeignStore, key: &str) -> String {
+        let mut out = String::new();
+        store
+            .read_group(&SPEC, key, |row, bytes| {
+                out += &format!("{} {} {}\n", row.table, row.key, String::from_utf8(bytes).unwrap());
+                Ok(())
+            })
+            .unwrap();
+        out
+    }
+
+    fn keys(store: &ForeignStore) -> String {
+        let groups = store.groups(&SPEC).unwrap();
+        groups.into_iter().map(|g| format!("{}={}", g.key, g.fingerprint)).collect::<Vec<_>>().join(" ")
+    }
+
+    const OF_A: &str = r#"book a {"$table":"book","id":"a","changed":1}
+note a/1 {"$table":"note","book":"a","n":1,"weight":0.1,"body":"one","packed":null}
+note a/2 {"$table":"note","book":"a","n":2,"weight":-1e300,"body":"two","packed":{"$blob":"AP8="}}
+"#;
+
+    #[test]
+    fn reads_beside_a_writer_in_the_middle_of_its_transaction() {
+        let (world, writer) = World::new("wal");
+        writer.execute_batch("BEGIN IMMEDIATE; INSERT INTO note VALUES ('a', 3, 0, 'not yet', NULL)").unwrap();
+        let store = world.open().unwrap();
+        assert!(!store.was_copied());
+        assert_eq!(keys(&store), "a=1/2 b=2/0");
+        assert_eq!(lines(&store, "a"), OF_A);
+        writer.execute_batch("COMMIT").unwrap();
+        assert_eq!(keys(&store), "a=1/3 b=2/0");
+        assert_eq!(lines(&store, "a").lines().count(), 4);
+        assert_eq!(lines(&store, "nobody"), "");
+    }
+
+    #[test]
+    fn reading_holds_nothing_up_and_changes_nothing() {
+        let (world, writer) = World::new("wal");
+        let before = world.state();
+        let store = world.open().unwrap();
+        keys(&store);
+        let mut seen = 0;
+        store
+            .read_group(&SPEC, "a", |row, _| {
+                // In the middle of a reading the program can write, and empty its log.
+                writer.execute("UPDATE book SET changed = changed + 1 WHERE id = 'b'", []).unwrap();
+                let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0)).unwrap();
+                assert_eq!(busy, 0, "at {}", row.key);
+                seen += 1;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(seen, 3);
+        drop(store);
+        drop(writer);
+
+        let (quiet, _writer) = World::new("wal");
+        let store = quiet.open().unwrap();
+        let main = |world: &World| world.state().remove(&world.store()).unwrap();
+        let before_quiet = main(&quiet);
+        lines(&store, "a");
+        drop(store);
+        assert!(before_quiet == main(&quiet), "a read changed the store");
+        assert_eq!(before.len(), 3);
+    }
+
+    #[test]
+    fn a_store_at_rest_is_left_as_it_was() {
+        for mode in ["wal", "delete"] {
+            let (world, writer) = World::new(mode);
+            drop(writer);
+            let before = world.state();
+            assert_eq!(before.len(), 1);
+            let store = world.open().unwrap();
+            assert_eq!(lines(&store, "a"), OF_A);
+            drop(store);
+            let after = world.state();
+            assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "{mode}");
+            assert!(after == before, "{mode}");
+        }
+    }
+
+    #[test]
+    fn rows_that_vanish_meanwhile_are_left_out() {
+        let (world, writer) = World::new("wal");
+        for n in 3..=200 {
+            writer.execute("INSERT INTO note VALUES ('a', ?1, 0, '', NULL)", [n]).unwrap();
+        }
+        let store = world.open().unwrap();
+        let mut seen = Vec::new();
+        store
+            .read_group(&SPEC, "a", |row, _| {
+                writer.execute("DELETE FROM note WHERE n > 100", []).unwrap();
+                seen.extend(row.integer("n"));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(seen, (1..=100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_store_locked_as_a_whole_is_copied() {
+        for mode in ["wal", "delete"] {
+            let (world, writer) = World::new(mode);
+            writer
+                .execute_batch(
+                    "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE book SET changed = changed; COMMIT; \
+                     BEGIN EXCLUSIVE; INSERT INTO note VALUES ('a', 3, 0, 'not yet', NULL)",
+                )
+                .unwrap();
+            let store = world.open().unwrap();
+            assert!(store.was_copied(), "{mode}");
+            assert_eq!(lines(&store, "a"), OF_A, "{mode}");
+            let copies: Vec<_> = fs::read_dir(world.scratch()).unwrap().map(|e| e.unwrap()).collect();
+            assert!(!copies.is_empty());
+            for copy in &copies {
+                let shared = copy.metadata().unwrap().mode() & 0o077;
+                assert_eq!(shared, 0, "{:?}", copy.path());
+            }
+            assert_eq!(fs::metadata(world.scratch()).unwrap().mode() & 0o777, 0o700);
+            drop(store);
+            assert_eq!(fs::read_dir(world.scratch()).unwrap().count(), 0, "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_store_in_a_read_only_folder_is_copied() {
+        if rustix::process::geteuid().is_root() {
+            eprintln!("skipped: permissions do not bind root");
+            return;
+        }
+        // A backup taken beside a running program: a log, but no `-shm` to read it by.
+        let (world, writer) = World::new("wal");
+        let log = fs::read(beside(&world.store(), "-wal")).unwrap();
+        drop(writer);
+        fs::write(beside(&world.store(), "-wal"), log).unwrap();
+        let folder = world.store().parent().unwrap().to_owned();
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();
+        let store = world.open();
+        fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        let store = store.unwrap();
+        assert!(store.was_copied());
+        assert_eq!(lines(&store, "a"), OF_A);
+    }
+
+    #[test]
+    fn what_is_no_store_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = folder.path().join("scratch");
+        let told = |name: &str| {
+            let error = ForeignStore::open(&folder.path().join(name), &scratch).unwrap_err();
+            (error.kind(), error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+        };
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        assert_eq!(told("folder"), (ErrorKind::Usage, "folder is a folder, not a database file".into()));
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.path().join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        assert_eq!(told("pipe"), (ErrorKind::Usage, "pipe is a pipe, not a database file".into()));
+        assert_eq!(told("missing").0, ErrorKind::NotFound);
+        fs::write(folder.path().join("garbage"), [7; 5000]).unwrap();
+        let (kind, said) = told("garbage");
+        assert_eq!(kind, ErrorKind::Damaged);
+        assert!(said.starts_with("garbage is not an SQLite database"), "{said}");
+    }
+
+    #[test]
+    fn a_damaged_store_is_called_damaged() {
+        let (world, writer) = World::new("delete");
+        for n in 3..=2000 {
+            writer.execute("INSERT INTO note VALUES ('a', ?1, 0, 'some words to fill a page', NULL)", [n]).unwrap();
+        }
+        drop(writer);
+        let mut bytes = fs::read(world.store()).unwrap();
+        bytes[8192..].fill(0xaa);
+        fs::write(world.store(), bytes).unwrap();
+        let store = world.open().unwrap();
+        let error = store.read_group(&SPEC, "a", |_, _| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Damaged);
+        assert!(error.to_string().contains("a store?#%.db is damaged"), "{error}");
+    }
+
+    #[test]
+    fn another_schema_is_said_by_table_or_column() {
+        let (world, writer) = World::new("wal");
+        let store = world.open().unwrap();
+        let said = |sql: &str| {
+            writer.execute_batch(sql).unwrap();
+            let error = store.read_group(&SPEC, "a", |_, _| Ok(())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Refused);
+            error.to_string()
+        };
+        let column = said("ALTER TABLE note RENAME COLUMN book TO volume");
+        assert!(column.contains(" has no column book; this version of the program's store is not known"), "{column}");
+        let table = said("DROP TABLE note");
+        assert!(table.contains("a store?#%.db has no table note; this version"), "{table}");
+    }
+
+    #[test]
+    fn an_error_of_the_caller_ends_the_reading() {
+        let (world, _writer) = World::new("wal");
+        let store = world.open().unwrap();
+        let mut calls = 0;
+        let error = store.read_group(&SPEC, "a", |_, _| {
+            calls += 1;
+            Err(Error::usage("enough"))
+        });
+        assert_eq!((calls, error.unwrap_err().to_string()), (1, "enough".to_string()));
+    }
+
+    #[test]
+    fn compressed_bodies_are_opened_for_reading_and_kept_as_stored() {
+        let (world, writer) = World::new("wal");
+        let packed = zstd::encode_all("the words".as_bytes(), 3).unwrap();
+        let bomb = zstd::encode_all(vec![b'x'; OPENED_LIMIT as usize + 1].as_slice(), 1).unwrap();
+        writer.execute("UPDATE note SET body = NULL, packed = ?1 WHERE n = 1", [&packed]).unwrap();
+        writer.execute("UPDATE note SET body = NULL WHERE n = 2", []).unwrap();
+        writer.execute("INSERT INTO note VALUES ('a', 3, 0, NULL, ?1)", [&bomb]).unwrap();
+        let store = world.open().unwrap();
+        let mut bodies = Vec::new();
+        store
+            .read_group(&SPEC, "a", |row, bytes| {
+                assert_eq!(restore(&SPEC, &bytes).unwrap(), row);
+                if row.table == "note" {
+                    bodies.push(row.text("body").map(String::from));
+                    assert!(String::from_utf8(bytes).unwrap().contains(r#""body":null"#));
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(bodies, [Some("the words".to_string()), None, None]);
+    }
+
+    #[test]
+    fn canonical_bytes_of_odd_values() {
+        let cells = [
+            Cell::Real(f64::INFINITY),
+            Cell::Real(f64::NEG_INFINITY),
+            Cell::Real(-0.0),
+            Cell::Real(3.0),
+            Cell::Integer(i64::MIN),
+            Cell::Text("a\n\u{0}\"é".into()),
+            Cell::RawText(vec![0xff]),
+        ];
+        let columns: Vec<_> = cells.into_iter().enumerate().map(|(i, cell)| (format!("c{i}"), cell)).collect();
+        let row = Row { table: "book".into(), key: String::new(), columns };
+        let text = String::from_utf8(canonical(&row)).unwrap();
+        assert_eq!(
+            text,
+            r#"{"$table":"book","c0":{"$real":"inf"},"c1":{"$real":"-inf"},"c2":-0.0,"c3":3.0,"c4":-9223372036854775808,"c5":"a\n\u0000\"é","c6":{"$text":"/w=="}}"#
+        );
+        assert_eq!(canonical(&restore(&SPEC, text.as_bytes()).unwrap()), text.as_bytes());
+        let nan = canonical(&Row { columns: vec![("x".into(), Cell::Real(f64::NAN))], ..row });
+        assert_eq!(nan, br#"{"$table":"book","x":{"$real":"nan"}}"#);
+        for broken in ["", "{}", "[1]", r#"{"id":1}"#, r#"{"$table":"book","x":[1]}"#, r#"{"$table":"other"}"#] {
+            assert_eq!(restore(&SPEC, broken.as_bytes()).unwrap_err().kind(), ErrorKind::Damaged, "{broken}");
+        }
+    }
+
+    fn any_cell() -> impl Strategy<Value = Cell> {
+        prop_oneof![
+            Just(Cell::Null),
+            any::<i64>().prop_map(Cell::Integer),
+            // By bits, so that every form of float comes up; SQLite itself stores no NaN.
+            any::<u64>().prop_map(f64::from_bits).prop_filter("a number", |x| !x.is_nan()).prop_map(Cell::Real),
+            any::<String>().prop_map(Cell::Text),
+            any::<Vec<u8>>().prop_map(|mut bytes| {
+                bytes.push(0xff);
+                Cell::RawText(bytes)
+            }),
+            any::<Vec<u8>>().prop_map(Cell::Blob),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_bytes_read_back_to_the_same_row(id in any_cell(), cells in prop::collection::vec((any::<String>(), any_cell()), 0..8)) {
+            let mut columns = vec![("id".to_string(), id)];
+            columns.extend(cells);
+            let mut row = Row { table: "book".into(), key: key_of(&SPEC.heads[0], &columns), columns };
+            let bytes = canonical(&row);
+            prop_assert!(!bytes.contains(&b'\n'));
+            open_zstd(&SPEC, &mut row);
+            let back = restore(&SPEC, &bytes).unwrap();
+            prop_assert_eq!(canonical(&back), canonical(&row));
+            prop_assert_eq!(back, row);
+        }
+
+        #[test]
+        fn restoring_never_panics(bytes in any::<Vec<u8>>(), text in r#"\{"\$table":"book"(,"[a-z$]{0,3}":[-0-9.eE"{}$a-z:]{0,8})*\}"#) {
+            let _ = restore(&SPEC, &bytes);
+            let _ = restore(&SPEC, text.as_bytes());
+        }
+    }
+}
