@@ -1,6 +1,11 @@
+pub mod capture;
 pub mod clock;
 pub mod error;
 pub mod event;
 pub mod home;
+pub mod index;
+pub mod ledger;
+pub mod recall;
 pub mod scope;
 pub mod source;
+pub mod transcript;

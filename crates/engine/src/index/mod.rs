@@ -19,14 +19,14 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
 use crate::transcript::Fresh;
 
-pub use fold::fold;
+pub use fold::{BREAK, fold};
 pub use rows::{RowId, scope_token};
 
 /// Changes whenever the same turns would give other rows.
 const INDEX_VERSION: &str = "1";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
-const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
+pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
 
 /// The index commits after this much text, so that other processes get in between and little is redone after a crash.
 const COMMIT_BYTES: usize = 8 << 20;

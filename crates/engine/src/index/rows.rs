@@ -13,7 +13,7 @@ use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::SessionKey;
-use crate::transcript::role_name;
+use crate::transcript::{kind_name, role_name};
 
 const PART_BITS: u32 = 6;
 const TURN_BITS: u32 = 40;
@@ -69,7 +69,7 @@ pub(super) struct Doc<'a> {
     pub text: &'a str,
 }
 
-/// The token that limits a search: `kind` is `w`, `s`, `h` or `r`. The `xq` in front keeps it from being a word.
+/// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind. The `xq` in front keeps it from being a word.
 pub fn scope_token(kind: char, value: &str) -> String {
     let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("xq{kind}{value}")
@@ -78,10 +78,11 @@ pub fn scope_token(kind: char, value: &str) -> String {
 /// Stores the rows of a turn; returns how many.
 pub(super) fn insert(conn: &Connection, doc: &Doc) -> Result<i64> {
     let mut scope = format!(
-        "{} {} {}",
+        "{} {} {} {}",
         scope_token('s', &doc.session_no.to_string()),
         scope_token('h', doc.harness),
-        scope_token('r', role_name(doc.role))
+        scope_token('r', role_name(doc.role)),
+        scope_token('k', kind_name(doc.kind))
     );
     if let Some(no) = doc.workspace_no {
         scope.push(' ');

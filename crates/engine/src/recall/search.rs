@@ -1,0 +1,384 @@
+//! Finding turns: full-text candidates, scored with their neighbours, cut out as passages (RETRIEVAL.md §3).
+//!
+//! Terms are joined by OR and scored by BM25; stop words and words that stand nearly everywhere are dropped, because the
+//! full-text engine scores every row that matches. A turn next to a good one gains: evidence is often the reply to the
+//! turn that has the words. Scores are relative to the best candidate.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use rusqlite::params;
+
+use super::query::{Query, Term};
+use super::snippet::Scratch;
+use crate::clock::Millis;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{Role, TurnKind};
+use crate::index::{Index, RowId, scope_token};
+use crate::ledger::blocks::Opener;
+use crate::ledger::{Ledger, Read};
+use crate::scope::{AgentId, TurnId};
+use crate::transcript::read::{self, Turn};
+use crate::transcript::{kind_from_code, role_name};
+
+/// Candidates taken from the full-text engine before neighbours are added.
+const CANDIDATES: usize = 200;
+
+/// Rows the engine may score for one query: at 0.8 µs each (measured, STACK §1.3) about 25 ms. Rarest terms first.
+const ROW_BUDGET: i64 = 30_000;
+
+/// A term in more than this share of the rows tells nothing, if others are there.
+const FREQUENT_SHARE: f64 = 0.25;
+
+/// Below this many rows frequency says nothing about a word.
+const FEW_ROWS: i64 = 500;
+
+/// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10).
+const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
+
+/// A query that takes longer is broken off, and says so.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What a search is limited to.
+#[derive(Clone, Default, Debug)]
+pub struct Filter {
+    /// Workspaces, already resolved (with their aliases).
+    pub workspaces: Option<Vec<i64>>,
+    pub harness: Option<String>,
+    /// A session, already resolved.
+    pub session: Option<i64>,
+    pub role: Option<Role>,
+    pub since: Option<Millis>,
+    pub until: Option<Millis>,
+    pub limit: usize,
+}
+
+/// A turn that was found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Hit {
+    pub turn: Turn,
+    /// 1.0 for the best of this search.
+    pub score: f64,
+    /// The passage, with matches marked ([`super::snippet::MATCH_START`]).
+    pub passage: String,
+    /// Words of the query that stand in it, of how many; none where it was found as a neighbour.
+    pub matched: usize,
+    pub of: usize,
+    /// The turn beside which it was found, where it has no word of the query itself.
+    pub beside: Option<TurnId>,
+}
+
+/// What a search came to.
+#[derive(Clone, Default, Debug)]
+pub struct Searched {
+    pub hits: Vec<Hit>,
+    /// What was looked for.
+    pub looked_for: String,
+    /// Words left out because they stand nearly everywhere.
+    pub too_frequent: Vec<String>,
+    /// Turns of the ledger that are not in the index yet.
+    pub not_indexed: u64,
+    /// The search was broken off after [`DEADLINE`].
+    pub cut_short: bool,
+    /// Part of the query was not used because it is too long.
+    pub query_cut: bool,
+}
+
+/// Searches the transcript of an agent. An empty query is `Usage`; a query without a hit is an empty list.
+pub fn search(ledger: &Ledger, index: &Index, agent: &AgentId, input: &str, filter: &Filter) -> Result<Searched> {
+    let query = Query::parse(input);
+    if query.is_empty() {
+        return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
+    }
+    let conn = index.connection();
+    let started = Instant::now();
+    conn.progress_handler(10_000, Some(move || started.elapsed() > DEADLINE))?;
+    let out = run(ledger, index, agent, query, filter);
+    conn.progress_handler(0, None::<fn() -> bool>)?;
+    out
+}
+
+fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &Filter) -> Result<Searched> {
+    let conn = index.connection();
+    let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
+    let scratch = Scratch::new(conn)?;
+    let terms = weigh(index, &scratch, &query, &mut out)?;
+
+    ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
+        out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
+        let (first, last) = turns_between(tx, filter)?;
+        if first > last {
+            return Ok(());
+        }
+        let range = RowId::range(agent_no, first, last);
+        let expression = expression(&query, &terms, filter);
+        let mut wanted = CANDIDATES;
+        let candidates = loop {
+            let (rows, cut) = candidates(conn, &expression, range, wanted)?;
+            let full = rows.len() >= wanted;
+            out.cut_short |= cut;
+            let kept = keep(tx, rows, filter)?;
+            // Filters on time are applied behind the engine: look further until there is enough or nothing left.
+            if kept.len() >= filter.limit.min(CANDIDATES) || !full || cut || wanted >= CANDIDATES * 64 {
+                break kept;
+            }
+            wanted *= 4;
+        };
+        let ranked = with_neighbours(tx, candidates, filter)?;
+        let opener = Opener::default();
+        let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
+        let plain: Vec<String> = words.iter().map(|t| t.expression()).collect();
+        let any = plain.join(" OR ");
+        let needles: Vec<String> = terms.iter().map(|t| t.needle.clone()).collect();
+        let best = ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
+        for found in ranked.into_iter().take(filter.limit) {
+            let turn = match read::turn(tx, &opener, agent_no, TurnId(found.turn_no)) {
+                Ok(turn) => turn,
+                // Gone since it was indexed, or damaged: verify names it.
+                Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => continue,
+                Err(e) => return Err(e),
+            };
+            let passage = scratch.passage(&turn.text, &any, &needles)?;
+            let matched = if found.own > 0.0 { matched(&scratch, &turn, &plain)? } else { 0 };
+            out.hits.push(Hit {
+                score: found.score / best,
+                passage,
+                matched,
+                of: plain.len(),
+                beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
+                turn,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// A term with what the index knows of it.
+struct Weighed {
+    term: Term,
+    /// What to look for in plain lower-case text: the stem without its changeable last letter.
+    needle: String,
+    rows: i64,
+}
+
+/// Looks up how often each word occurs and drops those that would cost much and tell little.
+fn weigh(index: &Index, scratch: &Scratch, query: &Query, out: &mut Searched) -> Result<Vec<Weighed>> {
+    let conn = index.connection();
+    let all = index.rows()?;
+    let mut weighed = Vec::new();
+    for term in &query.words {
+        let stems = scratch.stems(&term.text)?;
+        // A term of several words occurs at most as often as its rarest.
+        let mut rows = i64::MAX;
+        for stem in &stems {
+            let n: i64 = conn
+                .prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?
+                .query_row([stem], |r| r.get(0))
+                .or_else(|e| if e == rusqlite::Error::QueryReturnedNoRows { Ok(0) } else { Err(e) })?;
+            rows = rows.min(n);
+        }
+        if stems.is_empty() || (rows == 0 && !term.prefix) {
+            rows = 0;
+        }
+        let needle = term.text.to_lowercase().replace(crate::index::BREAK, "");
+        let keep = needle.char_indices().nth(needle.chars().count().saturating_sub(2).max(3)).map_or(needle.len(), |(i, _)| i);
+        let needle = if stems.len() == 1 && needle.chars().count() > 4 { needle[..keep].to_owned() } else { needle };
+        weighed.push(Weighed { term: term.clone(), needle, rows });
+    }
+    weighed.sort_by_key(|w| w.rows);
+    let mut kept: Vec<Weighed> = Vec::new();
+    let mut sum = 0i64;
+    for word in weighed {
+        let frequent = all > FEW_ROWS && word.rows as f64 > all as f64 * FREQUENT_SHARE;
+        let informative = kept.iter().any(|k| k.rows > 0);
+        if informative && (frequent || sum + word.rows > ROW_BUDGET) {
+            out.too_frequent.push(word.term.text.clone());
+            continue;
+        }
+        sum += word.rows;
+        kept.push(word);
+    }
+    Ok(kept)
+}
+
+/// `scope:("xqw3") AND text:("phrase" AND ("phrase" OR "word"))`.
+fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> String {
+    let mut must: Vec<String> = query.phrases.iter().map(|p| p.expression()).collect();
+    let any: Vec<String> = query.phrases.iter().map(Term::expression).chain(terms.iter().map(|t| t.term.expression())).collect();
+    must.push(format!("({})", any.join(" OR ")));
+    let mut clauses = vec![format!("text : ({})", must.join(" AND "))];
+    let mut scope = |tokens: Vec<String>| {
+        let quoted: Vec<String> = tokens.iter().map(|t| format!("\"{t}\"")).collect();
+        clauses.push(format!("scope : ({})", quoted.join(" OR ")));
+    };
+    if let Some(workspaces) = &filter.workspaces {
+        scope(workspaces.iter().map(|no| scope_token('w', &no.to_string())).collect());
+    }
+    if let Some(harness) = &filter.harness {
+        scope(vec![scope_token('h', harness)]);
+    }
+    if let Some(session) = filter.session {
+        scope(vec![scope_token('s', &session.to_string())]);
+    }
+    if let Some(role) = filter.role {
+        scope(vec![scope_token('r', role_name(role))]);
+    }
+    clauses.join(" AND ")
+}
+
+/// Turns that can lie in the wanted time, as a range of turn numbers: everything stored then, and nothing more is
+/// scored. The exact time is checked afterwards.
+fn turns_between(tx: &Read, filter: &Filter) -> Result<(i64, i64)> {
+    if filter.since.is_none() && filter.until.is_none() {
+        return Ok((0, i64::MAX));
+    }
+    let (first, last): (Option<i64>, Option<i64>) = tx
+        .prepare_cached("SELECT min(turn_no), max(turn_no) FROM turns WHERE at >= ?1 AND at <= ?2")?
+        .query_row(params![filter.since.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX)], |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })?;
+    Ok((first.unwrap_or(1), last.unwrap_or(0)))
+}
+
+/// The best rows for an expression: turn and score, several parts of one turn folded into its best. `true`: broken off.
+fn candidates(
+    conn: &rusqlite::Connection,
+    expression: &str,
+    range: (i64, i64),
+    wanted: usize,
+) -> Result<(Vec<(i64, f64)>, bool)> {
+    // Weight 0: scope tokens limit, they do not count.
+    let mut statement = conn.prepare_cached(
+        "SELECT rowid, bm25(fts, 1.0, 0.0) AS s FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY s LIMIT ?4",
+    )?;
+    let mut found = Vec::new();
+    let mut seen: HashMap<i64, usize> = HashMap::new();
+    let mut rows = statement.query(params![expression, range.0, range.1, wanted as i64])?;
+    loop {
+        match rows.next() {
+            Ok(Some(r)) => {
+                let turn_no = RowId::unpack(r.get(0)?).turn_no;
+                // BM25 of the engine is negative, better is smaller.
+                let score = -r.get::<_, f64>(1)?;
+                if let std::collections::hash_map::Entry::Vacant(e) = seen.entry(turn_no) {
+                    e.insert(found.len());
+                    found.push((turn_no, score.max(1e-9)));
+                }
+            }
+            Ok(None) => return Ok((found, false)),
+            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => return Ok((found, true)),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// A candidate with its place in its session.
+struct Candidate {
+    turn_no: i64,
+    session_no: i64,
+    lane_no: i64,
+    own: f64,
+    score: f64,
+    beside: Option<i64>,
+}
+
+fn keep(tx: &Read, rows: Vec<(i64, f64)>, filter: &Filter) -> Result<Vec<Candidate>> {
+    let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
+    let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1")?;
+    let mut kept = Vec::new();
+    for (turn_no, score) in rows {
+        let found = statement.query_row([turn_no], |r| {
+            Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?, r.get::<_, Option<i64>>(2)?))
+        });
+        let (session_no, lane_no, at) = match found {
+            Ok(row) => row,
+            Err(rusqlite::Error::QueryReturnedNoRows) => continue,
+            Err(e) => return Err(e.into()),
+        };
+        let in_time = match at {
+            Some(at) => filter.since.is_none_or(|s| at >= s) && filter.until.is_none_or(|u| at <= u),
+            None => filter.since.is_none() && filter.until.is_none(),
+        };
+        if in_time {
+            let own = score / best;
+            kept.push(Candidate { turn_no, session_no, lane_no, own, score: own, beside: None });
+        }
+    }
+    Ok(kept)
+}
+
+/// Adds to each turn what its neighbours in the same lane score, and takes in neighbours that are words of a person or
+/// the model themselves.
+fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Result<Vec<Candidate>> {
+    let own: HashMap<i64, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
+    let mut all: HashMap<i64, Candidate> = HashMap::new();
+    // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
+    let front = candidates.len().min(filter.limit.saturating_mul(4).max(40));
+    let mut before = tx.prepare_cached(
+        "SELECT turn_no, role, kind, at FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 ORDER BY turn_no DESC LIMIT 2",
+    )?;
+    let mut after = tx.prepare_cached(
+        "SELECT turn_no, role, kind, at FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 ORDER BY turn_no LIMIT 2",
+    )?;
+    let mut gains: HashMap<i64, f64> = HashMap::new();
+    for candidate in &candidates[..front] {
+        for statement in [&mut before, &mut after] {
+            let mut rows = statement.query([candidate.session_no, candidate.lane_no, candidate.turn_no])?;
+            let mut distance = 0;
+            while let Some(r) = rows.next()? {
+                let turn_no: i64 = r.get(0)?;
+                let share = NEIGHBOUR[distance];
+                distance += 1;
+                *gains.entry(turn_no).or_default() += share * candidate.own;
+                if own.contains_key(&turn_no) {
+                    continue;
+                }
+                let said = kind_from_code(r.get(2)?) == TurnKind::Message;
+                let role = crate::transcript::role_from_code(r.get(1)?);
+                let at: Option<i64> = r.get(3)?;
+                let wanted = said
+                    && filter.role.is_none_or(|wanted| wanted == role)
+                    && filter.since.is_none_or(|s| at.is_some_and(|at| at >= s))
+                    && filter.until.is_none_or(|u| at.is_some_and(|at| at <= u));
+                if wanted {
+                    all.entry(turn_no).or_insert(Candidate {
+                        turn_no,
+                        session_no: candidate.session_no,
+                        lane_no: candidate.lane_no,
+                        own: 0.0,
+                        score: 0.0,
+                        beside: Some(candidate.turn_no),
+                    });
+                }
+            }
+        }
+    }
+    for candidate in candidates {
+        all.insert(candidate.turn_no, candidate);
+    }
+    let mut ranked: Vec<Candidate> = all.into_values().collect();
+    for c in &mut ranked {
+        c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0);
+    }
+    // Equal scores: the newer one first.
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.turn_no.cmp(&a.turn_no)));
+    Ok(ranked)
+}
+
+/// How many of the terms stand in the turn.
+fn matched(scratch: &Scratch, turn: &Turn, terms: &[String]) -> Result<usize> {
+    let mut n = 0;
+    let head = turn.text.len().min(64 * 1024);
+    let mut end = head;
+    while !turn.text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text[..end]].join(" ");
+    scratch.hold(&text)?;
+    for term in terms {
+        n += usize::from(scratch.holds(term)?);
+    }
+    Ok(n)
+}

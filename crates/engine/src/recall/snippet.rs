@@ -1,0 +1,124 @@
+//! The passage of a text that shows why it was found.
+//!
+//! Matches are marked by the full-text engine itself, on a small table in memory, so that what is marked is what
+//! matched, stems and accents included.
+
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::index::{BREAK, fold};
+
+/// Marks around a match; control characters, so that they cannot be confused with text.
+pub const MATCH_START: char = '\u{2}';
+pub const MATCH_END: char = '\u{3}';
+
+/// What is given to the full-text engine of a long text: enough for one passage.
+const WINDOW_BYTES: usize = 3000;
+
+/// Words in a passage; the most the engine gives is 64.
+const PASSAGE_WORDS: i64 = 28;
+
+/// A small table with the index's tokenizer, for stems and passages. Lives in the connection's temporary schema.
+pub struct Scratch<'c> {
+    conn: &'c Connection,
+}
+
+impl<'c> Scratch<'c> {
+    pub fn new(conn: &'c Connection) -> Result<Scratch<'c>> {
+        conn.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage USING fts5(text, tokenize='{}');
+             CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage_words USING fts5vocab('temp', 'passage', 'row');",
+            crate::index::TOKENIZER
+        ))?;
+        Ok(Scratch { conn })
+    }
+
+    /// The index's own form of each word of a text (stemmed, folded).
+    pub fn stems(&self, text: &str) -> Result<Vec<String>> {
+        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([text])?;
+        let mut statement = self.conn.prepare_cached("SELECT term FROM temp.passage_words")?;
+        let stems = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        Ok(stems)
+    }
+
+    /// Puts a text on the table, for [`Scratch::holds`].
+    pub fn hold(&self, text: &str) -> Result<()> {
+        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([fold(text)])?;
+        Ok(())
+    }
+
+    /// Whether the text on the table matches.
+    pub fn holds(&self, expression: &str) -> Result<bool> {
+        Ok(self.conn.prepare_cached("SELECT 1 FROM temp.passage WHERE passage MATCH ?1")?.exists([expression])?)
+    }
+
+    /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
+    /// the beginning. White space is folded into single spaces.
+    pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
+        let window = window(text, needles);
+        let clean: String = fold(window).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([&clean])?;
+        let found: Option<String> = self
+            .conn
+            .prepare_cached("SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1")?
+            .query_row(
+                rusqlite::params![expression, MATCH_START.to_string(), MATCH_END.to_string(), PASSAGE_WORDS],
+                |r| r.get(0),
+            )
+            .map(Some)
+            .or_else(|e| if e == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(e) })?;
+        Ok(tidy(&found.unwrap_or_else(|| beginning(&clean))))
+    }
+}
+
+/// The part of a long text with the most different needles close together.
+fn window<'t>(text: &'t str, needles: &[String]) -> &'t str {
+    if text.len() <= WINDOW_BYTES {
+        return text;
+    }
+    let lower = text.to_ascii_lowercase();
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for (which, needle) in needles.iter().enumerate() {
+        let finder = memchr::memmem::Finder::new(needle.as_bytes());
+        // A needle on every line needs no more than its first hundred places to find a good passage.
+        places.extend(finder.find_iter(lower.as_bytes()).take(100).map(|at| (at, which)));
+    }
+    places.sort_unstable();
+    let mut best = (0usize, 0usize);
+    for (i, (start, _)) in places.iter().enumerate() {
+        let mut seen = 0u64;
+        for (_, which) in places[i..].iter().take_while(|(at, _)| at - start < WINDOW_BYTES / 2) {
+            seen |= 1 << (which % 64);
+        }
+        let score = seen.count_ones() as usize;
+        if score > best.0 {
+            best = (score, *start);
+        }
+    }
+    let mut from = best.1.saturating_sub(WINDOW_BYTES / 4);
+    while !text.is_char_boundary(from) {
+        from -= 1;
+    }
+    let mut to = (from + WINDOW_BYTES).min(text.len());
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    &text[from..to]
+}
+
+fn beginning(text: &str) -> String {
+    let mut out: String = text.chars().take(180).collect();
+    if out.len() < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+fn tidy(text: &str) -> String {
+    let text: String = text.chars().filter(|c| *c != BREAK).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
