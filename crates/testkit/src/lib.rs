@@ -23,3 +23,10 @@ pub fn shared() -> Option<PathBuf> {
     println!("skipped: there is no folder `shared` beside the repository");
     None
 }
+
+/// Makes a named pipe, the file that hangs whoever opens it carelessly.
+pub fn named_pipe(path: &Path) {
+    // The command, because the system call is not in the standard library and our bindings lack it on macOS.
+    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo is part of every Unix");
+    assert!(made.success(), "mkfifo {}", path.display());
+}

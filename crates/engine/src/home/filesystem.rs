@@ -65,7 +65,7 @@ fn unfit(dir: &Rooted) -> Result<Option<Unfit>> {
     /// `MNT_LOCAL` of `sys/mount.h`: the file system is stored on this machine.
     const LOCAL: u32 = 0x1000;
     let stat = rustix::fs::fstatfs(dir.fd()).map_err(|e| Error::io("examine the file system of", dir.shown(), e))?;
-    if stat.f_flags as u32 & LOCAL != 0 {
+    if stat.f_flags & LOCAL != 0 {
         return Ok(None);
     }
     let name = stat.f_fstypename.iter().take_while(|c| **c != 0).map(|c| *c as u8 as char).collect::<String>();

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::{Home, Kind, RelPath, Rooted, layout, quoted, rooted};
 
-/// How deep we look. The deepest path we make ourselves is nine folders down.
+/// How deep we look. The deepest path we make ourselves is eight folders down.
 const DEEPEST: usize = 16;
 
 /// One thing that is not as it should be, and the command that puts it right.

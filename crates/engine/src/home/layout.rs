@@ -1,6 +1,7 @@
-//! Every file and folder name in the product, once. Knows nothing about what is in them.
+//! Every file and folder name in the product, once.
 //!
-//! Paths are relative to the home; those of the assistant home are relative to `workspaces/<agent>`.
+//! Paths are relative to the home; those of the assistant home are relative to `workspaces/<agent>`. Knows nothing
+//! about what is in the files, nor which of them exist.
 
 use super::RelPath;
 use crate::scope::AgentId;

@@ -84,12 +84,13 @@ impl Home {
         self.files.shown()
     }
 
-    /// Removes our own temporary files older than an hour from the machine's folders and tells how many went. A
-    /// younger one may belong to a process that is still writing.
+    /// Removes our own temporary files older than an hour from `state/` and the other folders people do not work in,
+    /// and tells how many went. A younger one may belong to a process that is still writing; an assistant home is
+    /// swept by [`Rooted::sweep`].
     pub fn sweep_temporaries(&self, now: Millis) -> Result<usize> {
         let mut swept = 0;
-        for path in layout::DIRECTORIES.iter().filter(|path| **path != layout::WORKSPACES) {
-            swept += self.files.sweep(path, now)?;
+        for path in [layout::STATE, layout::SPOOL, layout::RUN, layout::LOGS] {
+            swept += self.files.sweep(&path, now)?;
         }
         Ok(swept)
     }
@@ -107,8 +108,13 @@ impl Home {
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => {}
                 FileType::Symlink => {
-                    return Err(Error::refused(format!("{} is a symlink; it must be a directory", at.display()))
-                        .hint(format!("move what it points to into its place; the home itself may be a symlink, its folders may not: ls -l {}", quoted(&at))));
+                    return Err(Error::refused(format!("{} is a symlink; it must be a directory", at.display())).hint(
+                        format!(
+                            "move what it points to into its place; the home itself may be a symlink, its folders may \
+                             not: ls -l {}",
+                            quoted(&at)
+                        ),
+                    ));
                 }
                 other => {
                     return Err(Error::refused(format!(

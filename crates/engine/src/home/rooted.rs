@@ -30,7 +30,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 pub(super) const LEAF: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 /// A temporary file younger than this may still be written by someone.
 const TEMPORARY_AGE: Millis = 60 * 60 * 1000;
-/// How deep a sweep goes; the deepest path we make ourselves is nine folders down.
+/// How deep a sweep goes; the deepest path we make ourselves is eight folders down.
 const DEEPEST_SWEEP: usize = 16;
 
 /// A directory held open, and everything that may be done below it.
@@ -330,19 +330,24 @@ impl Rooted {
 
     /// The error for a failed system call, naming the component that stands in the way where there is one.
     pub(super) fn fault(&self, doing: &str, path: &RelPath, errno: Errno) -> Error {
-        // What a symlink, a foreign mount, a non-directory or a socket in the way looks like to the caller.
-        if matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::XDEV | Errno::NXIO) {
-            let error = match self.offender(path) {
+        let at = self.shown.join(path.as_str());
+        let error = match errno {
+            // What a symlink, a way out or a non-directory in the way looks like to the caller; a socket is NXIO on
+            // Linux and OPNOTSUPP on macOS.
+            Errno::LOOP | Errno::NOTDIR | Errno::XDEV | Errno::NXIO | Errno::OPNOTSUPP => match self.offender(path) {
                 Some((component, kind)) => {
                     let at = self.shown.join(component);
                     Error::refused(format!("cannot {doing} {path}: {} is {}", at.display(), in_words(kind)))
                 }
                 // It was swapped back in between; refusing was right all the same.
-                None => Error::refused(format!("cannot {doing} {}: a folder above it is changing", self.place(path))),
-            };
-            return error.hint("symlinks inside a home are not followed; put the real file or folder in its place");
-        }
-        Error::io(doing, &self.shown.join(path.as_str()), errno)
+                None if matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
+                    Error::refused(format!("cannot {doing} {}: a folder above it is changing", at.display()))
+                }
+                None => return Error::io(doing, &at, errno),
+            },
+            _ => return Error::io(doing, &at, errno),
+        };
+        error.hint("inside a home only real files and folders are used; put one in its place")
     }
 
     fn place(&self, path: &RelPath) -> String {

@@ -5,8 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use heirloom_testkit::Rng;
-use rustix::fs::{Mode, mkfifoat};
+use heirloom_testkit::{Rng, named_pipe};
 
 use super::*;
 use crate::error::ErrorKind;
@@ -209,7 +208,7 @@ fn odd_leaves_are_refused_without_hanging() {
     let state = home.root().join("state");
     let outside = dir.path().join("canary");
     std::fs::write(&outside, "CANARY").unwrap();
-    mkfifoat(rustix::fs::CWD, state.join("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+    named_pipe(&state.join("pipe"));
     symlink(&outside, state.join("absolute")).unwrap();
     symlink("../../canary", state.join("relative")).unwrap();
     symlink("nowhere", state.join("dangling")).unwrap();

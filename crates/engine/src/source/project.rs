@@ -148,8 +148,8 @@ fn pointed_to(git: &Path) -> Option<PathBuf> {
     git.parent()?.join(target).canonicalize().ok()
 }
 
-/// The content of a small file without the line break at its end. Nothing else is opened for longer than it takes to
-/// see what it is: a named pipe would keep us waiting for a writer.
+/// The content of a small regular file without the line break at its end. `O_NONBLOCK`, because opening a named pipe
+/// would otherwise wait for its writer.
 fn read_pointer(path: &Path) -> Option<Vec<u8>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -181,7 +181,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::time::{Duration, Instant};
 
-    use heirloom_testkit::Rng;
+    use heirloom_testkit::{Rng, named_pipe};
 
     use super::*;
 
@@ -366,11 +366,10 @@ mod tests {
         let ground = Ground::new();
         let repo = ground.repository("repo");
         let pipe = ground.folder("repo/pipe");
-        let mode = rustix::fs::Mode::RWXU;
-        rustix::fs::mkfifoat(rustix::fs::CWD, pipe.join(".git"), mode).unwrap();
+        named_pipe(&pipe.join(".git"));
         // A pipe where the way back should be.
         ground.file("repo/.git/worktrees/p/HEAD", "");
-        rustix::fs::mkfifoat(rustix::fs::CWD, repo.join(".git/worktrees/p/gitdir"), mode).unwrap();
+        named_pipe(&repo.join(".git/worktrees/p/gitdir"));
         ground.file("tree/.git", format!("gitdir: {}/.git/worktrees/p\n", repo.display()));
         let began = Instant::now();
         assert_eq!(root(&pipe), repo);
