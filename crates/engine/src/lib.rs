@@ -1,3 +1,32 @@
+//! Heirloom's engine: the memory itself. Synchronous, without network, printing or environment; it knows no outside
+//! program by name.
+//!
+//! What happens to a conversation, in the order it happens (each step may read what an earlier one wrote, never the
+//! other way round):
+//!
+//! 1. A program's file, database or line is read by [`source`] and decoded into [`event::Decoded`] records by a
+//!    [`event::Decoder`] the `harness` crate supplies.
+//! 2. [`capture`] plans batches of them with no lock held and commits each in one short transaction of the
+//!    [`ledger`], through [`transcript::append()`]: the exact bytes, the turns they mean, the cursor and the audit row
+//!    stand or fall together.
+//! 3. [`index`] keeps a derived, disposable full-text index in step.
+//! 4. [`recall`] finds turns again; [`transcript::read`] and [`transcript::export`] lead from any of them to the
+//!    original words and bytes.
+//! 5. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
+//!
+//! The storeys, each using those below it only (a test reads the `use` lines):
+//!
+//! | storey | rooms |
+//! |---|---|
+//! | 0 vocabulary | [`scope`] · [`event`] · [`clock`] · [`error`] |
+//! | 1 stores | [`home`] · [`ledger`] · [`source`] |
+//! | 2 nouns | [`transcript`] |
+//! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
+//! | 4 conduct | [`verify`] · [`worker`] |
+//!
+//! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
+//! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
+
 pub mod capture;
 pub mod clock;
 pub mod error;
@@ -9,3 +38,5 @@ pub mod recall;
 pub mod scope;
 pub mod source;
 pub mod transcript;
+pub mod verify;
+pub mod worker;

@@ -45,7 +45,9 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     let changed: Vec<_> = {
         let mut changed = Vec::new();
         for group in groups {
-            if capture.ledger.read(|tx| group_fingerprint(tx, &origin, &group.key))?.as_deref() != Some(&group.fingerprint) {
+            if capture.ledger.read(|tx| group_fingerprint(tx, &origin, &group.key))?.as_deref()
+                != Some(&group.fingerprint)
+            {
                 changed.push(group);
             }
         }

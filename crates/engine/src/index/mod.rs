@@ -79,7 +79,8 @@ impl Index {
 
     /// Opens for reading only, where it exists and fits: for homes that cannot be written.
     pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let Ok(conn) = Connection::open_with_flags(path, flags) else { return Ok(None) };
         Index::check(conn, path, ledger_id)
     }
@@ -88,7 +89,8 @@ impl Index {
         if !path.exists() {
             return Ok(None);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let conn = Connection::open_with_flags(path, flags)?;
         configure(&conn, busy)?;
         Index::check(conn, path, ledger_id)
@@ -99,7 +101,9 @@ impl Index {
             conn.query_row("SELECT value FROM meta WHERE key = ?1", [key], |r| r.get(0)).optional()
         };
         let fits = match (get("version"), get("ledger_id")) {
-            (Ok(version), Ok(ledger)) => version.as_deref() == Some(INDEX_VERSION) && ledger.as_deref() == Some(ledger_id),
+            (Ok(version), Ok(ledger)) => {
+                version.as_deref() == Some(INDEX_VERSION) && ledger.as_deref() == Some(ledger_id)
+            }
             (Err(e), _) | (_, Err(e)) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
                 // No such table: not an index of ours.
                 false
@@ -148,6 +152,15 @@ impl Index {
     /// Rows are searched through this connection.
     pub(crate) fn connection(&self) -> &Connection {
         &self.conn
+    }
+
+    /// Statements still running at this time are broken off.
+    pub(crate) fn deadline(&mut self, at: Option<Instant>) -> Result<()> {
+        match at {
+            Some(at) => self.conn.progress_handler(10_000, Some(move || Instant::now() > at))?,
+            None => self.conn.progress_handler(0, None::<fn() -> bool>)?,
+        }
+        Ok(())
     }
 
     /// Rows of the index: long turns have several.
@@ -319,9 +332,7 @@ impl Index {
         self.conn
             .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'watermark'")?
             .execute([watermark.to_string()])?;
-        self.conn
-            .prepare_cached("UPDATE meta SET value = value + ?1 WHERE key = 'rows'")?
-            .execute(params![rows])?;
+        self.conn.prepare_cached("UPDATE meta SET value = value + ?1 WHERE key = 'rows'")?.execute(params![rows])?;
         Ok(())
     }
 }

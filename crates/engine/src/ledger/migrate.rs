@@ -97,6 +97,7 @@ fn version(conn: &Connection) -> Result<i64> {
 /// 128 random bits as hex.
 pub(crate) fn random_id() -> Result<String> {
     let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes).map_err(|e| Error::new(crate::error::ErrorKind::Machine, "no randomness").because(e))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| Error::new(crate::error::ErrorKind::Machine, "no randomness").because(e))?;
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }

@@ -70,8 +70,11 @@ impl Ledger {
     /// `backups`; a newer schema is refused by name.
     pub fn open(path: &Path, backups: &Path, clock: Clock, how: Open) -> Result<Ledger> {
         if rusqlite::version_number() < OLDEST_SAFE_SQLITE {
-            return Err(Error::refused(format!("this build carries SQLite {}, which can lose commits", rusqlite::version()))
-                .hint("build with the bundled SQLite, 3.51.3 or newer"));
+            return Err(Error::refused(format!(
+                "this build carries SQLite {}, which can lose commits",
+                rusqlite::version()
+            ))
+            .hint("build with the bundled SQLite, 3.51.3 or newer"));
         }
         let flags = match how {
             Open::Full => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,

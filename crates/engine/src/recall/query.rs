@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn nothing_is_a_syntax_error() {
-        for odd in ["", "   ", "\"", "AND OR NOT", "NEAR(a b)", "a:b^2 -c +d (", "*", "\"\"", "\u{0}\u{1}", "text : x"] {
+        for odd in ["", "   ", "\"", "AND OR NOT", "NEAR(a b)", "a:b^2 -c +d (", "*", "\"\"", "\u{0}\u{1}", "text : x"]
+        {
             let q = Query::parse(odd);
             for term in q.words.iter().chain(&q.phrases) {
                 assert!(!term.text.contains('"'));

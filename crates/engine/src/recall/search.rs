@@ -85,16 +85,14 @@ pub struct Searched {
 }
 
 /// Searches the transcript of an agent. An empty query is `Usage`; a query without a hit is an empty list.
-pub fn search(ledger: &Ledger, index: &Index, agent: &AgentId, input: &str, filter: &Filter) -> Result<Searched> {
+pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, input: &str, filter: &Filter) -> Result<Searched> {
     let query = Query::parse(input);
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
-    let conn = index.connection();
-    let started = Instant::now();
-    conn.progress_handler(10_000, Some(move || started.elapsed() > DEADLINE))?;
+    index.deadline(Some(Instant::now() + DEADLINE))?;
     let out = run(ledger, index, agent, query, filter);
-    conn.progress_handler(0, None::<fn() -> bool>)?;
+    index.deadline(None)?;
     out
 }
 
@@ -183,7 +181,8 @@ fn weigh(index: &Index, scratch: &Scratch, query: &Query, out: &mut Searched) ->
             rows = 0;
         }
         let needle = term.text.to_lowercase().replace(crate::index::BREAK, "");
-        let keep = needle.char_indices().nth(needle.chars().count().saturating_sub(2).max(3)).map_or(needle.len(), |(i, _)| i);
+        let keep =
+            needle.char_indices().nth(needle.chars().count().saturating_sub(2).max(3)).map_or(needle.len(), |(i, _)| i);
         let needle = if stems.len() == 1 && needle.chars().count() > 4 { needle[..keep].to_owned() } else { needle };
         weighed.push(Weighed { term: term.clone(), needle, rows });
     }
@@ -206,7 +205,8 @@ fn weigh(index: &Index, scratch: &Scratch, query: &Query, out: &mut Searched) ->
 /// `scope:("xqw3") AND text:("phrase" AND ("phrase" OR "word"))`.
 fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> String {
     let mut must: Vec<String> = query.phrases.iter().map(|p| p.expression()).collect();
-    let any: Vec<String> = query.phrases.iter().map(Term::expression).chain(terms.iter().map(|t| t.term.expression())).collect();
+    let any: Vec<String> =
+        query.phrases.iter().map(Term::expression).chain(terms.iter().map(|t| t.term.expression())).collect();
     must.push(format!("({})", any.join(" OR ")));
     let mut clauses = vec![format!("text : ({})", must.join(" AND "))];
     let mut scope = |tokens: Vec<String>| {
@@ -268,7 +268,9 @@ fn candidates(
                 }
             }
             Ok(None) => return Ok((found, false)),
-            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => return Ok((found, true)),
+            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => {
+                return Ok((found, true));
+            }
             Err(e) => return Err(e.into()),
         }
     }
@@ -289,9 +291,8 @@ fn keep(tx: &Read, rows: Vec<(i64, f64)>, filter: &Filter) -> Result<Vec<Candida
     let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1")?;
     let mut kept = Vec::new();
     for (turn_no, score) in rows {
-        let found = statement.query_row([turn_no], |r| {
-            Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?, r.get::<_, Option<i64>>(2)?))
-        });
+        let found = statement
+            .query_row([turn_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?, r.get::<_, Option<i64>>(2)?)));
         let (session_no, lane_no, at) = match found {
             Ok(row) => row,
             Err(rusqlite::Error::QueryReturnedNoRows) => continue,

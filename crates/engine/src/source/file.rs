@@ -77,8 +77,9 @@ impl From<&rustix::fs::Stat> for Stat {
 impl LineFile {
     /// Opens a regular file for reading; a directory, pipe or device is refused by name, never waited for.
     pub fn open(path: &Path) -> Result<LineFile> {
-        let handle = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())
-            .map_err(|e| Error::io("open", path, e))?;
+        let handle =
+            rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())
+                .map_err(|e| Error::io("open", path, e))?;
         let stat = rustix::fs::fstat(&handle).map_err(|e| Error::io("look at", path, e))?;
         match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
             rustix::fs::FileType::RegularFile => {}
@@ -256,7 +257,10 @@ mod tests {
 
     #[test]
     fn every_byte_is_in_exactly_one_piece() {
-        assert_eq!(pieces(b"a\n\nbc\nd", 0), [("line".into(), 2), ("line".into(), 1), ("line".into(), 3), ("tail".into(), 1)]);
+        assert_eq!(
+            pieces(b"a\n\nbc\nd", 0),
+            [("line".into(), 2), ("line".into(), 1), ("line".into(), 3), ("tail".into(), 1)]
+        );
         assert_eq!(pieces(b"a\n\nbc\nd", 3), [("line".into(), 3), ("tail".into(), 1)]);
         assert_eq!(pieces(b"", 0), []);
     }

@@ -204,8 +204,7 @@ impl Appender<'_> {
         if !at.settled && step.after.next > 0 && step.origin.form != super::prepare::OriginForm::Live {
             self.enter(tx, &mut at)?;
         }
-        let pending =
-            if step.after.pending.is_empty() { None } else { Some(blocks::squeeze(&step.after.pending)?) };
+        let pending = if step.after.pending.is_empty() { None } else { Some(blocks::squeeze(&step.after.pending)?) };
         tx.prepare_cached(
             "UPDATE streams SET generation = ?2, next = ?3, lines = ?4, mid_line = ?5, pending = ?6, decoder = ?7
              WHERE stream_no = ?1",
@@ -557,8 +556,11 @@ impl Appender<'_> {
         at.session = Some(session_no);
         let lane = self.lane(tx, session_no, &at.lane.clone())?;
         if !at.settled {
-            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?
-                .execute([at.stream_no, session_no, lane.lane_no])?;
+            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?.execute([
+                at.stream_no,
+                session_no,
+                lane.lane_no,
+            ])?;
             at.settled = true;
             if let Some(cwd) = at.cwd.take() {
                 self.session_cwd(tx, at, session_no, &cwd)?;
@@ -594,8 +596,10 @@ impl Appender<'_> {
         if let Some((no, _)) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
             return Ok(*no);
         }
-        tx.prepare_cached("INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")?
-            .execute(params![agent_no, key.as_str(), self.now])?;
+        tx.prepare_cached(
+            "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![agent_no, key.as_str(), self.now])?;
         let no: i64 = tx
             .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
             .query_row(params![agent_no, key.as_str()], |r| r.get(0))?;

@@ -108,8 +108,11 @@ pub fn write_stream(
     while let Some(r) = rows.next()? {
         let (position, length): (i64, i64) = (r.get(0)?, r.get(1)?);
         if position as u64 != written {
-            return Err(Error::damaged(format!("{}: the bytes from {written} to {position} are missing", stream.path.display()))
-                .hint("run heirloom verify"));
+            return Err(Error::damaged(format!(
+                "{}: the bytes from {written} to {position} are missing",
+                stream.path.display()
+            ))
+            .hint("run heirloom verify"));
         }
         put(out, &opener.slice(tx, r.get(2)?, r.get(3)?, length)?)?;
         written += length as u64;

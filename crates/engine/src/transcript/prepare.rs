@@ -86,9 +86,17 @@ pub struct Step {
 /// Where a planned record's bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    New { position: i64, length: i64, spot: Spot, key: [u8; KEY_LENGTH], digest: [u8; KEY_LENGTH] },
+    New {
+        position: i64,
+        length: i64,
+        spot: Spot,
+        key: [u8; KEY_LENGTH],
+        digest: [u8; KEY_LENGTH],
+    },
     /// Stored by an earlier append and unchanged; only its meaning may be new.
-    Stored { record_no: i64 },
+    Stored {
+        record_no: i64,
+    },
 }
 
 pub struct PlannedRecord {
@@ -139,7 +147,13 @@ impl Preparer {
     }
 
     /// A record with its bytes.
-    pub fn record(&mut self, position: i64, bytes: &[u8], line: Option<i64>, decoded: Decoded) -> Result<PlannedRecord> {
+    pub fn record(
+        &mut self,
+        position: i64,
+        bytes: &[u8],
+        line: Option<i64>,
+        decoded: Decoded,
+    ) -> Result<PlannedRecord> {
         let key = self.key()?;
         let spot = self.packer.push(bytes);
         let place = Place::New { position, length: bytes.len() as i64, spot, key, digest: digest(&key, bytes) };

@@ -118,10 +118,11 @@ pub fn alias_workspace(tx: &mut Write, agent_no: i64, old: &str, new: &str) -> R
         })
     };
     let (old_no, new_no) = (id_no(old)?, id_no(new)?);
-    let root: i64 =
-        tx.query_row("SELECT coalesce(alias_of, workspace_no) FROM workspaces WHERE workspace_no = ?1", [new_no], |r| {
-            r.get(0)
-        })?;
+    let root: i64 = tx.query_row(
+        "SELECT coalesce(alias_of, workspace_no) FROM workspaces WHERE workspace_no = ?1",
+        [new_no],
+        |r| r.get(0),
+    )?;
     if old_no == root {
         return Err(Error::usage("a workspace cannot be an alias of itself"));
     }
@@ -151,7 +152,8 @@ pub struct SessionRow {
     pub shared_turns: u64,
 }
 
-const SESSION_COLUMNS: &str = "s.session_no, session_key, label, workspace_id, cwd, title, version, fork_of, started_at,
+const SESSION_COLUMNS: &str =
+    "s.session_no, session_key, label, workspace_id, cwd, title, version, fork_of, started_at,
     last_at, ended_at, ended_by, (SELECT count(*) FROM turns t WHERE t.session_no = s.session_no),
     (SELECT count(*) FROM turn_references t WHERE t.session_no = s.session_no)";
 
@@ -233,7 +235,8 @@ pub fn session_named(tx: &Read, agent_no: i64, name: &str) -> Result<SessionRow>
         1 => Ok(found.remove(0)),
         _ => {
             let keys: Vec<String> = found.iter().map(|s| s.key.to_string()).collect();
-            Err(Error::usage(format!("{name:?} could be several sessions")).hint(format!("one of: {}", keys.join(", "))))
+            Err(Error::usage(format!("{name:?} could be several sessions"))
+                .hint(format!("one of: {}", keys.join(", "))))
         }
     }
 }
@@ -265,7 +268,8 @@ pub struct Turn {
     pub text: String,
 }
 
-const TURN_COLUMNS: &str = "t.turn_no, session_key, t.session_no, lane, entry, revision, parent, role, kind, t.at, w.label,
+const TURN_COLUMNS: &str =
+    "t.turn_no, session_key, t.session_no, lane, entry, revision, parent, role, kind, t.at, w.label,
     sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
@@ -416,7 +420,8 @@ pub fn record_classes(tx: &Read, session_no: i64) -> Result<Vec<(crate::event::R
 
 /// Compactions and segments of a session: kind, reason, time.
 pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<(String, Option<String>, Option<Millis>)>> {
-    let mut statement = tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
+    let mut statement =
+        tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
     let rows = statement.query_map([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -482,11 +487,10 @@ pub struct Totals {
 
 pub fn totals(tx: &Read, agent_no: i64) -> Result<Totals> {
     let count = |sql: &str| -> Result<u64> { Ok(tx.query_row(sql, [agent_no], |r| r.get::<_, i64>(0))? as u64) };
-    let (first_at, last_at) = tx.query_row(
-        "SELECT min(started_at), max(last_at) FROM sessions WHERE agent_no = ?1",
-        [agent_no],
-        |r| Ok((r.get(0)?, r.get(1)?)),
-    )?;
+    let (first_at, last_at) =
+        tx.query_row("SELECT min(started_at), max(last_at) FROM sessions WHERE agent_no = ?1", [agent_no], |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })?;
     let (records, source_bytes) = tx.query_row(
         "SELECT count(*), coalesce(sum(length), 0) FROM sources JOIN streams USING (source_no) JOIN records USING (stream_no)
          WHERE agent_no = ?1",

@@ -1,0 +1,284 @@
+//! Everything recomputed: digests, chain, references, tiling, index (R4.6). Storey 4.
+//!
+//! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can say.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::ledger::blocks::{self, Opener};
+use crate::ledger::{Ledger, Read, audit};
+use crate::transcript::prepare::digest;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// Stored data is not what it was.
+    Damaged,
+    /// Derived data is off: rebuilding mends it.
+    Stale,
+}
+
+/// One thing that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    pub severity: Severity,
+    /// `record 17 (/path/file.jsonl, byte 1200)`, `audit row 4`, `index`.
+    pub subject: String,
+    pub what: String,
+}
+
+/// What was checked, and what was found.
+#[derive(Clone, Default, Debug)]
+pub struct Report {
+    pub records: u64,
+    pub bytes: u64,
+    pub turns: u64,
+    pub blocks: u64,
+    pub audit_rows: u64,
+    pub index_rows: u64,
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    fn damaged(&mut self, subject: impl Into<String>, what: impl Into<String>) {
+        self.findings.push(Finding { severity: Severity::Damaged, subject: subject.into(), what: what.into() });
+    }
+}
+
+/// Checks the ledger and, where given, the index. `progress` is told the number of source bytes checked so far.
+pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+    let mut report = Report::default();
+    ledger.read(|tx| {
+        structure(tx, &mut report)?;
+        records(tx, &mut report, progress)?;
+        tiling(tx, &mut report)?;
+        turns(tx, &mut report)?;
+        references(tx, &mut report)?;
+        let (rows, broken) = audit::broken_links(tx)?;
+        report.audit_rows = rows;
+        for what in broken {
+            report.damaged("audit", what);
+        }
+        batches(tx, &mut report)
+    })?;
+    if let Some(index) = index {
+        report.index_rows = index.rows()? as u64;
+        for what in index.problems()? {
+            report.findings.push(Finding {
+                severity: Severity::Stale,
+                subject: "index".into(),
+                what: format!("{what}; heirloom reindex makes it anew"),
+            });
+        }
+        if let Err(e) = ledger.read(|tx| index.coverage(tx)) {
+            report.findings.push(Finding {
+                severity: Severity::Stale,
+                subject: "index".into(),
+                what: format!("{e}; heirloom reindex makes it anew"),
+            });
+        }
+    }
+    Ok(report)
+}
+
+fn structure(tx: &Read, report: &mut Report) -> Result<()> {
+    let mut statement = tx.prepare("PRAGMA integrity_check(20)")?;
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        let line: String = r.get(0)?;
+        if line != "ok" {
+            report.damaged("database", line);
+        }
+    }
+    let mut statement = tx.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = statement.query([])?;
+    let mut dangling: HashMap<(String, String), u64> = HashMap::new();
+    while let Some(r) = rows.next()? {
+        *dangling.entry((r.get(0)?, r.get(2)?)).or_default() += 1;
+    }
+    for ((table, parent), n) in dangling {
+        report.damaged(table, format!("{n} rows refer to rows of {parent} that do not exist"));
+    }
+    Ok(())
+}
+
+/// Every record's bytes against its keyed digest.
+fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
+    report.blocks = count(tx, "SELECT count(*) FROM blocks")?;
+    let mut statement = tx.prepare(
+        "SELECT record_no, length, block_no, block_offset, r.key, digest, path, st.key, position
+         FROM records r LEFT JOIN streams st USING (stream_no) LEFT JOIN sources USING (source_no) ORDER BY block_no, record_no",
+    )?;
+    let opener = Opener::default();
+    let mut rows = statement.query([])?;
+    let mut bad_block: Option<i64> = None;
+    while let Some(r) = rows.next()? {
+        let (no, length, block, offset): (i64, i64, i64, i64) = (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
+        let name = || -> Result<String> {
+            let path: Option<Vec<u8>> = r.get(6)?;
+            let key: Option<String> = r.get(7)?;
+            let path = path.map(|p| String::from_utf8_lossy(&p).into_owned()).unwrap_or_default();
+            let position: i64 = r.get(8)?;
+            Ok(match key.as_deref() {
+                Some("") | None => format!("record {no} ({path}, byte {position})"),
+                Some(key) => format!("record {no} ({path}#{key}, revision {position})"),
+            })
+        };
+        report.records += 1;
+        report.bytes += length.max(0) as u64;
+        match opener.open(tx, block) {
+            Err(e) => {
+                if bad_block != Some(block) {
+                    report.damaged(format!("block {block}"), e.to_string());
+                    bad_block = Some(block);
+                }
+                report.damaged(name()?, "its bytes cannot be read");
+            }
+            Ok(raw) => match blocks::range(&raw, offset, length) {
+                None => report.damaged(name()?, "its bytes lie outside their block"),
+                Some(bytes) => {
+                    let (key, stored): (Vec<u8>, Vec<u8>) = (r.get(4)?, r.get(5)?);
+                    if digest(&key, bytes).as_slice() != stored {
+                        report.damaged(name()?, "its bytes are not what was stored");
+                    }
+                }
+            },
+        }
+        if report.records % 512 == 0 {
+            progress(report.bytes);
+        }
+    }
+    progress(report.bytes);
+    Ok(())
+}
+
+/// Every byte of a file belongs to exactly one record: no gap, no overlap.
+fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
+    let mut statement = tx.prepare(
+        "SELECT stream_no, r.generation, position, length, path, st.generation, next, st.key, form
+         FROM records r JOIN streams st USING (stream_no) JOIN sources USING (source_no)
+         ORDER BY stream_no, r.generation, position",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut expected: Option<(i64, i64, i64)> = None;
+    let mut newest: HashMap<i64, (i64, i64, String)> = HashMap::new();
+    while let Some(r) = rows.next()? {
+        let (stream, generation, position, length): (i64, i64, i64, i64) = (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
+        let path = String::from_utf8_lossy(&r.get::<_, Vec<u8>>(4)?).into_owned();
+        let rows_of_a_table = r.get::<_, i64>(8)? == 1;
+        let want = match expected {
+            Some((s, g, next)) if s == stream && g == generation => next,
+            _ => 0,
+        };
+        if position != want {
+            report.damaged(
+                format!("{path}, generation {generation}"),
+                format!("bytes {want} to {position} belong to no record, or to two"),
+            );
+        }
+        let end = if rows_of_a_table { position + 1 } else { position + length };
+        expected = Some((stream, generation, end));
+        if generation == r.get::<_, i64>(5)? {
+            newest.insert(stream, (end, r.get(6)?, path));
+        }
+    }
+    for (end, next, path) in newest.into_values() {
+        if end != next {
+            report.damaged(path, format!("the cursor stands at {next}, the records end at {end}"));
+        }
+    }
+    Ok(())
+}
+
+/// Every turn's text can be read.
+fn turns(tx: &Read, report: &mut Report) -> Result<()> {
+    let mut statement =
+        tx.prepare("SELECT turn_no, block_no, text_offset, text_length FROM turns ORDER BY block_no, turn_no")?;
+    let opener = Opener::default();
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        report.turns += 1;
+        let turn = crate::scope::TurnId(r.get(0)?);
+        let Ok(raw) = opener.open(tx, r.get(1)?) else { continue };
+        let text = blocks::range(&raw, r.get(2)?, r.get(3)?);
+        if text.is_none_or(|t| std::str::from_utf8(t).is_err()) {
+            report.damaged(format!("turn {turn}"), "its text cannot be read");
+        }
+    }
+    Ok(())
+}
+
+/// What foreign keys cannot say: a turn and its lane, run and session belong together, and to one agent.
+fn references(tx: &Read, report: &mut Report) -> Result<()> {
+    let checks = [
+        (
+            "SELECT count(*) FROM turns t JOIN lanes l USING (lane_no) WHERE l.session_no != t.session_no",
+            "turns stand in a lane of another session",
+        ),
+        (
+            "SELECT count(*) FROM turns t JOIN turn_results r USING (run_no) WHERE r.session_no != t.session_no OR r.lane_no != t.lane_no",
+            "turns stand in a run of another lane",
+        ),
+        (
+            "SELECT count(*) FROM turn_references f JOIN turns t USING (turn_no) JOIN sessions a ON a.session_no = f.session_no
+             JOIN sessions b ON b.session_no = t.session_no WHERE a.agent_no != b.agent_no",
+            "sessions refer to turns of another agent",
+        ),
+        (
+            "SELECT count(*) FROM turns t JOIN sessions s USING (session_no) JOIN workspaces w USING (workspace_no)
+             WHERE w.agent_no != s.agent_no",
+            "turns belong to a workspace of another agent",
+        ),
+        (
+            "SELECT count(*) FROM quarantine JOIN records USING (record_no) WHERE class != 8",
+            "quarantined stretches are not marked as such in their record",
+        ),
+    ];
+    for (sql, what) in checks {
+        let n = count(tx, sql)?;
+        if n > 0 {
+            report.damaged("references", format!("{n} {what}"));
+        }
+    }
+    Ok(())
+}
+
+/// Each append's audit row names its records and a hash over their digests.
+fn batches(tx: &Read, report: &mut Report) -> Result<()> {
+    let mut statement =
+        tx.prepare("SELECT audit_no, detail FROM audit WHERE action = 'transcript.append' ORDER BY audit_no")?;
+    let mut digests = tx.prepare("SELECT digest FROM records WHERE record_no BETWEEN ?1 AND ?2 ORDER BY record_no")?;
+    let mut rows = statement.query([])?;
+    let mut covered = 0i64;
+    while let Some(r) = rows.next()? {
+        let no: i64 = r.get(0)?;
+        let detail: serde_json::Value = serde_json::from_str(&r.get::<_, String>(1)?)
+            .map_err(|e| Error::damaged(format!("audit row {no} cannot be read")).because(e))?;
+        let (Some(first), Some(last), Some(stored)) =
+            (detail["first_record"].as_i64(), detail["last_record"].as_i64(), detail["digests"].as_str())
+        else {
+            continue;
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut found = digests.query([first, last])?;
+        let mut n = 0;
+        while let Some(d) = found.next()? {
+            hasher.update(&d.get::<_, Vec<u8>>(0)?);
+            n += 1;
+        }
+        if crate::transcript::append::hex(hasher.finalize().as_bytes()) != stored {
+            report.damaged(format!("audit row {no}"), format!("records {first} to {last} are not those it recorded"));
+        }
+        covered += n;
+    }
+    let all = count(tx, "SELECT count(*) FROM records")? as i64;
+    if covered != all {
+        report.damaged("audit", format!("{} records are in no audit row", all - covered));
+    }
+    Ok(())
+}
+
+fn count(tx: &Read, sql: &str) -> Result<u64> {
+    Ok(tx.query_row(sql, [], |r| r.get::<_, i64>(0))? as u64)
+}
