@@ -1,43 +1,81 @@
-//! OpenCode.
+//! OpenCode: one SQLite database for all sessions, messages in parts, sub-agents as child sessions.
+
+mod transcript;
+mod wire;
+
+pub(crate) mod loose;
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
+use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
+/// The program, for [`crate::ALL`].
 pub struct OpenCode;
+
+/// A message's parts change while it is written, so a session is compared by the time, number and size of all its rows.
+/// Sizes are there for two changes within one millisecond; `octet_length` takes them from the row's head without
+/// reading the body. The `event_sequence` table would say the same for less, but not every store has it.
+const SPEC: ForeignSpec = ForeignSpec {
+    groups: "SELECT s.id, s.time_updated || '/' || octet_length(s.title) || '/' || (
+            SELECT count(*) || ' ' || ifnull(max(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0)
+            FROM message WHERE session_id = s.id
+        ) || '/' || (
+            SELECT count(*) || ' ' || ifnull(max(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0)
+            FROM part WHERE session_id = s.id
+        )
+        FROM session AS s ORDER BY s.time_created, s.id",
+    heads: &[RowQuery { table: "session", key: &["id"], sql: "SELECT * FROM session WHERE id = ?1" }],
+    items: "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id",
+    item_rows: &[
+        RowQuery { table: "message", key: &["id"], sql: "SELECT * FROM message WHERE session_id = ?1 AND id = ?2" },
+        RowQuery {
+            table: "part",
+            key: &["id"],
+            // The unary plus keeps SQLite on the index of message and id, which has the order too.
+            sql: "SELECT * FROM part WHERE +session_id = ?1 AND message_id = ?2 ORDER BY id",
+        },
+    ],
+    zstd: &[],
+};
 
 impl Harness for OpenCode {
     fn spec(&self) -> &'static HarnessSpec {
         &HarnessSpec { name: "opencode", title: "OpenCode", global_ids: true }
     }
 
-    fn roots(&self, _host: &HostPaths) -> Vec<PathBuf> {
-        todo!()
+    fn roots(&self, host: &HostPaths) -> Vec<PathBuf> {
+        let data = host.xdg_data_home.clone().unwrap_or_else(|| host.home.join(".local/share"));
+        vec![data.join("opencode")]
     }
 
-    fn claims(&self, _path: &Path) -> Option<Form> {
-        todo!()
+    fn claims(&self, path: &Path) -> Option<Form> {
+        // Release channels other than the stable one have their own file: `opencode-<channel>.db`.
+        let name = path.file_name()?.to_str()?;
+        (name.starts_with("opencode") && name.ends_with(".db")).then_some(Form::Foreign)
     }
 
-    fn recognises(&self, _path: &Path, _head: &[u8]) -> bool {
-        todo!()
+    fn recognises(&self, path: &Path, head: &[u8]) -> bool {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else { return false };
+        name == "opencode.db" || (head.starts_with(b"SQLite format 3\0") && name.contains("opencode"))
     }
 
     fn place(&self, _path: &Path) -> Placement {
-        todo!()
+        // One file holds all sessions; each group says whose it is.
+        Placement::default()
     }
 
     fn foreign(&self) -> Option<&'static ForeignSpec> {
-        todo!()
+        Some(&SPEC)
     }
 
-    fn decoder(&self, _placement: &Placement, _state: &[u8]) -> Box<dyn Decoder> {
-        todo!()
+    fn decoder(&self, _placement: &Placement, state: &[u8]) -> Box<dyn Decoder> {
+        Box::new(transcript::Transcript::new(state))
     }
 
-    fn resume(&self, _native: &str) -> Option<String> {
-        todo!()
+    fn resume(&self, native: &str) -> Option<String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        (!native.is_empty() && native.chars().all(plain)).then(|| format!("opencode --session {native}"))
     }
 }
