@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{Capture, Outcome, Program, origin};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Row;
+use crate::event::{Fact, Row};
 use crate::ledger::Read;
 use crate::scope::AgentId;
 use crate::source::file::Stat;
@@ -56,10 +56,19 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     let mut any = false;
     let mut last: Option<Step> = None;
     for group in changed {
+        let mut placement = placement.clone();
+        placement.native.clone_from(&group.key);
         let mut decoder = (program.decoder)(&placement, &[]);
         let outcome = store.read_group(spec, &group.key, |row, bytes| {
             let decoded = decoder.row(&row);
-            let step = plan_row(capture, &origin, &placement, &group.key, &row, &bytes, decoded)?;
+            // The head row says which session and lane all rows of the group belong to.
+            for fact in &decoded.facts {
+                if let Fact::Session { native, lane, .. } = fact {
+                    placement.native.clone_from(native);
+                    placement.lane.clone_from(lane);
+                }
+            }
+            let Some(step) = plan_row(capture, &origin, &placement, &row, &bytes, decoded)? else { return Ok(()) };
             if let Some(step) = last.replace(step) {
                 capture.preparer.step(step);
                 capture.planned_records += 1;
@@ -76,6 +85,8 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
                 if let Some(mut step) = last.take() {
                     step.group = Some((group.key.clone(), group.fingerprint.clone()));
                     capture.preparer.step(step);
+                } else {
+                    remember_group(capture, &origin, &group)?;
                 }
             }
             Err(e) if e.kind() == ErrorKind::Busy => return Err(e),
@@ -97,21 +108,24 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     Ok(if any { Outcome::Read } else { Outcome::Unchanged })
 }
 
-/// A row becomes a new revision, or only its meaning is looked at again.
+/// A row becomes a new revision, or only its meaning is looked at again: an unchanged part says something new once its
+/// message is finished. `None`: nothing about it is new.
 fn plan_row(
     capture: &mut Capture,
     origin: &Origin,
     placement: &crate::event::Placement,
-    group: &str,
     row: &Row,
     bytes: &[u8],
     decoded: crate::event::Decoded,
-) -> Result<Step> {
+) -> Result<Option<Step>> {
     let key = format!("{}/{}", row.table, row.key);
     let known = capture.ledger.read(|tx| newest_revision(tx, origin, &key))?;
     let before = known.as_ref().map(|k| StreamAt { generation: 0, next: k.next });
     let (record, next) = match known {
         Some(k) if digest(&k.key, bytes).as_slice() == k.digest => {
+            if k.turns >= decoded.turns.len() as i64 {
+                return Ok(None);
+            }
             (capture.preparer.stored_record(k.record_no, decoded)?, k.next)
         }
         known => {
@@ -122,19 +136,17 @@ fn plan_row(
             (record, revision + 1)
         }
     };
-    let mut placement = placement.clone();
-    group.clone_into(&mut placement.native);
-    Ok(Step {
+    Ok(Some(Step {
         origin: origin.clone(),
         key,
-        placement,
+        placement: placement.clone(),
         before,
         generation: 0,
         records: vec![record],
         after: After { next, ..After::default() },
         stat: None,
         group: None,
-    })
+    }))
 }
 
 struct Revision {
@@ -142,18 +154,24 @@ struct Revision {
     record_no: i64,
     key: Vec<u8>,
     digest: Vec<u8>,
+    /// Turns this record makes, witnesses or refers to.
+    turns: i64,
 }
 
 fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revision>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     Ok(tx
         .prepare_cached(
-            "SELECT next, record_no, r.key, digest FROM agents JOIN sources USING (agent_no)
+            "SELECT next, record_no, r.key, digest,
+                    (SELECT count(*) FROM turns t WHERE t.record_no = r.record_no)
+                    + (SELECT count(*) FROM witnesses w WHERE w.record_no = r.record_no)
+                    + (SELECT count(*) FROM turn_references f WHERE f.record_no = r.record_no)
+             FROM agents JOIN sources USING (agent_no)
              JOIN streams st USING (source_no) JOIN records r USING (stream_no)
              WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND st.key = ?4 ORDER BY position DESC LIMIT 1",
         )?
         .query_row(params![origin.agent.as_str(), origin.harness, path, key], |r| {
-            Ok(Revision { next: r.get(0)?, record_no: r.get(1)?, key: r.get(2)?, digest: r.get(3)? })
+            Ok(Revision { next: r.get(0)?, record_no: r.get(1)?, key: r.get(2)?, digest: r.get(3)?, turns: r.get(4)? })
         })
         .optional()?)
 }
@@ -167,6 +185,22 @@ fn group_fingerprint(tx: &Read, origin: &Origin, group: &str) -> Result<Option<S
         )?
         .query_row(params![origin.agent.as_str(), origin.harness, path, group], |r| r.get(0))
         .optional()?)
+}
+
+/// A group in which nothing was new after all.
+fn remember_group(capture: &Capture, origin: &Origin, group: &crate::source::foreign::Group) -> Result<()> {
+    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
+    capture.ledger.write(crate::ledger::Audit::new(&capture.actor, "source.read"), |tx| {
+        tx.execute(
+            "INSERT INTO foreign_groups (source_no, group_key, fingerprint)
+             SELECT source_no, ?4, ?5 FROM agents JOIN sources USING (agent_no)
+             WHERE agent_id = ?1 AND harness = ?2 AND path = ?3
+             ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint",
+            params![origin.agent.as_str(), origin.harness, path, group.key, group.fingerprint],
+        )?;
+        tx.note("group", group.key.clone());
+        Ok(())
+    })
 }
 
 fn source_stat(tx: &Read, origin: &Origin) -> Result<Option<String>> {

@@ -263,7 +263,9 @@ impl Appender<'_> {
                 .execute(params![record_no, line, reason, self.now])?;
             self.out.quarantined += 1;
         }
-        for fact in &record.facts {
+        // Where a record is comes before its turns, how their run ended after them.
+        let (after, before): (Vec<&Fact>, Vec<&Fact>) = record.facts.iter().partition(|f| ends_a_run(f));
+        for fact in before {
             self.fact(tx, at, record_no, fact)?;
         }
         let position = match record.place {
@@ -272,6 +274,9 @@ impl Appender<'_> {
         };
         for (index, planned) in record.turns.into_iter().enumerate() {
             self.turn(tx, at, record_no, position, index, planned)?;
+        }
+        for fact in after {
+            self.fact(tx, at, record_no, fact)?;
         }
         Ok(())
     }
@@ -653,6 +658,13 @@ struct Known {
     turn_no: i64,
     session_no: i64,
     record_no: i64,
+}
+
+fn ends_a_run(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::RunEnd { .. } | Fact::RunUsage { .. } | Fact::RequestFingerprint { .. } | Fact::SessionEnd { .. }
+    )
 }
 
 /// Where in the world the records of one step are.

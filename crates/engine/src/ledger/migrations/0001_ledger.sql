@@ -189,6 +189,7 @@ CREATE TABLE witnesses (
   record_no INTEGER NOT NULL REFERENCES records,
   PRIMARY KEY (turn_no, record_no)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX witnesses_record ON witnesses (record_no);
 
 -- A turn that also stands in another session: a fork or a resumed copy.
 CREATE TABLE turn_references (
@@ -199,6 +200,7 @@ CREATE TABLE turn_references (
   PRIMARY KEY (session_no, turn_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX turn_references_turn ON turn_references (turn_no);
+CREATE INDEX turn_references_record ON turn_references (record_no);
 
 -- Where a context was compacted or a session began a new segment.
 CREATE TABLE boundaries (
