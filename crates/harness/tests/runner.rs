@@ -1,1 +1,6 @@
 //! One test binary per crate: every file of this folder is a module here.
+
+mod claude_code;
+mod codex;
+mod lines;
+mod turns;

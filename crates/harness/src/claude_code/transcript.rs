@@ -409,10 +409,15 @@ impl Transcript {
 
 impl Decoder for Transcript {
     fn line(&mut self, bytes: &[u8]) -> Decoded {
-        match parse_line(bytes).and_then(|record| self.record(&record)) {
-            Ok(decoded) => decoded,
-            Err(reason) => Decoded::quarantined(reason),
-        }
+        let record: Record = match parse_line(bytes) {
+            Ok(record) => record,
+            Err(reason) => return Decoded::quarantined(reason),
+        };
+        self.record(&record).unwrap_or_else(|reason| {
+            // What follows an unreadable message follows what came before it.
+            self.pass_over(&record, &[]);
+            Decoded::quarantined(reason)
+        })
     }
 
     fn row(&mut self, _row: &Row) -> Decoded {

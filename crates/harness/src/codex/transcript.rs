@@ -128,7 +128,10 @@ impl Rollout {
         }
         if let Some(cwd) = meta.cwd.filled() {
             self.state.cwd = Some(cwd.to_owned());
-            decoded.facts.push(Fact::Cwd(cwd.to_owned()));
+            // A sub-agent may be started elsewhere; that does not move its session.
+            if lane.is_empty() {
+                decoded.facts.push(Fact::Cwd(cwd.to_owned()));
+            }
         }
         if let Some(origin) = meta.forked_from_id.filled() {
             decoded.facts.push(Fact::ForkOf { native: origin.to_owned() });
