@@ -132,17 +132,18 @@ impl Transcript {
         }
         // Only the first: later ones are where a command went, not where the session was started. A sub-agent may be
         // started in a worktree of its own, so it does not count either.
-        if !self.state.cwd_told && self.placement.lane.is_empty() {
-            if let Some(cwd) = record.cwd.filled() {
-                self.state.cwd_told = true;
-                facts.push(Fact::Cwd(cwd.to_owned()));
-            }
+        if !self.state.cwd_told
+            && self.placement.lane.is_empty()
+            && let Some(cwd) = record.cwd.filled()
+        {
+            self.state.cwd_told = true;
+            facts.push(Fact::Cwd(cwd.to_owned()));
         }
-        if !self.state.fork_told {
-            if let Some(native) = record.forked_from.0.session_id.filled() {
-                self.state.fork_told = true;
-                facts.push(Fact::ForkOf { native: native.to_owned() });
-            }
+        if !self.state.fork_told
+            && let Some(native) = record.forked_from.0.session_id.filled()
+        {
+            self.state.fork_told = true;
+            facts.push(Fact::ForkOf { native: native.to_owned() });
         }
         facts
     }
@@ -330,10 +331,10 @@ impl Transcript {
         if let Some(title) = record.custom_title.filled() {
             self.state.title_by_person = true;
             decoded.facts.push(Fact::Title(title.to_owned()));
-        } else if let Some(title) = record.ai_title.filled().or(record.summary.filled()) {
-            if !self.state.title_by_person {
-                decoded.facts.push(Fact::Title(title.to_owned()));
-            }
+        } else if let Some(title) = record.ai_title.filled().or(record.summary.filled())
+            && !self.state.title_by_person
+        {
+            decoded.facts.push(Fact::Title(title.to_owned()));
         }
         decoded
     }

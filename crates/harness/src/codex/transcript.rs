@@ -115,10 +115,8 @@ impl Rollout {
             return decoded;
         }
         self.state.settled = true;
-        let spawned_by = meta.source.0.subagent.as_ref().and_then(|Loose(agent)| {
-            let parent = agent.thread_spawn.0.parent_thread_id.filled();
-            parent
-        });
+        let spawned_by =
+            meta.source.0.subagent.as_ref().and_then(|Loose(agent)| agent.thread_spawn.0.parent_thread_id.filled());
         let native = meta.session_id.filled().or(meta.parent_thread_id.filled()).or(spawned_by).unwrap_or(id);
         let lane = if native == id { "" } else { id };
         self.state.sub_agent = !lane.is_empty() || meta.source.0.subagent.is_some();
@@ -353,12 +351,12 @@ impl Rollout {
             "CollabAgentToolCall" => {
                 decoded.class = RecordClass::Progress;
                 // Later calls to the same agent (send, wait, close) name it too; only the first of them started it.
-                if item.tool.get() == Some("spawn_agent") {
-                    if let Some(call) = common.id {
-                        let lanes = item.receiver_thread_ids.0.iter().filter_map(|lane| lane.filled());
-                        let fact = |lane: &str| Fact::LaneCall { lane: lane.to_owned(), call: call.clone() };
-                        decoded.facts.extend(lanes.map(fact));
-                    }
+                if item.tool.get() == Some("spawn_agent")
+                    && let Some(call) = common.id
+                {
+                    let lanes = item.receiver_thread_ids.0.iter().filter_map(|lane| lane.filled());
+                    let fact = |lane: &str| Fact::LaneCall { lane: lane.to_owned(), call: call.clone() };
+                    decoded.facts.extend(lanes.map(fact));
                 }
             }
             // Commands, file changes, searches: their calls and outputs are response items.
@@ -481,10 +479,10 @@ fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
         return readable(raw.get()).map_err(unreadable);
     }
     let text: String = serde_json::from_str(raw.get()).map_err(unreadable)?;
-    if text.trim_start().starts_with('{') {
-        if let Ok(text) = readable(&text) {
-            return Ok(text);
-        }
+    if text.trim_start().starts_with('{')
+        && let Ok(text) = readable(&text)
+    {
+        return Ok(text);
     }
     Ok(text)
 }
@@ -497,14 +495,12 @@ fn output_text(raw: Option<&RawValue>) -> Result<(String, bool), String> {
         Some(b'"') => {
             let text: String = parse_part(raw, what)?;
             // The oldest form: {"output": "…", "metadata": {"exit_code": 0}} in a string.
-            if text.starts_with('{') {
-                if let Ok(Output { output: Some(output), metadata: Some(Loose(metadata)), .. }) =
+            if text.starts_with('{')
+                && let Ok(Output { output: Some(output), metadata: Some(Loose(metadata)), .. }) =
                     serde_json::from_str::<Output>(&text)
-                {
-                    if let Ok(output) = serde_json::from_str::<String>(output.get()) {
-                        return Ok((output, metadata.exit_code.get().is_some_and(|code| code != 0)));
-                    }
-                }
+                && let Ok(output) = serde_json::from_str::<String>(output.get())
+            {
+                return Ok((output, metadata.exit_code.get().is_some_and(|code| code != 0)));
             }
             let failed = exit_code(&text).is_some_and(|code| code != 0);
             Ok((text, failed))
