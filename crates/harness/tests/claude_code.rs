@@ -57,9 +57,11 @@ fn knows_its_places() {
     };
     assert_eq!(place("/p/abc.jsonl"), ("abc".into(), String::new()));
     assert_eq!(place("/p/abc/subagents/agent-x.jsonl"), ("abc".into(), "agent-x".into()));
+    assert_eq!(place("/p/abc/subagents/workflows/w1/agent-x.jsonl"), ("abc".into(), "agent-x".into()));
     assert_eq!(place("/p/agent-x.jsonl"), ("agent-x".into(), "agent-x".into()));
     assert_eq!(ClaudeCode.claims(Path::new("/p/abc.jsonl")), Some(Form::Lines));
     assert_eq!(ClaudeCode.claims(Path::new("/p/abc/subagents/agent-x.meta.json")), None);
+    assert_eq!(ClaudeCode.claims(Path::new("/p/abc/tool-results/b1.jsonl")), None);
     assert_eq!(ClaudeCode.resume(SESSION), Some(format!("claude --resume {SESSION}")));
     assert_eq!(ClaudeCode.resume("a; rm -rf /"), None);
 }
@@ -190,6 +192,22 @@ fn an_interruption_ends_the_run() {
     let decoded = one(line);
     assert_eq!((decoded.turns[0].role, decoded.turns[0].kind), (Role::System, TurnKind::MachinePrompt));
     assert!(matches!(decoded.facts[..], [Fact::RunEnd { status: RunStatus::Interrupted, .. }]), "{:?}", decoded.facts);
+}
+
+#[test]
+fn an_unmarked_summary_is_no_prompt() {
+    let text = "This session is being continued from a previous conversation that ran out of context. Beans.";
+    let decoded = one(&format!(r#"{{"type":"user","message":{{"content":"{text}"}}}}"#));
+    assert_eq!((decoded.class, decoded.turns[0].kind), (RecordClass::Compaction, TurnKind::CompactSummary));
+}
+
+#[test]
+fn a_stream_without_a_uuid_takes_the_session_of_its_records() {
+    let line = |session: &str| format!(r#"{{"type":"mode","sessionId":"{session}"}}"#).into_bytes();
+    let place = ClaudeCode.place(Path::new("short.jsonl"));
+    let decoded = decode(&ClaudeCode, &place, &[b"{}".to_vec(), line("one"), line("two")], |_| true);
+    let facts: Vec<&Fact> = decoded.iter().flat_map(|decoded| &decoded.facts).collect();
+    assert_eq!(facts, [&Fact::Session { native: "one".into(), lane: String::new(), parent_call: None }]);
 }
 
 #[test]

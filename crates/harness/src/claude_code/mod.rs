@@ -27,7 +27,9 @@ impl Harness for ClaudeCode {
     }
 
     fn claims(&self, path: &Path) -> Option<Form> {
-        (path.extension()? == "jsonl").then_some(Form::Lines)
+        // What a tool answered at length is kept beside the sessions, under whatever name.
+        let is_tool_result = path.parent().is_some_and(|folder| folder.ends_with("tool-results"));
+        (path.extension()? == "jsonl" && !is_tool_result).then_some(Form::Lines)
     }
 
     fn recognises(&self, _path: &Path, head: &[u8]) -> bool {
@@ -48,7 +50,8 @@ impl Harness for ClaudeCode {
     fn place(&self, path: &Path) -> Placement {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "subagents"));
+        // Not always the folder the file lies in: workflows put a folder of their own between.
+        let folder = path.ancestors().skip(1).find(|folder| folder.ends_with("subagents"));
         if let Some(session) = folder.and_then(Path::parent) {
             return Placement { native: name(session), lane: stem, agent: None };
         }

@@ -36,6 +36,9 @@ const MACHINE_OPENINGS: &[&str] = &[
     INTERRUPTION,
 ];
 
+/// How the summary after a compaction begins, also in versions that do not mark its record.
+const CONTINUATION: &str = "This session is being continued from a previous conversation that ran out of context";
+
 /// Both `[Request interrupted by user]` and `[Request interrupted by user for tool use]`.
 const INTERRUPTION: &str = "[Request interrupted by user";
 
@@ -151,10 +154,10 @@ impl Transcript {
     fn user(&mut self, record: &Record) -> Result<Decoded, String> {
         let message = message(record)?;
         let mut decoded = Decoded::of(RecordClass::Conversation);
-        if record.is_compact_summary.0 {
+        self.prompt(record, content(message.content, "message.content")?, &mut decoded)?;
+        if decoded.turns.iter().any(|turn| turn.kind == TurnKind::CompactSummary) {
             decoded.class = RecordClass::Compaction;
         }
-        self.prompt(record, content(message.content, "message.content")?, &mut decoded)?;
         let agent = record.tool_use_result.0.agent_id.filled();
         let call = decoded.turns.iter().find_map(|turn| turn.call.clone());
         if let (Some(agent), Some(call)) = (agent, call) {
@@ -211,10 +214,10 @@ impl Transcript {
     }
 
     fn who_prompts(&self, record: &Record, text: &str) -> (Role, TurnKind) {
-        if record.is_compact_summary.0 {
+        let text = text.trim_start();
+        if record.is_compact_summary.0 || text.starts_with(CONTINUATION) {
             return (Role::System, TurnKind::CompactSummary);
         }
-        let text = text.trim_start();
         let by_machine = record.is_meta.0
             || record.is_sidechain.0
             || !self.placement.lane.is_empty()
