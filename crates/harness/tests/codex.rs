@@ -176,6 +176,19 @@ fn a_picture_stays_with_its_prompt() {
 }
 
 #[test]
+fn pictures_and_mentions_do_not_part_a_prompt_from_its_echo() {
+    let item = r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[
+        {"type":"input_text","text":"<image name=[Image #1]>"},{"type":"input_image","image_url":"data:"},
+        {"type":"input_text","text":"</image>"},{"type":"input_text","text":"use $sow"}]}}"#;
+    let event = r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[
+        {"type":"local_image","path":"/a.png"},{"type":"text","text":"use $sow"},{"type":"skill","name":"sow"}]}}}"#;
+    for line in [item, event] {
+        let texts: Vec<String> = one(&line.replace('\n', "")).turns.into_iter().map(|turn| turn.text).collect();
+        assert_eq!(texts, ["use $sow\n[image]"]);
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_set_aside_with_a_reason() {
     let reason = |line: &str| one(line).reason.expect("a reason");
     assert_eq!(reason(r#"{"type":"event_msg","payload":"x"}"#), "payload has an unexpected shape");

@@ -45,9 +45,9 @@ const INTERRUPTION: &str = "[Request interrupted by user";
 /// Calls and lanes remembered: more than any one message opens, and still a state of a few KiB.
 const OPEN_CALLS: usize = 64;
 
-/// Records without a turn that are remembered by whom they follow. A child nearly always follows at once; the longest
-/// distance measured in real transcripts is well below this.
-const PASSED_OVER: usize = 128;
+/// Records without a turn that are remembered by whom they follow. A child nearly always follows at once: in the real
+/// transcripts at hand at most two such records lay between; more is for sub-agents whose progress interleaves.
+const PASSED_OVER: usize = 64;
 
 /// Decodes one transcript file.
 pub(super) struct Transcript {

@@ -201,11 +201,16 @@ impl Rollout {
         };
         for (place, part) in parts.into_iter().enumerate() {
             if let Some(text) = part.text.get() {
-                if !text.trim().is_empty() {
+                if !text.trim().is_empty() && !is_picture_tag(text) {
                     push(&mut turns, place, part.text.into_string());
                 }
             } else if let Some(kind) = part.kind.filled() {
-                pictures.push((place, marker(kind)));
+                let picture = marker(kind);
+                // The user interface is also told of mentions and skills, which the model gets in other words: named
+                // here, they would keep the echo from matching its turn.
+                if !common.echo || picture == "[image]" {
+                    pictures.push((place, picture));
+                }
             }
         }
         // A picture belongs to the prompt it came with: a turn of its own would look like a second prompt.
@@ -460,6 +465,12 @@ fn contents<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Content<'a>
 
 fn texts(parts: Vec<Content>) -> Vec<String> {
     parts.into_iter().map(|part| part.text.into_string()).collect()
+}
+
+/// Whether a piece of text is one of the two that Codex puts around a picture for the model.
+fn is_picture_tag(text: &str) -> bool {
+    let text = text.trim();
+    text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && text.matches('<').count() == 1)
 }
 
 /// What stands in a text for content that is none.
