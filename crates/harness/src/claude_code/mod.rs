@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
-use crate::turns::json::{head_lines, is_plain_word, parse_line};
+use crate::lines::{head_lines, is_plain_word, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// Anthropic's coding agent.

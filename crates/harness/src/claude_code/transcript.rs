@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::wire::{Block, Message, Record};
-use crate::turns::json::{List, Loose, is_uuid, parse_line, parse_part, readable};
+use crate::lines::{List, Loose, is_uuid, parse_line, parse_part, readable};
 
 /// Texts that begin like this were put into the conversation by the program, though their record says `user`.
 const MACHINE_OPENINGS: &[&str] = &[

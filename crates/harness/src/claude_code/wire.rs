@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::turns::json::{Flag, Loose, Str, Whole};
+use crate::lines::{Flag, Loose, Str, Whole};
 
 /// One line: the envelope of all record types.
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::wire::{
     Compacted, Content, Context, Event, EventItem, Item, Line, Output, Passthrough, SessionMeta, UsageRecord,
 };
-use crate::turns::json::{List, Loose, Str, parse_line, parse_part, readable};
+use crate::lines::{List, Loose, Str, parse_line, parse_part, readable};
 
 /// Texts of role `user` that begin like this were put there by the program.
 const MACHINE_OPENINGS: &[&str] = &[

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::turns::json::{Flag, List, Loose, Str, Whole};
+use crate::lines::{Flag, List, Loose, Str, Whole};
 
 /// One line. The oldest rollouts have no `payload`: the line itself is the item, and the first one a bare header.
 #[derive(Deserialize)]

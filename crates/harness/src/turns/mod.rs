@@ -5,7 +5,6 @@
 //! `call`, `model`, `parent` and `run` may be. One file may hold many sessions. `json.rs` is what all adapters of line
 //! files share. Knows no program and has no folder of its own.
 
-pub(crate) mod json;
 mod transcript;
 mod wire;
 

@@ -3,8 +3,8 @@
 use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::event::{Decoded, Decoder, NewTurn, RecordClass, Role, Row, TurnKind};
 
-use super::json::parse_line;
 use super::wire::Line;
+use crate::lines::parse_line;
 
 /// Remembers nothing: every line says all it has to say.
 pub(super) struct PlainTurns;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::json::{List, Str, Whole};
+use crate::lines::{List, Str, Whole};
 
 /// `{session, id, time, speaker, role, text, workspace?, thread?, participants?}`, and what a careful client adds.
 #[derive(Deserialize)]
