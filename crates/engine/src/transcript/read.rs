@@ -269,7 +269,7 @@ pub struct Turn {
 }
 
 const TURN_COLUMNS: &str =
-    "t.turn_no, session_key, t.session_no, lane, entry, revision, parent, role, kind, t.at, w.label,
+    "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
     sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
