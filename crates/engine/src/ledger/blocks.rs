@@ -35,6 +35,13 @@ pub struct Packed {
     pub data: Vec<u8>,
 }
 
+impl Packed {
+    /// The bytes again, before they are stored.
+    pub fn open(&self) -> Result<Vec<u8>> {
+        zstd::bulk::decompress(&self.data, self.raw_length).map_err(zstd_failed)
+    }
+}
+
 /// Fills blocks outside any transaction.
 pub struct Packer {
     compressor: zstd::bulk::Compressor<'static>,
@@ -166,7 +173,13 @@ pub fn squeeze(bytes: &[u8]) -> Result<Vec<u8>> {
 
 /// The reverse of [`squeeze`].
 pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
-    zstd::bulk::decompress(data, MAX_RAW).map_err(|e| Error::damaged("pending bytes do not decompress").because(e))
+    use std::io::Read as _;
+    // Streamed, since the length is not stored and room for the longest would be reserved each time.
+    let mut raw = Vec::new();
+    zstd::stream::Decoder::new(data)
+        .and_then(|decoder| decoder.take(MAX_RAW as u64).read_to_end(&mut raw))
+        .map_err(|e| Error::damaged("pending bytes do not decompress").because(e))?;
+    Ok(raw)
 }
 
 fn zstd_failed(cause: std::io::Error) -> Error {
