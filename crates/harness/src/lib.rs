@@ -10,6 +10,8 @@
 
 pub mod claude_code;
 pub mod codex;
+mod lines;
+mod loose;
 pub mod openclaw;
 pub mod opencode;
 pub mod turns;

@@ -1,4 +1,8 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod claude_code;
+mod codex;
+mod lines;
 mod openclaw;
 mod opencode;
+mod turns;

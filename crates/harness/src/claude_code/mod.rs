@@ -1,11 +1,19 @@
-//! Claude Code.
+//! Claude Code: JSON lines under `projects/`, one file per session and one per sub-agent.
+//!
+//! `<project folder>/<session>.jsonl` is the main line, `<project folder>/<session>/subagents/agent-<id>.jsonl` a lane of
+//! it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
+
+mod transcript;
+mod wire;
 
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
+use crate::lines::{head_lines, is_plain_word, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
+/// Anthropic's coding agent.
 pub struct ClaudeCode;
 
 impl Harness for ClaudeCode {
@@ -13,31 +21,53 @@ impl Harness for ClaudeCode {
         &HarnessSpec { name: "claude-code", title: "Claude Code", global_ids: true }
     }
 
-    fn roots(&self, _host: &HostPaths) -> Vec<PathBuf> {
-        todo!()
+    fn roots(&self, host: &HostPaths) -> Vec<PathBuf> {
+        let home = host.claude_config_dir.clone().unwrap_or_else(|| host.home.join(".claude"));
+        vec![home.join("projects")]
     }
 
-    fn claims(&self, _path: &Path) -> Option<Form> {
-        todo!()
+    fn claims(&self, path: &Path) -> Option<Form> {
+        // What a tool answered at length is kept beside the sessions, under whatever name.
+        let is_tool_result = path.parent().is_some_and(|folder| folder.ends_with("tool-results"));
+        (path.extension()? == "jsonl" && !is_tool_result).then_some(Form::Lines)
     }
 
-    fn recognises(&self, _path: &Path, _head: &[u8]) -> bool {
-        todo!()
+    fn recognises(&self, _path: &Path, head: &[u8]) -> bool {
+        if !head.contains(&b'\n') {
+            // A first line longer than the head cannot be parsed; its first members tell enough.
+            let text = String::from_utf8_lossy(head);
+            return text.starts_with('{') && text.contains("\"sessionId\":") && text.contains("\"type\":");
+        }
+        // Titles and snapshots at the top of a file carry no session id, so a few lines more are looked at.
+        head_lines(head).take(32).any(|line| {
+            parse_line::<wire::Record>(line).is_ok_and(|record| {
+                let typed = record.kind.filled().is_some();
+                typed && record.session_id.filled().is_some()
+            })
+        })
     }
 
-    fn place(&self, _path: &Path) -> Placement {
-        todo!()
+    fn place(&self, path: &Path) -> Placement {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        // Not always the folder the file lies in: workflows put a folder of their own between.
+        let folder = path.ancestors().skip(1).find(|folder| folder.ends_with("subagents"));
+        if let Some(session) = folder.and_then(Path::parent) {
+            return Placement { native: name(session), lane: stem, agent: None };
+        }
+        let lane = if stem.starts_with("agent-") { stem.clone() } else { String::new() };
+        Placement { native: stem, lane, agent: None }
     }
 
     fn foreign(&self) -> Option<&'static ForeignSpec> {
-        todo!()
+        None
     }
 
-    fn decoder(&self, _placement: &Placement, _state: &[u8]) -> Box<dyn Decoder> {
-        todo!()
+    fn decoder(&self, placement: &Placement, state: &[u8]) -> Box<dyn Decoder> {
+        Box::new(transcript::Transcript::new(placement, state))
     }
 
-    fn resume(&self, _native: &str) -> Option<String> {
-        todo!()
+    fn resume(&self, native: &str) -> Option<String> {
+        is_plain_word(native).then(|| format!("claude --resume {native}"))
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::wire::{Block, Event, Message};
-use crate::opencode::loose::{Words, plain, tool_input};
+use crate::loose::{Words, plain, tool_input};
 
 /// How many events that are not their own turn are remembered as starting points of branches. A branch starts a few
 /// events back; of one that starts further back, the turn's parent is the event's own id.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::opencode::loose::{Words, loose};
+use crate::loose::{Words, loose};
 
 /// One event: one struct for all types, told apart by `type`.
 #[derive(Deserialize, Default)]

@@ -3,8 +3,6 @@
 mod transcript;
 mod wire;
 
-pub(crate) mod loose;
-
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};

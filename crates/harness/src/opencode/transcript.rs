@@ -8,8 +8,8 @@ use heirloom_engine::clock::Millis;
 use heirloom_engine::event::{Decoded, Decoder, Fact, NewTurn, RecordClass, Role, Row, RunStatus, TurnKind, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::loose::{Words, tool_input};
 use super::wire;
+use crate::loose::{Words, tool_input};
 
 /// Decoder of one session's rows.
 #[derive(Serialize, Deserialize, Default)]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::loose::{Words, loose};
+use crate::loose::{Words, loose};
 
 /// `message.data`.
 #[derive(Deserialize, Default)]

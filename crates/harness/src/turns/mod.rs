@@ -1,4 +1,12 @@
-//! plain turns.
+//! Plain turns: the documented line format for conversations of any other kind (channel messages, e-mail, notes).
+//!
+//! One JSON object per line: `session` and `text` must be there; `id`, `time` (RFC 3339 or milliseconds), `speaker`,
+//! `role` (`user`, `assistant`, `tool` or `system`; `user` unless said), `workspace`, `thread`, `participants`, `tool`,
+//! `call`, `model`, `parent` and `run` may be. One file may hold many sessions. `json.rs` is what all adapters of line
+//! files share. Knows no program and has no folder of its own.
+
+mod transcript;
+mod wire;
 
 use std::path::{Path, PathBuf};
 
@@ -6,6 +14,7 @@ use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
+/// The plain line format.
 pub struct Turns;
 
 impl Harness for Turns {
@@ -13,31 +22,35 @@ impl Harness for Turns {
         &HarnessSpec { name: "turns", title: "plain turns", global_ids: false }
     }
 
+    /// None: such files lie wherever their author put them.
     fn roots(&self, _host: &HostPaths) -> Vec<PathBuf> {
-        todo!()
+        Vec::new()
     }
 
     fn claims(&self, _path: &Path) -> Option<Form> {
-        todo!()
+        None
     }
 
-    fn recognises(&self, _path: &Path, _head: &[u8]) -> bool {
-        todo!()
+    fn recognises(&self, _path: &Path, head: &[u8]) -> bool {
+        let Some(first) = json::head_lines(head).next() else { return false };
+        json::parse_line::<wire::Line>(first)
+            .is_ok_and(|line| line.session.filled().is_some() && line.text.get().is_some())
     }
 
-    fn place(&self, _path: &Path) -> Placement {
-        todo!()
+    fn place(&self, path: &Path) -> Placement {
+        let native = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Placement { native, ..Placement::default() }
     }
 
     fn foreign(&self) -> Option<&'static ForeignSpec> {
-        todo!()
+        None
     }
 
     fn decoder(&self, _placement: &Placement, _state: &[u8]) -> Box<dyn Decoder> {
-        todo!()
+        Box::new(transcript::PlainTurns)
     }
 
     fn resume(&self, _native: &str) -> Option<String> {
-        todo!()
+        None
     }
 }

@@ -1,0 +1,168 @@
+//! The lines of a Claude Code transcript, as far as they are used. Seen in versions 2.1.38, 2.1.39 and 2.1.330.
+//!
+//! [`Record`] is read from every line and costs little where most of the bytes are (stored model requests, progress):
+//! what it does not name is skipped, and the conversation itself stays raw until it is known to be needed.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lines::{Flag, Loose, Str, Whole};
+
+/// One line: the envelope of all record types.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Record<'a> {
+    #[serde(default, borrow, rename = "type")]
+    pub kind: Str<'a>,
+    #[serde(default, borrow)]
+    pub subtype: Str<'a>,
+    #[serde(default, borrow)]
+    pub uuid: Str<'a>,
+    #[serde(default, borrow)]
+    pub parent_uuid: Str<'a>,
+    /// Set where the context was compacted: `parentUuid` is null there.
+    #[serde(default, borrow)]
+    pub logical_parent_uuid: Str<'a>,
+    #[serde(default, borrow)]
+    pub session_id: Str<'a>,
+    #[serde(default, borrow)]
+    pub prompt_id: Str<'a>,
+    #[serde(default, borrow)]
+    pub timestamp: Str<'a>,
+    #[serde(default, borrow)]
+    pub cwd: Str<'a>,
+    #[serde(default, borrow)]
+    pub version: Str<'a>,
+    #[serde(default)]
+    pub is_meta: Flag,
+    #[serde(default)]
+    pub is_sidechain: Flag,
+    #[serde(default)]
+    pub is_compact_summary: Flag,
+    #[serde(default)]
+    pub is_api_error_message: Flag,
+    /// Short name of what failed, beside `isApiErrorMessage`.
+    #[serde(default, borrow)]
+    pub error: Str<'a>,
+    /// `system` where the program submitted the prompt, not a person or a client.
+    #[serde(default, borrow)]
+    pub prompt_source: Str<'a>,
+    /// A [`Message`], in user and assistant records.
+    #[serde(borrow)]
+    pub message: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    pub attachment: Loose<Attachment<'a>>,
+    #[serde(default, borrow)]
+    pub tool_use_result: Loose<ToolUseResult<'a>>,
+    #[serde(default, borrow)]
+    pub data: Loose<Progress<'a>>,
+    #[serde(default, borrow, rename = "parentToolUseID")]
+    pub parent_tool_use_id: Str<'a>,
+    #[serde(default, borrow)]
+    pub compact_metadata: Loose<CompactMetadata<'a>>,
+    #[serde(default, borrow)]
+    pub forked_from: Loose<ForkedFrom<'a>>,
+    #[serde(default, borrow)]
+    pub shape_hash: Str<'a>,
+    #[serde(default, borrow)]
+    pub summary: Str<'a>,
+    #[serde(default, borrow)]
+    pub custom_title: Str<'a>,
+    #[serde(default, borrow)]
+    pub ai_title: Str<'a>,
+}
+
+/// What a tool reported beside its result; only a started sub-agent matters here.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ToolUseResult<'a> {
+    #[serde(default, borrow)]
+    pub agent_id: Str<'a>,
+}
+
+/// Body of a progress record.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Progress<'a> {
+    #[serde(default, borrow)]
+    pub agent_id: Str<'a>,
+}
+
+/// What a `compact_boundary` says of the compaction.
+#[derive(Deserialize, Default)]
+pub(super) struct CompactMetadata<'a> {
+    #[serde(default, borrow)]
+    pub trigger: Str<'a>,
+}
+
+/// Where a copied record came from, in versions that say so.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ForkedFrom<'a> {
+    #[serde(default, borrow)]
+    pub session_id: Str<'a>,
+}
+
+/// A message as the model's API has it.
+#[derive(Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(default, borrow)]
+    pub id: Str<'a>,
+    #[serde(default, borrow)]
+    pub model: Str<'a>,
+    #[serde(default, borrow)]
+    pub stop_reason: Str<'a>,
+    pub usage: Option<Loose<Usage>>,
+    /// A string or a list of [`Block`]s.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+}
+
+/// Tokens of one message.
+#[derive(Deserialize, Default)]
+pub(super) struct Usage {
+    #[serde(default)]
+    pub input_tokens: Whole,
+    #[serde(default)]
+    pub output_tokens: Whole,
+    #[serde(default)]
+    pub cache_read_input_tokens: Whole,
+    #[serde(default)]
+    pub cache_creation_input_tokens: Whole,
+}
+
+/// One content block: the fields of all kinds together, since kinds are many and change.
+#[derive(Deserialize, Default)]
+pub(super) struct Block<'a> {
+    #[serde(default, borrow, rename = "type")]
+    pub kind: Str<'a>,
+    #[serde(default, borrow)]
+    pub text: Str<'a>,
+    #[serde(default, borrow)]
+    pub thinking: Str<'a>,
+    #[serde(default, borrow)]
+    pub id: Str<'a>,
+    #[serde(default, borrow)]
+    pub name: Str<'a>,
+    #[serde(borrow)]
+    pub input: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    pub tool_use_id: Str<'a>,
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+    #[serde(default)]
+    pub is_error: Flag,
+}
+
+/// Something attached for the model; only a queued prompt matters here.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Attachment<'a> {
+    #[serde(default, borrow, rename = "type")]
+    pub kind: Str<'a>,
+    /// A string or a list of [`Block`]s.
+    #[serde(borrow)]
+    pub prompt: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    pub command_mode: Str<'a>,
+}

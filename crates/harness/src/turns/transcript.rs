@@ -1,0 +1,60 @@
+//! Meaning of the plain format: one line, one turn.
+
+use heirloom_engine::clock::parse_rfc3339;
+use heirloom_engine::event::{Decoded, Decoder, NewTurn, RecordClass, Role, Row, TurnKind};
+
+use super::wire::Line;
+use crate::lines::parse_line;
+
+/// Remembers nothing: every line says all it has to say.
+pub(super) struct PlainTurns;
+
+impl Decoder for PlainTurns {
+    fn line(&mut self, bytes: &[u8]) -> Decoded {
+        match parse_line(bytes).and_then(|line| decode(&line)) {
+            Ok(decoded) => decoded,
+            Err(reason) => Decoded::quarantined(reason),
+        }
+    }
+
+    fn row(&mut self, _row: &Row) -> Decoded {
+        Decoded::quarantined("plain turns come in lines, not in tables")
+    }
+
+    fn state(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+fn decode(line: &Line) -> Result<Decoded, String> {
+    let session = line.session.filled().ok_or("session is missing")?;
+    let text = line.text.get().ok_or("text is missing")?;
+    // A misspelt role would put words into somebody else's mouth, so it is set aside rather than guessed.
+    let (role, kind) = match line.role.get() {
+        None | Some("user") => (Role::User, TurnKind::Message),
+        Some("assistant") => (Role::Assistant, TurnKind::Message),
+        Some("tool") => (Role::Tool, TurnKind::ToolResult),
+        Some("system") => (Role::System, TurnKind::MachinePrompt),
+        Some(_) => return Err("role is none of user, assistant, tool, system".into()),
+    };
+    let mut decoded = Decoded::of(RecordClass::Conversation);
+    if text.trim().is_empty() {
+        return Ok(decoded);
+    }
+    decoded.turns.push(NewTurn {
+        entry: line.id.owned(),
+        parent: line.parent.owned(),
+        session: Some(session.to_owned()),
+        speaker: line.speaker.filled().map(str::to_owned),
+        tool: line.tool.filled().map(str::to_owned),
+        call: line.call.filled().map(str::to_owned),
+        at: line.time.number().or_else(|| line.time.text().and_then(parse_rfc3339)),
+        model: line.model.filled().map(str::to_owned),
+        run: line.run.owned(),
+        cwd: line.workspace.filled().map(str::to_owned),
+        participants: line.participants.0.iter().filter_map(|name| name.filled()).map(str::to_owned).collect(),
+        thread: line.thread.filled().map(str::to_owned),
+        ..NewTurn::new(role, kind, text)
+    });
+    Ok(decoded)
+}

@@ -1,0 +1,240 @@
+//! Claude Code transcripts.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::event::{Decoded, Fact, Placement, RecordClass, Role, RunStatus, TurnKind};
+use heirloom_harness::claude_code::ClaudeCode;
+use heirloom_harness::{Form, Harness, HostPaths};
+use serde_json::Value;
+
+use crate::lines::{
+    assert_never_panics, assert_reads, assert_splits_agree, decode, decode_file, fixture, lines, print_throughput,
+    recorded,
+};
+
+const SESSION: &str = "6f1d2c3b-0a4e-4d5f-8b6a-1c2d3e4f5a6b";
+
+fn recordings() -> Vec<PathBuf> {
+    [recorded("harness/samples/claude/transcripts"), recorded("transcripts/claude-code")].concat()
+}
+
+#[test]
+fn reads_a_session() {
+    assert_reads(&ClaudeCode, &format!("claude-code/{SESSION}.jsonl"));
+}
+
+#[test]
+fn reads_a_sub_agent_as_a_lane() {
+    assert_reads(&ClaudeCode, &format!("claude-code/{SESSION}/subagents/agent-a1b2.jsonl"));
+}
+
+#[test]
+fn reads_the_same_in_any_number_of_sittings() {
+    assert_splits_agree(&ClaudeCode, &fixture(&format!("claude-code/{SESSION}.jsonl")));
+    for path in recordings() {
+        assert_splits_agree(&ClaudeCode, &path);
+    }
+}
+
+#[test]
+fn never_panics() {
+    assert_never_panics(&ClaudeCode, &fixture(&format!("claude-code/{SESSION}.jsonl")));
+    for path in recordings() {
+        assert_never_panics(&ClaudeCode, &path);
+    }
+}
+
+#[test]
+fn knows_its_places() {
+    let host = HostPaths { home: "/home/ann".into(), ..HostPaths::default() };
+    assert_eq!(ClaudeCode.roots(&host), [PathBuf::from("/home/ann/.claude/projects")]);
+    let host = HostPaths { claude_config_dir: Some("/etc/claude".into()), ..host };
+    assert_eq!(ClaudeCode.roots(&host), [PathBuf::from("/etc/claude/projects")]);
+    let place = |path: &str| {
+        let Placement { native, lane, .. } = ClaudeCode.place(Path::new(path));
+        (native, lane)
+    };
+    assert_eq!(place("/p/abc.jsonl"), ("abc".into(), String::new()));
+    assert_eq!(place("/p/abc/subagents/agent-x.jsonl"), ("abc".into(), "agent-x".into()));
+    assert_eq!(place("/p/abc/subagents/workflows/w1/agent-x.jsonl"), ("abc".into(), "agent-x".into()));
+    assert_eq!(place("/p/agent-x.jsonl"), ("agent-x".into(), "agent-x".into()));
+    assert_eq!(ClaudeCode.claims(Path::new("/p/abc.jsonl")), Some(Form::Lines));
+    assert_eq!(ClaudeCode.claims(Path::new("/p/abc/subagents/agent-x.meta.json")), None);
+    assert_eq!(ClaudeCode.claims(Path::new("/p/abc/tool-results/b1.jsonl")), None);
+    assert_eq!(ClaudeCode.resume(SESSION), Some(format!("claude --resume {SESSION}")));
+    assert_eq!(ClaudeCode.resume("a; rm -rf /"), None);
+}
+
+#[test]
+fn recognises_its_own_files_only() {
+    for path in recordings() {
+        let head = std::fs::read(&path).expect("a readable file");
+        for len in [head.len(), head.len().min(64 * 1024)] {
+            assert!(ClaudeCode.recognises(Path::new("x"), &head[..len]), "{} at {len}", path.display());
+        }
+    }
+    assert!(!ClaudeCode.recognises(Path::new("x"), b"{\"session\":\"a\",\"text\":\"b\"}\n"));
+    assert!(!ClaudeCode.recognises(Path::new("x"), b"\xff\xfe{{{\n"));
+}
+
+#[test]
+fn a_session_is_named_before_its_first_turn() {
+    for path in recordings() {
+        let decoded = decode_file(&ClaudeCode, &path);
+        let first_turn = decoded.iter().position(|d| !d.turns.is_empty()).unwrap_or(decoded.len());
+        let named: Vec<usize> = (0..decoded.len())
+            .filter(|i| decoded[*i].facts.iter().any(|fact| matches!(fact, Fact::Session { .. })))
+            .collect();
+        assert!(named.len() == 1 && named[0] <= first_turn, "{}: {named:?}", path.display());
+    }
+}
+
+/// What the program wrote as prompts and answers, read without the decoder.
+fn said(path: &Path) -> HashMap<(Role, String), usize> {
+    let mut said = HashMap::new();
+    let lane = path.parent().is_some_and(|folder| folder.ends_with("subagents"));
+    for line in lines(path) {
+        let record: Value = serde_json::from_slice(&line).expect("recorded sessions are JSON");
+        let (role, content) = match record["type"].as_str() {
+            Some("user") => (Role::User, &record["message"]["content"]),
+            Some("assistant") => (Role::Assistant, &record["message"]["content"]),
+            Some("attachment") if record["attachment"]["type"] == "queued_command" => {
+                (Role::User, &record["attachment"]["prompt"])
+            }
+            _ => continue,
+        };
+        let texts: Vec<&str> = match content {
+            Value::String(text) => vec![text],
+            Value::Array(blocks) => blocks.iter().filter_map(|b| b["text"].as_str()).collect(),
+            _ => vec![],
+        };
+        for text in texts.into_iter().filter(|text| !text.trim().is_empty()) {
+            // In all recordings a prompt that begins with a bracket of either sort is the program's.
+            let machine = record["isMeta"] == true || lane || text.starts_with(['<', '[']);
+            let role =
+                if role == Role::User && (machine || record["isCompactSummary"] == true) { Role::System } else { role };
+            *said.entry((role, text.to_owned())).or_default() += 1;
+        }
+    }
+    said
+}
+
+#[test]
+fn every_prompt_and_answer_is_one_turn() {
+    for path in recordings() {
+        let mut heard: HashMap<(Role, String), usize> = HashMap::new();
+        for turn in decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns) {
+            if matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt | TurnKind::CompactSummary) {
+                *heard.entry((turn.role, turn.text)).or_default() += 1;
+            }
+        }
+        assert_eq!(heard, said(&path), "{}", path.display());
+    }
+}
+
+#[test]
+fn every_call_meets_its_result() {
+    for path in recordings() {
+        let turns: Vec<_> = decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns).collect();
+        for result in turns.iter().filter(|turn| turn.kind == TurnKind::ToolResult) {
+            let call = turns.iter().find(|turn| turn.kind == TurnKind::ToolCall && turn.call == result.call);
+            let call = call.expect("a call for every result");
+            assert_eq!(call.tool, result.tool, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_parent_is_a_turn() {
+    for path in recordings() {
+        let (mut records, mut turns) = (HashSet::new(), HashSet::new());
+        for (line, decoded) in lines(&path).iter().zip(decode_file(&ClaudeCode, &path)) {
+            for turn in decoded.turns {
+                // A fork, and the lane of a compaction, begin after a turn that only another file has; and a fork of a
+                // compacted session names a parent that comes after it.
+                if let Some(parent) = turn.parent.filter(|parent| records.contains(parent)) {
+                    assert!(turns.contains(&parent), "{}: {parent}", path.display());
+                }
+                turns.extend(turn.entry);
+            }
+            let record: Value = serde_json::from_slice(line).expect("recorded sessions are JSON");
+            records.extend(record["uuid"].as_str().map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn records_fall_into_the_expected_classes() {
+    let mut counts: HashMap<RecordClass, usize> = HashMap::new();
+    let recordings = recordings();
+    for decoded in recordings.iter().flat_map(|path| decode_file(&ClaudeCode, path)) {
+        *counts.entry(decoded.class).or_default() += 1;
+    }
+    if recordings.is_empty() {
+        return;
+    }
+    for absent in [RecordClass::Unknown, RecordClass::Quarantined, RecordClass::Blank] {
+        assert_eq!(counts.get(&absent), None, "{absent:?}");
+    }
+    assert_eq!(counts[&RecordClass::Compaction], 10);
+    assert_eq!(counts[&RecordClass::Progress], 1_348);
+    assert_eq!(counts[&RecordClass::Blob], 50);
+}
+
+fn one(line: &str) -> Decoded {
+    decode(&ClaudeCode, &Placement::default(), &[line.as_bytes().to_vec()], |_| false).remove(0)
+}
+
+#[test]
+fn an_interruption_ends_the_run() {
+    let line = r#"{"type":"user","uuid":"u","message":{"content":"[Request interrupted by user for tool use]"}}"#;
+    let decoded = one(line);
+    assert_eq!((decoded.turns[0].role, decoded.turns[0].kind), (Role::System, TurnKind::MachinePrompt));
+    assert!(matches!(decoded.facts[..], [Fact::RunEnd { status: RunStatus::Interrupted, .. }]), "{:?}", decoded.facts);
+}
+
+#[test]
+fn an_unmarked_summary_is_no_prompt() {
+    let text = "This session is being continued from a previous conversation that ran out of context. Beans.";
+    let decoded = one(&format!(r#"{{"type":"user","message":{{"content":"{text}"}}}}"#));
+    assert_eq!((decoded.class, decoded.turns[0].kind), (RecordClass::Compaction, TurnKind::CompactSummary));
+}
+
+#[test]
+fn a_stream_without_a_uuid_takes_the_session_of_its_records() {
+    let line = |session: &str| format!(r#"{{"type":"mode","sessionId":"{session}"}}"#).into_bytes();
+    let place = ClaudeCode.place(Path::new("short.jsonl"));
+    let decoded = decode(&ClaudeCode, &place, &[b"{}".to_vec(), line("one"), line("two")], |_| true);
+    let facts: Vec<&Fact> = decoded.iter().flat_map(|decoded| &decoded.facts).collect();
+    assert_eq!(facts, [&Fact::Session { native: "one".into(), lane: String::new(), parent_call: None }]);
+}
+
+#[test]
+fn fields_of_other_types_lose_no_turn() {
+    let line = "\u{feff}{\"type\":\"user\",\"uuid\":7,\"isMeta\":\"no\",\"timestamp\":{},\"cwd\":[1],\"toolUseResult\":\
+                [\"\\ud800\"],\"message\":{\"id\":null,\"usage\":\"none\",\"content\":[3,{\"type\":\"text\",\"text\":\"hi\"}]}}\r";
+    let turn = &one(line).turns[0];
+    assert_eq!((turn.role, turn.text.as_str(), turn.entry.as_deref()), (Role::User, "hi", None));
+}
+
+#[test]
+fn what_cannot_be_read_is_set_aside_with_a_reason() {
+    let reason = |line: &str| one(line).reason.expect("a reason");
+    assert_eq!(reason("{\"type\": }"), "not JSON: expected value at column 10");
+    assert_eq!(reason(r#"{"type":"user"}"#), "message is missing");
+    assert_eq!(reason(r#"{"type":"user","message":[]}"#), "message has an unexpected shape");
+    assert_eq!(reason(r#"{"type":"user","message":{"content":1}}"#), "message.content has an unexpected shape");
+    assert!(
+        reason(r#"{"type":"user","message":{"content":"\ud800"}}"#).starts_with("message.content cannot be read: ")
+    );
+    let deep = format!(r#"{{"type":"user","message":{{"content":[{}1{}]}}}}"#, "[".repeat(900), "]".repeat(900));
+    assert_eq!((one(&deep).class, one(&deep).turns.len()), (RecordClass::Conversation, 0));
+    assert_eq!(one(r#"{"kind":"user"}"#).class, RecordClass::Unknown);
+}
+
+#[test]
+#[ignore = "measures; run with --release --nocapture"]
+fn throughput() {
+    print_throughput(&ClaudeCode, &recordings());
+}
