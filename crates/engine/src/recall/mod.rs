@@ -5,7 +5,7 @@
 
 pub mod query;
 pub mod search;
-mod snippet;
+pub mod snippet;
 mod stop_words;
 
 pub use search::{Filter, Hit, Searched, search};

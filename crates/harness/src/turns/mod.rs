@@ -32,8 +32,8 @@ impl Harness for Turns {
     }
 
     fn recognises(&self, _path: &Path, head: &[u8]) -> bool {
-        let Some(first) = json::head_lines(head).next() else { return false };
-        json::parse_line::<wire::Line>(first)
+        let Some(first) = crate::lines::head_lines(head).next() else { return false };
+        crate::lines::parse_line::<wire::Line>(first)
             .is_ok_and(|line| line.session.filled().is_some() && line.text.get().is_some())
     }
 

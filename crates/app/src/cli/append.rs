@@ -1,0 +1,122 @@
+//! `heirloom append`: live lines in, acknowledgements out.
+
+use std::io::{BufRead, BufReader};
+
+use heirloom_engine::capture::{Capture, LineAck};
+use heirloom_engine::error::{Error, Result};
+use serde_json::json;
+
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::{config, print, programs};
+
+/// Store a conversation as it happens: one JSON object per line on standard input,
+/// {"session": …, "text": …, "id"?, "time"?, "speaker"?, "role"?, "workspace"?, "thread"?, "participants"?}
+///
+/// Each line is answered on standard output with one JSON line, after its commit: {"ok":true,"turn":"t1f","state":"stored"}.
+/// A line that was stored before is answered with "known"; one that cannot be used with "ok":false and the reason.
+#[derive(clap::Args, Debug)]
+pub struct Args {}
+
+/// A longer line is refused; the reader must not be made to hold what it will not use.
+const MAX_LINE: usize = 32 << 20;
+
+pub fn run(global: &Global, _: Args) -> Result<Exit> {
+    let context = Context::create(global)?;
+    let stats = take_lines(&context, "cli append", true)?;
+    Ok(if stats.refused > 0 { Exit::Problems } else { Exit::Ok })
+}
+
+/// `heirloom import --format turns -`
+pub fn import_stdin(context: &Context) -> Result<Exit> {
+    let stats = take_lines(context, "cli import", false)?;
+    if context.json {
+        let json = json!({"turns": {"new": stats.stored, "known": stats.known}, "refused": stats.refused});
+        print::line(&json.to_string());
+    } else {
+        print::line(&format!("{} new, {} already here", print::counted(stats.stored, "turn"), stats.known));
+    }
+    Ok(if stats.refused > 0 { Exit::Problems } else { Exit::Ok })
+}
+
+#[derive(Default)]
+struct Stats {
+    stored: u64,
+    known: u64,
+    refused: u64,
+}
+
+fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats> {
+    let harness = heirloom_harness::by_name("turns").ok_or_else(|| Error::usage("this build has no plain turns"))?;
+    let host = config::host();
+    let user_home = Some(host.home.as_path()).filter(|h| !h.as_os_str().is_empty());
+    let (mut index, _) = context.index()?;
+    let mut capture = Capture::new(&context.ledger, Some(&mut index), actor, &context.scratch()?, user_home)?;
+    let mut input = BufReader::new(std::io::stdin().lock());
+    let mut stats = Stats::default();
+    let mut line = Vec::new();
+    let mut number = 0u64;
+    loop {
+        line.clear();
+        let more = read_line(&mut input, &mut line)
+            .map_err(|e| Error::io("read", std::path::Path::new("standard input"), e))?;
+        if !more {
+            break;
+        }
+        number += 1;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let ack = if line.len() > MAX_LINE {
+            LineAck::Refused { reason: "the line is longer than 32 MiB".into() }
+        } else {
+            programs::with_program(harness, |p| capture.line(p, context.agent(), &line))?
+        };
+        let answer = match &ack {
+            LineAck::Stored { session, turn } => {
+                stats.stored += 1;
+                json!({"ok": true, "line": number, "state": "stored", "session": session.as_str(),
+                       "turn": turn.map(|t| t.to_string())})
+            }
+            LineAck::Known { session, turn } => {
+                stats.known += 1;
+                json!({"ok": true, "line": number, "state": "known", "session": session.as_str(), "turn": turn.to_string()})
+            }
+            LineAck::Refused { reason } => {
+                stats.refused += 1;
+                json!({"ok": false, "line": number, "error": reason})
+            }
+        };
+        if acknowledge {
+            print::line(&answer.to_string());
+        } else if let LineAck::Refused { reason } = ack {
+            eprintln!("line {number}: {}; not stored", print::safe(&reason));
+        }
+    }
+    capture.finish()?;
+    Ok(stats)
+}
+
+/// One line, held up to one byte more than is allowed; the rest of a longer one is read and dropped.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    loop {
+        let available = match input.fill_buf() {
+            Ok(available) => available,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        if available.is_empty() {
+            return Ok(!line.is_empty());
+        }
+        let (used, done) = match available.iter().position(|b| *b == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (available.len(), false),
+        };
+        let room = (MAX_LINE + 1).saturating_sub(line.len());
+        line.extend_from_slice(&available[..used.min(room)]);
+        input.consume(used);
+        if done {
+            return Ok(true);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! `heirloom doctor`
+
+use heirloom_engine::error::Result;
+use heirloom_engine::transcript::read;
+use serde_json::json;
+
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+use crate::{config, programs, retention};
+
+/// Check the home and its store, and look for the programs on this machine. Changes nothing.
+#[derive(clap::Args, Debug)]
+pub struct Args {}
+
+/// One line of the check-up.
+struct Check {
+    subject: &'static str,
+    ok: bool,
+    what: String,
+    /// What to do, where something is to be done.
+    next: Option<String>,
+}
+
+pub fn run(global: &Global, _: Args) -> Result<Exit> {
+    let mut checks = Vec::new();
+    let context = match Context::open(global) {
+        Ok(context) => Some(context),
+        Err(e) => {
+            checks.push(Check {
+                subject: "Home",
+                ok: false,
+                what: e.to_string(),
+                next: e.next_step().map(str::to_owned),
+            });
+            None
+        }
+    };
+    if let Some(context) = &context {
+        home(context, &mut checks);
+        store(context, &mut checks)?;
+    }
+    machine(&mut checks);
+
+    let good = checks.iter().all(|c| c.ok);
+    if global.json {
+        let list: Vec<_> =
+            checks.iter().map(|c| json!({"subject": c.subject, "ok": c.ok, "what": c.what, "next": c.next})).collect();
+        print::line(&json!({"ok": good, "checks": list}).to_string());
+    } else {
+        let paint = Paint::stdout();
+        for c in &checks {
+            let mark = if c.ok { paint.accent("ok") } else { paint.warn("! ") };
+            print::line(&format!("{mark}  {:12} {}", c.subject, print::safe_line(&c.what)));
+            if let Some(next) = &c.next {
+                print::line(&format!("                 {}", print::safe_line(next)));
+            }
+        }
+    }
+    Ok(if good { Exit::Ok } else { Exit::Problems })
+}
+
+fn home(context: &Context, checks: &mut Vec<Check>) {
+    let ok = |subject, what| Check { subject, ok: true, what, next: None };
+    checks.push(ok("Home", format!("{} ({})", context.home.root().display(), context.home_from.shown())));
+    if context.read_only {
+        checks.push(Check {
+            subject: "Home",
+            ok: false,
+            what: "cannot be written; nothing new is stored".into(),
+            next: Some("check its owner, its permissions and whether its file system is mounted read-only".into()),
+        });
+    }
+    let findings = context.home.findings();
+    if findings.is_empty() {
+        checks.push(ok("Permissions", "private: folders 0700, files 0600".into()));
+    }
+    for f in findings {
+        checks.push(Check {
+            subject: "Permissions",
+            ok: false,
+            what: format!("{}: {}", f.path.display(), f.what),
+            next: Some(f.fix),
+        });
+    }
+}
+
+fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
+    let problem =
+        context.ledger.read(|tx| Ok(tx.query_row("PRAGMA quick_check(1)", [], |r| r.get::<_, String>(0))?))?;
+    checks.push(Check {
+        subject: "Ledger",
+        ok: problem == "ok",
+        what: if problem == "ok" {
+            format!("{}, structure sound", print::bytes(context.ledger.bytes_on_disk()))
+        } else {
+            problem.clone()
+        },
+        next: (problem != "ok").then(|| "see what is affected: heirloom verify".into()),
+    });
+    match context.index() {
+        Ok((index, _)) => {
+            let coverage = context.ledger.read(|tx| index.coverage(tx));
+            let (ok, what, next) = match coverage {
+                Ok(c) if c.missing == 0 => (true, format!("{}, up to date", print::bytes(index.bytes_on_disk())), None),
+                Ok(c) => {
+                    (false, format!("{} behind", print::counted(c.missing, "turn")), Some("heirloom work".to_owned()))
+                }
+                Err(e) => (false, e.to_string(), Some("heirloom reindex".to_owned())),
+            };
+            checks.push(Check { subject: "Index", ok, what, next });
+        }
+        Err(e) => checks.push(Check {
+            subject: "Index",
+            ok: false,
+            what: e.to_string(),
+            next: Some("heirloom reindex".into()),
+        }),
+    }
+    if let Some(no) = context.ledger.read(|tx| read::agent_no(tx, context.agent()))? {
+        let n = context.ledger.read(|tx| read::totals(tx, no))?.quarantined;
+        if n > 0 {
+            checks.push(Check {
+                subject: "Set aside",
+                ok: true,
+                what: format!("{} could not be decoded; the bytes are kept", print::counted(n, "record")),
+                next: Some("heirloom show --quarantine".into()),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn machine(checks: &mut Vec<Check>) {
+    let host = config::host();
+    for found in programs::look(&host, None) {
+        let title = found.harness.spec().title;
+        let Some(root) = &found.root else {
+            checks.push(Check { subject: title, ok: true, what: "not found on this machine".into(), next: None });
+            continue;
+        };
+        checks.push(Check {
+            subject: title,
+            ok: found.errors.is_empty(),
+            what: match found.errors.first() {
+                Some(e) => e.to_string(),
+                None => format!(
+                    "{}  {}, {}",
+                    root.display(),
+                    print::counted(found.files.len() as u64, "store"),
+                    print::bytes(found.bytes)
+                ),
+            },
+            next: found.errors.first().and_then(|e| e.next_step().map(str::to_owned)),
+        });
+        if found.harness.spec().name == "claude-code" && !found.files.is_empty() {
+            let rule = retention::claude_code(&host);
+            let soon = retention::soon_deleted(&found.files, &rule);
+            checks.push(Check {
+                subject: title,
+                ok: soon == 0,
+                what: format!(
+                    "deletes sessions after {} days{}; {} within {} days",
+                    rule.days,
+                    if rule.is_default { " (its default)" } else { "" },
+                    if soon == 0 { "none".to_owned() } else { print::count(soon) },
+                    retention::SOON_DAYS
+                ),
+                next: (soon > 0).then(|| {
+                    format!(
+                        "heirloom import keeps them; to keep Claude Code's own files too, set \"cleanupPeriodDays\" in {}",
+                        rule.settings.display()
+                    )
+                }),
+            });
+        }
+    }
+}

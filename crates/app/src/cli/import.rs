@@ -1,0 +1,239 @@
+//! `heirloom import`
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use heirloom_engine::capture::{Capture, Totals};
+use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
+use heirloom_engine::index::Index;
+use heirloom_engine::ledger::Audit;
+use heirloom_engine::ledger::jobs::{self, JobKind};
+use heirloom_engine::source::file::find;
+use heirloom_harness::{Form, Harness, HostPaths};
+
+use super::report;
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::{config, print, programs};
+
+/// Import sessions into the memory. Without arguments: every program found on this machine.
+///
+/// Reads only what is new since the last time; running it again costs almost nothing. The programs' own files are
+/// never changed.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Files or folders; `-` reads plain turns from standard input [default: all programs' usual places]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Only this program, or: the files named are this program's
+    #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw"])]
+    harness: Option<String>,
+
+    /// The files named hold plain turns: one JSON object per line with `session` and `text`
+    #[arg(long, value_name = "FORMAT", value_parser = ["turns"], conflicts_with = "harness")]
+    format: Option<String>,
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let context = Context::create(global)?;
+    let named = args.harness.as_deref().or(args.format.as_deref()).and_then(heirloom_harness::by_name);
+    if args.paths.iter().any(|p| p == Path::new("-")) {
+        if args.paths.len() > 1 || args.harness.is_some() {
+            return Err(Error::usage("- stands alone, with --format turns"));
+        }
+        return super::append::import_stdin(&context);
+    }
+    let mut plan = Plan::default();
+    if args.paths.is_empty() {
+        if args.format.is_some() {
+            return Err(Error::usage("--format turns needs files, or - for standard input"));
+        }
+        for found in programs::look(&config::host(), args.harness.as_deref()) {
+            plan.take(found);
+        }
+    } else {
+        for path in &args.paths {
+            plan.path(path, named);
+        }
+    }
+    let done = import(&context, plan, "cli import")?;
+    if global.json {
+        print::line(&report::to_json(&done.totals, &done.problems, done.seconds).to_string());
+    } else {
+        if done.nothing_found {
+            print::line("No sessions of Claude Code, Codex, OpenCode or OpenClaw were found on this machine.");
+            print::line("Name files or folders to import: heirloom import PATH…");
+        } else {
+            done.print_problems();
+            print::line(&report::summary(&done.totals, done.seconds));
+        }
+    }
+    Ok(done.exit())
+}
+
+/// What is going to be read.
+#[derive(Default)]
+pub struct Plan {
+    sources: Vec<(&'static dyn Harness, Form, PathBuf)>,
+    problems: Vec<Problem>,
+    bytes: u64,
+}
+
+impl Plan {
+    /// Everything a program has.
+    pub fn take(&mut self, found: programs::Found) {
+        for path in found.files {
+            if let Some(form) = found.harness.claims(&path) {
+                self.add(found.harness, form, path);
+            }
+        }
+        self.problems.extend(found.errors.iter().map(|e| problem(Path::new(""), e)));
+    }
+
+    /// A file or folder someone named.
+    fn path(&mut self, path: &Path, named: Option<&'static dyn Harness>) {
+        if !path.is_dir() {
+            match programs::whose(path, named) {
+                Ok((harness, form)) => self.add(harness, form, path.to_owned()),
+                Err(e) => self.problems.push(problem(path, &e)),
+            }
+            return;
+        }
+        // In a folder that is not a program's own, names do not tell: whatever looks like a transcript is looked at.
+        let looks = |p: &Path| match named {
+            Some(h) if h.spec().name != "turns" => h.claims(p).is_some() || is_lines(p),
+            Some(_) => is_lines(p),
+            None => heirloom_harness::ALL.iter().any(|h| h.claims(p).is_some()) || is_lines(p),
+        };
+        let (files, errors) = find(path, &looks);
+        self.problems.extend(errors.iter().map(|e| problem(path, e)));
+        if files.is_empty() && errors.is_empty() {
+            self.problems.push(problem(path, &Error::usage("there is no session file in it")));
+        }
+        for file in files {
+            match programs::whose(&file, named) {
+                Ok((harness, form)) => self.add(harness, form, file),
+                // In a folder, files of other kinds are no problem, only not ours. One that cannot be read is.
+                Err(e) if e.kind() == ErrorKind::Usage => {}
+                Err(e) => self.problems.push(problem(&file, &e)),
+            }
+        }
+    }
+
+    fn add(&mut self, harness: &'static dyn Harness, form: Form, path: PathBuf) {
+        self.bytes += std::fs::metadata(&path).map_or(0, |m| m.len());
+        self.sources.push((harness, form, path));
+    }
+
+    /// The demo's conversation that no program wrote.
+    pub fn demo_turns(&mut self, folder: &Path) {
+        if let Some(turns) = heirloom_harness::by_name("turns") {
+            for file in find(folder, &|p| p.to_string_lossy().ends_with(".turns.jsonl")).0 {
+                self.add(turns, Form::Lines, file);
+            }
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty() && self.problems.is_empty()
+    }
+}
+
+/// What an import came to.
+pub struct Done {
+    pub totals: Totals,
+    pub problems: Vec<Problem>,
+    pub seconds: f64,
+    pub nothing_found: bool,
+}
+
+impl Done {
+    pub fn exit(&self) -> Exit {
+        if self.problems.is_empty() { Exit::Ok } else { Exit::Problems }
+    }
+
+    pub fn print_problems(&self) {
+        if self.problems.is_empty() {
+            return;
+        }
+        let n = places(&self.problems);
+        let verb = if n == 1 { "was" } else { "were" };
+        print::line(&format!("{} {verb} not read completely:", print::counted(n, "source")));
+        report::problems(&self.problems);
+        if self.totals.quarantined > 0 {
+            print::line("  Look at what was set aside: heirloom show --quarantine");
+        }
+    }
+}
+
+fn places(problems: &[Problem]) -> u64 {
+    let mut places: Vec<&str> = problems.iter().map(|p| p.place.as_str()).collect();
+    places.sort_unstable();
+    places.dedup();
+    places.len() as u64
+}
+
+/// Reads a plan into the ledger and the index, with progress.
+pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
+    let started = Instant::now();
+    let nothing_found = plan.is_empty();
+    let host: HostPaths = config::host();
+    // Two imports at once are safe, but each would read what the other has just read.
+    let _lock = context.home.try_lock("import")?;
+    let (mut index, _) = context.index()?;
+    let ahead = matches!(context.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged);
+    if ahead {
+        index = Index::recreate(&context.index_path()?, context.ledger.id(), std::time::Duration::from_millis(200))?;
+    }
+    // What an interrupted import left out comes first, so that what follows can be added as it is stored.
+    context.build_if_behind(&mut index)?;
+    let bar = print::bar(plan.bytes, "Importing", context.json);
+    let user_home = Some(host.home.as_path()).filter(|h| !h.as_os_str().is_empty());
+    let mut problems = plan.problems;
+    let mut capture = Capture::new(&context.ledger, Some(&mut index), actor, &context.scratch()?, user_home)?;
+    {
+        let bar = bar.clone();
+        capture.on_progress(move |bytes| bar.inc(bytes));
+    }
+    let all = plan.sources.len();
+    for (n, (harness, form, path)) in plan.sources.into_iter().enumerate() {
+        bar.set_message(format!("{}/{all}", n + 1));
+        programs::capture(&mut capture, harness, context.agent(), &path, form)?;
+    }
+    let (totals, found) = capture.finish()?;
+    problems.extend(found);
+    index.catch_up(&context.ledger, None, &mut |_| {})?;
+    if totals.turns > 20_000 {
+        index.settle()?;
+    }
+    if totals.turns > 0 {
+        context.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
+            let due = tx.now();
+            jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
+            Ok(())
+        })?;
+        heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor))?;
+    }
+    bar.finish_and_clear();
+    Ok(Done { totals, problems, seconds: started.elapsed().as_secs_f64(), nothing_found })
+}
+
+/// A name for this process in leases.
+pub fn worker_name(actor: &str) -> String {
+    format!("{actor} {}", std::process::id())
+}
+
+fn is_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "jsonl")
+}
+
+fn problem(path: &Path, e: &Error) -> Problem {
+    let what = match e.next_step() {
+        Some(next) => format!("{e} ({next})"),
+        None => e.to_string(),
+    };
+    let place = path.display().to_string();
+    let what = what.strip_prefix(&place).map_or(what.clone(), |rest| rest.trim_start().to_owned());
+    Problem { place, offset: None, line: None, what }
+}

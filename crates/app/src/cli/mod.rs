@@ -1,0 +1,102 @@
+//! The command line: one file per command, each with its arguments (whose comments are the help) and a `run`.
+
+mod agent;
+mod append;
+mod audit;
+mod bench;
+mod doctor;
+mod export;
+mod import;
+mod reindex;
+mod report;
+mod search;
+mod session;
+mod show;
+mod status;
+mod timeline;
+mod times;
+mod up;
+mod verify;
+mod work;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use heirloom_engine::error::Result;
+
+use crate::context::Global;
+use crate::error::Exit;
+
+/// One memory under Claude Code, Codex, OpenCode and OpenClaw: every conversation kept byte for byte, found again in
+/// milliseconds, on this machine only.
+///
+/// Exit codes: 0 ok · 1 found problems · 2 usage · 3 refused · 4 not found · 5 damaged · 75 busy
+#[derive(Parser, Debug)]
+#[command(name = "heirloom", version, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Find every session on this machine, import it, and say what is there
+    Up(up::Args),
+    /// Import sessions: those of all programs found here, or the files named
+    Import(import::Args),
+    /// Store a live conversation: plain lines on standard input, each acknowledged after its commit
+    Append(append::Args),
+    /// Find turns by words, phrases, names, error codes
+    Search(search::Args),
+    /// Print a turn, a whole session, or what was set aside
+    Show(show::Args),
+    /// List sessions by day
+    Timeline(timeline::Args),
+    /// What is stored, how big, what is pending, what is wrong
+    Status(status::Args),
+    /// Check the home, its store, and the programs on this machine
+    Doctor(doctor::Args),
+    /// Write a session back, byte for byte as its program wrote it
+    Export(export::Args),
+    /// Recompute every hash, chain and reference; name what is damaged
+    Verify(verify::Args),
+    /// Sessions: list, show, end
+    Session(session::Args),
+    /// Projects: list, join a moved one to its history
+    Workspace(workspace::Args),
+    /// Agents: list, add
+    Agent(agent::Args),
+    /// Who changed what, and when
+    Audit(audit::Args),
+    /// Make the search index anew
+    Reindex(reindex::Args),
+    /// Do queued work
+    Work(work::Args),
+    /// Measure import, search and size on synthetic homes and real files
+    Bench(bench::Args),
+}
+
+/// Runs the command.
+pub fn run(cli: Cli) -> Result<Exit> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Up(args) => up::run(global, args),
+        Command::Import(args) => import::run(global, args),
+        Command::Append(args) => append::run(global, args),
+        Command::Search(args) => search::run(global, args),
+        Command::Show(args) => show::run(global, args),
+        Command::Timeline(args) => timeline::run(global, args),
+        Command::Status(args) => status::run(global, args),
+        Command::Doctor(args) => doctor::run(global, args),
+        Command::Export(args) => export::run(global, args),
+        Command::Verify(args) => verify::run(global, args),
+        Command::Session(args) => session::run(global, args),
+        Command::Workspace(args) => workspace::run(global, args),
+        Command::Agent(args) => agent::run(global, args),
+        Command::Audit(args) => audit::run(global, args),
+        Command::Reindex(args) => reindex::run(global, args),
+        Command::Work(args) => work::run(global, args),
+        Command::Bench(args) => bench::run(global, args),
+    }
+}

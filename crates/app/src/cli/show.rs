@@ -1,0 +1,316 @@
+//! `heirloom show`
+
+use std::collections::VecDeque;
+
+use heirloom_engine::clock::rfc3339;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::event::{Role, TurnKind};
+use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::scope::{QuarantineId, TurnId};
+use heirloom_engine::transcript::read::{self, SessionRow, Turn};
+use heirloom_engine::transcript::{kind_name, role_name};
+use serde_json::{Value, json};
+
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+use crate::programs;
+
+/// Print a turn with its neighbours, a whole session as a readable conversation, or bytes that were set aside.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// A turn (t9c11) or something set aside (q:17)
+    #[arg(value_name = "ID", required_unless_present_any = ["session", "quarantine"])]
+    id: Option<String>,
+
+    /// A whole session
+    #[arg(long, value_name = "KEY", conflicts_with = "id")]
+    session: Option<String>,
+
+    /// Only this sub-agent of the session
+    #[arg(long, value_name = "LANE", requires = "session")]
+    lane: Option<String>,
+
+    /// Turns before and after the one named
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    around: usize,
+
+    /// Tool output, reasoning and machine prompts of a session in full
+    #[arg(long)]
+    full: bool,
+
+    /// The exact bytes of the source record
+    #[arg(long, requires = "id")]
+    raw: bool,
+
+    /// Everything that was set aside because it could not be decoded
+    #[arg(long, conflicts_with_all = ["id", "session"])]
+    quarantine: bool,
+}
+
+/// Lines of a tool's output that a session shows; `--full` shows all.
+const TOOL_LINES: usize = 6;
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let agent_no = context.agent_no()?;
+    if args.quarantine {
+        return list_quarantine(&context, agent_no);
+    }
+    if let Some(name) = &args.session {
+        return show_session(&context, agent_no, name, args.lane.as_deref(), args.full);
+    }
+    let id = args.id.as_deref().unwrap_or_default();
+    if let Some(q) = QuarantineId::parse(id) {
+        return show_quarantined(&context, agent_no, q);
+    }
+    match TurnId::parse(id) {
+        Some(turn) => show_turn(&context, agent_no, turn, args.around, args.raw),
+        None => {
+            let known = context.ledger.read(|tx| read::session_named(tx, agent_no, id));
+            match known {
+                Ok(session) => show_session(&context, agent_no, session.key.as_str(), None, args.full),
+                Err(_) => Err(Error::usage(format!("{id:?} is no turn (t9c11), session or set-aside id (q:17)"))
+                    .hint("find turns with heirloom search, sessions with heirloom session list")),
+            }
+        }
+    }
+}
+
+fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
+    let opener = Opener::default();
+    let turn = context.ledger.read(|tx| read::turn(tx, &opener, agent_no, id))?;
+    if raw {
+        let bytes = context.ledger.read(|tx| read::record_bytes(tx, &opener, turn.record))?;
+        use std::io::Write;
+        let _ = std::io::stdout().write_all(&bytes);
+        return Ok(Exit::Ok);
+    }
+    let turns = if around == 0 { vec![turn] } else { neighbours(context, &turn, around)? };
+    if context.json {
+        let list: Vec<Value> = turns.iter().map(turn_json).collect();
+        print::line(&json!({"turns": list}).to_string());
+        return Ok(Exit::Ok);
+    }
+    let paint = Paint::stdout();
+    let now = context.ledger.now();
+    for turn in &turns {
+        let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
+        print::line(&format!("{here}{}", heading(turn, now, paint)));
+        print::line(&print::safe(&turn.text));
+        print::line("");
+    }
+    let first = &turns[0];
+    let mut foot = vec![format!("session {}", first.session), format!("entry {}", first.entry)];
+    if let Some(resume) = programs::resume(&first.session) {
+        foot.push(format!("resume: {resume}"));
+    }
+    foot.push(format!("heirloom show --session {}", first.session));
+    print::line(&paint.dim(&foot.join(" · ")));
+    Ok(Exit::Ok)
+}
+
+/// The turn and its neighbours in its lane.
+fn neighbours(context: &Context, turn: &Turn, around: usize) -> Result<Vec<Turn>> {
+    let opener = Opener::default();
+    let agent_no = context.agent_no()?;
+    let mut window: VecDeque<Turn> = VecDeque::new();
+    let mut after = 0;
+    let mut seen = false;
+    context.ledger.read(|tx| {
+        let session = read::session_named(tx, agent_no, turn.session.as_str())?;
+        read::session_turns(tx, &opener, &session, Some(&turn.lane), |t| {
+            if seen && after >= around {
+                return Ok(());
+            }
+            after += usize::from(seen);
+            seen |= t.id == turn.id;
+            window.push_back(t);
+            if !seen && window.len() > around {
+                window.pop_front();
+            }
+            Ok(())
+        })
+    })?;
+    Ok(window.into())
+}
+
+fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
+    let opener = Opener::default();
+    let now = context.ledger.now();
+    let paint = Paint::stdout();
+    let session = context.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
+    if context.json {
+        let mut turns = Vec::new();
+        context.ledger.read(|tx| {
+            read::session_turns(tx, &opener, &session, lane, |t| {
+                turns.push(turn_json(&t));
+                Ok(())
+            })
+        })?;
+        print::line(&json!({"session": session_json(&session), "turns": turns}).to_string());
+        return Ok(Exit::Ok);
+    }
+    let lanes = context.ledger.read(|tx| read::lanes(tx, session.no))?;
+    if let Some(lane) = lane
+        && !lanes.iter().any(|l| l.lane == lane)
+    {
+        let known: Vec<&str> = lanes.iter().map(|l| l.lane.as_str()).filter(|l| !l.is_empty()).collect();
+        return Err(Error::not_found(format!("{} has no sub-agent {lane:?}", session.key)).hint(if known.is_empty() {
+            "it has none".into()
+        } else {
+            format!("it has: {}", known.join(", "))
+        }));
+    }
+    print::line(&paint.bold(&print::safe_line(session.title.as_deref().unwrap_or(session.key.as_str()))));
+    let mut facts = vec![programs::title(&session.key).to_owned(), print::when(session.started_at, now)];
+    facts.extend(session.workspace.clone());
+    facts.push(print::counted(session.turns + session.shared_turns, "turn"));
+    print::line(&paint.dim(&facts.join(" · ")));
+    print::line("");
+    let mut hidden = 0u64;
+    let mut last_lane = lane.unwrap_or("").to_owned();
+    context.ledger.read(|tx| {
+        read::session_turns(tx, &opener, &session, lane, |turn| {
+            let aside = matches!(turn.kind, TurnKind::Thinking | TurnKind::MachinePrompt);
+            if aside && !full {
+                hidden += 1;
+                return Ok(());
+            }
+            if turn.lane != last_lane {
+                let name = if turn.lane.is_empty() { "main line" } else { &turn.lane };
+                print::line(&paint.dim(&format!("── {} ──", print::safe_line(name))));
+                last_lane.clone_from(&turn.lane);
+            }
+            print::line(&heading(&turn, now, paint));
+            print::line(&body(&turn, full));
+            print::line("");
+            Ok(())
+        })
+    })?;
+    if hidden > 0 {
+        print::line(
+            &paint.dim(&format!(
+                "{} of reasoning and machine prompts not shown (--full)",
+                print::counted(hidden, "turn")
+            )),
+        );
+    }
+    Ok(Exit::Ok)
+}
+
+fn heading(turn: &Turn, now: i64, paint: Paint) -> String {
+    let who = match (turn.role, turn.kind) {
+        (_, TurnKind::CompactSummary) => "Compaction summary".to_owned(),
+        (_, TurnKind::MachinePrompt) => "Machine prompt".to_owned(),
+        (_, TurnKind::Thinking) => "Reasoning".to_owned(),
+        (_, TurnKind::ToolCall) => format!("Calls {}", turn.tool.as_deref().unwrap_or("a tool")),
+        (_, TurnKind::ToolResult) => {
+            let state = if turn.failed { " failed" } else { "" };
+            format!("{}{state}", turn.tool.as_deref().unwrap_or("Tool"))
+        }
+        (Role::User, _) => turn.speaker.clone().unwrap_or_else(|| "You".into()),
+        (Role::Assistant, _) => turn.speaker.clone().unwrap_or_else(|| programs::title(&turn.session).to_owned()),
+        _ => turn.speaker.clone().unwrap_or_else(|| role_name(turn.role).to_owned()),
+    };
+    let who = print::safe_line(&who);
+    let who = if turn.role == Role::User { paint.accent(&who) } else { paint.bold(&who) };
+    let mut side = vec![print::when(turn.at, now), turn.id.to_string()];
+    if turn.revision > 0 {
+        side.push("rewritten".into());
+    }
+    format!("{who}  {}", paint.dim(&side.join(" · ")))
+}
+
+fn body(turn: &Turn, full: bool) -> String {
+    let text = print::safe(turn.text.trim_end());
+    let tool = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult);
+    if full || !tool {
+        return text;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out: Vec<String> = lines.iter().take(TOOL_LINES).map(|l| format!("  {}", print::cut(l, 160))).collect();
+    if lines.len() > TOOL_LINES {
+        out.push(format!(
+            "  … {} (heirloom show {})",
+            print::counted((lines.len() - TOOL_LINES) as u64, "more line"),
+            turn.id
+        ));
+    }
+    out.join("\n")
+}
+
+fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
+    let all = context.ledger.read(|tx| read::quarantine(tx, agent_no, None, 200))?;
+    if context.json {
+        let list: Vec<Value> = all.iter().map(quarantined_json).collect();
+        print::line(&json!({"set_aside": list}).to_string());
+        return Ok(Exit::Ok);
+    }
+    if all.is_empty() {
+        print::line("Nothing was set aside: every record could be decoded.");
+    }
+    for q in &all {
+        print::line(&format!("{}  {}", q.id, place(q)));
+        print::line(&format!("      {}, {}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
+    }
+    Ok(Exit::Ok)
+}
+
+fn show_quarantined(context: &Context, agent_no: i64, id: QuarantineId) -> Result<Exit> {
+    let opener = Opener::default();
+    let found = context.ledger.read(|tx| read::quarantine(tx, agent_no, Some(id), 1))?;
+    let Some(q) = found.into_iter().next() else {
+        return Err(Error::not_found(format!("nothing was set aside as {id}")).hint("see heirloom show --quarantine"));
+    };
+    let bytes = context.ledger.read(|tx| read::record_bytes(tx, &opener, q.record))?;
+    if context.json {
+        let mut value = quarantined_json(&q);
+        value["text"] = json!(String::from_utf8_lossy(&bytes));
+        print::line(&value.to_string());
+        return Ok(Exit::Ok);
+    }
+    let paint = Paint::stdout();
+    print::line(&format!("{}  {}", paint.bold(&q.id.to_string()), place(&q)));
+    print::line(&format!("{}\n", print::safe_line(&q.reason)));
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(4000)]);
+    print::line(&print::safe(&shown));
+    if bytes.len() > 4000 {
+        print::line(&paint.dim(&format!("… {} in all", print::bytes(bytes.len() as u64))));
+    }
+    Ok(Exit::Ok)
+}
+
+fn place(q: &read::Quarantined) -> String {
+    let path = print::safe_line(&q.path.display().to_string());
+    match (q.key.as_str(), q.line) {
+        ("", Some(line)) => format!("{path}  line {line} (byte {})", q.position),
+        ("", None) => format!("{path}  byte {}", q.position),
+        (key, _) => format!("{path}#{}", print::safe_line(key)),
+    }
+}
+
+fn quarantined_json(q: &read::Quarantined) -> Value {
+    json!({"id": q.id.to_string(), "path": q.path.display().to_string(), "key": q.key, "offset": q.position,
+           "length": q.length, "line": q.line, "reason": q.reason, "session": q.session})
+}
+
+/// A turn, for programs.
+pub fn turn_json(t: &Turn) -> Value {
+    json!({
+        "turn": t.id.to_string(), "session": t.session.as_str(), "lane": t.lane, "entry": t.entry, "revision": t.revision,
+        "parent": t.parent, "role": role_name(t.role), "kind": kind_name(t.kind), "at": t.at.map(rfc3339),
+        "workspace": t.workspace, "speaker": t.speaker, "model": t.model, "tool": t.tool, "call": t.call,
+        "failed": t.failed, "usage": t.usage, "thread": t.thread, "run": t.run, "text": t.text,
+    })
+}
+
+/// A session, for programs.
+pub fn session_json(s: &SessionRow) -> Value {
+    json!({
+        "session": s.key.as_str(), "harness": s.key.harness(), "title": s.title, "workspace": s.workspace,
+        "workspace_id": s.workspace_id, "cwd": s.cwd, "version": s.version, "fork_of": s.fork_of,
+        "started_at": s.started_at.map(rfc3339), "last_at": s.last_at.map(rfc3339), "ended_at": s.ended_at.map(rfc3339),
+        "ended_by": s.ended_by, "turns": s.turns, "shared_turns": s.shared_turns, "resume": programs::resume(&s.key),
+    })
+}

@@ -1,0 +1,127 @@
+//! `heirloom status`
+
+use std::collections::BTreeMap;
+
+use heirloom_engine::clock::rfc3339;
+use heirloom_engine::error::Result;
+use heirloom_engine::ledger::jobs;
+use heirloom_engine::transcript::read::{self, SessionFilter};
+use serde_json::json;
+
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+use crate::programs;
+
+/// One screen: what is stored, how big it is, what is pending, what is wrong.
+#[derive(clap::Args, Debug)]
+pub struct Args {}
+
+pub fn run(global: &Global, _: Args) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let agent_no = context.ledger.read(|tx| read::agent_no(tx, context.agent()))?;
+    let now = context.ledger.now();
+    let (totals, sessions, counts) = context.ledger.read(|tx| {
+        let (totals, sessions) = match agent_no {
+            Some(no) => (read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?),
+            None => Default::default(),
+        };
+        Ok((totals, sessions, jobs::counts(tx, now)?))
+    })?;
+    let index_exists = context.index_path()?.exists();
+    let (missing, index_bytes) = match context.index() {
+        Ok((index, _)) => (context.ledger.read(|tx| index.coverage(tx)).map(|c| c.missing).ok(), index.bytes_on_disk()),
+        Err(_) => (None, 0),
+    };
+    let ledger_bytes = context.ledger.bytes_on_disk();
+    let mut by_program: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for s in &sessions {
+        let entry = by_program.entry(programs::title(&s.key)).or_default();
+        entry.0 += 1;
+        entry.1 += s.turns;
+    }
+    let findings = context.home.findings();
+
+    let mut wrong = Vec::new();
+    if !index_exists {
+        wrong.push("the search index is missing: heirloom reindex".to_owned());
+    }
+    match missing {
+        Some(0) => {}
+        Some(n) => wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "turn"))),
+        None => wrong.push("the search index does not fit the ledger: heirloom reindex".into()),
+    }
+    if counts.dead > 0 {
+        wrong.push(format!("{} failed for good: heirloom audit list", print::counted(counts.dead, "job")));
+    }
+    wrong.extend(findings.iter().map(|f| format!("{}: {} ({})", f.path.display(), f.what, f.fix)));
+
+    if global.json {
+        let value = json!({
+            "home": context.home.root().display().to_string(),
+            "agent": context.agent().as_str(),
+            "sessions": totals.sessions, "turns": totals.turns, "records": totals.records, "workspaces": totals.workspaces,
+            "source_bytes": totals.source_bytes, "ledger_bytes": ledger_bytes, "index_bytes": index_bytes,
+            "first_at": totals.first_at.map(rfc3339), "last_at": totals.last_at.map(rfc3339),
+            "programs": by_program.iter().map(|(p, (s, t))| json!({"program": p, "sessions": s, "turns": t})).collect::<Vec<_>>(),
+            "set_aside": totals.quarantined,
+            "not_indexed": missing,
+            "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
+            "wrong": wrong,
+        });
+        print::line(&value.to_string());
+        return Ok(if wrong.is_empty() { Exit::Ok } else { Exit::Problems });
+    }
+    let paint = Paint::stdout();
+    let span = match (totals.first_at, totals.last_at) {
+        (Some(a), Some(b)) => format!("{} to {}", print::day(a), print::day(b)),
+        _ => "nothing stored yet".into(),
+    };
+    let share = |bytes: u64| match totals.source_bytes {
+        0 => String::new(),
+        all => format!(" ({:.2} per source byte)", bytes as f64 / all as f64),
+    };
+    let mut rows = vec![
+        vec!["Home".to_owned(), format!("{}  ({})", context.home.root().display(), context.home_from.shown())],
+        vec!["Agent".into(), format!("{}  ({})", context.agent(), context.agent.from.shown())],
+        vec!["Time".into(), span],
+        vec![
+            "Stored".into(),
+            format!(
+                "{}, {}, {} of source",
+                print::counted(totals.sessions, "session"),
+                print::counted(totals.turns, "turn"),
+                print::bytes(totals.source_bytes)
+            ),
+        ],
+    ];
+    for (program, (sessions, turns)) in &by_program {
+        rows.push(vec![
+            format!("  {program}"),
+            format!("{}, {}", print::counted(*sessions, "session"), print::counted(*turns, "turn")),
+        ]);
+    }
+    rows.push(vec!["Projects".into(), print::count(totals.workspaces)]);
+    rows.push(vec!["Ledger".into(), format!("{}{}", print::bytes(ledger_bytes), share(ledger_bytes))]);
+    rows.push(vec!["Index".into(), format!("{}{}", print::bytes(index_bytes), share(index_bytes))]);
+    let pending = match (counts.due, counts.later + counts.running) {
+        (0, 0) => "nothing".to_owned(),
+        (due, later) => format!("{due} due, {later} later (heirloom work)"),
+    };
+    rows.push(vec!["Pending".into(), pending]);
+    if totals.quarantined > 0 {
+        rows.push(vec![
+            "Set aside".into(),
+            format!("{} (heirloom show --quarantine)", print::counted(totals.quarantined, "damaged record")),
+        ]);
+    }
+    print::out(&print::table(&rows));
+    if wrong.is_empty() {
+        print::line("Nothing is wrong.");
+    } else {
+        for w in &wrong {
+            print::line(&format!("{} {}", paint.warn("!"), print::safe_line(w)));
+        }
+    }
+    Ok(if wrong.is_empty() { Exit::Ok } else { Exit::Problems })
+}

@@ -1,0 +1,92 @@
+//! `heirloom timeline`
+
+use heirloom_engine::error::Result;
+use heirloom_engine::transcript::read::{self, SessionFilter, SessionRow};
+use serde_json::json;
+
+use super::times::{self, Edge};
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+use crate::programs;
+
+/// List sessions by day, newest first.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Only in this project: its id, label or path
+    #[arg(long, value_name = "W")]
+    workspace: Option<String>,
+
+    /// Only from this program
+    #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw", "turns"])]
+    harness: Option<String>,
+
+    /// Not before this time: 2026-11-21, 2026-11, yesterday, 7d
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+
+    /// Not after this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+
+    /// How many sessions
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    limit: usize,
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let agent_no = context.agent_no()?;
+    let now = context.ledger.now();
+    let filter = SessionFilter {
+        harness: args.harness,
+        workspaces: args.workspace.as_deref().map(|w| super::search::workspaces(&context, agent_no, w)).transpose()?,
+        since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
+        until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
+        limit: Some(args.limit),
+    };
+    let sessions = context.ledger.read(|tx| read::sessions(tx, agent_no, &filter))?;
+    if global.json {
+        let list: Vec<_> = sessions.iter().map(super::show::session_json).collect();
+        print::line(&json!({"sessions": list}).to_string());
+        return Ok(Exit::Ok);
+    }
+    if sessions.is_empty() {
+        print::line("No sessions in that time.");
+        return Ok(Exit::Ok);
+    }
+    let paint = Paint::stdout();
+    let mut day = None;
+    for session in &sessions {
+        let this = session.last_at.map(print::day);
+        if this != day {
+            if day.is_some() {
+                print::line("");
+            }
+            print::line(&paint.bold(this.as_deref().unwrap_or("no date")));
+            day = this;
+        }
+        print::line(&row(session, paint));
+    }
+    if sessions.len() == args.limit {
+        print::line(&paint.dim("More: --limit, --since, --until"));
+    }
+    Ok(Exit::Ok)
+}
+
+fn row(session: &SessionRow, paint: Paint) -> String {
+    let time = |at| print::local(at).map_or("  ?  ".into(), |z| z.strftime("%H:%M").to_string());
+    let span = match (session.started_at, session.last_at) {
+        (Some(from), Some(to)) if print::day(from) == print::day(to) => format!("{}–{}", time(from), time(to)),
+        (_, Some(to)) => format!("    –{} ", time(to)),
+        _ => " ".repeat(11),
+    };
+    let label = print::cut(&print::safe_line(session.workspace.as_deref().unwrap_or("no project")), 24);
+    let title = print::safe_line(session.title.as_deref().unwrap_or(""));
+    let turns = print::counted(session.turns + session.shared_turns, "turn");
+    let head = format!("  {span}  {label:24}  {:12}  {turns:>12}", programs::title(&session.key));
+    let room = print::width().saturating_sub(head.chars().count() + 2);
+    let title = if room > 12 { print::cut(&title, room) } else { String::new() };
+    let line = format!("{head}  {title}");
+    format!("{}\n  {}", line.trim_end(), paint.dim(&format!("             {}", session.key)))
+}

@@ -1,0 +1,203 @@
+//! `heirloom up`: the first minute (R13.5).
+
+use std::collections::BTreeSet;
+
+use heirloom_engine::clock::rfc3339;
+use heirloom_engine::error::Result;
+use heirloom_engine::transcript::read::{self, SessionFilter};
+use serde_json::json;
+
+use super::import::{self, Plan};
+use super::report;
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+use crate::{config, demo, programs, retention};
+
+/// Find every session the agent programs on this machine still have, import it, and say what is there. Running it
+/// again is cheap and changes nothing.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Show it with sample sessions, in a throw-away home under the cache folder
+    #[arg(long)]
+    demo: bool,
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let paint = Paint::stdout();
+    let (global, host) = if args.demo {
+        let demo = demo::write_out()?;
+        (Global { home: Some(demo.home), ..global.clone() }, demo.host)
+    } else {
+        (global.clone(), config::host())
+    };
+    if !global.json {
+        print::line("Looking for agent programs …");
+    }
+    let found = programs::look(&host, None);
+    let rule = retention::claude_code(&host);
+    let mut table = Vec::new();
+    let mut programs_json = Vec::new();
+    for f in &found {
+        let title = f.harness.spec().title;
+        let soon = match f.harness.spec().name {
+            "claude-code" if !args.demo => retention::soon_deleted(&f.files, &rule),
+            _ => 0,
+        };
+        programs_json.push(json!({
+            "program": f.harness.spec().name, "root": f.root.as_ref().map(|r| r.display().to_string()),
+            "stores": f.files.len(), "bytes": f.bytes, "soon_deleted": soon,
+        }));
+        table.push(match &f.root {
+            None => vec![format!("  {title}"), "not found".into()],
+            Some(root) => vec![
+                format!("  {title}"),
+                tilde(root, &host.home),
+                print::counted(
+                    f.files.len() as u64,
+                    if f.harness.foreign().is_some() { "store" } else { "session file" },
+                ),
+                print::bytes(f.bytes),
+                if soon > 0 {
+                    format!("{} will be deleted by {title} within {} days", print::count(soon), retention::SOON_DAYS)
+                } else {
+                    String::new()
+                },
+            ],
+        });
+    }
+    if !global.json {
+        print::out(&print::table(&table));
+    }
+    let anything = found.iter().any(|f| !f.files.is_empty());
+    let mut plan = Plan::default();
+    for f in found {
+        plan.take(f);
+    }
+    if args.demo {
+        plan.demo_turns(&host.home);
+    }
+    if !anything && !args.demo {
+        return nothing_here(&global, &programs_json);
+    }
+    let context = Context::create(&global)?;
+    let done = import::import(&context, plan, if args.demo { "cli up --demo" } else { "cli up" })?;
+    let agents = context.ledger.read(read::agents)?;
+    let agent_no = context.ledger.read(|tx| read::agent_no(tx, context.agent()))?;
+    let (totals, sessions) = context.ledger.read(|tx| match agent_no {
+        Some(no) => Ok((read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?)),
+        None => Ok(Default::default()),
+    })?;
+    if global.json {
+        let value = json!({
+            "home": context.home.root().display().to_string(), "programs": programs_json,
+            "import": report::to_json(&done.totals, &done.problems, done.seconds),
+            "stored": {"sessions": totals.sessions, "turns": totals.turns, "workspaces": totals.workspaces,
+                       "source_bytes": totals.source_bytes, "first_at": totals.first_at.map(rfc3339),
+                       "last_at": totals.last_at.map(rfc3339)},
+        });
+        print::line(&value.to_string());
+        return Ok(done.exit());
+    }
+    print::line("");
+    let t = &done.totals;
+    if t.turns + t.records == 0 {
+        print::line("Nothing new since the last time.");
+    } else {
+        print::line(&format!("Imported   {}", report::summary(t, done.seconds)));
+    }
+    let kept = match t.quarantined {
+        0 => "every record kept byte for byte".to_owned(),
+        n => format!(
+            "every record kept byte for byte · {} set aside (heirloom show --quarantine)",
+            print::counted(n, "damaged line")
+        ),
+    };
+    print::line(&format!("           {kept}"));
+    if !done.problems.is_empty() {
+        done.print_problems();
+    }
+    print::line("");
+    let used: BTreeSet<&str> = sessions.iter().map(|s| programs::title(&s.key)).collect();
+    let span = match (totals.first_at, totals.last_at) {
+        (Some(a), Some(b)) => format!(", {} to {}", print::day(a), print::day(b)),
+        _ => String::new(),
+    };
+    print::line(&format!(
+        "{}, {}, {} from {}{span}. Last worked on:",
+        print::counted(totals.workspaces, "project"),
+        print::counted(totals.sessions, "session"),
+        print::counted(totals.turns, "turn"),
+        used.into_iter().collect::<Vec<_>>().join(", "),
+    ));
+    let now = context.ledger.now();
+    let mut shown = BTreeSet::new();
+    let mut rows = Vec::new();
+    for s in &sessions {
+        let label = s.workspace.clone().unwrap_or_else(|| "no project".into());
+        if !shown.insert(label.clone()) || rows.len() >= 6 {
+            continue;
+        }
+        rows.push(vec![
+            format!("  {}", paint.accent(&print::cut(&print::safe_line(&label), 28))),
+            print::cut(&last_words(&context, s)?, 60),
+            print::when(s.last_at, now),
+            programs::title(&s.key).to_owned(),
+        ]);
+    }
+    print::out(&print::table(&rows));
+    let others: Vec<&str> = agents
+        .iter()
+        .filter(|a| a.agent != context.agent().as_str() && a.sessions > 0)
+        .map(|a| a.agent.as_str())
+        .collect();
+    if !others.is_empty() {
+        print::line(&format!("Other agents have memories of their own: {} (--agent ID)", others.join(", ")));
+    }
+    print::line("");
+    let at = |what: &str, how: &str| print::line(&format!("{what:12} {how}"));
+    let (home, example) = if args.demo {
+        (format!("--home {} ", context.home.root().display()), "why did we drop redis")
+    } else {
+        (String::new(), "a word you remember")
+    };
+    at("Search it", &format!("heirloom {home}search \"{example}\""));
+    at("Read it", &format!("heirloom {home}timeline"));
+    at("Check it", &format!("heirloom {home}verify"));
+    at("It lives in", &context.home.root().display().to_string());
+    if args.demo {
+        print::line("\nThese were sample sessions. Your own: heirloom up");
+    }
+    Ok(done.exit())
+}
+
+fn nothing_here(global: &Global, programs: &[serde_json::Value]) -> Result<Exit> {
+    if global.json {
+        print::line(&json!({"programs": programs, "import": null}).to_string());
+    } else {
+        print::line("\nNo sessions on this machine yet; nothing was stored.");
+        print::line("See it with sample sessions:  heirloom up --demo");
+        print::line("Import from elsewhere:        heirloom import PATH…");
+    }
+    Ok(Exit::Ok)
+}
+
+/// What a person last said in a session, or its title.
+fn last_words(context: &Context, session: &read::SessionRow) -> Result<String> {
+    let opener = heirloom_engine::ledger::blocks::Opener::default();
+    let agent_no = context.agent_no()?;
+    let prompt = context.ledger.read(|tx| {
+        let runs = read::runs(tx, session.no)?;
+        let last = runs.iter().rev().filter(|r| r.lane.is_empty()).find_map(|r| r.prompt);
+        last.map(|id| read::turn(tx, &opener, agent_no, id)).transpose()
+    })?;
+    let words = prompt.filter(|t| t.role == heirloom_engine::event::Role::User).map(|t| t.text);
+    Ok(print::safe_line(&words.or_else(|| session.title.clone()).unwrap_or_default()))
+}
+
+fn tilde(path: &std::path::Path, home: &std::path::Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if !home.as_os_str().is_empty() => format!("~/{}", rest.display()),
+        _ => path.display().to_string(),
+    }
+}

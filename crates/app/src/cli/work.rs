@@ -1,0 +1,49 @@
+//! `heirloom work`
+
+use std::time::Duration;
+
+use heirloom_engine::error::Result;
+use heirloom_engine::worker;
+use serde_json::json;
+
+use super::import::worker_name;
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print;
+
+/// Do queued work: bring the index up to date, close what has been quiet. Commands and hooks never need it to be
+/// running.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Do what is due and stop; without it, go on as long as something will become due
+    #[arg(long)]
+    drain: bool,
+}
+
+/// How long the worker sleeps while jobs wait for their time.
+const PAUSE: Duration = Duration::from_secs(5);
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let mut total = worker::Drained::default();
+    loop {
+        let (mut index, _) = context.index()?;
+        let drained = worker::drain(&context.ledger, &mut index, &worker_name("cli work"))?;
+        total.done += drained.done;
+        total.failed += drained.failed;
+        total.later = drained.later;
+        if args.drain || drained.later == 0 {
+            break;
+        }
+        drop(index);
+        std::thread::sleep(PAUSE);
+    }
+    if global.json {
+        print::line(&json!({"done": total.done, "failed": total.failed, "later": total.later}).to_string());
+    } else if total.done + total.failed + total.later == 0 {
+        print::line("Nothing to do.");
+    } else {
+        print::line(&format!("{} done, {} failed, {} waiting for their time", total.done, total.failed, total.later));
+    }
+    Ok(if total.failed > 0 { Exit::Problems } else { Exit::Ok })
+}

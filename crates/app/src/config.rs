@@ -1,0 +1,121 @@
+//! Settings: the command line first, then the environment, then `config.toml` in the home, then the default. Every value
+//! remembers where it came from. Nothing is ever read from the current directory (R14.3).
+
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::home::layout;
+use heirloom_engine::scope::AgentId;
+use heirloom_harness::HostPaths;
+use serde::Deserialize;
+
+/// Where a value came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum From {
+    Option,
+    Environment(&'static str),
+    File,
+    Default,
+}
+
+impl From {
+    pub fn shown(self) -> String {
+        match self {
+            From::Option => "given on the command line".into(),
+            From::Environment(name) => format!("from {name}"),
+            From::File => "from config.toml".into(),
+            From::Default => "default".into(),
+        }
+    }
+}
+
+/// A value and its origin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Set<T> {
+    pub value: T,
+    pub from: From,
+}
+
+/// `config.toml`. Unknown keys are other versions' business.
+#[derive(Deserialize, Default, Debug)]
+#[serde(default)]
+pub struct File {
+    pub daemon: Daemon,
+}
+
+#[derive(Deserialize, Default, Debug)]
+#[serde(default)]
+pub struct Daemon {
+    /// The default agent.
+    pub workspace: Option<String>,
+}
+
+/// The home: `--home`, `HEIRLOOM_HOME`, `LIONCLAW_HOME`, `~/.heirloom`.
+pub fn home(option: Option<&Path>) -> Result<Set<PathBuf>> {
+    if let Some(path) = option {
+        return Ok(Set { value: path.to_owned(), from: From::Option });
+    }
+    for name in ["HEIRLOOM_HOME", "LIONCLAW_HOME"] {
+        if let Some(path) = variable(name) {
+            return Ok(Set { value: path, from: From::Environment(name) });
+        }
+    }
+    match user_home() {
+        Some(home) => Ok(Set { value: home.join(".heirloom"), from: From::Default }),
+        None => Err(Error::usage("there is no home directory (HOME is not set)")
+            .hint("say where the memory lives: --home DIR or HEIRLOOM_HOME=DIR")),
+    }
+}
+
+/// The settings file of a home; a missing one is empty.
+pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
+    let Some(bytes) = home.read(&layout::CONFIG, 1 << 20)? else { return Ok(File::default()) };
+    let text = String::from_utf8(bytes).map_err(|e| Error::usage("config.toml is not UTF-8").because(e))?;
+    toml::from_str(&text).map_err(|e| {
+        let what = format!("{} cannot be read: {}", home.root().join(layout::CONFIG.as_str()).display(), e.message());
+        Error::usage(what).hint("correct it or move it away; it is never changed by heirloom")
+    })
+}
+
+/// The agent: `--agent`, `HEIRLOOM_AGENT`, `daemon.workspace` in the settings, `main`.
+pub fn agent(option: Option<&str>, file: &File) -> Result<Set<AgentId>> {
+    if let Some(name) = option {
+        return Ok(Set { value: AgentId::parse(name)?, from: From::Option });
+    }
+    if let Some(name) = std::env::var("HEIRLOOM_AGENT").ok().filter(|n| !n.is_empty()) {
+        return Ok(Set { value: AgentId::parse(&name)?, from: From::Environment("HEIRLOOM_AGENT") });
+    }
+    if let Some(name) = &file.daemon.workspace {
+        return Ok(Set { value: AgentId::parse(name)?, from: From::File });
+    }
+    Ok(Set { value: AgentId::main(), from: From::Default })
+}
+
+/// The machine as the harnesses see it.
+pub fn host() -> HostPaths {
+    HostPaths {
+        home: user_home().unwrap_or_default(),
+        claude_config_dir: variable("CLAUDE_CONFIG_DIR"),
+        codex_home: variable("CODEX_HOME"),
+        xdg_data_home: variable("XDG_DATA_HOME").filter(|p| p.is_absolute()),
+        openclaw_state_dir: variable("OPENCLAW_STATE_DIR"),
+    }
+}
+
+/// Whether the user accepts a home on a network file system.
+pub fn allow_network_fs() -> bool {
+    std::env::var("HEIRLOOM_ALLOW_NETWORK_FS").is_ok_and(|v| v == "1")
+}
+
+/// Where things that can be made again may be put.
+pub fn cache() -> Option<PathBuf> {
+    variable("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| user_home().map(|h| h.join(".cache")))
+}
+
+pub fn user_home() -> Option<PathBuf> {
+    variable("HOME")
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from)
+}

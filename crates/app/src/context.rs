@@ -1,0 +1,182 @@
+//! What every command works with: the home, its ledger and its index, opened as the command needs them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use heirloom_engine::clock::Clock;
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::home::{Home, HomeOptions, layout};
+use heirloom_engine::index::{Index, Rebuilt};
+use heirloom_engine::ledger::{Ledger, Open};
+use heirloom_engine::scope::AgentId;
+use heirloom_engine::transcript::read;
+
+use crate::config::{self, Set};
+
+/// How long a command waits for another process that writes the index before it does without.
+const INDEX_BUSY: Duration = Duration::from_millis(200);
+
+/// What a search may spend on bringing the index up to date before it answers (R10.10).
+const CATCH_UP: Duration = Duration::from_millis(50);
+
+/// The options every command has.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Global {
+    /// Where the memory lives [default: $HEIRLOOM_HOME, else $LIONCLAW_HOME, else ~/.heirloom]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+
+    /// Whose memory [default: $HEIRLOOM_AGENT, else daemon.workspace in config.toml, else main]
+    #[arg(long, global = true, value_name = "ID")]
+    pub agent: Option<String>,
+
+    /// Print JSON for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// An opened home.
+pub struct Context {
+    pub home: Home,
+    pub home_from: config::From,
+    pub ledger: Ledger,
+    pub agent: Set<AgentId>,
+    pub json: bool,
+    /// The home cannot be written: nothing is stored, catching up is left out.
+    pub read_only: bool,
+}
+
+impl Context {
+    /// Opens the home for commands that store something, making it if there is none.
+    pub fn create(global: &Global) -> Result<Context> {
+        let at = config::home(global.home.as_deref())?;
+        let home = Home::create_with(&at.value, &options())?;
+        Context::of(home, at.from, global, false)
+    }
+
+    /// Opens the home for commands that look. A missing home is an error that says what to do; one that cannot be
+    /// written is opened for reading.
+    pub fn open(global: &Global) -> Result<Context> {
+        let at = config::home(global.home.as_deref())?;
+        let home = Home::open_with(&at.value, &options()).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => no_memory(&at.value),
+            _ => e,
+        })?;
+        let path = home.file_path(&layout::RUNTIME_DB)?;
+        if !path.exists() {
+            return Err(no_memory(&at.value));
+        }
+        let writable = can_write(&path);
+        Context::of(home, at.from, global, !writable)
+    }
+
+    fn of(home: Home, home_from: config::From, global: &Global, read_only: bool) -> Result<Context> {
+        let path = home.file_path(&layout::RUNTIME_DB)?;
+        let how = if read_only { Open::ReadOnly } else { Open::Full };
+        if !read_only {
+            // Made by us first, so that it and the logs SQLite puts beside it are private from the first byte on.
+            let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
+            home.sweep_temporaries(Clock::System.now())?;
+        }
+        let backups = home.file_path(&layout::BACKUPS)?;
+        let ledger = Ledger::open(&path, &backups, clock(), how)?;
+        let agent = config::agent(global.agent.as_deref(), &config::file(&home)?)?;
+        Ok(Context { home, home_from, ledger, agent, json: global.json, read_only })
+    }
+
+    pub fn agent(&self) -> &AgentId {
+        &self.agent.value
+    }
+
+    /// The number of the agent, which must be known.
+    pub fn agent_no(&self) -> Result<i64> {
+        self.ledger.read(|tx| read::agent_no(tx, self.agent()))?.ok_or_else(|| {
+            Error::not_found(format!("nothing is stored for the agent {}", self.agent()))
+                .hint("see heirloom agent list, or import something with heirloom up")
+        })
+    }
+
+    /// The folder for files that live as long as one command.
+    pub fn scratch(&self) -> Result<PathBuf> {
+        self.home.file_path(&layout::SCRATCH)
+    }
+
+    pub fn index_path(&self) -> Result<PathBuf> {
+        self.home.file_path(&layout::INDEX_DB)
+    }
+
+    /// The index, made anew where it is missing or does not fit.
+    pub fn index(&self) -> Result<(Index, Rebuilt)> {
+        if self.read_only {
+            return Index::open_read_only(&self.index_path()?, self.ledger.id())?.map(|i| (i, Rebuilt::No)).ok_or_else(
+                || {
+                    Error::refused("the home cannot be written and has no search index that fits")
+                        .hint("make the home writable, then run heirloom reindex")
+                },
+            );
+        }
+        Index::open(&self.index_path()?, self.ledger.id(), INDEX_BUSY)
+    }
+
+    /// The index, caught up as far as a search may wait for it. A new one is built whole: there is nothing else to
+    /// search in.
+    pub fn caught_up_index(&self) -> Result<Index> {
+        let (mut index, rebuilt) = self.index()?;
+        if self.read_only {
+            return Ok(index);
+        }
+        let ahead = matches!(self.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged);
+        if ahead {
+            index = Index::recreate(&self.index_path()?, self.ledger.id(), INDEX_BUSY)?;
+        }
+        if rebuilt != Rebuilt::No || ahead {
+            self.build(&mut index)?;
+        } else {
+            index.catch_up(&self.ledger, Some(Instant::now() + CATCH_UP), &mut |_| {})?;
+        }
+        Ok(index)
+    }
+
+    /// Adds what the index lacks, if it lacks anything.
+    pub fn build_if_behind(&self, index: &mut Index) -> Result<()> {
+        if self.ledger.read(|tx| index.coverage(tx))?.missing > 0 {
+            self.build(index)?;
+        }
+        Ok(())
+    }
+
+    /// Indexes everything the ledger has, with progress.
+    pub fn build(&self, index: &mut Index) -> Result<u64> {
+        let missing = self.ledger.read(|tx| index.coverage(tx))?.missing;
+        let bar = crate::print::bar(missing, "Indexing", self.json || missing < 5_000);
+        bar.set_style(
+            indicatif::ProgressStyle::with_template("{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len} turns")
+                .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
+        );
+        index.catch_up(&self.ledger, None, &mut |done| bar.set_position(done))?;
+        index.settle()?;
+        bar.finish_and_clear();
+        Ok(missing)
+    }
+}
+
+fn options() -> HomeOptions {
+    HomeOptions { allow_network_fs: config::allow_network_fs() }
+}
+
+/// The system clock. `HEIRLOOM_NOW` (milliseconds) fixes it for tests.
+pub fn clock() -> Clock {
+    std::env::var("HEIRLOOM_NOW").ok().and_then(|ms| ms.parse().ok()).map_or(Clock::System, Clock::Fixed)
+}
+
+fn no_memory(home: &Path) -> Error {
+    Error::not_found(format!("there is no memory at {} yet", home.display()))
+        .hint("heirloom up finds and imports your sessions; heirloom up --demo shows it with sample sessions")
+}
+
+/// Whether the file and its folder can be written: SQLite needs both.
+fn can_write(path: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    let folder = path.parent().unwrap_or(path);
+    access(path, Access::WRITE_OK).is_ok() && access(folder, Access::WRITE_OK).is_ok()
+}

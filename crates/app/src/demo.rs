@@ -1,0 +1,45 @@
+//! Sample sessions built into the binary, for `heirloom up --demo`: fiction, in the programs' own formats, so that what
+//! is shown is what the real import does.
+
+use std::path::PathBuf;
+
+use heirloom_engine::error::{Error, Result};
+use heirloom_harness::HostPaths;
+
+use crate::config;
+
+/// Where each sample goes below the demo's folder, and what is in it.
+const FILES: &[(&str, &[u8])] = &[];
+
+/// The demo on disk.
+pub struct Demo {
+    /// Its throw-away home.
+    pub home: PathBuf,
+    /// A machine on which only the samples exist.
+    pub host: HostPaths,
+}
+
+/// Writes the samples out afresh, beside an empty home.
+pub fn write_out() -> Result<Demo> {
+    let cache = config::cache()
+        .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;
+    let folder = cache.join("heirloom").join("demo");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(|e| Error::io("clear", &folder, e))?;
+    }
+    let machine = folder.join("machine");
+    for (name, bytes) in FILES {
+        let path = machine.join(name);
+        let parent = path.parent().unwrap_or(&machine);
+        std::fs::create_dir_all(parent).map_err(|e| Error::io("make", parent, e))?;
+        std::fs::write(&path, bytes).map_err(|e| Error::io("write", &path, e))?;
+    }
+    let host = HostPaths {
+        claude_config_dir: Some(machine.join("claude")),
+        codex_home: Some(machine.join("codex")),
+        xdg_data_home: Some(machine.join("data")),
+        openclaw_state_dir: Some(machine.join("openclaw")),
+        home: machine,
+    };
+    Ok(Demo { home: folder.join("home"), host })
+}

@@ -1,0 +1,231 @@
+//! What people see: safe text, sizes, times, tables, progress.
+//!
+//! Everything that was once in a transcript goes through [`safe`] before it reaches a terminal: escape sequences,
+//! direction overrides and invisible tags are shown, never obeyed.
+
+use std::io::{IsTerminal, Write};
+
+use heirloom_engine::clock::Millis;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::{Timestamp, Unit, Zoned, tz::TimeZone};
+
+/// Text from a transcript, made harmless for a terminal. Line breaks and tabs stay.
+pub fn safe(text: &str) -> String {
+    let harmless = |c: char| {
+        !(c.is_control() && c != '\n' && c != '\t')
+            && !matches!(c as u32,
+                // direction overrides and isolates, zero-width joiners aside; tags; interlinear marks
+                0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)
+    };
+    if text.chars().all(harmless) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| match c {
+            c if harmless(c) => c.to_string(),
+            '\r' => String::new(),
+            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}').to_string(),
+            '\u{7f}' => '\u{2421}'.to_string(),
+            c => format!("<U+{:04X}>", c as u32),
+        })
+        .collect()
+}
+
+/// One line of it.
+pub fn safe_line(text: &str) -> String {
+    safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// At most `width` characters, with a mark where something was left out.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut out: String = text.chars().take(width.saturating_sub(1)).collect();
+    out.push('…');
+    out
+}
+
+/// `1.9 GB`, `240 MB`, `812 B`: decimal, as disks and programs print them.
+pub fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "kB", "MB", "GB", "TB"] {
+        if value < 999.5 || unit == "TB" {
+            return match unit {
+                "B" => format!("{n} B"),
+                _ if value < 9.95 => format!("{value:.1} {unit}"),
+                _ => format!("{value:.0} {unit}"),
+            };
+        }
+        value /= 1000.0;
+    }
+    unreachable!("the last unit returns")
+}
+
+/// `118,204`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1 session`, `2 sessions`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// The person's own time zone.
+pub fn zone() -> TimeZone {
+    TimeZone::system()
+}
+
+/// A time in the person's zone.
+pub fn local(at: Millis) -> Option<Zoned> {
+    Timestamp::from_millisecond(at).ok().map(|t| t.to_zoned(zone()))
+}
+
+/// `today 17:22`, `yesterday 09:40`, `18 Nov 09:40`, `18 Nov 2025`.
+pub fn when(at: Option<Millis>, now: Millis) -> String {
+    let (Some(at), Some(now)) = (at.and_then(local), local(now)) else { return "no date".into() };
+    let days = now.date().since((Unit::Day, at.date())).map_or(i32::MAX, |s| s.get_days());
+    match days {
+        0 => at.strftime("today %H:%M").to_string(),
+        1 => at.strftime("yesterday %H:%M").to_string(),
+        _ if at.year() == now.year() => at.strftime("%-d %b %H:%M").to_string(),
+        _ => at.strftime("%-d %b %Y").to_string(),
+    }
+}
+
+/// `18 Nov 2026`.
+pub fn day(at: Millis) -> String {
+    local(at).map_or("no date".into(), |z| z.strftime("%-d %b %Y").to_string())
+}
+
+/// Colour and weight, only on a terminal that wants them.
+#[derive(Clone, Copy)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    pub fn stdout() -> Paint {
+        Paint { on: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) }
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    pub fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    pub fn accent(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+
+    pub fn warn(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    /// A match in a passage. Without colour it is set in asterisks, so that it can still be seen.
+    pub fn found(self, text: &str) -> String {
+        if self.on { self.wrap("1;33", text) } else { format!("**{text}**") }
+    }
+}
+
+/// Width to print in: the terminal's, or 100 where there is none.
+pub fn width() -> usize {
+    let named = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let terminal = || {
+        let term = console::Term::stdout();
+        term.is_term().then(|| term.size().1 as usize)
+    };
+    named.or_else(terminal).unwrap_or(100).clamp(60, 140)
+}
+
+/// Columns padded to their widest cell; the last one is not.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |s: &str| s.chars().count();
+    let widths: Vec<usize> =
+        (0..columns).map(|c| rows.iter().filter_map(|r| r.get(c)).map(|s| width(s)).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            line.push_str(cell);
+            if c + 1 < row.len() {
+                line.push_str(&" ".repeat(widths[c] - width(cell) + 3));
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A bar on standard error, where that is a terminal and nobody wants JSON.
+pub fn bar(total: u64, what: &'static str, quiet: bool) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(
+        Some(total),
+        if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) },
+    );
+    let style =
+        ProgressStyle::with_template("{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {bytes_per_sec}  {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+    bar.set_prefix(what);
+    bar
+}
+
+/// Writes to standard output; a reader that went away (`| head`) is no error.
+pub fn out(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// The same with a line end.
+pub fn line(text: &str) {
+    out(&format!("{text}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_escapes_are_shown_not_obeyed() {
+        assert_eq!(safe("a\u{1b}[31mred\u{7}"), "a␛[31mred␇");
+        assert_eq!(safe("x\u{202e}y"), "x<U+202E>y");
+        assert_eq!(safe("plain\n\ttext é 日本"), "plain\n\ttext é 日本");
+        assert_eq!(safe("a\r\nb"), "a\nb");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(bytes(812), "812 B");
+        assert_eq!(bytes(1_900_000_000), "1.9 GB");
+        assert_eq!(bytes(240_400_000), "240 MB");
+        assert_eq!(bytes(999_700), "1.0 MB");
+        assert_eq!(count(118_204), "118,204");
+        assert_eq!(count(999), "999");
+    }
+
+    #[test]
+    fn tables_align() {
+        assert_eq!(table(&[vec!["a".into(), "b".into()], vec!["long".into(), "c".into()]]), "a      b\nlong   c\n");
+    }
+}

@@ -1,0 +1,101 @@
+//! The outside programs, bound to the engine: where their sessions lie on this machine, whose a named file is, and how
+//! it is read.
+
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::capture::{Capture, Program};
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::scope::{AgentId, SessionKey};
+use heirloom_engine::source::file::{LineFile, find};
+use heirloom_harness::{ALL, Form, Harness, HostPaths};
+
+/// How much of a file is looked at to tell whose it is.
+const SNIFF_BYTES: usize = 64 * 1024;
+
+/// A program's sessions on this machine.
+pub struct Found {
+    pub harness: &'static dyn Harness,
+    /// The folder, where there is one.
+    pub root: Option<PathBuf>,
+    pub files: Vec<PathBuf>,
+    pub bytes: u64,
+    /// Folders that could not be listed.
+    pub errors: Vec<Error>,
+}
+
+/// Looks for every program's sessions at their usual places.
+pub fn look(host: &HostPaths, only: Option<&str>) -> Vec<Found> {
+    ALL.iter()
+        .copied()
+        .filter(|h| only.is_none_or(|name| h.spec().name == name))
+        .filter_map(|harness| {
+            let roots = harness.roots(host);
+            if roots.is_empty() {
+                return None;
+            }
+            let mut found = Found { harness, root: None, files: Vec::new(), bytes: 0, errors: Vec::new() };
+            for root in roots {
+                if !root.exists() {
+                    continue;
+                }
+                let (files, errors) = find(&root, &|path| harness.claims(path).is_some());
+                found.errors.extend(errors);
+                found.files.extend(files);
+                found.root.get_or_insert(root);
+            }
+            found.bytes = found.files.iter().map(|f| std::fs::metadata(f).map_or(0, |m| m.len())).sum();
+            Some(found)
+        })
+        .collect()
+}
+
+/// Reads one store of a program.
+pub fn capture(
+    capture: &mut Capture,
+    harness: &'static dyn Harness,
+    agent: &AgentId,
+    path: &Path,
+    form: Form,
+) -> Result<()> {
+    with_program(harness, |program| match form {
+        Form::Lines => capture.file(program, agent, path),
+        Form::Foreign => capture.database(program, agent, path),
+    })
+}
+
+/// The engine's view of a program.
+pub fn with_program<T>(harness: &'static dyn Harness, f: impl FnOnce(&Program) -> T) -> T {
+    let spec = harness.spec();
+    f(&Program {
+        name: spec.name,
+        global_ids: spec.global_ids,
+        place: &|path| harness.place(path),
+        decoder: &|placement, state| harness.decoder(placement, state),
+        foreign: harness.foreign(),
+    })
+}
+
+/// Whose file this is: by the option, by its name, or by its first bytes.
+pub fn whose(path: &Path, named: Option<&'static dyn Harness>) -> Result<(&'static dyn Harness, Form)> {
+    let mut file = LineFile::open(path)?;
+    let head = file.head(SNIFF_BYTES).map_err(|e| Error::io("read", path, e))?;
+    let form = if head.starts_with(b"SQLite format 3\0") { Form::Foreign } else { Form::Lines };
+    if let Some(harness) = named {
+        return Ok((harness, form));
+    }
+    let found = ALL.iter().copied().find(|h| h.recognises(path, &head));
+    found.map(|h| (h, form)).ok_or_else(|| {
+        Error::usage(format!("{} is not a session file of a program Heirloom knows", path.display()))
+            .hint("say whose it is with --harness, or --format turns for plain lines")
+    })
+}
+
+/// People's name of a session's program.
+pub fn title(key: &SessionKey) -> &'static str {
+    heirloom_harness::by_name(key.harness()).map_or("unknown program", |h| h.spec().title)
+}
+
+/// The command that resumes a session in its own program.
+pub fn resume(key: &SessionKey) -> Option<String> {
+    heirloom_harness::by_name(key.harness())?.resume(key.native())
+}
