@@ -249,3 +249,330 @@ mod format {
         assert!(Path::new(layout::RUNTIME_DB.as_str()).starts_with(layout::STATE.as_str()));
     }
 }
+
+mod documents {
+    //! What documents name exists, decisions and notes find each other, every requirement has its row.
+
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    use super::repository;
+
+    /// Every requirement there is. The requirements themselves are kept outside the repository.
+    const IDS: &[(&str, u32)] = &[
+        ("R3.", 6),
+        ("R4.", 6),
+        ("R5.", 5),
+        ("R6.", 9),
+        ("R7.", 5),
+        ("R8.", 5),
+        ("R9.", 6),
+        ("R10.", 10),
+        ("R11.", 5),
+        ("R12.", 6),
+        ("R13.", 5),
+        ("R14.", 5),
+        ("D", 11),
+    ];
+
+    /// Command words that documents may use although the program does not have them yet.
+    const PLANNED_COMMANDS: &[&str] =
+        &["connect", "disconnect", "run", "expand", "recall", "forget", "hook", "serve", "mcp"];
+
+    #[derive(Default, Debug)]
+    struct Row {
+        title: String,
+        state: String,
+        built_in: Vec<String>,
+        tests: Vec<String>,
+        depends_on: Vec<String>,
+        note: String,
+    }
+
+    fn read(path: &str) -> String {
+        std::fs::read_to_string(repository().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    /// Files of the repository, as paths from its root; what is built or fetched is left out.
+    fn files() -> Vec<PathBuf> {
+        let (root, mut found) = (repository(), Vec::new());
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                if ["target", ".git", "node_modules"].contains(&name.as_str()) {
+                    continue;
+                }
+                if path.is_dir() {
+                    folders.push(path)
+                } else {
+                    found.push(path.strip_prefix(&root).unwrap().to_owned())
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn markdown() -> Vec<(PathBuf, String)> {
+        let of_us = files().into_iter().filter(|f| f.extension().is_some_and(|e| e == "md"));
+        of_us.map(|f| (f.clone(), read(f.to_str().unwrap()))).collect()
+    }
+
+    /// The fixed simple form described at the top of the file; anything else is an error.
+    fn requirements() -> BTreeMap<String, Row> {
+        let text = read("docs/specs/dependencies.yaml");
+        let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+        let mut current = String::new();
+        for (i, line) in text.lines().enumerate() {
+            let place = format!("dependencies.yaml:{}: {line}", i + 1);
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(id) = line.strip_suffix(':').filter(|id| !id.starts_with(' ')) {
+                current = id.to_owned();
+                assert!(rows.insert(id.to_owned(), Row::default()).is_none(), "{place}: twice");
+                continue;
+            }
+            let (key, value) = line.strip_prefix("  ").and_then(|l| l.split_once(": ")).expect(&place);
+            let row = rows.get_mut(&current).expect(&place);
+            let list = || {
+                let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']')).expect(&place);
+                inner.split(", ").filter(|v| !v.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+            };
+            match key {
+                "title" => row.title = value.to_owned(),
+                "state" => row.state = value.to_owned(),
+                "note" => row.note = value.to_owned(),
+                "built_in" => row.built_in = list(),
+                "tests" => row.tests = list(),
+                "depends_on" => row.depends_on = list(),
+                _ => panic!("{place}: unknown key"),
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn every_requirement_has_its_row() {
+        let rows = requirements();
+        let mut ids: Vec<String> =
+            IDS.iter().flat_map(|(prefix, last)| (1..=*last).map(move |n| format!("{prefix}{n}"))).collect();
+        ids.sort();
+        assert_eq!(rows.keys().cloned().collect::<Vec<_>>(), ids);
+        for (id, row) in &rows {
+            assert!(!row.title.is_empty(), "{id} has no title");
+            for other in &row.depends_on {
+                assert!(rows.contains_key(other), "{id} depends on {other}, which there is not");
+            }
+            match row.state.as_str() {
+                "built" | "partly" => {
+                    assert!(
+                        !row.built_in.is_empty() && !row.tests.is_empty(),
+                        "{id} says neither where nor how it is held"
+                    );
+                    assert!(row.state == "built" || !row.note.is_empty(), "{id} does not say what is missing");
+                }
+                "not yet" => {
+                    assert!(row.built_in.is_empty() && row.tests.is_empty(), "{id} is not built and names code")
+                }
+                other => panic!("{id}: {other:?} is none of built, partly, not yet"),
+            }
+        }
+    }
+
+    #[test]
+    fn requirements_do_not_depend_on_themselves() {
+        let rows = requirements();
+        fn visit(id: &str, rows: &BTreeMap<String, Row>, trail: &mut Vec<String>) {
+            assert!(!trail.iter().any(|t| t == id), "a circle: {} → {id}", trail.join(" → "));
+            trail.push(id.to_owned());
+            for other in &rows[id].depends_on {
+                visit(other, rows, trail);
+            }
+            trail.pop();
+        }
+        for id in rows.keys() {
+            visit(id, &rows, &mut Vec::new());
+        }
+    }
+
+    #[test]
+    fn places_and_tests_of_requirements_exist() {
+        for (id, row) in requirements() {
+            for path in &row.built_in {
+                assert!(repository().join(path).is_file(), "{id}: there is no {path}");
+            }
+            for test in &row.tests {
+                let (path, name) = test.split_once("::").map_or((test.as_str(), None), |(p, n)| (p, Some(n)));
+                assert!(repository().join(path).is_file(), "{id}: there is no {path}");
+                let text = read(path);
+                assert!(text.contains("#[test]"), "{id}: {path} holds no test");
+                if let Some(name) = name {
+                    assert!(text.contains(&format!("fn {name}(")), "{id}: {path} has no test {name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_index_of_requirements_says_the_same() {
+        let (index, rows) = (read("docs/specs/INDEX.md"), requirements());
+        for (id, row) in &rows {
+            let line = index.lines().find(|l| l.starts_with(&format!("| {id} |"))).unwrap_or_else(|| panic!("no {id}"));
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            assert_eq!(cells[3], row.state, "{line}");
+            assert!(cells[2].contains(&row.title), "{line}");
+            assert_eq!(cells[4].replace("&lt;", "<"), row.note, "{line}");
+        }
+        let count = |state: &str| rows.values().filter(|r| r.state == state).count();
+        let sum = format!("{} built, {} partly, {} not yet", count("built"), count("partly"), count("not yet"));
+        assert!(index.replace('\n', " ").contains(&sum), "{sum}");
+    }
+
+    #[test]
+    fn decisions_and_notes_link_both_ways() {
+        let list = read("docs/adr/README.md");
+        let notes_list = read("docs/notes/README.md");
+        let below = |folder: &str| {
+            files().into_iter().filter(move |f| f.starts_with(folder) && !f.ends_with("README.md")).collect::<Vec<_>>()
+        };
+        let name = |f: &Path| f.file_name().unwrap().to_str().unwrap().to_owned();
+        let notes: Vec<(String, String)> =
+            below("docs/notes").iter().map(|f| (name(f), read(f.to_str().unwrap()))).collect();
+        for (note, _) in &notes {
+            assert!(notes_list.contains(&format!("({note})")), "{note} is not in docs/notes/README.md");
+        }
+        let decisions = below("docs/adr");
+        for (i, file) in decisions.iter().enumerate() {
+            let (file, text) = (name(file), read(file.to_str().unwrap()));
+            assert!(file.starts_with(&format!("{:04}-", i + 1)), "{file} is number {}", i + 1);
+            assert!(list.contains(&format!("({file})")), "{file} is not in docs/adr/README.md");
+            assert!(text.starts_with(&format!("# {:04} · ", i + 1)) && text.contains("**State.** "), "{file}");
+            let told: Vec<_> = notes.iter().filter(|(note, _)| text.contains(&format!("../notes/{note}"))).collect();
+            assert!(!told.is_empty(), "{file} links to no note");
+            for (note, story) in told {
+                assert!(story.contains(&format!("../adr/{file}")), "{note} does not link back to {file}");
+            }
+        }
+        for (note, story) in &notes {
+            for target in links(story).filter(|t| t.starts_with("../adr/")) {
+                let text = read(&format!("docs/adr/{}", target.trim_start_matches("../adr/")));
+                assert!(text.contains(&format!("../notes/{note}")), "{target} does not link back to {note}");
+            }
+        }
+    }
+
+    /// Targets of Markdown links, outside code blocks.
+    fn links(text: &str) -> impl Iterator<Item = String> {
+        let prose: String = text.split("```").step_by(2).collect();
+        let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(t, _)| t.to_owned());
+        targets.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The anchors of a document's headings, as hosts of repositories make them.
+    fn anchors(text: &str) -> Vec<String> {
+        let prose: String = text.split("```").step_by(2).collect();
+        let headings =
+            prose.lines().filter(|l| l.starts_with('#')).map(|l| l.trim_start_matches('#').trim().to_owned());
+        let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        headings.map(|h| h.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
+    }
+
+    #[test]
+    fn links_lead_somewhere() {
+        for (file, text) in markdown() {
+            for target in links(&text) {
+                if target.contains("://") || target.starts_with("mailto:") {
+                    continue;
+                }
+                let (path, anchor) = target.split_once('#').map_or((target.as_str(), None), |(p, a)| (p, Some(a)));
+                let full = repository().join(file.parent().unwrap()).join(path);
+                let full = if path.is_empty() { repository().join(&file) } else { full };
+                assert!(full.exists(), "{}: {target}", file.display());
+                if let Some(anchor) = anchor {
+                    let there = anchors(&std::fs::read_to_string(&full).unwrap());
+                    assert!(there.iter().any(|a| a == anchor), "{}: {target}; there is {there:?}", file.display());
+                }
+            }
+        }
+    }
+
+    /// What stands between single backticks, outside code blocks.
+    fn code_spans(text: &str) -> Vec<String> {
+        let prose: String = text.split("```").step_by(2).collect();
+        prose.split('`').skip(1).step_by(2).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn paths_named_in_documents_exist() {
+        let parts = ["crates/", "docs/", "scripts/", "tools/", ".ci/"];
+        for (file, text) in markdown() {
+            for span in code_spans(&text) {
+                let plain = !span.contains([' ', '*', '<', '{', '…']);
+                if plain && parts.iter().any(|p| span.starts_with(p)) {
+                    let path = span.split("::").next().unwrap();
+                    assert!(repository().join(path).exists(), "{}: `{span}`", file.display());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn commands_named_in_documents_exist() {
+        let help = std::process::Command::new(env!("CARGO_BIN_EXE_heirloom")).arg("--help").output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        let commands: Vec<&str> = help
+            .split_once("Commands:")
+            .map(|(_, rest)| rest.lines().skip(1).take_while(|l| !l.is_empty()))
+            .into_iter()
+            .flatten()
+            .filter_map(|l| l.strip_prefix("  ").filter(|l| !l.starts_with(' '))?.split(' ').next())
+            .collect();
+        assert!(commands.contains(&"search"), "{help}");
+        for planned in PLANNED_COMMANDS {
+            assert!(!commands.contains(planned), "{planned} is built: take it off the list of what is not");
+        }
+        for (file, text) in markdown() {
+            for span in code_spans(&text) {
+                let Some(word) = span.strip_prefix("heirloom ").and_then(|rest| rest.split(' ').next()) else {
+                    continue;
+                };
+                let is_word = word.chars().all(|c| c.is_ascii_lowercase());
+                let known = commands.contains(&word) || PLANNED_COMMANDS.contains(&word);
+                assert!(!is_word || known, "{}: `{span}`", file.display());
+            }
+        }
+    }
+
+    /// Words that have no place in a product: machines it was written on, and how.
+    #[test]
+    fn nothing_tells_of_the_machine_it_was_written_on() {
+        // Put together here, or this file would be the first to be found.
+        let everywhere = [
+            concat!("work", "place"),
+            concat!("help", "er-"),
+            concat!("/wo", "rk/"),
+            concat!("/ro", "ot/"),
+            concat!("crates", ".io"),
+            concat!("registry", ".npmjs"),
+        ];
+        // In code these two words mean a conversation, which is what the code is about.
+        let in_prose = concat!("this ", "session");
+        for file in files() {
+            if file.ends_with("Cargo.lock") {
+                continue;
+            }
+            let bytes = std::fs::read(repository().join(&file)).unwrap();
+            let text = String::from_utf8_lossy(&bytes).to_lowercase();
+            let prose = file.extension().is_some_and(|e| e == "md" || e == "yaml");
+            for word in everywhere.iter().copied().chain(prose.then_some(in_prose)) {
+                if let Some(at) = text.find(word) {
+                    let line = text[..at].lines().count();
+                    panic!("{}:{line}: {word:?}", file.display());
+                }
+            }
+        }
+    }
+}
