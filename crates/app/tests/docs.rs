@@ -240,6 +240,23 @@ mod format {
         }
     }
 
+    /// The two numbers of blocks, as the code has them.
+    #[test]
+    fn the_numbers_of_blocks_are_those_of_the_documents() {
+        let read = |path: &str| std::fs::read_to_string(super::repository().join(path)).unwrap();
+        let code = read("crates/engine/src/ledger/blocks.rs");
+        let number = |before: &str| -> u32 {
+            let rest = code.split_once(before).unwrap_or_else(|| panic!("no {before:?}")).1;
+            rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+        };
+        let (kib, level) = (number("TARGET_RAW: usize = "), number("LEVEL: i32 = "));
+        for document in ["docs/FORMAT.md", "docs/adr/0013-records-packed-in-blocks.md"] {
+            let text = read(document).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(&format!("{kib} KiB")), "{document} should say {kib} KiB");
+            assert!(text.contains(&format!("(level {level}, no dictionary")), "{document} should say level {level}");
+        }
+    }
+
     #[test]
     fn the_home_has_the_folders_of_the_document() {
         let text = std::fs::read_to_string(super::repository().join("docs/FORMAT.md")).unwrap();
@@ -572,6 +589,73 @@ mod documents {
                     let line = text[..at].lines().count();
                     panic!("{}:{line}: {word:?}", file.display());
                 }
+            }
+        }
+    }
+}
+
+mod rooms {
+    //! ARCHITECTURE.md's table of storeys, read against the `use` lines.
+
+    use std::path::{Path, PathBuf};
+
+    /// Each room with those it may name, bottom first.
+    const ROOMS: &[(&str, &[&str])] = &[
+        ("error", &[]),
+        ("clock", &[]),
+        ("scope", &["error"]),
+        ("event", &["clock"]),
+        ("home", &["error", "clock", "scope"]),
+        ("ledger", &["error", "clock", "scope"]),
+        ("source", &["error", "clock", "scope", "event"]),
+        ("transcript", &["error", "clock", "scope", "event", "ledger", "source", "home"]),
+        ("index", &["error", "clock", "scope", "event", "ledger", "source", "home", "transcript"]),
+        ("capture", &["error", "clock", "scope", "event", "ledger", "source", "home", "transcript", "index"]),
+        ("recall", &["error", "clock", "scope", "event", "ledger", "source", "home", "transcript", "index"]),
+        ("verify", &["error", "clock", "scope", "event", "ledger", "source", "home", "transcript", "index", "recall"]),
+        ("worker", &["error", "clock", "scope", "event", "ledger", "source", "home", "transcript", "index", "recall"]),
+    ];
+
+    fn sources(of: &Path) -> Vec<PathBuf> {
+        if of.is_dir() { super::demo::files(of) } else { vec![of.with_extension("rs")] }
+    }
+
+    /// What stands behind `prefix` in a file, first word only.
+    fn named(text: &str, prefix: &str) -> Vec<String> {
+        let word = |rest: &str| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>();
+        text.split(prefix).skip(1).map(word).filter(|w| !w.is_empty()).collect()
+    }
+
+    #[test]
+    fn rooms_use_only_those_below() {
+        let engine = super::repository().join("crates/engine/src");
+        let listed: Vec<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+        let tour = std::fs::read_to_string(engine.join("lib.rs")).unwrap();
+        for room in named(&tour, "pub mod ") {
+            assert!(listed.contains(&room.as_str()), "{room} has no storey");
+        }
+        for (room, below) in ROOMS {
+            for file in sources(&engine.join(room)) {
+                let text = std::fs::read_to_string(&file).unwrap();
+                for other in named(&text, "crate::") {
+                    let allowed =
+                        other == *room || below.contains(&other.as_str()) || !listed.contains(&other.as_str());
+                    assert!(allowed, "{} names {other}", file.display());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn adapters_know_the_vocabulary_only() {
+        for file in sources(&super::repository().join("crates/harness/src")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for room in named(&text, "heirloom_engine::") {
+                let allowed = ["event", "scope", "error", "clock"].contains(&room.as_str());
+                assert!(allowed, "{} names engine::{room}", file.display());
+            }
+            for outside in ["std::fs", "std::env", "std::process", "rusqlite"] {
+                assert!(!text.contains(outside), "{} uses {outside}", file.display());
             }
         }
     }
