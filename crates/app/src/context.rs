@@ -78,7 +78,7 @@ impl Context {
             let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
             home.sweep_temporaries(Clock::System.now())?;
         }
-        let backups = home.file_path(&layout::BACKUPS)?;
+        let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
         let ledger = Ledger::open(&path, &backups, clock(), how)?;
         let agent = config::agent(global.agent.as_deref(), &config::file(&home)?)?;
         Ok(Context { home, home_from, ledger, agent, json: global.json, read_only })
@@ -98,7 +98,7 @@ impl Context {
 
     /// The folder for files that live as long as one command.
     pub fn scratch(&self) -> Result<PathBuf> {
-        self.home.file_path(&layout::SCRATCH)
+        Ok(self.home.open_dir(&layout::SCRATCH)?.shown().to_owned())
     }
 
     pub fn index_path(&self) -> Result<PathBuf> {

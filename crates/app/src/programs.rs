@@ -5,9 +5,14 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::capture::{Capture, Program};
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::ledger::Read;
+use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::scope::{AgentId, SessionKey};
 use heirloom_engine::source::file::{LineFile, find};
+use heirloom_engine::transcript::read::{self, SessionRow};
 use heirloom_harness::{ALL, Form, Harness, HostPaths};
+
+use crate::print::safe_line;
 
 /// How much of a file is looked at to tell whose it is.
 const SNIFF_BYTES: usize = 64 * 1024;
@@ -98,4 +103,13 @@ pub fn title(key: &SessionKey) -> &'static str {
 /// The command that resumes a session in its own program.
 pub fn resume(key: &SessionKey) -> Option<String> {
     heirloom_harness::by_name(key.harness())?.resume(key.native())
+}
+
+/// What a session is called: its title, else what a person said first, in one line.
+pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
+    let name = match &session.title {
+        Some(title) => Some(title.clone()),
+        None => read::first_prompt(tx, opener, session.no)?,
+    };
+    Ok(safe_line(&name.unwrap_or_default().chars().take(300).collect::<String>()))
 }

@@ -92,7 +92,7 @@ impl Plan {
     }
 
     /// A file or folder someone named.
-    fn path(&mut self, path: &Path, named: Option<&'static dyn Harness>) {
+    pub fn path(&mut self, path: &Path, named: Option<&'static dyn Harness>) {
         if !path.is_dir() {
             match programs::whose(path, named) {
                 Ok((harness, form)) => self.add(harness, form, path.to_owned()),

@@ -3,6 +3,7 @@
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Audit;
+use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_engine::transcript::{class_name, end_session, export};
 use serde_json::json;
@@ -84,15 +85,20 @@ fn list(context: &Context, agent_no: i64, filter: &SessionFilter) -> Result<Exit
         print::line("No sessions.");
     }
     let now = context.ledger.now();
+    let opener = Opener::default();
+    let names: Vec<String> = context
+        .ledger
+        .read(|tx| sessions.iter().map(|s| programs::name_of(tx, &opener, s)).collect::<Result<Vec<String>>>())?;
     let rows: Vec<Vec<String>> = sessions
         .iter()
-        .map(|s| {
+        .zip(names)
+        .map(|(s, name)| {
             vec![
                 print::when(s.last_at, now),
                 print::cut(&print::safe_line(s.workspace.as_deref().unwrap_or("no project")), 24),
                 print::counted(s.turns + s.shared_turns, "turn"),
                 s.key.to_string(),
-                print::cut(&print::safe_line(s.title.as_deref().unwrap_or("")), 48),
+                print::cut(&name, 48),
             ]
         })
         .collect();

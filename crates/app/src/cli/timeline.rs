@@ -1,6 +1,7 @@
 //! `heirloom timeline`
 
 use heirloom_engine::error::Result;
+use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::transcript::read::{self, SessionFilter, SessionRow};
 use serde_json::json;
 
@@ -56,6 +57,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         return Ok(Exit::Ok);
     }
     let paint = Paint::stdout();
+    let opener = Opener::default();
     let mut day = None;
     for session in &sessions {
         let this = session.last_at.map(print::day);
@@ -66,7 +68,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             print::line(&paint.bold(this.as_deref().unwrap_or("no date")));
             day = this;
         }
-        print::line(&row(session, paint));
+        let name = context.ledger.read(|tx| programs::name_of(tx, &opener, session))?;
+        print::line(&row(session, &name, paint));
     }
     if sessions.len() == args.limit {
         print::line(&paint.dim("More: --limit, --since, --until"));
@@ -74,7 +77,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn row(session: &SessionRow, paint: Paint) -> String {
+fn row(session: &SessionRow, title: &str, paint: Paint) -> String {
     let time = |at| print::local(at).map_or("  ?  ".into(), |z| z.strftime("%H:%M").to_string());
     let span = match (session.started_at, session.last_at) {
         (Some(from), Some(to)) if print::day(from) == print::day(to) => format!("{}–{}", time(from), time(to)),
@@ -82,11 +85,10 @@ fn row(session: &SessionRow, paint: Paint) -> String {
         _ => " ".repeat(11),
     };
     let label = print::cut(&print::safe_line(session.workspace.as_deref().unwrap_or("no project")), 24);
-    let title = print::safe_line(session.title.as_deref().unwrap_or(""));
     let turns = print::counted(session.turns + session.shared_turns, "turn");
     let head = format!("  {span}  {label:24}  {:12}  {turns:>12}", programs::title(&session.key));
     let room = print::width().saturating_sub(head.chars().count() + 2);
-    let title = if room > 12 { print::cut(&title, room) } else { String::new() };
+    let title = if room > 12 { print::cut(title, room) } else { String::new() };
     let line = format!("{head}  {title}");
     format!("{}\n  {}", line.trim_end(), paint.dim(&format!("             {}", session.key)))
 }

@@ -176,6 +176,19 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
     })
 }
 
+/// What a person said first in a session: its name where the program gave it none.
+pub fn first_prompt(tx: &Read, opener: &Opener, session_no: i64) -> Result<Option<String>> {
+    let place: Option<(i64, i64, i64)> = tx
+        .prepare_cached(
+            "SELECT block_no, text_offset, text_length FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0
+             ORDER BY turn_no LIMIT 1",
+        )?
+        .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let Some((block, offset, length)) = place else { return Ok(None) };
+    Ok(String::from_utf8(opener.slice(tx, block, offset, length)?).ok())
+}
+
 /// Which sessions to list.
 #[derive(Clone, Default, Debug)]
 pub struct SessionFilter {
@@ -269,7 +282,7 @@ pub struct Turn {
 }
 
 const TURN_COLUMNS: &str =
-    "t.turn_no, session_key, t.session_no, lane, entry, revision, parent, role, kind, t.at, w.label,
+    "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
     sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no

@@ -104,8 +104,9 @@ impl Transcript {
     }
 
     fn header(&mut self, event: &Event) -> Decoded {
-        if self.session.is_empty() {
-            self.session = event.id.clone().unwrap_or_default();
+        // What the header says counts more than what the file is called: a file may have been copied or renamed.
+        if let Some(id) = event.id.clone().filter(|id| !id.is_empty()) {
+            self.session = id;
         }
         let mut decoded = Decoded::of(RecordClass::Meta);
         if !self.session.is_empty() {

@@ -1,0 +1,193 @@
+//! `heirloom bench`: numbers a stranger can reproduce.
+//!
+//! Everything is measured in one run on one machine, and set against a baseline of the same run: a bare process, bytes
+//! of source. Homes are synthetic and made here, below the cache folder, and removed afterwards.
+
+mod measure;
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::capture::Totals;
+use heirloom_engine::error::{Error, Result};
+use serde_json::{Value, json};
+
+use self::measure::{Cost, Measured, processes};
+use super::import::{self, Plan};
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print;
+use crate::{config, programs};
+
+/// Measure import, size and search, on synthetic homes or on real files. The memory itself is not touched.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// Import and search of synthetic homes, whole processes against a bare one
+    Speed {
+        /// Sizes of the homes, in turns
+        #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
+        turns: Vec<u64>,
+
+        /// Searches per query
+        #[arg(long, value_name = "N", default_value_t = 15)]
+        rounds: u32,
+
+        /// Leave the synthetic homes where they are, and say where
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Import real session files into a throw-away home: speed, bytes per source byte, memory
+    Import {
+        /// Files or folders [default: every program's usual place]
+        #[arg(value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let cache = config::cache()
+        .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;
+    let folder = cache.join("heirloom").join("bench").join(std::process::id().to_string());
+    let (keep, report) = match args.command {
+        Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)?),
+        Command::Import { paths } => (false, real(global, &folder, &paths)?),
+    };
+    if keep {
+        if !global.json {
+            print::line(&format!("Kept: {}", folder.display()));
+        }
+    } else {
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    if global.json {
+        print::line(&report.to_string());
+    }
+    Ok(Exit::Ok)
+}
+
+fn real(global: &Global, folder: &Path, paths: &[PathBuf]) -> Result<Value> {
+    let mut plan = Plan::default();
+    if paths.is_empty() {
+        for found in programs::look(&config::host(), None) {
+            plan.take(found);
+        }
+    } else {
+        for path in paths {
+            plan.path(path, None);
+        }
+    }
+    let one = import_into(global, &folder.join("home"), plan)?;
+    if !global.json {
+        print::line("Real files");
+        one.print();
+    }
+    Ok(json!({"import": one.to_json()}))
+}
+
+/// What an import cost, and what it left on disk.
+struct Imported {
+    totals: Totals,
+    cost: Cost,
+    ledger_bytes: u64,
+    index_bytes: u64,
+    peak_bytes: Option<u64>,
+}
+
+fn import_into(global: &Global, home: &Path, plan: Plan) -> Result<Imported> {
+    let inner = Global { home: Some(home.to_owned()), agent: None, json: global.json };
+    let context = Context::create(&inner)?;
+    let measured = Measured::start();
+    let done = import::import(&context, plan, "cli bench")?;
+    let cost = measured.stop();
+    context.ledger.checkpoint()?;
+    let (index, _) = context.index()?;
+    Ok(Imported {
+        totals: done.totals,
+        cost,
+        ledger_bytes: context.ledger.bytes_on_disk(),
+        index_bytes: index.bytes_on_disk(),
+        peak_bytes: measure::peak_memory(),
+    })
+}
+
+impl Imported {
+    fn print(&self) {
+        let t = &self.totals;
+        let per = |n: u64| if t.bytes == 0 { 0.0 } else { n as f64 / t.bytes as f64 };
+        let mut rows = vec![
+            vec!["  source".to_owned(), format!("{}, {}, {}", print::bytes(t.bytes), print::counted(t.records, "record"), print::counted(t.turns, "turn"))],
+            vec!["  import, indexed".into(), format!("{}/s and {} turns/s of CPU ({:.2} s CPU, {:.2} s wall)",
+                print::bytes(rate(t.bytes, self.cost.cpu)), print::count(rate(t.turns, self.cost.cpu)), self.cost.cpu, self.cost.wall)],
+            vec!["  ledger".into(), format!("{}, {:.3} per source byte", print::bytes(self.ledger_bytes), per(self.ledger_bytes))],
+            vec!["  index".into(), format!("{}, {:.3} per source byte", print::bytes(self.index_bytes), per(self.index_bytes))],
+        ];
+        if let Some(peak) = self.peak_bytes {
+            rows.push(vec!["  peak memory".into(), print::bytes(peak)]);
+        }
+        print::out(&print::table(&rows));
+    }
+
+    fn to_json(&self) -> Value {
+        let t = &self.totals;
+        json!({
+            "bytes": t.bytes, "records": t.records, "turns": t.turns, "cpu_s": self.cost.cpu, "wall_s": self.cost.wall,
+            "bytes_per_cpu_s": rate(t.bytes, self.cost.cpu), "turns_per_cpu_s": rate(t.turns, self.cost.cpu),
+            "ledger_bytes": self.ledger_bytes, "index_bytes": self.index_bytes,
+            "ledger_per_source_byte": self.ledger_bytes as f64 / t.bytes.max(1) as f64,
+            "index_per_source_byte": self.index_bytes as f64 / t.bytes.max(1) as f64,
+            "peak_memory_bytes": self.peak_bytes,
+        })
+    }
+}
+
+fn rate(n: u64, seconds: f64) -> u64 {
+    if seconds > 0.0 { (n as f64 / seconds) as u64 } else { 0 }
+}
+
+fn speed(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) -> Result<Value> {
+    let exe = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this program"), e))?;
+    let mut homes = Vec::new();
+    for &turns in sizes {
+        let place = folder.join(format!("{turns}"));
+        if !global.json {
+            print::line(&format!("{} turns, synthetic", print::count(turns)));
+        }
+        let words = synthetic::write(&place.join("projects"), turns)?;
+        let mut plan = Plan::default();
+        plan.path(&place.join("projects"), heirloom_harness::by_name("claude-code"));
+        let home = place.join("home");
+        let imported = import_into(global, &home, plan)?;
+        if !global.json {
+            imported.print();
+        }
+        // The source is not needed any more; at a million turns it is the larger part.
+        let _ = std::fs::remove_dir_all(place.join("projects"));
+        let bare = processes(&exe, &["--version".into()], rounds)?;
+        let mut searches = Vec::new();
+        let home_arg = home.to_string_lossy().into_owned();
+        for (what, query) in &words {
+            let args: Vec<String> = ["--home", &home_arg, "--json", "search", query].map(str::to_owned).to_vec();
+            let cost = processes(&exe, &args, rounds)?;
+            if !global.json {
+                print::out(&print::table(&[vec![
+                    format!("  search, {what}"),
+                    format!("{:.1} ms CPU, {:.1} ms wall (median); {:.1} × a bare process", cost.cpu * 1e3, cost.wall * 1e3, cost.wall / bare.wall.max(1e-9)),
+                ]]));
+            }
+            searches.push(json!({"what": what, "query": query, "cpu_ms": cost.cpu * 1e3, "wall_ms": cost.wall * 1e3,
+                                 "times_bare": cost.wall / bare.wall.max(1e-9)}));
+        }
+        if !global.json {
+            print::line(&format!("  bare process: {:.1} ms CPU, {:.1} ms wall\n", bare.cpu * 1e3, bare.wall * 1e3));
+        }
+        homes.push(json!({"turns": turns, "import": imported.to_json(), "searches": searches,
+                          "bare": {"cpu_ms": bare.cpu * 1e3, "wall_ms": bare.wall * 1e3}}));
+    }
+    Ok(json!({"homes": homes, "machine": {"cpus": std::thread::available_parallelism().map_or(0, usize::from)}}))
+}
