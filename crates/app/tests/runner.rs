@@ -1,1 +1,3 @@
 //! One test binary per crate: every file of this folder is a module here.
+
+mod docs;

@@ -1,0 +1,26 @@
+# Short names for plain commands; CI runs the same ones.
+
+# What must be true of every commit.
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# All tests, or those whose name contains FILTER.
+test filter="":
+    cargo test --workspace --locked {{filter}}
+
+# Rewrite the snapshots tests compare with. Look at the difference before you commit it.
+bless filter="":
+    BLESS=1 cargo test --workspace --locked {{filter}}
+
+# The tests that hold the documents to the code.
+docs:
+    cargo test --locked --package heirloom --test runner docs
+
+# Speed and size on a home made for the purpose.
+bench:
+    cargo run --release --locked -- bench
+
+# Everything a fresh machine runs.
+ci:
+    .ci/run
