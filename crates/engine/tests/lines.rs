@@ -31,7 +31,10 @@ fn broken_lines_are_set_aside_and_the_rest_comes_in() {
     check(b"\xef\xbb\xbf{}", "quarantine s.jsonl line 2 byte 50: not JSON\n");
     check(b"{\"n\":1e400}", "quarantine s.jsonl line 2 byte 50: not JSON\n");
     check("[".repeat(100_000).as_bytes(), "quarantine s.jsonl line 2 byte 50: not JSON\n");
-    check(format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)).as_bytes(), "quarantine s.jsonl line 2 byte 50: not JSON\n");
+    check(
+        format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)).as_bytes(),
+        "quarantine s.jsonl line 2 byte 50: not JSON\n",
+    );
     check(b"[]", "quarantine s.jsonl line 2 byte 50: not an object\n");
 }
 
@@ -115,7 +118,9 @@ fn motley() -> Vec<u8> {
             _ => "",
         };
         let at = crate::world::NOON + i as i64 * 1000;
-        out.extend(format!(r#"{{"id":"e{i}","role":"{role}","text":"words of number {i} ü","at":{at}{extra}}}"#).bytes());
+        out.extend(
+            format!(r#"{{"id":"e{i}","role":"{role}","text":"words of number {i} ü","at":{at}{extra}}}"#).bytes(),
+        );
         out.extend_from_slice(*rng.pick::<&[u8]>(&[b"\n", b"\r\n", b"\n\n", b"\n  \n"]));
         match i % 4 {
             0 => out.extend_from_slice(b"{\"broken\": \n"),
@@ -161,8 +166,12 @@ fn a_file_cut_at_any_byte_and_completed_is_the_same_as_one_reading() {
             let (session, file) = (format!("session little:s{i} "), format!("quarantine s{i}.jsonl"));
             let start = all.find(&session).unwrap();
             let end = all[start + 1..].find("session little").map_or(all.len(), |n| start + 1 + n);
-            let story = all[start..end].lines().filter(|l| !l.starts_with("quarantine")).fold(String::new(), |a, l| a + l + "\n");
-            let aside = all.lines().filter(|l| l.starts_with(&format!("{file} "))).fold(String::new(), |a, l| a + l + "\n");
+            let story = all[start..end]
+                .lines()
+                .filter(|l| !l.starts_with("quarantine"))
+                .fold(String::new(), |a, l| a + l + "\n");
+            let aside =
+                all.lines().filter(|l| l.starts_with(&format!("{file} "))).fold(String::new(), |a, l| a + l + "\n");
             (story + &aside).replace(&format!("little:s{i} "), "little:s ").replace(&file, "quarantine s.jsonl")
         })
         .collect();
