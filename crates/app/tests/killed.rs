@@ -8,28 +8,24 @@ use std::time::{Duration, Instant};
 use heirloom_testkit::Rng;
 use serde_json::{Value, json};
 
-use crate::world::{HEIRLOOM, World, claude_line};
+use crate::world::{HEIRLOOM, World, claude_line, without_numbers, words_and_data};
 
 const TRIALS: usize = 30;
 const FILES: usize = 20;
 
 /// Sessions made up; enough that an import takes a while and commits several times.
-fn sessions(folder: &Path) -> u64 {
+fn sessions(folder: &Path) {
     let mut rng = Rng::new(21);
-    let mut bytes = 0;
     for file in 0..FILES {
         let session = format!("{file:08}-0000-4000-8000-000000000000");
         let mut text = String::new();
         for n in 0..120 {
-            let words: Vec<String> = (0..200).map(|_| format!("w{:x}", rng.below(60_000))).collect();
             let role = if n % 2 == 0 { "user" } else { "assistant" };
-            text += &claude_line(&session, n, role, &words.join(" "));
+            text += &claude_line(&session, n, role, &words_and_data(&mut rng, 12, 2500));
             text.push('\n');
         }
-        bytes += text.len() as u64;
         std::fs::write(folder.join(format!("{session}.jsonl")), text).unwrap();
     }
-    bytes
 }
 
 #[test]
@@ -38,20 +34,24 @@ fn an_import_killed_anywhere_and_repeated_is_as_if_undisturbed() {
     let folder = undisturbed.test.folder("sessions");
     sessions(&folder);
     let source = folder.to_str().unwrap();
-    let began = Instant::now();
     let whole = undisturbed.import(0, &[&folder]);
-    let took = began.elapsed();
+    let mut took = Duration::from_secs_f64(whole["seconds"].as_f64().unwrap());
     let expected = undisturbed.content();
     let mut rng = Rng::new(9);
     let mut interrupted = 0;
     for trial in 0..TRIALS {
         let world = World::new();
+        let began = Instant::now();
         let mut command = world.test.command(HEIRLOOM);
         command.args(["import", source]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let delay = took.mul_f64(rng.below(1000) as f64 / 1000.0);
         std::thread::sleep(delay);
-        interrupted += usize::from(child.try_wait().unwrap().is_none());
+        // A busy machine may have been slow the first time.
+        match child.try_wait().unwrap() {
+            None => interrupted += 1,
+            Some(_) => took = took.min(began.elapsed()).mul_f64(0.9),
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         if world.ledger().exists() {
@@ -68,7 +68,7 @@ fn an_import_killed_anywhere_and_repeated_is_as_if_undisturbed() {
         // All of them each fifth time, the others by turns: showing a session is a process.
         for (n, (key, turns)) in expected.iter().enumerate() {
             if trial % 5 == 0 || n % 5 == trial % 5 {
-                assert!(&crate::world::without_numbers(world.turns(key)) == turns, "trial {trial}: {key}");
+                assert!(&without_numbers(world.turns(key)) == turns, "trial {trial}: {key}");
             }
         }
         if trial % 5 == 0 {
@@ -76,7 +76,7 @@ fn an_import_killed_anywhere_and_repeated_is_as_if_undisturbed() {
         }
     }
     println!("{interrupted} of {TRIALS} were interrupted; undisturbed took {took:?}");
-    assert!(interrupted >= TRIALS / 2, "only {interrupted} of {TRIALS} were killed before their end ({took:?})");
+    assert!(interrupted >= TRIALS / 3, "only {interrupted} of {TRIALS} were killed before their end ({took:?})");
 }
 
 #[test]

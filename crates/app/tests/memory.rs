@@ -5,7 +5,7 @@ use std::path::Path;
 
 use heirloom_testkit::Rng;
 
-use crate::world::{World, claude_line};
+use crate::world::{World, claude_line, words_and_data};
 
 #[test]
 fn the_memory_of_an_import_does_not_grow_with_the_archive() {
@@ -30,19 +30,15 @@ fn the_memory_of_an_import_does_not_grow_with_the_archive() {
 /// Sessions of 2 MB, in lines of the size tools answer with.
 fn sessions(folder: &Path, bytes: usize) {
     let mut rng = Rng::new(bytes as u64);
-    let mut words = String::new();
-    while words.len() < 1 << 20 {
-        words += &format!("w{:x} ", rng.below(60_000));
-    }
     let mut written = 0;
     for file in 0.. {
         let session = format!("{file:08}-1111-4000-8000-000000000000");
         let mut text = String::new();
         let mut n = 0;
         while text.len() < 2 << 20 {
-            let from = rng.below(words.len() - 8000);
             let role = if n % 2 == 0 { "user" } else { "assistant" };
-            text += &claude_line(&session, n, role, &words[from..from + 200 + rng.below(7000)]);
+            let size = 1000 + rng.below(12_000);
+            text += &claude_line(&session, n, role, &words_and_data(&mut rng, 30, size));
             text.push('\n');
             n += 1;
         }

@@ -56,8 +56,7 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
         assert_eq!(hits.len(), 1, "whole{n}x: {hits:?}");
     }
 
-    // Every broken line is a turn, is set aside with its place, or is one of those that say nothing (blank, or of a type
-    // nobody knows), which are counted.
+    // Every broken line is a turn or is set aside with its place.
     let problems = imported["problems"].as_array().unwrap();
     assert_eq!(imported["set_aside"], problems.len());
     for p in problems {
@@ -65,11 +64,14 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
         assert!(p["line"].is_u64() && p["offset"].is_u64() && p["what"].as_str().unwrap().contains("set aside"), "{p}");
     }
     let aside: Vec<usize> = problems.iter().map(|p| p["offset"].as_u64().unwrap() as usize).collect();
+    let times: std::collections::BTreeSet<&str> = turns.iter().filter_map(|t| t["at"].as_str()).collect();
     let mut silent = Vec::new();
     for (n, range) in &broken {
-        let said = all.contains(&format!("broken{n}x"));
+        // A flipped bit may have hit the word itself, or a cut have taken it.
+        let said = times.contains(at(3 * n + 1).as_str()) || all.contains(&format!("broken{n}x"));
+        let blank = file[range.clone()].iter().all(u8::is_ascii_whitespace);
         let set_aside = aside.iter().any(|at| range.contains(at));
-        if !said && !set_aside {
+        if !said && !set_aside && !blank {
             silent.push(String::from_utf8_lossy(&file[range.start..range.end.min(range.start + 600)]).into_owned());
         }
     }
@@ -83,9 +85,8 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
     let lines = file.iter().filter(|b| **b == b'\n').count() as u64;
     assert_eq!(classes.values().sum::<u64>(), lines, "{classes:?}");
     assert_eq!(classes["quarantined"], problems.len() as u64);
-    let may_be_silent: u64 = classes.iter().filter(|(c, _)| *c != "conversation" && *c != "quarantined").map(|(_, n)| n).sum();
-    assert!(silent.len() as u64 <= may_be_silent + 40, "{} silent, {classes:?}\n{}", silent.len(), silent.join("\n"));
-    println!("{} silent, {classes:?}\n{}", silent.len(), silent.join("\n"));
+    // A few say nothing any more although they are well-formed: of a type or with a text of a kind nobody knows.
+    assert!(silent.len() < BROKEN / 40, "{} silent, {classes:?}\n{}", silent.len(), silent.join("\n"));
 
     // The list names what was set aside, and each can be looked at.
     let listed = world.json(&["show", "--quarantine"]);
@@ -95,4 +96,10 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
     let status = world.json(&["status"]);
     assert_eq!(status["set_aside"], problems.len());
     assert_eq!(world.import(0, &[&path])["turns"], json!({"new": 0, "known": 0, "shared": 0}));
+}
+
+/// The time of a line made up.
+fn at(n: usize) -> String {
+    let line: serde_json::Value = serde_json::from_str(&claude_line("", n, "user", "")).unwrap();
+    line["timestamp"].as_str().unwrap().to_owned()
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use heirloom_testkit::{Output, TestHome};
+use heirloom_testkit::{Output, Rng, TestHome};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -105,9 +105,11 @@ impl World {
         keys.into_iter().map(|key| (key.clone(), without_numbers(self.turns(&key)))).collect()
     }
 
-    /// The texts a search finds, best first.
+    /// What a search finds, best first, without the neighbours it shows beside.
     pub fn found(&self, query: &str) -> Vec<Value> {
-        self.json(&["search", "-n", "100", query])["hits"].as_array().unwrap().clone()
+        let found = self.json(&["search", "-n", "100", query]);
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.filter(|h| h["why"]["beside"].is_null()).cloned().collect()
     }
 
     pub fn ledger(&self) -> PathBuf {
@@ -165,7 +167,7 @@ pub fn copy_tree(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy_tree(&path, &target) } else { drop(fs::copy(&path, &target).unwrap()) }
+        if path.is_dir() { copy_tree(&path, &target) } else { fs::copy(&path, &target).map(drop).unwrap() }
     }
 }
 
@@ -208,6 +210,14 @@ pub fn database(path: &Path, samples: &Path) {
             db.execute(&sql, rusqlite::params_from_iter(values)).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
     }
+    // Captures are shortened in places, which a real store is not.
+    for (table, column) in [("part", "data"), ("transcript_events", "event_json")] {
+        let known = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        if db.query_row(known, [table], |r| r.get::<_, i64>(0)).unwrap() > 0 {
+            let short = format!("UPDATE {table} SET {column} = '{{\"type\":\"shortened\"}}' WHERE NOT json_valid({column})");
+            db.execute(&short, []).unwrap();
+        }
+    }
     db.close().unwrap();
 }
 
@@ -239,6 +249,18 @@ pub fn openclaw(path: &Path, shared: &Path) -> String {
     let event: Value = serde_json::from_str(&event).unwrap();
     let content = &event["message"]["content"];
     content.as_str().or_else(|| content[0]["text"].as_str()).unwrap().to_owned()
+}
+
+/// A few words and much encoded data, which is stored and not searched in: large sessions that do not take long.
+pub fn words_and_data(rng: &mut Rng, words: usize, data: usize) -> String {
+    let mut text = String::new();
+    for _ in 0..words {
+        text += &format!("w{:x} ", rng.below(60_000));
+    }
+    while text.len() < data {
+        text += &format!("{:016x}", rng.next_u64());
+    }
+    text
 }
 
 /// A Claude Code session made up: a prompt and an answer per number.
