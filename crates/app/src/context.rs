@@ -75,7 +75,9 @@ impl Context {
         let how = if read_only { Open::ReadOnly } else { Open::Full };
         if !read_only {
             // Made by us first, so that it and the logs SQLite puts beside it are private from the first byte on.
-            let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
+            if !path.exists() {
+                let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
+            }
             home.sweep_temporaries(Clock::System.now())?;
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();

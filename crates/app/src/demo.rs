@@ -9,7 +9,39 @@ use heirloom_harness::HostPaths;
 use crate::config;
 
 /// Where each sample goes below the demo's folder, and what is in it.
-const FILES: &[(&str, &[u8])] = &[];
+const FILES: &[(&str, &[u8])] = &[
+    (
+        "claude/projects/-home-mara-src-lindenblatt-api/041c94d4-8f5e-4534-bdaa-7fbd58f0d668.jsonl",
+        include_bytes!(
+            "../demo/claude/projects/-home-mara-src-lindenblatt-api/041c94d4-8f5e-4534-bdaa-7fbd58f0d668.jsonl"
+        ),
+    ),
+    (
+        "claude/projects/-home-mara-src-lindenblatt-api/c7f0b197-70d7-4eb2-ab14-b35bfb443280.jsonl",
+        include_bytes!(
+            "../demo/claude/projects/-home-mara-src-lindenblatt-api/c7f0b197-70d7-4eb2-ab14-b35bfb443280.jsonl"
+        ),
+    ),
+    (
+        "claude/projects/-home-mara-src-lindenblatt-api/c7f0b197-70d7-4eb2-ab14-b35bfb443280/subagents/agent-a7c40e19d2f8b3651.jsonl",
+        include_bytes!(
+            "../demo/claude/projects/-home-mara-src-lindenblatt-api/c7f0b197-70d7-4eb2-ab14-b35bfb443280/subagents/agent-a7c40e19d2f8b3651.jsonl"
+        ),
+    ),
+    (
+        "codex/sessions/2026/11/06/rollout-2026-11-06T19-31-00-01a1b257-c920-7469-88ed-f1b95e9f11b5.jsonl",
+        include_bytes!(
+            "../demo/codex/sessions/2026/11/06/rollout-2026-11-06T19-31-00-01a1b257-c920-7469-88ed-f1b95e9f11b5.jsonl"
+        ),
+    ),
+    (
+        "codex/sessions/2026/11/18/rollout-2026-11-18T09-06-00-01a1ede7-e4c0-7844-8c33-076629a16bad.jsonl",
+        include_bytes!(
+            "../demo/codex/sessions/2026/11/18/rollout-2026-11-18T09-06-00-01a1ede7-e4c0-7844-8c33-076629a16bad.jsonl"
+        ),
+    ),
+    ("household.turns.jsonl", include_bytes!("../demo/household.turns.jsonl")),
+];
 
 /// The demo on disk.
 pub struct Demo {

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, params};
 
 use super::{Capture, Outcome, Program, origin};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::event::{Fact, Row};
 use crate::ledger::Read;
 use crate::scope::AgentId;
@@ -26,7 +26,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     };
     let placement = (program.place)(&canonical);
     let origin = origin(program, &placement, agent, OriginForm::Database, &canonical);
-    let stat = match stat_with_log(&canonical) {
+    let stat = match stat_with_log(&canonical, capture.ledger.now()) {
         Ok(stat) => stat,
         Err(e) => return Ok(Outcome::failed(path, &e)),
     };
@@ -59,7 +59,9 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
         let mut placement = placement.clone();
         placement.native.clone_from(&group.key);
         let mut decoder = (program.decoder)(&placement, &[]);
-        let outcome = store.read_group(spec, &group.key, |row, bytes| {
+        // Told apart from what is wrong with the store: only the ledger's own errors end the capture.
+        let mut ours: Option<Error> = None;
+        let mut take = |row: Row, bytes: Vec<u8>| -> Result<()> {
             let decoded = decoder.row(&row);
             // The head row says which session and lane all rows of the group belong to.
             for fact in &decoded.facts {
@@ -78,7 +80,16 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
             }
             any = true;
             Ok(())
+        };
+        let outcome = store.read_group(spec, &group.key, |row, bytes| {
+            take(row, bytes).map_err(|e| {
+                ours = Some(e);
+                Error::usage("stopped")
+            })
         });
+        if let Some(e) = ours {
+            return Err(e);
+        }
         match outcome {
             // The group's fingerprint goes with its last row, so that a crash before it means reading it again.
             Ok(()) => {
@@ -89,7 +100,6 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
                     remember_group(capture, &origin, &group)?;
                 }
             }
-            Err(e) if e.kind() == ErrorKind::Busy => return Err(e),
             Err(e) => {
                 if let Some(step) = last.take() {
                     capture.preparer.step(step);
@@ -235,10 +245,9 @@ struct StatWithLog {
     proof: Option<String>,
 }
 
-fn stat_with_log(path: &Path) -> Result<StatWithLog> {
+fn stat_with_log(path: &Path, now: crate::clock::Millis) -> Result<StatWithLog> {
     let main = Stat::of(path)?;
     let log = Stat::of(&crate::ledger::wal_path(path)).ok();
-    let now = crate::clock::Clock::System.now();
     let settled = main.is_proof(now) && log.as_ref().is_none_or(|l| l.is_proof(now));
     let text = format!("{} {}", main.text(), log.as_ref().map_or("-", |l| l.text()));
     Ok(StatWithLog { proof: settled.then_some(text) })

@@ -36,6 +36,8 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     {
         return Ok(Outcome::Unchanged);
     }
+    // The stat is a proof only of what was old when it was taken.
+    let opened_at = capture.ledger.now();
     let file = match LineFile::open(&canonical) {
         Ok(file) => file,
         Err(e) => return Ok(Outcome::failed(path, &e)),
@@ -46,19 +48,21 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     }
 
     // Bytes read before must still be there; else a new generation begins (R4.4).
-    let mut rewritten = false;
+    let mut so_far = SoFar::Same { inside_line: false };
     if let Some(k) = &known {
         match same_so_far(capture, k, &canonical) {
-            Ok(same) => rewritten = !same,
+            Ok(found) => so_far = found,
             Err(e) => return Ok(Outcome::failed(path, &e)),
         }
     }
+    let rewritten = so_far == SoFar::Other;
     if let Some(k) = &known
         && !rewritten
         && file.size() == k.after.next as u64 + k.pending_length
     {
         let step = step(&origin, &placement, known.as_ref(), k.generation, k.after.clone());
-        return Ok(settle(capture, step, &stat, false));
+        let proof = stat.is_proof(opened_at).then_some(&stat);
+        return Ok(settle(capture, step, proof, false));
     }
     let before = known.as_ref().map(|k| StreamAt { generation: k.generation, next: k.after.next });
     let (generation, after) = match &known {
@@ -77,7 +81,9 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
         Err(e) => return Ok(Outcome::failed(path, &Error::io("read", path, e))),
     };
     let mut failure = None;
-    at.after.pending.clear();
+    let pending_before = std::mem::take(&mut at.after.pending);
+    // The last record is a line that was whole without its newline: what follows belongs to that line.
+    let mut inside_line = so_far == SoFar::Same { inside_line: true } && !at.after.mid_line;
     loop {
         let mid_line = pieces.mid_line();
         let piece = match pieces.next() {
@@ -95,7 +101,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
         };
         let record = match piece {
             Piece::Line(bytes) => {
-                at.after.lines += 1;
+                at.after.lines += i64::from(!std::mem::take(&mut inside_line));
                 let line = Some(at.after.lines);
                 let content = bytes.strip_suffix(b"\n").unwrap_or(bytes);
                 let decoded = if content.iter().all(u8::is_ascii_whitespace) {
@@ -109,7 +115,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
             }
             Piece::Oversized { bytes, last } => {
                 if !mid_line {
-                    at.after.lines += 1;
+                    at.after.lines += i64::from(!std::mem::take(&mut inside_line));
                 }
                 let decoded = Decoded::quarantined(match (mid_line, last) {
                     (false, _) => "the line is longer than 32 MiB; its bytes are kept, it is not decoded",
@@ -126,7 +132,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
                     at.after.pending = bytes.to_vec();
                     break;
                 }
-                at.after.lines += 1;
+                at.after.lines += i64::from(!inside_line);
                 let decoded = decoder.line(bytes);
                 let record = capture.preparer.record(at.after.next, bytes, Some(at.after.lines), decoded)?;
                 at.after.next += bytes.len() as i64;
@@ -144,8 +150,10 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
         }
     }
     at.after.decoder = decoder.state();
+    let grown = at.after.pending != pending_before;
     let last = at.step(&origin, &placement);
-    let outcome = settle(capture, last, &stat, failure.is_some());
+    let proof = (failure.is_none() && stat.is_proof(opened_at)).then_some(&stat);
+    let outcome = settle(capture, last, proof, grown);
     if let Some(problem) = failure {
         capture.planned_problems.push(problem);
     }
@@ -153,14 +161,15 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
 }
 
 /// Plans the last step of a file, with the stat that will tell next time that nothing has changed.
-fn settle(capture: &mut Capture, mut step: Step, stat: &Stat, failed: bool) -> Outcome {
-    if !failed && stat.is_proof(capture.ledger.now()) {
-        step.stat = Some(stat.text().to_owned());
-    }
+fn settle(capture: &mut Capture, mut step: Step, proof: Option<&Stat>, tail_changed: bool) -> Outcome {
     let nothing = step.records.is_empty()
-        && step.stat.is_none()
+        && !tail_changed
         && step.before.is_some_and(|b| b.generation == step.generation && b.next == step.after.next);
-    if nothing && step.after.pending.is_empty() {
+    step.stat = proof.map(|stat| stat.text().to_owned());
+    if nothing {
+        if step.stat.is_some() {
+            capture.preparer.step(step);
+        }
         return Outcome::Unchanged;
     }
     capture.preparer.step(step);
@@ -240,8 +249,18 @@ fn known(tx: &Read, origin: &Origin) -> Result<Option<Known>> {
     Ok(Some(known))
 }
 
+/// How the beginning of a file compares with what is stored of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SoFar {
+    /// `inside_line`: the last stored record has no newline.
+    Same {
+        inside_line: bool,
+    },
+    Other,
+}
+
 /// Whether the file still begins with the bytes that are stored, record by record against their digests.
-fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<bool> {
+fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
     use std::io::Read as _;
     let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
     let mut reader = std::io::BufReader::with_capacity(1 << 20, file);
@@ -255,19 +274,20 @@ fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<bool> {
             bytes.resize(r.get::<_, i64>(0)?.max(0) as usize, 0);
             if let Err(e) = reader.read_exact(&mut bytes) {
                 return match e.kind() {
-                    std::io::ErrorKind::UnexpectedEof => Ok(false),
+                    std::io::ErrorKind::UnexpectedEof => Ok(SoFar::Other),
                     _ => Err(Error::io("read", path, e)),
                 };
             }
             let (key, stored): (Vec<u8>, Vec<u8>) = (r.get(1)?, r.get(2)?);
             if digest(&key, &bytes).as_slice() != stored {
-                return Ok(false);
+                return Ok(SoFar::Other);
             }
         }
+        let inside_line = bytes.last().is_some_and(|b| *b != b'\n');
         let mut tail = vec![0; known.after.pending.len()];
         Ok(match reader.read_exact(&mut tail) {
-            Ok(()) => tail == known.after.pending,
-            Err(_) => false,
+            Ok(()) if tail == known.after.pending => SoFar::Same { inside_line },
+            _ => SoFar::Other,
         })
     })
 }

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::{Capture, Program};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::RecordClass;
 use crate::ledger::Audit;
 use crate::ledger::blocks::Opener;
 use crate::ledger::jobs::{self, JobKind};
 use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::transcript::prepare::{Origin, OriginForm};
-use crate::transcript::{After, Step, StreamAt, append};
+use crate::transcript::{After, IDLE_MS, Step, append};
 
 /// What became of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,63 +49,45 @@ pub(super) fn store(capture: &mut Capture, program: &Program, agent: &AgentId, l
     let mut bytes = content.to_vec();
     bytes.push(b'\n');
 
-    // Another process may append to the same session: plan again on its newest state.
-    for _ in 0..super::ATTEMPTS {
-        if let Some(entry) = &entry
-            && let Some(turn) = known(capture, agent, &session, entry, &bytes)?
-        {
-            return Ok(LineAck::Known { session, turn });
-        }
-        let before = capture.ledger.read(|tx| {
-            Ok(tx
-                .prepare_cached(
-                    "SELECT generation, next, lines FROM agents JOIN sources USING (agent_no) JOIN streams USING (source_no)
-                     WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND key = ?4",
-                )?
-                .query_row(params![agent.as_str(), program.name, b"live".as_slice(), native], |r| {
-                    Ok((StreamAt { generation: r.get(0)?, next: r.get(1)? }, r.get::<_, i64>(2)?))
-                })
-                .optional()?)
-        })?;
-        let (at, lines) = before.map_or((StreamAt::default(), 0), |(at, lines)| (at, lines));
-        let record = capture.preparer.record(at.next, &bytes, None, decoded.clone())?;
-        capture.preparer.step(Step {
-            origin: origin.clone(),
-            key: native.clone(),
-            placement: crate::event::Placement { native: native.clone(), ..placement.clone() },
-            before: before.map(|(at, _)| at),
-            generation: 0,
-            records: vec![record],
-            after: After { next: at.next + bytes.len() as i64, lines: lines + 1, ..After::default() },
-            stat: None,
-            group: None,
-        });
-        let batch = capture.preparer.finish()?;
-        let names = &mut capture.names;
-        let done = capture.ledger.write(Audit::new(&capture.actor, "transcript.append"), |tx| {
-            let now = tx.now();
-            jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
-            jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + 10 * 60 * 1000)?;
-            append(tx, batch, names)
-        });
-        match done {
-            Ok(appended) => {
-                capture.count(&appended);
-                if let Some(index) = capture.index.as_deref_mut() {
-                    index.add(&appended.fresh)?;
-                    index.flush()?;
-                }
-                return Ok(LineAck::Stored { session, turn: appended.turns.first().copied() });
-            }
-            Err(e) if super::is_moved(&e) => capture.names.clear(),
-            Err(e) => {
-                capture.names.clear();
-                return Err(e);
-            }
-        }
+    if let Some(entry) = &entry
+        && let Some(turn) = known(capture, agent, &session, entry, &bytes)?
+    {
+        return Ok(LineAck::Known { session, turn });
     }
-    Err(Error::new(crate::error::ErrorKind::Busy, format!("{session} is being written by others"))
-        .hint("send the line again"))
+    // Its place is given at the commit: behind what others have said by then.
+    let record = capture.preparer.record(0, &bytes, None, decoded)?;
+    capture.preparer.step(Step {
+        origin,
+        key: native.clone(),
+        placement: crate::event::Placement { native, ..placement },
+        before: None,
+        generation: 0,
+        records: vec![record],
+        after: After { next: bytes.len() as i64, ..After::default() },
+        stat: None,
+        group: None,
+    });
+    let batch = capture.preparer.finish()?;
+    let names = &mut capture.names;
+    let done = capture.ledger.write(Audit::new(&capture.actor, "transcript.append"), |tx| {
+        let now = tx.now();
+        jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
+        jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
+        append(tx, batch, names)
+    });
+    let appended = match done {
+        Ok(appended) => appended,
+        Err(e) => {
+            capture.names.clear();
+            return Err(e);
+        }
+    };
+    capture.count(&appended);
+    if let Some(index) = capture.index.as_deref_mut() {
+        index.add(&appended.fresh)?;
+        index.flush()?;
+    }
+    Ok(LineAck::Stored { session, turn: appended.turns.first().copied() })
 }
 
 /// The turn of an equal line stored before.

@@ -15,11 +15,12 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::event::{Decoder, ForeignSpec, Placement, RecordClass};
 use crate::index::Index;
+use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::{Audit, Ledger};
 use crate::scope::AgentId;
 use crate::transcript::append::Names;
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord};
-use crate::transcript::{Appended, Preparer, append};
+use crate::transcript::{Appended, IDLE_MS, Preparer, append};
 
 pub use live::LineAck;
 
@@ -177,8 +178,9 @@ impl<'l> Capture<'l> {
                 break;
             }
             for (path, agent) in again {
-                match read(self, &agent, &path).and_then(|_| self.try_commit()) {
-                    Ok(()) => {}
+                match read(self, &agent, &path).and_then(|outcome| self.try_commit().map(|()| outcome)) {
+                    Ok(Outcome::Failed(problem)) => self.problems.push(problem),
+                    Ok(_) => {}
                     Err(e) if is_moved(&e) => {
                         self.discard();
                         self.again.push((path, agent));
@@ -217,7 +219,16 @@ impl<'l> Capture<'l> {
         let bytes = batch.bytes;
         let why = Audit::new(&self.actor, "transcript.append");
         let names = &mut self.names;
-        let appended = match self.ledger.write(why, |tx| append(tx, batch, names)) {
+        let done = self.ledger.write(why, |tx| {
+            let appended = append(tx, batch, names)?;
+            if !appended.fresh.is_empty() {
+                // A conversation that just goes quiet says so to nobody.
+                let due = tx.now() + IDLE_MS;
+                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
+            }
+            Ok(appended)
+        });
+        let appended = match done {
             Ok(appended) => appended,
             Err(e) => {
                 self.names.clear();

@@ -356,7 +356,7 @@ fn configure(conn: &Connection, busy: Duration) -> Result<()> {
     conn.busy_timeout(busy)?;
     conn.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
-         PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 1073741824;
+         PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
          PRAGMA cache_size = -16384;",
     )?;
     Ok(())

@@ -100,7 +100,7 @@ impl Ledger {
         conn.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;
-             PRAGMA mmap_size = 1073741824;",
+             PRAGMA mmap_size = 0;",
         )?;
         conn.set_prepared_statement_cache_capacity(128);
         match how {

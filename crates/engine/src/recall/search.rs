@@ -24,8 +24,9 @@ use crate::transcript::{kind_from_code, role_name};
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// Rows the engine may score for one query: at 0.8 µs each (measured, STACK §1.3) about 25 ms. Rarest terms first.
-const ROW_BUDGET: i64 = 30_000;
+/// Rows the engine may score for one query, rarest terms first: a sixth of all, within these bounds. A row costs about
+/// 1 µs (measured), so a search stays near 20 ms in a home of 100,000 turns and near 40 ms in one of a million.
+const ROW_BUDGET: std::ops::RangeInclusive<i64> = 16_000..=32_000;
 
 /// A term in more than this share of the rows tells nothing, if others are there.
 const FREQUENT_SHARE: f64 = 0.25;
@@ -126,9 +127,9 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let ranked = with_neighbours(tx, candidates, filter)?;
         let opener = Opener::default();
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
-        let plain: Vec<String> = words.iter().map(|t| t.expression()).collect();
-        let any = plain.join(" OR ");
-        let needles: Vec<String> = terms.iter().map(|t| t.needle.clone()).collect();
+        let any = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
+        let needles: Vec<Vec<String>> = words.iter().map(|t| needles(t)).collect();
+        let flat: Vec<String> = needles.iter().flatten().cloned().collect();
         let best = ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
         for found in ranked.into_iter().take(filter.limit) {
             let turn = match read::turn(tx, &opener, agent_no, TurnId(found.turn_no)) {
@@ -137,13 +138,13 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => continue,
                 Err(e) => return Err(e),
             };
-            let passage = scratch.passage(&turn.text, &any, &needles)?;
-            let matched = if found.own > 0.0 { matched(&scratch, &turn, &plain)? } else { 0 };
+            let passage = scratch.passage(&turn.text, &any, &flat)?;
+            let matched = if found.own > 0.0 { matched(&turn, &needles).max(1) } else { 0 };
             out.hits.push(Hit {
                 score: found.score / best,
                 passage,
                 matched,
-                of: plain.len(),
+                of: needles.len(),
                 beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
                 turn,
             });
@@ -156,8 +157,6 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
 /// A term with what the index knows of it.
 struct Weighed {
     term: Term,
-    /// What to look for in plain lower-case text: the stem without its changeable last letter.
-    needle: String,
     rows: i64,
 }
 
@@ -180,19 +179,16 @@ fn weigh(index: &Index, scratch: &Scratch, query: &Query, out: &mut Searched) ->
         if stems.is_empty() || (rows == 0 && !term.prefix) {
             rows = 0;
         }
-        let needle = term.text.to_lowercase().replace(crate::index::BREAK, "");
-        let keep =
-            needle.char_indices().nth(needle.chars().count().saturating_sub(2).max(3)).map_or(needle.len(), |(i, _)| i);
-        let needle = if stems.len() == 1 && needle.chars().count() > 4 { needle[..keep].to_owned() } else { needle };
-        weighed.push(Weighed { term: term.clone(), needle, rows });
+        weighed.push(Weighed { term: term.clone(), rows });
     }
     weighed.sort_by_key(|w| w.rows);
+    let budget = (all / 6).clamp(*ROW_BUDGET.start(), *ROW_BUDGET.end());
     let mut kept: Vec<Weighed> = Vec::new();
     let mut sum = 0i64;
     for word in weighed {
         let frequent = all > FEW_ROWS && word.rows as f64 > all as f64 * FREQUENT_SHARE;
         let informative = kept.iter().any(|k| k.rows > 0);
-        if informative && (frequent || sum + word.rows > ROW_BUDGET) {
+        if informative && (frequent || sum + word.rows > budget) {
             out.too_frequent.push(word.term.text.clone());
             continue;
         }
@@ -368,18 +364,22 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     Ok(ranked)
 }
 
-/// How many of the terms stand in the turn.
-fn matched(scratch: &Scratch, turn: &Turn, terms: &[String]) -> Result<usize> {
-    let mut n = 0;
-    let head = turn.text.len().min(64 * 1024);
-    let mut end = head;
-    while !turn.text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let text = [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text[..end]].join(" ");
-    scratch.hold(&text)?;
-    for term in terms {
-        n += usize::from(scratch.holds(term)?);
-    }
-    Ok(n)
+/// What to look for in plain lower-case text: each word of a term without its last letters, which inflection changes.
+fn needles(term: &Term) -> Vec<String> {
+    let words = term.text.split([' ', crate::index::BREAK]).filter(|w| !w.is_empty());
+    words
+        .map(|word| {
+            let word = word.to_lowercase();
+            let letters = word.chars().count();
+            if term.prefix || letters <= 4 { word } else { word.chars().take((letters - 2).max(4)).collect() }
+        })
+        .collect()
+}
+
+/// How many of the terms stand in the turn, as far as plain text tells; the engine has the last word on whether it
+/// matches at all.
+fn matched(turn: &Turn, terms: &[Vec<String>]) -> usize {
+    let said = [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ");
+    let text = said.to_lowercase();
+    terms.iter().filter(|words| words.iter().all(|w| text.contains(w.as_str()))).count()
 }

@@ -43,18 +43,6 @@ impl<'c> Scratch<'c> {
         Ok(stems)
     }
 
-    /// Puts a text on the table, for [`Scratch::holds`].
-    pub fn hold(&self, text: &str) -> Result<()> {
-        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
-        self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([fold(text)])?;
-        Ok(())
-    }
-
-    /// Whether the text on the table matches.
-    pub fn holds(&self, expression: &str) -> Result<bool> {
-        Ok(self.conn.prepare_cached("SELECT 1 FROM temp.passage WHERE passage MATCH ?1")?.exists([expression])?)
-    }
-
     /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
     /// the beginning. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {

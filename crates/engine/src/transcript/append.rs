@@ -9,12 +9,14 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
 use super::codes::{class_code, kind_code, role_code};
-use super::prepare::{Batch, Origin, Place, PlannedRecord, PlannedTurn, Step};
+use super::prepare::{
+    Batch, KEY_LENGTH, Origin, OriginForm, Place, PlannedRecord, PlannedTurn, Step, StreamAt, digest,
+};
 use super::runs::Runs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
 use crate::ledger::Write;
-use crate::ledger::blocks::{self, Opener};
+use crate::ledger::blocks::{self, Opener, Packed};
 use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::source::project::ProjectRoot;
 
@@ -45,17 +47,14 @@ pub struct Fresh {
     pub turn: NewTurn,
 }
 
-/// Stores a batch. `Busy` with "moved" if a stream is no longer where its plan left it: plan again.
+/// Stores a batch. What another process has stored since the plan was made is left out of it where it is the same;
+/// where it is not, `Busy` with "moved": plan again.
 pub fn append(tx: &mut Write, batch: Batch, names: &mut Names) -> Result<Appended> {
-    let mut blocks = Vec::with_capacity(batch.blocks.len());
-    for block in &batch.blocks {
-        blocks.push(blocks::insert(tx, block)?);
-    }
     let first_record: i64 =
         tx.prepare_cached("SELECT coalesce(max(record_no), 0) + 1 FROM records")?.query_row([], |r| r.get(0))?;
     let mut state = Appender {
         now: tx.now(),
-        blocks,
+        blocks: Blocks { numbers: vec![None; batch.blocks.len()], packed: batch.blocks },
         projects: batch.projects,
         opener: Opener::default(),
         agents: HashMap::new(),
@@ -162,10 +161,26 @@ struct Lane {
     workspace_no: Option<i64>,
 }
 
+/// The batch's blocks; stored when something first stands in them.
+struct Blocks {
+    packed: Vec<Packed>,
+    numbers: Vec<Option<i64>>,
+}
+
+impl Blocks {
+    fn number(&mut self, tx: &Write, block: usize) -> Result<i64> {
+        if let Some(no) = self.numbers[block] {
+            return Ok(no);
+        }
+        let no = blocks::insert(tx, &self.packed[block])?;
+        self.numbers[block] = Some(no);
+        Ok(no)
+    }
+}
+
 struct Appender<'n> {
     now: i64,
-    /// Numbers of the batch's blocks, by their place in it.
-    blocks: Vec<i64>,
+    blocks: Blocks,
     projects: HashMap<String, Option<ProjectRoot>>,
     opener: Opener,
     agents: HashMap<AgentId, i64>,
@@ -179,10 +194,24 @@ struct Appender<'n> {
 }
 
 impl Appender<'_> {
-    fn step(&mut self, tx: &mut Write, step: Step) -> Result<()> {
+    fn step(&mut self, tx: &mut Write, mut step: Step) -> Result<()> {
         let agent_no = self.agent(tx, &step.origin.agent)?;
         let source_no = source(tx, agent_no, &step.origin, self.now)?;
-        let stream = open_stream(tx, source_no, &step)?;
+        let stream = open_stream(tx, source_no, &step.key)?;
+        if step.origin.form == OriginForm::Live {
+            // Whoever says something says it behind what was said: a live stream has no other order.
+            shift(&mut step, &stream);
+        } else if stream.at != step.before {
+            if !self.rebase(tx, &stream, &mut step)? {
+                return Err(moved(&step.origin));
+            }
+            if step.records.is_empty() {
+                return store_group(tx, source_no, &step);
+            }
+        }
+        if stream.at.is_some_and(|at| at.generation != step.generation) {
+            self.strand(tx, stream.stream_no)?;
+        }
         let mut at = Cursor {
             agent_no,
             origin: &step.origin,
@@ -190,18 +219,18 @@ impl Appender<'_> {
             generation: step.generation,
             native: step.placement.native.clone(),
             lane: step.placement.lane.clone(),
-            settled: stream.settled,
+            settled: stream.settled_as.is_some(),
             session: None,
             cwd: None,
         };
         if let Some((native, lane)) = stream.settled_as {
             (at.native, at.lane) = (native, lane);
         }
-        for record in step.records {
+        for record in std::mem::take(&mut step.records) {
             self.record(tx, &mut at, record)?;
         }
         // A stream without a single turn still belongs to the session its place names.
-        if !at.settled && step.after.next > 0 && step.origin.form != super::prepare::OriginForm::Live {
+        if !at.settled && step.after.next > 0 && step.origin.form != OriginForm::Live {
             self.enter(tx, &mut at)?;
         }
         let pending = if step.after.pending.is_empty() { None } else { Some(blocks::squeeze(&step.after.pending)?) };
@@ -222,13 +251,100 @@ impl Appender<'_> {
             tx.prepare_cached("UPDATE sources SET stat = ?2, seen_at = ?3 WHERE source_no = ?1")?
                 .execute(params![source_no, stat, self.now])?;
         }
-        if let Some((key, fingerprint)) = &step.group {
-            tx.prepare_cached(
-                "INSERT INTO foreign_groups (source_no, group_key, fingerprint) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint",
-            )?
-            .execute(params![source_no, key, fingerprint])?;
+        store_group(tx, source_no, &step)
+    }
+
+    /// Leaves out of a step what another process stored meanwhile. `false` if that is something else than the plan has.
+    fn rebase(&self, tx: &Write, stream: &OpenStream, step: &mut Step) -> Result<bool> {
+        let Some(at) = stream.at.filter(|at| at.generation == step.generation) else { return Ok(false) };
+        let mut statement = tx.prepare_cached(
+            "SELECT length, key, digest FROM records WHERE stream_no = ?1 AND generation = ?2 AND position = ?3",
+        )?;
+        let mut opened: Option<(usize, Vec<u8>)> = None;
+        let mut behind = 0;
+        for record in &step.records {
+            let Place::New { position, length, spot, .. } = record.place else { return Ok(false) };
+            if position >= at.next {
+                break;
+            }
+            if opened.as_ref().is_none_or(|(block, _)| *block != spot.block) {
+                opened = Some((spot.block, self.blocks.packed[spot.block].open()?));
+            }
+            let planned = opened.as_ref().and_then(|(_, raw)| blocks::range(raw, spot.offset as i64, length));
+            let stored: Option<(i64, Vec<u8>, Vec<u8>)> = statement
+                .query_row([stream.stream_no, at.generation, position], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+                .optional()?;
+            let same = match (planned, stored) {
+                (Some(bytes), Some((stored, key, sum))) => stored == length && digest(&key, bytes).as_slice() == sum,
+                _ => false,
+            };
+            if !same {
+                return Ok(false);
+            }
+            behind += 1;
         }
+        step.records.drain(..behind);
+        Ok(match step.records.first().map(|r| r.place) {
+            Some(Place::New { position, .. }) => position == at.next,
+            Some(Place::Stored { .. }) => false,
+            None => true,
+        })
+    }
+
+    /// Before a new generation begins, the unterminated end of the old one becomes its last record.
+    fn strand(&mut self, tx: &Write, stream_no: i64) -> Result<()> {
+        let (generation, position, line, pending): (i64, i64, i64, Option<Vec<u8>>) = tx
+            .prepare_cached(
+                "SELECT generation, next, lines + (mid_line = 0), pending FROM streams WHERE stream_no = ?1",
+            )?
+            .query_row([stream_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
+        let Some(data) = pending else { return Ok(()) };
+        let bytes = blocks::unsqueeze(&data)?;
+        let block_no = blocks::insert(tx, &Packed { raw_length: bytes.len(), data })?;
+        let mut key = [0u8; KEY_LENGTH];
+        getrandom::fill(&mut key)
+            .map_err(|e| Error::new(ErrorKind::Machine, "the system gives no random numbers").because(e))?;
+        let place = RecordRow {
+            stream_no,
+            generation,
+            position,
+            length: bytes.len() as i64,
+            class: RecordClass::Quarantined,
+            block_no,
+            offset: 0,
+            key,
+            digest: digest(&key, &bytes),
+        };
+        let record_no = self.insert_record(tx, &place)?;
+        self.set_aside(tx, record_no, "unterminated when the file was rewritten", Some(line))
+    }
+
+    fn insert_record(&mut self, tx: &Write, row: &RecordRow) -> Result<i64> {
+        tx.prepare_cached(
+            "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            row.stream_no,
+            row.generation,
+            row.position,
+            row.length,
+            class_code(row.class),
+            row.block_no,
+            row.offset,
+            row.key,
+            row.digest
+        ])?;
+        self.out.records += 1;
+        self.out.bytes += row.length as u64;
+        self.digests.update(&row.digest);
+        Ok(tx.last_insert_rowid())
+    }
+
+    fn set_aside(&mut self, tx: &Write, record_no: i64, reason: &str, line: Option<i64>) -> Result<()> {
+        tx.prepare_cached("INSERT INTO quarantine (record_no, line, reason, at) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![record_no, line, reason, self.now])?;
+        self.out.quarantined += 1;
         Ok(())
     }
 
@@ -236,32 +352,24 @@ impl Appender<'_> {
         let record_no = match record.place {
             Place::Stored { record_no } => record_no,
             Place::New { position, length, spot, key, digest } => {
-                tx.prepare_cached(
-                    "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                )?
-                .execute(params![
-                    at.stream_no,
-                    at.generation,
+                let block_no = self.blocks.number(tx, spot.block)?;
+                let row = RecordRow {
+                    stream_no: at.stream_no,
+                    generation: at.generation,
                     position,
                     length,
-                    class_code(record.class),
-                    self.blocks[spot.block],
-                    spot.offset as i64,
+                    class: record.class,
+                    block_no,
+                    offset: spot.offset as i64,
                     key,
-                    digest
-                ])?;
-                self.out.records += 1;
-                self.out.bytes += length as u64;
-                self.digests.update(&digest);
-                tx.last_insert_rowid()
+                    digest,
+                };
+                self.insert_record(tx, &row)?
             }
         };
         if let (Some((reason, line)), Place::New { .. }) = (&record.reason, record.place) {
             debug_assert_eq!(record.class, RecordClass::Quarantined);
-            tx.prepare_cached("INSERT INTO quarantine (record_no, line, reason, at) VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![record_no, line, reason, self.now])?;
-            self.out.quarantined += 1;
+            self.set_aside(tx, record_no, reason, *line)?;
         }
         // Where a record is comes before its turns, how their run ended after them.
         let (after, before): (Vec<&Fact>, Vec<&Fact>) = record.facts.iter().partition(|f| ends_a_run(f));
@@ -341,8 +449,15 @@ impl Appender<'_> {
             }
             Fact::SessionEnd { at: when } => {
                 self.runs.close(tx, lane_at.lane_no, "session-end")?;
-                tx.prepare_cached("UPDATE sessions SET ended_at = coalesce(?2, last_at, ?3), ended_by = 'program' WHERE session_no = ?1")?
-                    .execute(params![session_no, when, self.now])?;
+                // What was said in this batch counts, and nothing said before the end may open the session again.
+                if let Some((_, span)) = self.sessions.values().find(|(no, _)| *no == session_no) {
+                    span.store(tx, session_no)?;
+                }
+                tx.prepare_cached(
+                    "UPDATE sessions SET ended_at = max(coalesce(?2, last_at, ?3), coalesce(last_at, ?2, ?3)), ended_by = 'program'
+                     WHERE session_no = ?1",
+                )?
+                .execute(params![session_no, when, self.now])?;
             }
         }
         Ok(())
@@ -375,11 +490,9 @@ impl Appender<'_> {
         if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
             self.out.turns.push(TurnId(known.turn_no));
             if known.session_no == lane_at.session_no {
+                self.runs.met(lane_at.lane_no, known.run_no);
                 if known.record_no != record_no {
-                    let new = tx
-                        .prepare_cached("INSERT OR IGNORE INTO witnesses (turn_no, record_no) VALUES (?1, ?2)")?
-                        .execute([known.turn_no, record_no])?;
-                    self.out.witnesses += new as u64;
+                    self.out.witnesses += witness(tx, known.turn_no, record_no, turn.echo)?;
                 }
             } else {
                 let new = tx
@@ -389,7 +502,9 @@ impl Appender<'_> {
                     .execute([lane_at.session_no, known.turn_no, lane_at.lane_no, record_no])?;
                 self.out.references += new as u64;
                 // What follows in this session is an answer of its own, not of the run it was copied from.
-                self.runs.leave(lane_at.lane_no);
+                if new > 0 {
+                    self.runs.leave(tx, lane_at.lane_no)?;
+                }
             }
             return Ok(());
         }
@@ -434,11 +549,14 @@ impl Appender<'_> {
             turn.call,
             turn.failed,
             usage,
-            self.blocks[spot.block],
+            self.blocks.number(tx, spot.block)?,
             spot.offset as i64,
             turn.text.len() as i64
         ])?;
         let turn_no = tx.last_insert_rowid();
+        if turn.echo {
+            witness(tx, turn_no, record_no, true)?;
+        }
         self.runs.stored(run_no, turn_no, &turn, model_no);
         self.out.turns.push(TurnId(turn_no));
         self.out.fresh.push(Fresh {
@@ -454,22 +572,27 @@ impl Appender<'_> {
 
     /// The turn this one repeats, if any: same entry and same text in the session; the run's turn an echo stands for;
     /// or, where the program's ids are global, the same entry and text in another session of that program.
-    fn known(&self, tx: &Write, at: &Cursor, lane: Lane, entry: &str, turn: &NewTurn) -> Result<Option<Known>> {
+    fn known(&mut self, tx: &Write, at: &Cursor, lane: Lane, entry: &str, turn: &NewTurn) -> Result<Option<Known>> {
         let mut elsewhere = None;
-        let mut statement = tx.prepare_cached(
-            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length
-             FROM turns WHERE entry = ?1 ORDER BY (session_no = ?2) DESC, turn_no",
-        )?;
+        // A place in a stream says nothing about other sessions.
+        let everywhere = at.origin.global_ids && turn.entry.is_some();
+        let mut statement = tx.prepare_cached(if everywhere {
+            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
+             FROM turns WHERE entry = ?1 ORDER BY (session_no = ?2) DESC, turn_no"
+        } else {
+            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
+             FROM turns WHERE entry = ?1 AND session_no = ?2 ORDER BY turn_no"
+        })?;
         let mut rows = statement.query(params![entry, lane.session_no])?;
         while let Some(r) = rows.next()? {
-            let known = Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)? };
+            let known = Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no: r.get(8)? };
             let here = known.session_no == lane.session_no;
-            if here && turn.echo {
+            if here && turn.echo && turn.entry.is_some() {
                 return Ok(Some(known));
             }
             let alike = r.get::<_, i64>(3)? == role_code(turn.role) && r.get::<_, i64>(4)? == kind_code(turn.kind);
             let length: i64 = r.get(7)?;
-            if !alike || length != turn.text.len() as i64 || (!here && !at.origin.global_ids) {
+            if !alike || length != turn.text.len() as i64 {
                 continue;
             }
             if self.opener.slice(tx, r.get(5)?, r.get(6)?, length)? != turn.text.as_bytes() {
@@ -483,24 +606,27 @@ impl Appender<'_> {
             }
         }
         if elsewhere.is_none() && turn.echo {
-            return self.echoed(tx, lane, turn);
+            return self.echoed(tx, at, lane, turn);
         }
         Ok(elsewhere)
     }
 
-    /// The turn of the same run, role and text that an echo repeats and no other echo has witnessed yet.
-    fn echoed(&self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+    /// The turn of the same run, role and text that an echo repeats and no other echo of this generation has witnessed
+    /// yet. Without a run id: the run the stream is at.
+    fn echoed(&mut self, tx: &Write, at: &Cursor, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+        let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
         let mut statement = tx.prepare_cached(
-            "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length
-             FROM turn_results r JOIN turns t USING (run_no)
-             WHERE r.lane_no = ?1 AND r.run_key IS ?2 AND role = ?3 AND text_length = ?4
-               AND NOT EXISTS (SELECT 1 FROM witnesses w WHERE w.turn_no = t.turn_no) ORDER BY turn_no",
+            "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length FROM turns t
+             WHERE run_no = ?1 AND role = ?2 AND text_length = ?3
+               AND NOT EXISTS (SELECT 1 FROM witnesses w JOIN records r ON r.record_no = w.record_no
+                               WHERE w.turn_no = t.turn_no AND echo AND stream_no = ?4 AND generation = ?5)
+             ORDER BY turn_no",
         )?;
-        let mut rows =
-            statement.query(params![lane.lane_no, turn.run, role_code(turn.role), turn.text.len() as i64])?;
+        let length = turn.text.len() as i64;
+        let mut rows = statement.query(params![run_no, role_code(turn.role), length, at.stream_no, at.generation])?;
         while let Some(r) = rows.next()? {
             if self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)? == turn.text.as_bytes() {
-                return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)? }));
+                return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no }));
             }
         }
         Ok(None)
@@ -658,6 +784,27 @@ struct Known {
     turn_no: i64,
     session_no: i64,
     record_no: i64,
+    run_no: i64,
+}
+
+/// A row of the record table.
+struct RecordRow {
+    stream_no: i64,
+    generation: i64,
+    position: i64,
+    length: i64,
+    class: RecordClass,
+    block_no: i64,
+    offset: i64,
+    key: [u8; KEY_LENGTH],
+    digest: [u8; KEY_LENGTH],
+}
+
+fn witness(tx: &Write, turn_no: i64, record_no: i64, echo: bool) -> Result<u64> {
+    let new = tx
+        .prepare_cached("INSERT OR IGNORE INTO witnesses (turn_no, record_no, echo) VALUES (?1, ?2, ?3)")?
+        .execute(params![turn_no, record_no, echo])?;
+    Ok(new as u64)
 }
 
 fn ends_a_run(fact: &Fact) -> bool {
@@ -694,34 +841,63 @@ fn source(tx: &Write, agent_no: i64, origin: &Origin, now: i64) -> Result<i64> {
 
 struct OpenStream {
     stream_no: i64,
-    settled: bool,
+    /// `None`: it was made just now.
+    at: Option<StreamAt>,
+    lines: i64,
+    /// Session and lane it belongs to.
     settled_as: Option<(String, String)>,
 }
 
-/// Finds or makes the stream and checks that it is where the plan left it.
-fn open_stream(tx: &Write, source_no: i64, step: &Step) -> Result<OpenStream> {
-    let found: Option<(i64, i64, i64, Option<String>, Option<String>)> = tx
+/// Finds or makes the stream.
+fn open_stream(tx: &Write, source_no: i64, key: &str) -> Result<OpenStream> {
+    let found = tx
         .prepare_cached(
-            "SELECT stream_no, generation, next, session_key, lane FROM streams
+            "SELECT stream_no, generation, next, lines, session_key, lane FROM streams
              LEFT JOIN sessions USING (session_no) LEFT JOIN lanes USING (lane_no) WHERE source_no = ?1 AND key = ?2",
         )?
-        .query_row(params![source_no, step.key], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)))
+        .query_row(params![source_no, key], |r| {
+            let session: Option<String> = r.get(4)?;
+            let lane: Option<String> = r.get(5)?;
+            Ok(OpenStream {
+                stream_no: r.get(0)?,
+                at: Some(StreamAt { generation: r.get(1)?, next: r.get(2)? }),
+                lines: r.get(3)?,
+                settled_as: session.map(|key| (SessionKey::from(key).native().to_owned(), lane.unwrap_or_default())),
+            })
+        })
         .optional()?;
-    let moved = || Error::new(ErrorKind::Busy, format!("{} moved on meanwhile", step.origin.path.display()));
-    match (found, step.before) {
-        (None, None) => {
-            tx.prepare_cached("INSERT INTO streams (source_no, key) VALUES (?1, ?2)")?
-                .execute(params![source_no, step.key])?;
-            Ok(OpenStream { stream_no: tx.last_insert_rowid(), settled: false, settled_as: None })
-        }
-        (Some((stream_no, generation, next, key, lane)), Some(before))
-            if generation == before.generation && next == before.next =>
-        {
-            let settled_as = key.map(|k| (SessionKey::from(k).native().to_owned(), lane.unwrap_or_default()));
-            Ok(OpenStream { stream_no, settled: settled_as.is_some(), settled_as })
-        }
-        _ => Err(moved()),
+    if let Some(stream) = found {
+        return Ok(stream);
     }
+    tx.prepare_cached("INSERT INTO streams (source_no, key) VALUES (?1, ?2)")?.execute(params![source_no, key])?;
+    Ok(OpenStream { stream_no: tx.last_insert_rowid(), at: None, lines: 0, settled_as: None })
+}
+
+/// Puts a planned step behind what its stream holds now.
+fn shift(step: &mut Step, stream: &OpenStream) {
+    let by = stream.at.map_or(0, |at| at.next) - step.before.map_or(0, |at| at.next);
+    for record in &mut step.records {
+        if let Place::New { position, .. } = &mut record.place {
+            *position += by;
+        }
+    }
+    step.after.next += by;
+    step.after.lines = stream.lines + step.records.len() as i64;
+}
+
+fn moved(origin: &Origin) -> Error {
+    Error::new(ErrorKind::Busy, format!("{} moved on meanwhile", origin.path.display()))
+}
+
+fn store_group(tx: &Write, source_no: i64, step: &Step) -> Result<()> {
+    if let Some((key, fingerprint)) = &step.group {
+        tx.prepare_cached(
+            "INSERT INTO foreign_groups (source_no, group_key, fingerprint) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint",
+        )?
+        .execute(params![source_no, key, fingerprint])?;
+    }
+    Ok(())
 }
 
 fn boundary(tx: &Write, lane: Lane, record_no: i64, kind: &str, reason: Option<&str>, at: Option<i64>) -> Result<()> {

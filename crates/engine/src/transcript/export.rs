@@ -163,7 +163,8 @@ pub fn write_session_records(tx: &Read, opener: &Opener, session_no: i64, out: &
     let mut statement = tx.prepare(
         "SELECT r.length, r.block_no, r.block_offset FROM records r WHERE record_no IN (
            SELECT record_no FROM turns WHERE session_no = ?1
-           UNION SELECT w.record_no FROM witnesses w JOIN turns t USING (turn_no) WHERE t.session_no = ?1)
+           UNION SELECT w.record_no FROM witnesses w JOIN turns t USING (turn_no) WHERE t.session_no = ?1
+           UNION SELECT record_no FROM turn_references WHERE session_no = ?1)
          ORDER BY stream_no, generation, position",
     )?;
     let mut rows = statement.query([session_no])?;

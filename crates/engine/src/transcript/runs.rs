@@ -60,9 +60,23 @@ impl RunUsage {
 /// Runs touched by one append; written back once at its end.
 #[derive(Default)]
 pub(super) struct Runs {
-    /// The newest run of each lane; `None`: the next turn that is no prompt begins one.
-    current: HashMap<i64, Option<i64>>,
+    lanes: HashMap<i64, LaneRuns>,
     open: HashMap<i64, Run>,
+}
+
+#[derive(Clone, Copy)]
+struct LaneRuns {
+    newest: Option<i64>,
+    /// Turns of another session came after it: the next turn that is no prompt begins a run too.
+    left: bool,
+    /// The run of the turn met last, new or known.
+    met: Option<i64>,
+}
+
+impl LaneRuns {
+    fn current(self) -> Option<i64> {
+        self.newest.filter(|_| !self.left)
+    }
 }
 
 struct Run {
@@ -84,15 +98,39 @@ impl Runs {
     /// The run a new turn belongs to; opens one where the turn begins it.
     pub(super) fn of_turn(&mut self, tx: &Write, session: i64, lane: i64, turn: &NewTurn, prompt: bool) -> Result<i64> {
         if let Some(key) = &turn.run {
-            if let Some(run) = self.by_key(tx, lane, key)? {
-                self.current.insert(lane, Some(run));
-                return Ok(run);
-            }
-            return self.open(tx, session, lane, Some(key), turn.at);
+            let run = match self.by_key(tx, lane, key)? {
+                Some(run) => run,
+                None => self.open(tx, session, lane, Some(key), turn.at)?,
+            };
+            self.met(lane, run);
+            return Ok(run);
         }
-        match self.current(tx, lane)? {
-            Some(run) if !prompt => Ok(run),
-            _ => self.open(tx, session, lane, None, turn.at),
+        let run = match self.lane(tx, lane)?.current() {
+            Some(run) if !prompt => run,
+            _ => self.open(tx, session, lane, None, turn.at)?,
+        };
+        self.met(lane, run);
+        Ok(run)
+    }
+
+    /// Notes that a turn of this run was met in the lane.
+    pub(super) fn met(&mut self, lane: i64, run: i64) {
+        if let Some(state) = self.lanes.get_mut(&lane) {
+            state.met = Some(run);
+            if state.newest == Some(run) {
+                state.left = false;
+            }
+        }
+    }
+
+    /// The run of that key; without a key the one whose turns are just being met.
+    pub(super) fn at(&mut self, tx: &Write, lane: i64, key: Option<&str>) -> Result<Option<i64>> {
+        match key {
+            Some(key) => self.by_key(tx, lane, key),
+            None => {
+                let state = self.lane(tx, lane)?;
+                Ok(state.met.or(state.current()))
+            }
         }
     }
 
@@ -169,7 +207,7 @@ impl Runs {
 
     /// Closes the lane's open run because something else began.
     pub(super) fn close(&mut self, tx: &Write, lane: i64, by: &str) -> Result<()> {
-        if let Some(no) = self.current(tx, lane)?
+        if let Some(no) = self.lane(tx, lane)?.newest
             && let Some(run) = self.open.get_mut(&no)
             && run.status == RUN_OPEN
         {
@@ -181,8 +219,13 @@ impl Runs {
     }
 
     /// The next turn of the lane begins a run of its own.
-    pub(super) fn leave(&mut self, lane: i64) {
-        self.current.insert(lane, None);
+    pub(super) fn leave(&mut self, tx: &Write, lane: i64) -> Result<()> {
+        self.lane(tx, lane)?;
+        if let Some(state) = self.lanes.get_mut(&lane) {
+            state.left = true;
+            state.met = None;
+        }
+        Ok(())
     }
 
     pub(super) fn store(&self, tx: &Write) -> Result<()> {
@@ -215,13 +258,13 @@ impl Runs {
     fn named(&mut self, tx: &Write, lane: i64, key: Option<&str>) -> Result<Option<&mut Run>> {
         let no = match key {
             Some(key) => self.by_key(tx, lane, key)?,
-            None => self.current(tx, lane)?,
+            None => self.lane(tx, lane)?.current(),
         };
         Ok(no.and_then(|no| self.open.get_mut(&no)))
     }
 
     fn by_key(&mut self, tx: &Write, lane: i64, key: &str) -> Result<Option<i64>> {
-        if let Some(no) = self.current(tx, lane)?
+        if let Some(no) = self.lane(tx, lane)?.newest
             && self.open.get(&no).is_some_and(|r| r.key.as_deref() == Some(key))
         {
             return Ok(Some(no));
@@ -236,18 +279,28 @@ impl Runs {
         Ok(found)
     }
 
-    fn current(&mut self, tx: &Write, lane: i64) -> Result<Option<i64>> {
-        if let Some(known) = self.current.get(&lane) {
+    /// Where a lane stands, as far as the ledger tells on first asking.
+    fn lane(&mut self, tx: &Write, lane: i64) -> Result<LaneRuns> {
+        if let Some(known) = self.lanes.get(&lane) {
             return Ok(*known);
         }
-        let found: Option<i64> = tx
+        let newest: Option<i64> = tx
             .prepare_cached("SELECT max(run_no) FROM turn_results WHERE lane_no = ?1")?
             .query_row([lane], |r| r.get(0))?;
-        if let Some(no) = found {
+        let mut left = false;
+        if let Some(no) = newest {
             self.load(tx, no)?;
+            left = tx
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM turn_references f JOIN lanes l USING (session_no)
+                     WHERE l.lane_no = ?1 AND f.lane_no = ?1
+                       AND f.record_no > (SELECT max(record_no) FROM turns WHERE run_no = ?2))",
+                )?
+                .query_row([lane, no], |r| r.get(0))?;
         }
-        self.current.insert(lane, found);
-        Ok(found)
+        let state = LaneRuns { newest, left, met: None };
+        self.lanes.insert(lane, state);
+        Ok(state)
     }
 
     fn open(&mut self, tx: &Write, session: i64, lane: i64, key: Option<&str>, at: Option<Millis>) -> Result<i64> {
@@ -257,7 +310,7 @@ impl Runs {
         )?
         .execute(params![session, lane, key, RUN_OPEN, at])?;
         let no = tx.last_insert_rowid();
-        self.current.insert(lane, Some(no));
+        self.lanes.insert(lane, LaneRuns { newest: Some(no), left: false, met: Some(no) });
         self.open.insert(
             no,
             Run {

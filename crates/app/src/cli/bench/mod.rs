@@ -121,11 +121,33 @@ impl Imported {
         let t = &self.totals;
         let per = |n: u64| if t.bytes == 0 { 0.0 } else { n as f64 / t.bytes as f64 };
         let mut rows = vec![
-            vec!["  source".to_owned(), format!("{}, {}, {}", print::bytes(t.bytes), print::counted(t.records, "record"), print::counted(t.turns, "turn"))],
-            vec!["  import, indexed".into(), format!("{}/s and {} turns/s of CPU ({:.2} s CPU, {:.2} s wall)",
-                print::bytes(rate(t.bytes, self.cost.cpu)), print::count(rate(t.turns, self.cost.cpu)), self.cost.cpu, self.cost.wall)],
-            vec!["  ledger".into(), format!("{}, {:.3} per source byte", print::bytes(self.ledger_bytes), per(self.ledger_bytes))],
-            vec!["  index".into(), format!("{}, {:.3} per source byte", print::bytes(self.index_bytes), per(self.index_bytes))],
+            vec![
+                "  source".to_owned(),
+                format!(
+                    "{}, {}, {}",
+                    print::bytes(t.bytes),
+                    print::counted(t.records, "record"),
+                    print::counted(t.turns, "turn")
+                ),
+            ],
+            vec![
+                "  import, indexed".into(),
+                format!(
+                    "{}/s and {} turns/s of CPU ({:.2} s CPU, {:.2} s wall)",
+                    print::bytes(rate(t.bytes, self.cost.cpu)),
+                    print::count(rate(t.turns, self.cost.cpu)),
+                    self.cost.cpu,
+                    self.cost.wall
+                ),
+            ],
+            vec![
+                "  ledger".into(),
+                format!("{}, {:.3} per source byte", print::bytes(self.ledger_bytes), per(self.ledger_bytes)),
+            ],
+            vec![
+                "  index".into(),
+                format!("{}, {:.3} per source byte", print::bytes(self.index_bytes), per(self.index_bytes)),
+            ],
         ];
         if let Some(peak) = self.peak_bytes {
             rows.push(vec!["  peak memory".into(), print::bytes(peak)]);
@@ -177,7 +199,12 @@ fn speed(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) -> Result<V
             if !global.json {
                 print::out(&print::table(&[vec![
                     format!("  search, {what}"),
-                    format!("{:.1} ms CPU, {:.1} ms wall (median); {:.1} × a bare process", cost.cpu * 1e3, cost.wall * 1e3, cost.wall / bare.wall.max(1e-9)),
+                    format!(
+                        "{:.1} ms CPU, {:.1} ms wall (median); {:.1} × a bare process",
+                        cost.cpu * 1e3,
+                        cost.wall * 1e3,
+                        cost.wall / bare.wall.max(1e-9)
+                    ),
                 ]]));
             }
             searches.push(json!({"what": what, "query": query, "cpu_ms": cost.cpu * 1e3, "wall_ms": cost.wall * 1e3,

@@ -183,10 +183,12 @@ CREATE INDEX turns_run ON turns (run_no);
 CREATE INDEX turns_record ON turns (record_no);
 CREATE INDEX turns_at ON turns (at);
 
--- Further records that say the same turn.
+-- Further records that say the same turn. `echo`: the record is a repetition its program writes beside the turn; where
+-- there was no turn to repeat, it made one and witnesses itself.
 CREATE TABLE witnesses (
   turn_no   INTEGER NOT NULL REFERENCES turns,
   record_no INTEGER NOT NULL REFERENCES records,
+  echo      INTEGER NOT NULL,
   PRIMARY KEY (turn_no, record_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX witnesses_record ON witnesses (record_no);

@@ -1,0 +1,137 @@
+//! Which records are the same turn, and which only look alike.
+
+use crate::world::{GLOBAL, LITTLE, World, said};
+
+#[test]
+fn a_thousand_equal_texts_without_ids_are_a_thousand_turns() {
+    let world = World::new();
+    let line = "{\"role\":\"user\",\"text\":\"ok\"}\n";
+    world.write("s.jsonl", line.repeat(1000));
+    world.import(&["s.jsonl"]);
+    assert_eq!(world.texts("s"), vec!["ok"; 1000]);
+    world.assert_kept("s.jsonl");
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!(totals.turns, 0);
+}
+
+#[test]
+fn equal_ids_and_places_in_different_sessions_are_kept_apart() {
+    let world = World::new();
+    let lines = said("1", "user", "hello") + "{\"role\":\"assistant\",\"text\":\"without id\"}\n";
+    world.write("one.jsonl", &lines);
+    world.write("two.jsonl", &lines);
+    let (totals, _) = world.import_as(&LITTLE, &["one.jsonl", "two.jsonl"]);
+    assert_eq!((totals.turns, totals.references), (4, 0));
+    // With global ids the turn with an id is shared; the one known by its place only is not.
+    let world = World::new();
+    world.write("one.jsonl", &lines);
+    world.write("two.jsonl", &lines);
+    let (totals, _) = world.import_as(&GLOBAL, &["one.jsonl", "two.jsonl"]);
+    assert_eq!((totals.turns, totals.references), (3, 1));
+}
+
+#[test]
+fn a_fork_refers_to_the_turns_it_was_copied_from() {
+    let world = World::new();
+    let old = said("a", "user", "the zebra question") + &said("b", "assistant", "an answer");
+    world.write("old.jsonl", &old);
+    world.write("new.jsonl", old.clone() + &said("c", "user", "and further") + &said("d", "assistant", "done"));
+    world.import_as(&GLOBAL, &["old.jsonl", "new.jsonl"]);
+    world.assert_kept("new.jsonl");
+    assert_eq!(
+        world.dump(),
+        "session little:new 2+2\n\
+         \x20 a user message run of another session \"the zebra question\"\n\
+         \x20 b assistant message run of another session \"an answer\"\n\
+         \x20 c user message run 0 \"and further\"\n\
+         \x20 d assistant message run 0 \"done\"\n\
+         \x20 run 0 open c..d 0..0\n\
+         session little:old 2+0\n\
+         \x20 a user message run 0 \"the zebra question\"\n\
+         \x20 b assistant message run 0 \"an answer\"\n\
+         \x20 run 0 open a..b 0..0\n"
+    );
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "zebra").iter().filter(|t| t.contains("zebra")).count(), 1);
+}
+
+#[test]
+fn an_equal_id_with_another_text_is_a_turn_of_its_own_in_the_fork() {
+    let world = World::new();
+    world.write("old.jsonl", said("a", "user", "one"));
+    world.write("new.jsonl", said("a", "user", "one, edited"));
+    let (totals, _) = world.import_as(&GLOBAL, &["old.jsonl", "new.jsonl"]);
+    assert_eq!((totals.turns, totals.references), (2, 0));
+    assert_eq!(world.texts("new"), ["one, edited"]);
+}
+
+#[test]
+fn two_equal_texts_with_two_echoes_are_two_turns() {
+    let world = World::new();
+    let line = |id: &str, echo: bool| {
+        let id = if id.is_empty() { String::new() } else { format!("\"id\":\"{id}\",") };
+        format!("{{{id}\"role\":\"assistant\",\"run\":\"r\",\"text\":\"ok\",\"echo\":{echo}}}\n")
+    };
+    world.write("s.jsonl", line("a", false) + &line("b", false) + &line("", true) + &line("", true));
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.turns, totals.witnesses), (2, 2));
+    // A third echo has no turn left and says something of its own.
+    world.add("s.jsonl", line("", true));
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.turns, totals.witnesses), (1, 0));
+}
+
+#[test]
+fn an_echo_before_its_twin_is_the_turn_and_the_twin_its_witness() {
+    let world = World::new();
+    let line = |echo: bool| format!("{{\"id\":\"a\",\"role\":\"user\",\"text\":\"hello\",\"echo\":{echo}}}\n");
+    world.write("s.jsonl", line(true) + &line(false));
+    let (totals, _) = world.import(&["s.jsonl"]);
+    assert_eq!((totals.turns, totals.witnesses), (1, 1));
+    assert_eq!(world.texts("s"), ["hello"]);
+}
+
+#[test]
+fn an_echo_alone_is_a_turn() {
+    let world = World::new();
+    world.write("s.jsonl", "{\"role\":\"user\",\"text\":\"only here\",\"echo\":true}\n");
+    world.import(&["s.jsonl"]);
+    assert_eq!(world.texts("s"), ["only here"]);
+}
+
+#[test]
+fn an_echo_does_not_reach_back_into_an_earlier_run() {
+    let world = World::new();
+    let echo = "{\"role\":\"assistant\",\"text\":\"ok\",\"echo\":true}\n";
+    world.write(
+        "s.jsonl",
+        said("a", "user", "first") + &said("b", "assistant", "ok") + &said("c", "user", "second") + echo,
+    );
+    world.import(&["s.jsonl"]);
+    assert_eq!(world.texts("s"), ["first", "ok", "second", "ok"]);
+}
+
+#[test]
+fn several_turns_of_one_record_keep_their_order() {
+    let world = World::new();
+    world.write("s.jsonl", "{\"id\":\"a\",\"role\":\"user\",\"text\":\"1\",\"more\":[\"2\",\"3\"]}\n{\"role\":\"user\",\"text\":\"4\",\"more\":[\"5\"]}\n");
+    world.import(&["s.jsonl"]);
+    assert_eq!(world.texts("s"), ["1", "2", "3", "4", "5"]);
+    world.assert_kept("s.jsonl");
+}
+
+#[test]
+fn a_stream_that_mixes_sessions_gives_each_its_own() {
+    let world = World::new();
+    let line =
+        |session: &str, text: &str| format!("{{\"session\":\"{session}\",\"role\":\"user\",\"text\":\"{text}\"}}\n");
+    world.write("mixed.jsonl", line("x", "1") + &line("y", "2") + &line("x", "3"));
+    world.import(&["mixed.jsonl"]);
+    world.add("mixed.jsonl", line("y", "4") + &line("x", "5"));
+    world.import(&["mixed.jsonl"]);
+    assert_eq!(
+        (world.texts("x"), world.texts("y")),
+        (vec!["1".into(), "3".into(), "5".into()], vec!["2".into(), "4".into()])
+    );
+    world.assert_kept("mixed.jsonl");
+}
