@@ -332,7 +332,8 @@ pub fn find_turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Resul
     rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
 }
 
-/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one.
+/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one: the
+/// main line first, then each sub-agent.
 /// `lane`: only that one; `None`: all.
 pub fn session_turns(
     tx: &Read,
@@ -347,7 +348,7 @@ pub fn session_turns(
            UNION ALL
            SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
          JOIN turns t ON t.turn_no = p.no {TURN_JOINS} JOIN lanes pl ON pl.lane_no = p.in_lane
-         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY place, t.turn_no"
+         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY pl.lane != '', p.in_lane, place, t.turn_no"
     ))?;
     let mut rows = statement.query(params![session.no, lane])?;
     while let Some(r) = rows.next()? {
