@@ -134,7 +134,7 @@ fn people(query: &str, found: &Searched, now: i64) {
             None => format!("{} of {} terms", hit.matched, hit.of),
         };
         let mut foot = vec![turn.id.to_string(), why];
-        if let Some(resume) = programs::resume(&turn.session) {
+        if let Some(resume) = programs::resume(&turn.session, turn.cwd.as_deref()) {
             foot.push(format!("resume: {resume}"));
         }
         foot.push(format!("heirloom show {}", turn.id));
@@ -247,7 +247,7 @@ fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
                 "matches": matches(&hit.passage),
                 "score": (hit.score * 1000.0).round() / 1000.0,
                 "why": {"matched": hit.matched, "of": hit.of, "beside": hit.beside.map(|t| t.to_string())},
-                "resume": programs::resume(&turn.session),
+                "resume": programs::resume(&turn.session, turn.cwd.as_deref()),
                 "show": format!("heirloom show {}", turn.id),
             })
         })

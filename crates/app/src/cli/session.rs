@@ -178,7 +178,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             format!("{}  {}", print::safe_line(&lane.lane), print::counted(lane.turns, "turn")),
         ]);
     }
-    if let Some(resume) = programs::resume(&session.key) {
+    if let Some(resume) = programs::resume(&session.key, session.cwd.as_deref()) {
         rows.push(vec!["Resume".into(), resume]);
     }
     for s in streams.iter().chain(&mixed).filter(|s| s.file) {

@@ -278,12 +278,15 @@ pub struct Turn {
     pub thread: Option<String>,
     pub run: i64,
     pub record: i64,
+    /// Where the session was started.
+    pub cwd: Option<String>,
     pub text: String,
 }
 
 const TURN_COLUMNS: &str =
     "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
-    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
+    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length,
+    s.cwd";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
     LEFT JOIN names mo ON mo.name_no = t.model_no LEFT JOIN names tl ON tl.name_no = t.tool_no
@@ -312,6 +315,7 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
         usage: r.get::<_, Option<String>>(17)?.and_then(|u| serde_json::from_str(&u).ok()),
         run: r.get(18)?,
         record: r.get(19)?,
+        cwd: r.get(23)?,
         text: String::from_utf8(text)
             .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?,
     })
