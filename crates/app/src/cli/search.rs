@@ -14,10 +14,10 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Find turns: what people and models said, tool calls and their results, in every program and project.
+/// Find turns: what people and models said, tool calls and their results
 ///
-/// Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Nothing is a syntax
-/// error.
+/// Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
+/// them (orders_test.rs, E0277) are looked for whole and in their parts. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What to look for

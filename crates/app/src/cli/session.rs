@@ -13,7 +13,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Sessions of all programs.
+/// Sessions of all programs: list, show, end
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]

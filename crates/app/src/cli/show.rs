@@ -16,7 +16,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Print a turn with its neighbours, a whole session as a readable conversation, or bytes that were set aside.
+/// Print a turn, a whole session, or what was set aside
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A turn (t9c11) or something set aside (q:17)

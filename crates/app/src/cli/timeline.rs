@@ -11,7 +11,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// List sessions by day, newest first.
+/// List sessions by day, newest first
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Only in this project: its id, label or path

@@ -19,7 +19,9 @@ use crate::error::Exit;
 use crate::print;
 use crate::{config, programs};
 
-/// Measure import, size and search, on synthetic homes or on real files. The memory itself is not touched.
+/// Measure import, size and search, on synthetic homes or on real files
+///
+/// Everything happens in a throw-away home below the cache folder; the memory itself is not touched.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
