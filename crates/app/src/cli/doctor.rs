@@ -9,7 +9,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::{config, programs, retention};
 
-/// Check the home and its store, and look for the programs on this machine. Changes nothing.
+/// Check the home, its store, and the programs on this machine; changes nothing
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

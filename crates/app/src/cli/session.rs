@@ -13,7 +13,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Sessions of all programs.
+/// Sessions of all programs: list, show, end
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -178,7 +178,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             format!("{}  {}", print::safe_line(&lane.lane), print::counted(lane.turns, "turn")),
         ]);
     }
-    if let Some(resume) = programs::resume(&session.key) {
+    if let Some(resume) = programs::resume(&session.key, session.cwd.as_deref()) {
         rows.push(vec!["Resume".into(), resume]);
     }
     for s in streams.iter().chain(&mixed).filter(|s| s.file) {

@@ -11,7 +11,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Recompute everything: the digest of every record, the audit chain, references, the index. Repairs nothing.
+/// Recompute every digest, chain and reference; name what is damaged; repair nothing
 ///
 /// Exit 0: all is as it was stored. 1: only derived data is off (heirloom reindex). 5: the ledger is damaged.
 #[derive(clap::Args, Debug)]

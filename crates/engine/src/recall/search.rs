@@ -37,6 +37,10 @@ const FEW_ROWS: i64 = 500;
 /// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10).
 const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
 
+/// What a turn with next to nothing of the query loses: BM25 alone lets one rare word in a short line beat the turn that
+/// has them all.
+const COVERAGE: f64 = 0.6;
+
 /// A query that takes longer is broken off, and says so.
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -115,9 +119,10 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let mut wanted = CANDIDATES;
         let candidates = loop {
             let (rows, cut) = candidates(conn, &expression, range, wanted)?;
+            let covered = coverage(conn, &rows, &terms, range, index.rows()?)?;
             let full = rows.len() >= wanted;
             out.cut_short |= cut;
-            let kept = keep(tx, rows, filter)?;
+            let kept = keep(tx, rows, &covered, filter)?;
             // Filters on time are applied behind the engine: look further until there is enough or nothing left.
             if kept.len() >= filter.limit.min(CANDIDATES) || !full || cut || wanted >= CANDIDATES * 64 {
                 break kept;
@@ -272,6 +277,38 @@ fn candidates(
     }
 }
 
+/// What share of the query each candidate has, every term weighed by how rare it is. One cheap pass per term: nothing
+/// is scored again.
+fn coverage(
+    conn: &rusqlite::Connection,
+    rows: &[(i64, f64)],
+    terms: &[Weighed],
+    range: (i64, i64),
+    all: i64,
+) -> Result<HashMap<i64, f64>> {
+    let mut covered: HashMap<i64, f64> = rows.iter().map(|(turn_no, _)| (*turn_no, 0.0)).collect();
+    let rarity = |t: &Weighed| (1.0 + all as f64 / (1 + t.rows) as f64).ln();
+    let total: f64 = terms.iter().filter(|t| t.rows > 0).map(rarity).sum();
+    if terms.len() < 2 || total <= 0.0 {
+        return Ok(HashMap::new());
+    }
+    let mut statement = conn.prepare_cached("SELECT rowid FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3")?;
+    for term in terms.iter().filter(|t| t.rows > 0) {
+        let share = rarity(term) / total;
+        let mut seen = std::collections::HashSet::new();
+        let mut found = statement.query(params![format!("text : {}", term.term.expression()), range.0, range.1])?;
+        while let Some(r) = found.next()? {
+            let turn_no = RowId::unpack(r.get(0)?).turn_no;
+            if let Some(sum) = covered.get_mut(&turn_no)
+                && seen.insert(turn_no)
+            {
+                *sum += share;
+            }
+        }
+    }
+    Ok(covered)
+}
+
 /// A candidate with its place in its session.
 struct Candidate {
     turn_no: i64,
@@ -282,7 +319,12 @@ struct Candidate {
     beside: Option<i64>,
 }
 
-fn keep(tx: &Read, rows: Vec<(i64, f64)>, filter: &Filter) -> Result<Vec<Candidate>> {
+fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filter: &Filter) -> Result<Vec<Candidate>> {
+    for (turn_no, score) in &mut rows {
+        if let Some(share) = covered.get(turn_no) {
+            *score *= 1.0 - COVERAGE * (1.0 - share);
+        }
+    }
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
     let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1")?;
     let mut kept = Vec::new();

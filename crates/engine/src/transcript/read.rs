@@ -278,12 +278,15 @@ pub struct Turn {
     pub thread: Option<String>,
     pub run: i64,
     pub record: i64,
+    /// Where the session was started.
+    pub cwd: Option<String>,
     pub text: String,
 }
 
 const TURN_COLUMNS: &str =
     "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
-    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
+    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length,
+    s.cwd";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
     LEFT JOIN names mo ON mo.name_no = t.model_no LEFT JOIN names tl ON tl.name_no = t.tool_no
@@ -312,6 +315,7 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
         usage: r.get::<_, Option<String>>(17)?.and_then(|u| serde_json::from_str(&u).ok()),
         run: r.get(18)?,
         record: r.get(19)?,
+        cwd: r.get(23)?,
         text: String::from_utf8(text)
             .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?,
     })
@@ -332,7 +336,8 @@ pub fn find_turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Resul
     rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
 }
 
-/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one.
+/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one: the
+/// main line first, then each sub-agent.
 /// `lane`: only that one; `None`: all.
 pub fn session_turns(
     tx: &Read,
@@ -347,7 +352,7 @@ pub fn session_turns(
            UNION ALL
            SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
          JOIN turns t ON t.turn_no = p.no {TURN_JOINS} JOIN lanes pl ON pl.lane_no = p.in_lane
-         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY place, t.turn_no"
+         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY pl.lane != '', p.in_lane, place, t.turn_no"
     ))?;
     let mut rows = statement.query(params![session.no, lane])?;
     while let Some(r) = rows.next()? {
