@@ -82,6 +82,19 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     Ok(report)
 }
 
+/// Source bytes there are to check, for a progress bar.
+pub fn bytes_to_check(ledger: &Ledger) -> Result<u64> {
+    ledger.read(|tx| count(tx, "SELECT coalesce(sum(length), 0) FROM records"))
+}
+
+/// A quick look at the ledger's structure, without reading what is stored: what is wrong, `None` if nothing is.
+pub fn quick_look(ledger: &Ledger) -> Result<Option<String>> {
+    ledger.read(|tx| {
+        let said: String = tx.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
+        Ok((said != "ok").then_some(said))
+    })
+}
+
 fn structure(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement = tx.prepare("PRAGMA integrity_check(20)")?;
     let mut rows = statement.query([])?;
@@ -145,7 +158,7 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
                 }
             },
         }
-        if report.records % 512 == 0 {
+        if report.records.is_multiple_of(512) {
             progress(report.bytes);
         }
     }

@@ -436,11 +436,21 @@ pub fn record_classes(tx: &Read, session_no: i64) -> Result<Vec<(crate::event::R
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Compactions and segments of a session: kind, reason, time.
-pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<(String, Option<String>, Option<Millis>)>> {
+/// Where a context was compacted, or the program started over.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BoundaryRow {
+    /// `compaction` or `segment`.
+    pub kind: String,
+    pub reason: Option<String>,
+    pub at: Option<Millis>,
+}
+
+/// Compactions and segments of a session.
+pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<BoundaryRow>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
-    let rows = statement.query_map([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    let rows =
+        statement.query_map([session_no], |r| Ok(BoundaryRow { kind: r.get(0)?, reason: r.get(1)?, at: r.get(2)? }))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
