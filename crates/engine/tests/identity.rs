@@ -123,13 +123,15 @@ fn several_turns_of_one_record_keep_their_order() {
 #[test]
 fn a_stream_that_mixes_sessions_gives_each_its_own() {
     let world = World::new();
-    let line = |session: &str, text: &str| {
-        format!("{{\"session\":\"{session}\",\"role\":\"user\",\"text\":\"{text}\"}}\n")
-    };
+    let line =
+        |session: &str, text: &str| format!("{{\"session\":\"{session}\",\"role\":\"user\",\"text\":\"{text}\"}}\n");
     world.write("mixed.jsonl", line("x", "1") + &line("y", "2") + &line("x", "3"));
     world.import(&["mixed.jsonl"]);
     world.add("mixed.jsonl", line("y", "4") + &line("x", "5"));
     world.import(&["mixed.jsonl"]);
-    assert_eq!((world.texts("x"), world.texts("y")), (vec!["1".into(), "3".into(), "5".into()], vec!["2".into(), "4".into()]));
+    assert_eq!(
+        (world.texts("x"), world.texts("y")),
+        (vec!["1".into(), "3".into(), "5".into()], vec!["2".into(), "4".into()])
+    );
     world.assert_kept("mixed.jsonl");
 }

@@ -17,7 +17,12 @@ fn check(before: &str, after: &str, expect: &str) {
     assert_eq!(totals.rewritten, 1);
     world.assert_kept("s.jsonl");
     assert_eq!(String::from_utf8(world.export_generation("s.jsonl", 0)).unwrap(), before);
-    let turns: Vec<String> = world.dump().lines().filter(|l| l.starts_with("  ") && !l.starts_with("  run")).map(|l| l.trim().to_owned() + "\n").collect();
+    let turns: Vec<String> = world
+        .dump()
+        .lines()
+        .filter(|l| l.starts_with("  ") && !l.starts_with("  run"))
+        .map(|l| l.trim().to_owned() + "\n")
+        .collect();
     assert_eq!(turns.concat() + &world.quarantine(), expect);
     let (totals, _) = world.import(&["s.jsonl"]);
     assert_eq!((totals.sources_unchanged, totals.records), (1, 0));

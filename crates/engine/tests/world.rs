@@ -45,7 +45,9 @@ impl World {
     }
 
     pub fn at(clock: Clock) -> World {
-        let folder = tempfile::tempdir().unwrap();
+        // In memory where the system has a folder for that: these stories are about words, not about disks.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let ledger = open_ledger(folder.path(), clock);
         World { folder, ledger, agent: AgentId::main() }
     }
@@ -205,12 +207,13 @@ impl World {
 
     pub fn quarantine(&self) -> String {
         let agent_no = self.agent_no();
-        let mut rows = self.ledger.read(|tx| read::quarantine(tx, agent_no, None, 10_000)).unwrap();
+        let mut rows = self.ledger.read(|tx| read::quarantine(tx, agent_no, None, 1_000_000)).unwrap();
         rows.sort_by(|a, b| (&a.path, &a.key, a.position, a.length).cmp(&(&b.path, &b.key, b.position, b.length)));
         rows.into_iter().fold(String::new(), |mut out, q| {
             let name = q.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let line = q.line.map_or("-".into(), |l| l.to_string());
-            writeln!(out, "quarantine {name}{} line {line} byte {}: {}", key_shown(&q.key), q.position, q.reason).unwrap();
+            writeln!(out, "quarantine {name}{} line {line} byte {}: {}", key_shown(&q.key), q.position, q.reason)
+                .unwrap();
             out
         })
     }
@@ -262,10 +265,24 @@ fn dump(tx: &heirloom_engine::ledger::Read, agent_no: i64) -> Result<String> {
     sessions.sort_by(|a, b| a.key.cmp(&b.key));
     for session in sessions {
         let read::SessionRow {
-            no, key, cwd, title, version, fork_of, started_at, last_at, ended_at, ended_by, turns, shared_turns, ..
+            no,
+            key,
+            cwd,
+            title,
+            version,
+            fork_of,
+            started_at,
+            last_at,
+            ended_at,
+            ended_by,
+            turns,
+            shared_turns,
+            ..
         } = session.clone();
         write!(out, "session {key} {turns}+{shared_turns}").unwrap();
-        for (name, value) in [("title", title), ("cwd", cwd), ("version", version), ("fork of", fork_of), ("ended by", ended_by)] {
+        for (name, value) in
+            [("title", title), ("cwd", cwd), ("version", version), ("fork of", fork_of), ("ended by", ended_by)]
+        {
             if let Some(value) = value {
                 write!(out, " {name} {value:?}").unwrap();
             }
@@ -283,8 +300,11 @@ fn dump(tx: &heirloom_engine::ledger::Read, agent_no: i64) -> Result<String> {
         let ordinal: BTreeMap<i64, usize> = runs.iter().enumerate().map(|(i, r)| (r.no, i)).collect();
         let mut entries: BTreeMap<i64, String> = BTreeMap::new();
         read::session_turns(tx, &opener, &session, None, |turn| {
-            let witnesses: i64 =
-                tx.query_row("SELECT count(*) FROM witnesses WHERE turn_no = ?1 AND record_no != ?2", [turn.id.0, turn.record], |r| r.get(0))?;
+            let witnesses: i64 = tx.query_row(
+                "SELECT count(*) FROM witnesses WHERE turn_no = ?1 AND record_no != ?2",
+                [turn.id.0, turn.record],
+                |r| r.get(0),
+            )?;
             entries.insert(turn.id.0, turn.entry.clone());
             let run = ordinal.get(&turn.run).map_or("run of another session".into(), |n| format!("run {n}"));
             write!(out, "  {}", turn.entry).unwrap();
@@ -492,7 +512,9 @@ fn fact_of(fact: &str, value: &Value) -> Option<Fact> {
     let text = string(&value["value"]);
     let (run, at) = (string(&value["run"]), value["at"].as_i64());
     Some(match fact {
-        "session" => Fact::Session { native: text?, lane: string(&value["lane"]).unwrap_or_default(), parent_call: None },
+        "session" => {
+            Fact::Session { native: text?, lane: string(&value["lane"]).unwrap_or_default(), parent_call: None }
+        }
         "title" => Fact::Title(text?),
         "cwd" => Fact::Cwd(text?),
         "version" => Fact::Version(text?),
@@ -524,7 +546,11 @@ pub static STORE: ForeignSpec = ForeignSpec {
     items: "SELECT id FROM message WHERE session = ?1 ORDER BY id",
     item_rows: &[
         RowQuery { table: "message", key: &["id"], sql: "SELECT * FROM message WHERE session = ?1 AND id = ?2" },
-        RowQuery { table: "part", key: &["id"], sql: "SELECT * FROM part WHERE session = ?1 AND message = ?2 ORDER BY id" },
+        RowQuery {
+            table: "part",
+            key: &["id"],
+            sql: "SELECT * FROM part WHERE session = ?1 AND message = ?2 ORDER BY id",
+        },
     ],
     zstd: &[],
 };

@@ -490,7 +490,9 @@ impl Appender<'_> {
         if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
             self.out.turns.push(TurnId(known.turn_no));
             if known.session_no == lane_at.session_no {
-                self.runs.met(lane_at.lane_no, known.run_no);
+                if !turn.echo {
+                    self.runs.met(lane_at.lane_no, known.run_no);
+                }
                 if known.record_no != record_no {
                     self.out.witnesses += witness(tx, known.turn_no, record_no, turn.echo)?;
                 }
@@ -585,8 +587,7 @@ impl Appender<'_> {
         })?;
         let mut rows = statement.query(params![entry, lane.session_no])?;
         while let Some(r) = rows.next()? {
-            let known =
-                Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no: r.get(8)? };
+            let known = Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no: r.get(8)? };
             let here = known.session_no == lane.session_no;
             if here && turn.echo && turn.entry.is_some() {
                 return Ok(Some(known));
@@ -624,8 +625,7 @@ impl Appender<'_> {
              ORDER BY turn_no",
         )?;
         let length = turn.text.len() as i64;
-        let mut rows =
-            statement.query(params![run_no, role_code(turn.role), length, at.stream_no, at.generation])?;
+        let mut rows = statement.query(params![run_no, role_code(turn.role), length, at.stream_no, at.generation])?;
         while let Some(r) = rows.next()? {
             if self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)? == turn.text.as_bytes() {
                 return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no }));
@@ -864,8 +864,7 @@ fn open_stream(tx: &Write, source_no: i64, key: &str) -> Result<OpenStream> {
                 stream_no: r.get(0)?,
                 at: Some(StreamAt { generation: r.get(1)?, next: r.get(2)? }),
                 lines: r.get(3)?,
-                settled_as: session
-                    .map(|key| (SessionKey::from(key).native().to_owned(), lane.unwrap_or_default())),
+                settled_as: session.map(|key| (SessionKey::from(key).native().to_owned(), lane.unwrap_or_default())),
             })
         })
         .optional()?;

@@ -384,8 +384,8 @@ pub fn runs(tx: &Read, session_no: i64) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare(
         "SELECT run_no, lane, run_key, status, stop_reason, name, usage, prompt_turn, answer_turn, request_fingerprint,
                 opened_at, last_at, closed_by
-         FROM turn_results r JOIN lanes USING (lane_no) LEFT JOIN names ON name_no = model_no
-         WHERE r.session_no = ?1 ORDER BY run_no",
+         FROM lanes l JOIN turn_results r USING (lane_no) LEFT JOIN names ON name_no = model_no
+         WHERE l.session_no = ?1 ORDER BY run_no",
     )?;
     let rows = statement.query_map([session_no], |r| {
         Ok(RunRow {
@@ -418,8 +418,11 @@ pub fn record_classes(tx: &Read, session_no: i64) -> Result<Vec<(crate::event::R
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Compactions and segments of a session: kind, reason, time.
-pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<(String, Option<String>, Option<Millis>)>> {
+/// Kind, reason and time.
+pub type Boundary = (String, Option<String>, Option<Millis>);
+
+/// Compactions and segments of a session.
+pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<Boundary>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
     let rows = statement.query_map([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
