@@ -98,7 +98,13 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, input: &str, 
     index.deadline(Some(Instant::now() + DEADLINE))?;
     let out = run(ledger, index, agent, query, filter);
     index.deadline(None)?;
-    out
+    // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
+    out.map_err(|e| match e.kind() {
+        ErrorKind::Damaged => {
+            e.hint("if the index is what is damaged, heirloom reindex makes it anew; nothing is lost")
+        }
+        _ => e,
+    })
 }
 
 fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &Filter) -> Result<Searched> {
@@ -111,7 +117,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
         let (first, last) = turns_between(tx, filter)?;
-        if first > last {
+        if first > last || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
             return Ok(());
         }
         let range = RowId::range(agent_no, first, last);
@@ -314,6 +320,7 @@ struct Candidate {
     turn_no: i64,
     session_no: i64,
     lane_no: i64,
+    at: Option<Millis>,
     own: f64,
     score: f64,
     beside: Option<i64>,
@@ -342,7 +349,7 @@ fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filte
         };
         if in_time {
             let own = score / best;
-            kept.push(Candidate { turn_no, session_no, lane_no, own, score: own, beside: None });
+            kept.push(Candidate { turn_no, session_no, lane_no, at, own, score: own, beside: None });
         }
     }
     Ok(kept)
@@ -356,10 +363,10 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
     let front = candidates.len().min(filter.limit.saturating_mul(4).max(40));
     let mut before = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 ORDER BY turn_no DESC LIMIT 2",
+        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 ORDER BY turn_no DESC LIMIT 2",
     )?;
     let mut after = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 ORDER BY turn_no LIMIT 2",
+        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 ORDER BY turn_no LIMIT 2",
     )?;
     let mut gains: HashMap<i64, f64> = HashMap::new();
     for candidate in &candidates[..front] {
@@ -377,7 +384,9 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
                 let said = kind_from_code(r.get(2)?) == TurnKind::Message;
                 let role = crate::transcript::role_from_code(r.get(1)?);
                 let at: Option<i64> = r.get(3)?;
+                let workspace: Option<i64> = r.get(4)?;
                 let wanted = said
+                    && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)))
                     && filter.role.is_none_or(|wanted| wanted == role)
                     && filter.since.is_none_or(|s| at.is_some_and(|at| at >= s))
                     && filter.until.is_none_or(|u| at.is_some_and(|at| at <= u));
@@ -386,6 +395,7 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
                         turn_no,
                         session_no: candidate.session_no,
                         lane_no: candidate.lane_no,
+                        at,
                         own: 0.0,
                         score: 0.0,
                         beside: Some(candidate.turn_no),
@@ -401,8 +411,8 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     for c in &mut ranked {
         c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0);
     }
-    // Equal scores: the newer one first.
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.turn_no.cmp(&a.turn_no)));
+    // Equal scores: what was said later first.
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));
     Ok(ranked)
 }
 

@@ -402,8 +402,8 @@ pub fn runs(tx: &Read, session_no: i64) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare(
         "SELECT run_no, lane, run_key, status, stop_reason, name, usage, prompt_turn, answer_turn, request_fingerprint,
                 opened_at, last_at, closed_by
-         FROM turn_results r JOIN lanes USING (lane_no) LEFT JOIN names ON name_no = model_no
-         WHERE r.session_no = ?1 ORDER BY run_no",
+         FROM lanes l JOIN turn_results r USING (lane_no) LEFT JOIN names ON name_no = model_no
+         WHERE l.session_no = ?1 ORDER BY run_no",
     )?;
     let rows = statement.query_map([session_no], |r| {
         Ok(RunRow {
