@@ -23,15 +23,15 @@ const CATCH_UP: Duration = Duration::from_millis(50);
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Global {
     /// Where the memory lives [default: $HEIRLOOM_HOME, else $LIONCLAW_HOME, else ~/.heirloom]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     pub home: Option<PathBuf>,
 
     /// Whose memory [default: $HEIRLOOM_AGENT, else daemon.workspace in config.toml, else main]
-    #[arg(long, global = true, value_name = "ID")]
+    #[arg(long, global = true, value_name = "ID", help_heading = "Everywhere")]
     pub agent: Option<String>,
 
     /// Print JSON for programs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Everywhere")]
     pub json: bool,
 }
 

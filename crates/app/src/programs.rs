@@ -100,9 +100,23 @@ pub fn title(key: &SessionKey) -> &'static str {
     heirloom_harness::by_name(key.harness()).map_or("unknown program", |h| h.spec().title)
 }
 
-/// The command that resumes a session in its own program.
-pub fn resume(key: &SessionKey) -> Option<String> {
-    heirloom_harness::by_name(key.harness())?.resume(key.native())
+/// The command that resumes a session in its own program, with the folder it must be run in where that matters.
+pub fn resume(key: &SessionKey, cwd: Option<&str>) -> Option<String> {
+    let harness = heirloom_harness::by_name(key.harness())?;
+    let command = harness.resume(key.native())?;
+    match cwd {
+        Some(cwd) if harness.spec().resumes_in_project => Some(format!("cd {} && {command}", quoted(cwd))),
+        _ => Some(command),
+    }
+}
+
+/// A path for a shell: as it is where it is plain, else in single quotes.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',');
+    if !path.is_empty() && path.chars().all(plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
 }
 
 /// What a session is called: its title, else what a person said first, in one line.
@@ -112,4 +126,21 @@ pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<Strin
         None => read::first_prompt(tx, opener, session.no)?,
     };
     Ok(safe_line(&name.unwrap_or_default().chars().take(300).collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_cannot_smuggle_a_command_into_the_one_to_copy() {
+        let key = SessionKey::new("claude-code", "258c7280-ae70-4798-800f-63464d01a85d");
+        let shown = resume(&key, Some("/tmp/a'; rm -rf $HOME; echo 'b")).unwrap();
+        assert_eq!(
+            shown,
+            r"cd '/tmp/a'\''; rm -rf $HOME; echo '\''b' && claude --resume 258c7280-ae70-4798-800f-63464d01a85d"
+        );
+        assert!(resume(&key, Some("/home/me/x")).unwrap().starts_with("cd /home/me/x && "));
+        assert_eq!(resume(&SessionKey::new("turns", "x"), None), None);
+    }
 }

@@ -108,14 +108,17 @@ mod format {
     use std::process::Command;
     use std::time::Duration;
 
-    use heirloom_engine::capture::{Capture, Program};
+    use heirloom_engine::capture::{Capture, Program, Totals};
     use heirloom_engine::clock::Clock;
     use heirloom_engine::home::{Home, layout};
     use heirloom_engine::index::Index;
+    use heirloom_engine::ledger::blocks::Opener;
     use heirloom_engine::ledger::{Ledger, Open};
     use heirloom_engine::recall::{Filter, search};
     use heirloom_engine::scope::AgentId;
+    use heirloom_engine::transcript::export;
     use heirloom_engine::verify::verify;
+    use heirloom_harness::{Harness, by_name};
 
     struct World {
         dir: tempfile::TempDir,
@@ -147,20 +150,22 @@ mod format {
         block
     }
 
-    fn world() -> World {
+    fn empty() -> World {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::create(&dir.path().join("home")).unwrap();
         let path = home.file_path(&layout::RUNTIME_DB).unwrap();
         let backups = home.root().join(layout::BACKUPS.as_str());
         let ledger = Ledger::open(&path, &backups, Clock::System, Open::Full).unwrap();
         let index = home.file_path(&layout::INDEX_DB).unwrap();
-        let (mut index, _) = Index::open(&index, ledger.id(), Duration::from_secs(1)).unwrap();
-        let scratch = home.root().join(layout::SCRATCH.as_str());
-        let mut capture = Capture::new(&ledger, Some(&mut index), "test", &scratch, None).unwrap();
-        let demo = super::repository().join("crates/app/demo");
-        for path in super::demo::files(&demo) {
-            let shown = path.strip_prefix(&demo).unwrap().display().to_string();
-            let harness = super::demo::program_of(&shown);
+        let (index, _) = Index::open(&index, ledger.id(), Duration::from_secs(1)).unwrap();
+        World { dir, ledger, index }
+    }
+
+    /// Imports these files, each as its program's.
+    fn import(world: &mut World, files: &[(&'static dyn Harness, PathBuf)]) -> Totals {
+        let scratch = world.dir.path().join("home").join(layout::SCRATCH.as_str());
+        let mut capture = Capture::new(&world.ledger, Some(&mut world.index), "test", &scratch, None).unwrap();
+        for (harness, path) in files {
             let program = Program {
                 name: harness.spec().name,
                 global_ids: harness.spec().global_ids,
@@ -168,11 +173,21 @@ mod format {
                 decoder: &|placement, state| harness.decoder(placement, state),
                 foreign: harness.foreign(),
             };
-            capture.file(&program, &AgentId::main(), &path).unwrap();
+            capture.file(&program, &AgentId::main(), path).unwrap();
         }
         let (totals, problems) = capture.finish().unwrap();
-        assert!(problems.is_empty() && totals.quarantined == 0, "{problems:?}");
-        World { dir, ledger, index }
+        assert!(problems.is_empty(), "{problems:?}");
+        totals
+    }
+
+    /// A memory of the sample sessions.
+    fn world() -> World {
+        let demo = super::repository().join("crates/app/demo");
+        let program = |path: &Path| super::demo::program_of(path.strip_prefix(&demo).unwrap().to_str().unwrap());
+        let files: Vec<_> = super::demo::files(&demo).into_iter().map(|path| (program(&path), path)).collect();
+        let mut world = empty();
+        assert_eq!(import(&mut world, &files).quarantined, 0);
+        world
     }
 
     #[test]
@@ -219,6 +234,42 @@ mod format {
             let out = world.read_py(&["--file", path.to_str().unwrap()]);
             assert!(out == std::fs::read(&path).unwrap(), "{} comes back byte for byte", path.display());
         }
+    }
+
+    /// A generation of a file as it is exported; the newest where none is named.
+    fn exported(world: &World, path: &Path, generation: Option<i64>) -> String {
+        let path = path.canonicalize().unwrap();
+        let mut out = Vec::new();
+        let done = world.ledger.read(|tx| {
+            let stream = export::stream_of_file(tx, 1, &path)?.unwrap();
+            let generation = generation.unwrap_or(stream.generation);
+            export::write_stream(tx, &Opener::default(), &stream, generation, &mut out, &mut |_| {})
+        });
+        done.unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn generations_and_pending_bytes_are_as_described() {
+        let mut world = empty();
+        let path = world.dir.path().join("notes.jsonl");
+        let turns = [(by_name("turns").unwrap(), path.clone())];
+        let line = |n: u32| format!("{{\"session\":\"s\",\"id\":{n},\"text\":\"number {n}\"}}\n");
+        let first = format!("{}\n{}", line(1), line(2));
+        let grown = format!("{first}{{\"session\":\"s\",\"text\":\"not yet");
+        let rewritten = line(3);
+        let mut new_turns = Vec::new();
+        for content in [&first, &first, &grown, &rewritten] {
+            std::fs::write(&path, content).unwrap();
+            new_turns.push(import(&mut world, &turns).turns);
+            assert_eq!(verify(&world.ledger, None, &mut |_| {}).unwrap().findings, []);
+            // As it is now, an unterminated end included.
+            assert_eq!(exported(&world, &path, None), *content);
+        }
+        assert_eq!(new_turns, [2, 0, 0, 1]);
+        // What the file was before it was rewritten, with the end that never became a line.
+        assert_eq!(exported(&world, &path, Some(0)), grown);
+        assert_eq!(exported(&world, &path, Some(1)), rewritten);
     }
 
     #[test]

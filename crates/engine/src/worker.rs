@@ -10,6 +10,9 @@ use crate::ledger::jobs::{self, Job, JobKind};
 use crate::ledger::{Audit, Ledger};
 use crate::transcript;
 
+/// When to look again at an index somebody else is writing.
+const AGAIN_MS: i64 = 2000;
+
 /// What a drain did.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Drained {
@@ -55,7 +58,12 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str) -> Result<()>
             index.catch_up(ledger, None, &mut |_| {})?;
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
-                jobs::complete(tx, job, owner)
+                jobs::complete(tx, job, owner)?;
+                // What came in meanwhile could not be queued beside this job.
+                if index.coverage(tx)?.missing > 0 {
+                    jobs::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + AGAIN_MS)?;
+                }
+                Ok(())
             })
         }
         // State and completion in one transaction: done exactly once.

@@ -1,1 +1,125 @@
-//! To come.
+//! The queue: once to effect, whoever does it.
+
+use std::time::Duration;
+
+use heirloom_engine::clock::Clock;
+use heirloom_engine::index::Index;
+use heirloom_engine::ledger::jobs::{self, Job, JobKind};
+use heirloom_engine::ledger::{Audit, Ledger};
+use heirloom_engine::worker::drain;
+
+use crate::world::{NOON, World, open_ledger, said};
+
+const MINUTE: i64 = 60_000;
+
+fn at(world: &World, time: i64) -> Ledger {
+    open_ledger(world.folder.path(), Clock::Fixed(time))
+}
+
+fn claim(ledger: &Ledger, owner: &str) -> Option<Job> {
+    ledger.write(Audit::new(owner, "job.claim"), |tx| jobs::claim(tx, owner)).unwrap()
+}
+
+fn enqueue(ledger: &Ledger, kind: JobKind) -> bool {
+    ledger.write(Audit::new("test", "job.enqueue"), |tx| jobs::enqueue(tx, kind, "all", "{}", tx.now())).unwrap()
+}
+
+#[test]
+fn an_equal_job_is_queued_once() {
+    let world = World::at(Clock::Fixed(NOON));
+    assert!(enqueue(&world.ledger, JobKind::Index));
+    assert!(!enqueue(&world.ledger, JobKind::Index));
+    assert!(enqueue(&world.ledger, JobKind::CloseIdle));
+    let job = claim(&world.ledger, "a").unwrap();
+    assert!(!enqueue(&world.ledger, job.kind), "it is running");
+    world.ledger.write(Audit::new("a", "job.done"), |tx| jobs::complete(tx, &job, "a")).unwrap();
+    assert!(enqueue(&world.ledger, job.kind));
+}
+
+#[test]
+fn a_job_whose_worker_is_gone_is_taken_over() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    let first = claim(&world.ledger, "a").unwrap();
+    assert!(claim(&world.ledger, "b").is_none(), "a has it");
+    let later = at(&world, NOON + 2 * MINUTE);
+    let second = claim(&later, "b").unwrap();
+    assert_eq!((second.no, second.attempts), (first.no, 2));
+    // The first worker comes back: it holds nothing any more.
+    later.write(Audit::new("a", "job.done"), |tx| jobs::complete(tx, &first, "a")).unwrap();
+    assert_eq!(later.read(|tx| jobs::counts(tx, NOON)).unwrap().running, 1);
+}
+
+#[test]
+fn a_job_that_always_fails_is_set_aside_after_five_tries() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    for attempt in 1..=5 {
+        let ledger = at(&world, NOON + attempt * MINUTE);
+        let job = claim(&ledger, "a").unwrap();
+        assert_eq!(job.attempts, attempt);
+        ledger.write(Audit::new("a", "job.fail"), |tx| jobs::fail(tx, &job, "a", "no")).unwrap();
+        assert!(claim(&ledger, "a").is_none(), "there is a pause");
+    }
+    let ledger = at(&world, NOON + 60 * MINUTE);
+    assert!(claim(&ledger, "a").is_none());
+    assert_eq!(ledger.read(|tx| jobs::counts(tx, NOON)).unwrap().dead, 1);
+    assert!(enqueue(&ledger, JobKind::Index), "a new one may be tried");
+}
+
+#[test]
+fn a_job_that_takes_its_workers_with_it_is_set_aside_too() {
+    let world = World::at(Clock::Fixed(NOON));
+    enqueue(&world.ledger, JobKind::Index);
+    for attempt in 1..=5 {
+        assert!(claim(&at(&world, NOON + attempt * 2 * MINUTE), "a").is_some());
+    }
+    let ledger = at(&world, NOON + 60 * MINUTE);
+    assert!(claim(&ledger, "a").is_none());
+    assert_eq!(ledger.read(|tx| jobs::counts(tx, NOON)).unwrap().dead, 1);
+}
+
+#[test]
+fn draining_indexes_and_closes_what_went_quiet() {
+    let world = World::at(Clock::Fixed(NOON));
+    world.line(&format!("{{\"session\":\"x\",\"id\":\"a\",\"role\":\"user\",\"text\":\"zebra\",\"at\":{NOON}}}"));
+    let (mut index, _) = world.index();
+    let done = drain(&world.ledger, &mut index, "worker").unwrap();
+    assert_eq!((done.done, done.failed, done.later), (1, 0, 1));
+    assert_eq!(world.search(&mut index, "zebra"), ["zebra"]);
+    let rows = world.audit_rows();
+    drain(&world.ledger, &mut index, "worker").unwrap();
+    assert_eq!(world.audit_rows(), rows, "an empty queue costs no write");
+    let later = at(&world, NOON + 11 * MINUTE);
+    let done = drain(&later, &mut index, "worker").unwrap();
+    assert_eq!((done.done, done.later), (1, 0));
+    assert!(world.dump().contains("run 0 superseded a..- closed by idle"), "{}", world.dump());
+    assert_eq!(world.findings_with(Some(&index)), Vec::<String>::new());
+}
+
+#[test]
+fn an_imported_conversation_that_goes_quiet_is_closed_too() {
+    let world = World::at(Clock::Fixed(NOON));
+    world.write("s.jsonl", format!("{{\"id\":\"a\",\"role\":\"user\",\"text\":\"x\",\"at\":{NOON}}}\n"));
+    world.import(&["s.jsonl"]);
+    let (mut index, _) = world.index();
+    drain(&at(&world, NOON + 11 * MINUTE), &mut index, "worker").unwrap();
+    assert!(world.dump().contains("closed by idle"), "{}", world.dump());
+}
+
+#[test]
+fn what_comes_in_while_the_index_is_busy_is_indexed_afterwards() {
+    let world = World::at(Clock::Fixed(NOON));
+    world.write("s.jsonl", said("a", "user", "zebra"));
+    world.import(&["s.jsonl"]);
+    enqueue(&world.ledger, JobKind::Index);
+    let (mut index, _) = Index::open(&world.path("index.db"), world.ledger.id(), Duration::from_millis(20)).unwrap();
+    // Somebody else is writing the index.
+    let other = rusqlite::Connection::open(world.path("index.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    drain(&world.ledger, &mut index, "worker").unwrap();
+    assert_eq!(world.search(&mut index, "zebra"), Vec::<String>::new());
+    other.execute_batch("ROLLBACK").unwrap();
+    drain(&at(&world, NOON + MINUTE), &mut index, "worker").unwrap();
+    assert_eq!(world.search(&mut index, "zebra"), ["zebra"]);
+}

@@ -1,1 +1,262 @@
-//! To come.
+//! Finding turns again.
+
+use heirloom_engine::event::Role;
+use heirloom_engine::ledger::Audit;
+use heirloom_engine::recall::{self, Filter};
+use heirloom_engine::scope::AgentId;
+use heirloom_engine::transcript::read;
+
+use crate::world::{LITTLE, NOON, World, said};
+
+/// Four hundred turns of ordinary talk in two sessions, each turn with one word of its own.
+fn talk() -> World {
+    let world = World::new();
+    for session in 0..2 {
+        let lines: String = (0..200)
+            .map(|i| {
+                let role = ["user", "assistant"][i % 2];
+                said(
+                    &format!("e{i}"),
+                    role,
+                    &format!("we looked at the build and the tests, note unique{session}x{i} about deploy"),
+                )
+            })
+            .collect();
+        world.write(&format!("s{session}.jsonl"), lines);
+    }
+    world.import(&["s0.jsonl", "s1.jsonl"]);
+    world
+}
+
+/// Texts, one turn each in a session of its own, and the query that must find the first of them first.
+fn check(texts: &[&str], query: &str) {
+    let world = World::new();
+    for (i, text) in texts.iter().enumerate() {
+        world.write(&format!("s{i}.jsonl"), said("a", "user", text));
+        world.import(&[&format!("s{i}.jsonl")]);
+    }
+    let mut index = world.caught_up();
+    let found = world.search(&mut index, query);
+    assert_eq!(found.first().map(String::as_str), Some(texts[0]), "{query}");
+}
+
+#[test]
+fn a_word_that_occurs_once_is_found_first() {
+    let world = talk();
+    let mut index = world.caught_up();
+    for (session, i) in [(0, 0), (0, 7), (1, 100), (1, 199)] {
+        let found = world.search(&mut index, &format!("why was the unique{session}x{i} about deploy"));
+        assert!(found[0].contains(&format!("unique{session}x{i} ")), "{found:?}");
+    }
+    assert_eq!(world.search(&mut index, "nowhere"), Vec::<String>::new());
+}
+
+#[test]
+fn phrases_prefixes_stems_and_accents() {
+    check(&["the unique index was dropped", "an index that is not unique"], "\"unique index\"");
+    check(&["refunding twice", "something else"], "refund*");
+    check(&["we migrated the tables", "something else"], "migrating");
+    check(&["café au lait", "tea"], "cafe");
+    check(&["cafe au lait", "tea"], "CAFÉ");
+    check(&["see orders_test.rs for it", "see orders.md"], "orders_test.rs");
+    check(&["error E0277 again", "error E0308"], "E0277");
+    check(&["to be or not to be", "something else"], "to be or not");
+}
+
+#[test]
+fn scripts_of_the_world() {
+    check(&["明日は東京へ行く予定です", "大阪で会いましょう"], "東京");
+    check(&["我们决定使用数据库索引", "今天天气很好"], "数据库");
+    check(&["내일 서울에서 만나요", "부산은 멀어요"], "서울");
+    check(&["พรุ่งนี้ไปกรุงเทพ", "วันนี้ฝนตก"], "กรุงเทพ");
+    check(&["мы удалили индекс из базы", "погода хорошая"], "индекс");
+    check(&["قاعدة البيانات بطيئة", "الطقس جميل"], "البيانات");
+    check(&["größere Änderungen", "kleine"], "anderungen");
+    check(&["मेरा नाम हीरा है", "कुछ और"], "हीरा");
+}
+
+#[test]
+fn tool_calls_and_results_are_found() {
+    let world = World::new();
+    world.write(
+        "s.jsonl",
+        "{\"id\":\"a\",\"role\":\"assistant\",\"kind\":\"tool-call\",\"tool\":\"ripgrep\",\"call\":\"c\",\"text\":\"needle in src\"}\n\
+         {\"id\":\"b\",\"role\":\"tool\",\"kind\":\"tool-result\",\"tool\":\"ripgrep\",\"call\":\"c\",\"text\":\"src/haystack.rs: 12\"}\n",
+    );
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "needle"), ["needle in src"]);
+    assert_eq!(world.search(&mut index, "haystack"), ["src/haystack.rs: 12"]);
+    assert_eq!(world.search(&mut index, "ripgrep").len(), 2);
+}
+
+#[test]
+fn filters_limit_what_is_found() {
+    let world = World::new();
+    let (one, two) = (world.path("one"), world.path("two"));
+    for folder in [&one, &two] {
+        std::fs::create_dir_all(folder.join(".git")).unwrap();
+    }
+    let line = |id: &str, role: &str, at: i64, cwd: &std::path::Path| {
+        let cwd = cwd.display();
+        format!("{{\"id\":\"{id}\",\"role\":\"{role}\",\"text\":\"zebra {id}\",\"at\":{at},\"cwd\":\"{cwd}\"}}\n")
+    };
+    world.write("s0.jsonl", line("a", "user", NOON, &one) + &line("b", "assistant", NOON + 1000, &one));
+    world.write("s1.jsonl", line("c", "user", NOON + 2000, &two));
+    world.import(&["s0.jsonl", "s1.jsonl"]);
+    let mut index = world.caught_up();
+    let agent_no = world.agent_no();
+    let named = |name: &str| world.ledger.read(|tx| read::workspace_named(tx, agent_no, name));
+    let session = world.ledger.read(|tx| read::session_named(tx, agent_no, "s1")).unwrap().no;
+    let mut found = |filter: Filter| {
+        let mut texts = world.search_with(&mut index, "zebra", filter);
+        texts.sort();
+        texts.join(", ")
+    };
+    let everything = "zebra a, zebra b, zebra c";
+    assert_eq!(found(Filter::default()), everything);
+    assert_eq!(found(Filter { workspaces: Some(named("one").unwrap()), ..Filter::default() }), "zebra a, zebra b");
+    assert_eq!(found(Filter { workspaces: Some(named("two").unwrap()), ..Filter::default() }), "zebra c");
+    assert_eq!(found(Filter { workspaces: Some(vec![]), ..Filter::default() }), "");
+    assert_eq!(found(Filter { harness: Some("little".into()), ..Filter::default() }), everything);
+    assert_eq!(found(Filter { harness: Some("other".into()), ..Filter::default() }), "");
+    assert_eq!(found(Filter { session: Some(session), ..Filter::default() }), "zebra c");
+    assert_eq!(found(Filter { role: Some(Role::Assistant), ..Filter::default() }), "zebra b");
+    assert_eq!(found(Filter { since: Some(NOON + 1000), ..Filter::default() }), "zebra b, zebra c");
+    assert_eq!(found(Filter { until: Some(NOON + 1000), ..Filter::default() }), "zebra a, zebra b");
+    assert_eq!(found(Filter { since: Some(NOON + 1), until: Some(NOON + 1999), ..Filter::default() }), "zebra b");
+    assert_eq!(found(Filter { since: Some(NOON + 9000), ..Filter::default() }), "");
+    // Joined by an alias, either name means both.
+    let ids: Vec<String> =
+        world.ledger.read(|tx| read::workspaces(tx, agent_no)).unwrap().into_iter().map(|w| w.id).collect();
+    world
+        .ledger
+        .write(Audit::new("test", "workspace.alias"), |tx| read::alias_workspace(tx, agent_no, &ids[0], &ids[1]))
+        .unwrap();
+    for name in ["one", "two"] {
+        assert_eq!(found(Filter { workspaces: Some(named(name).unwrap()), ..Filter::default() }), everything);
+    }
+}
+
+#[test]
+fn the_reply_to_a_good_turn_is_found_beside_it() {
+    let world = talk();
+    world.write(
+        "s9.jsonl",
+        said("a", "user", "what about the okapi?")
+            + &said("b", "assistant", "It lives in the forest.")
+            + &said("c", "user", "thanks"),
+    );
+    world.import(&["s9.jsonl"]);
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 5, ..Filter::default() };
+    let found = recall::search(&world.ledger, &mut index, &world.agent, "okapi", &filter).unwrap();
+    assert_eq!(found.hits[0].turn.text, "what about the okapi?");
+    let beside = found.hits.iter().find(|h| h.turn.text == "It lives in the forest.").unwrap();
+    assert_eq!((beside.beside, beside.matched), (Some(found.hits[0].turn.id), 0));
+    assert!(beside.score < found.hits[0].score);
+}
+
+#[test]
+fn whatever_is_typed_is_words() {
+    let world = talk();
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 3, ..Filter::default() };
+    for query in [
+        "AND OR NOT",
+        "NEAR(a b, 3)",
+        "text:build",
+        "scope : xqruser",
+        "build^2 -tests +note",
+        "(((",
+        "\"",
+        "\"\"\"",
+        "build*",
+        "*",
+        "'; DROP TABLE fts; --",
+        "a\u{0}b\u{1}c",
+        "\u{202e}build\u{200b}",
+        "{build}",
+        "col : (a OR b)",
+        "xqruser",
+        "😀",
+        "\u{301}\u{301}",
+        "build \"unclosed",
+    ] {
+        match recall::search(&world.ledger, &mut index, &world.agent, query, &filter) {
+            Ok(_) => {}
+            Err(e) => assert_eq!(e.kind(), heirloom_engine::error::ErrorKind::Usage, "{query:?}: {e}"),
+        }
+    }
+    assert_eq!(world.search(&mut index, "xqruser"), Vec::<String>::new(), "what limits a search is no word");
+    for long in [
+        "unique0x7 ".to_owned() + &"build ".repeat(20_000),
+        "unique0x7 ".to_owned() + &"x".repeat(100_000),
+        "é".repeat(60_000),
+        "(\"a ".repeat(30_000),
+    ] {
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &long, &filter).unwrap();
+        assert!(found.query_cut);
+        assert!(!long.starts_with("unique") || found.hits[0].turn.text.contains("unique0x7 "));
+    }
+}
+
+#[test]
+fn another_agents_turns_are_never_found() {
+    let world = World::new();
+    let other = AgentId::parse("other").unwrap();
+    world.write("s.jsonl", said("a", "user", "the zebra of main") + &said("b", "assistant", "reply to main"));
+    world.import(&["s.jsonl"]);
+    world.write("s.jsonl", said("a", "user", "the zebra of other") + &said("b", "assistant", "reply to other"));
+    // The same session key, the same ids, another agent.
+    world.try_import(&crate::world::GLOBAL, &other, &["s.jsonl"], None).unwrap();
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 10, ..Filter::default() };
+    for (agent, own, foreign) in [(&world.agent, "main", "other"), (&other, "other", "main")] {
+        for query in ["zebra", foreign, "reply", "the zebra of other main"] {
+            let found = recall::search(&world.ledger, &mut index, agent, query, &filter).unwrap();
+            assert!(found.hits.iter().all(|h| h.turn.text.ends_with(own)), "{agent} {query}");
+        }
+    }
+    let nobody = AgentId::parse("nobody").unwrap();
+    assert!(recall::search(&world.ledger, &mut index, &nobody, "zebra", &filter).unwrap().hits.is_empty());
+    let other_no = world.ledger.read(|tx| read::agent_no(tx, &other)).unwrap().unwrap();
+    let opener = heirloom_engine::ledger::blocks::Opener::default();
+    let foreign =
+        world.ledger.read(|tx| read::find_turn(tx, &opener, other_no, heirloom_engine::scope::TurnId(1))).unwrap();
+    assert_eq!(foreign, None);
+    let _ = LITTLE;
+}
+
+#[test]
+fn what_stands_at_the_end_of_a_long_text_is_found() {
+    let world = talk();
+    let long = "filler words of a long log\\n".repeat(40_000) + "and there the capybara crashed";
+    world.write("long.jsonl", format!("{{\"id\":\"a\",\"role\":\"tool\",\"text\":\"{long}\"}}\n"));
+    world.import(&["long.jsonl"]);
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 3, ..Filter::default() };
+    for query in ["capybara", "\"capybara crashed\""] {
+        let found = recall::search(&world.ledger, &mut index, &world.agent, query, &filter).unwrap();
+        assert!(found.hits[0].turn.text.len() > 1_000_000);
+        assert!(found.hits[0].passage.contains("\u{2}capybara"), "{}", found.hits[0].passage);
+    }
+}
+
+#[test]
+fn of_two_equals_the_later_one_comes_first() {
+    let day = 24 * 3600 * 1000;
+    for order in [["old.jsonl", "new.jsonl"], ["new.jsonl", "old.jsonl"]] {
+        let world = World::new();
+        let line =
+            |id: &str, at: i64| format!("{{\"id\":\"{id}\",\"role\":\"user\",\"text\":\"the zebra\",\"at\":{at}}}\n");
+        world.write("old.jsonl", line("old", NOON - 300 * day));
+        world.write("new.jsonl", line("new", NOON));
+        world.import(&order[..1]);
+        world.import(&order[1..]);
+        let mut index = world.caught_up();
+        let filter = Filter { limit: 2, ..Filter::default() };
+        let found = recall::search(&world.ledger, &mut index, &world.agent, "zebra", &filter).unwrap();
+        assert_eq!(found.hits[0].turn.entry, "new", "{order:?}");
+    }
+}

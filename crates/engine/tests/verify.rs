@@ -1,1 +1,111 @@
-//! To come.
+//! Verify names what is damaged, and nothing else.
+
+use rusqlite::Connection;
+
+use crate::world::{World, said};
+
+fn healthy() -> World {
+    let world = World::new();
+    for file in 0..3 {
+        let lines: String = (0..5).map(|i| said(&format!("e{i}"), "user", &format!("words {file} {i}"))).collect();
+        world.write(&format!("s{file}.jsonl"), lines + "broken\n{\"half");
+        world.import(&[&format!("s{file}.jsonl")]);
+    }
+    assert_eq!(world.findings(), Vec::<String>::new());
+    world
+}
+
+/// Breaks a healthy ledger and looks for these findings.
+fn check(breaking: &str, expect: &[&str]) {
+    let world = healthy();
+    let conn = Connection::open(world.ledger.path()).unwrap();
+    conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {breaking}")).unwrap();
+    let findings = world.findings();
+    for part in expect {
+        assert!(findings.iter().any(|f| f.contains(part)), "{breaking}: {part:?} is not in {findings:#?}");
+    }
+}
+
+#[test]
+fn damage_is_named() {
+    check(
+        "UPDATE blocks SET data = CAST(substr(data, 1, 20) || x'00' || substr(data, 22) AS BLOB) WHERE block_no = 2",
+        &["block 2"],
+    );
+    check("UPDATE blocks SET raw_length = raw_length - 1 WHERE block_no = 1", &["block 1"]);
+    check(
+        "DELETE FROM blocks WHERE block_no = 3",
+        &["block 3: block 3 is missing", "s2.jsonl, byte 0): its bytes cannot be read"],
+    );
+    check(
+        "UPDATE records SET digest = zeroblob(16) WHERE record_no = 2",
+        &[
+            "s0.jsonl, byte 45): its bytes are not what was stored",
+            "audit row 1: records 1 to 6 are not those it recorded",
+        ],
+    );
+    check("DELETE FROM records WHERE record_no = 3", &["belong to no record", "audit row 1: records 1 to 6"]);
+    check(
+        "DELETE FROM records WHERE stream_no = 2",
+        &["s1.jsonl: the cursor stands at", "records 7 to 12 are not those"],
+    );
+    check("UPDATE streams SET next = next - 1 WHERE stream_no = 2", &["s1.jsonl: the cursor stands at"]);
+    check("UPDATE streams SET pending = x'00' WHERE stream_no = 2", &["s1.jsonl: pending bytes"]);
+    check(
+        "UPDATE turns SET session_no = 99 WHERE turn_no = 1",
+        &["turns: 1 rows refer to rows of sessions that do not exist"],
+    );
+    check(
+        "UPDATE turns SET session_no = 2, entry = 'moved' WHERE turn_no = 1",
+        &["1 turns stand in a lane of another session"],
+    );
+    check("UPDATE turns SET record_no = 999 WHERE turn_no = 2", &["turns: 1 rows refer to rows of records"]);
+    check("UPDATE turns SET text_length = 1 << 40 WHERE turn_no = 2", &["turn t2: its text cannot be read"]);
+    check(
+        "DROP TRIGGER audit_is_append_only_delete; DELETE FROM audit WHERE audit_no = 3",
+        &["6 records are in no audit row"],
+    );
+    check(
+        "DROP TRIGGER audit_is_append_only_update; UPDATE audit SET at = at + 1 WHERE audit_no = 1",
+        &["audit row 1 was changed"],
+    );
+    check(
+        "INSERT INTO records SELECT 99, stream_no, generation, 9999, length, class, block_no, block_offset, key, digest FROM records WHERE record_no = 1",
+        &["1 records are in no audit row"],
+    );
+}
+
+#[test]
+fn a_flipped_byte_in_any_record_is_found() {
+    let world = healthy();
+    let conn = world.sql();
+    let (no, data): (i64, Vec<u8>) =
+        conn.query_row("SELECT block_no, data FROM blocks LIMIT 1", [], |r| Ok((r.get(0)?, r.get(1)?))).unwrap();
+    let raw: i64 = conn.query_row("SELECT raw_length FROM blocks WHERE block_no = ?1", [no], |r| r.get(0)).unwrap();
+    for at in 0..data.len() {
+        let mut broken = data.clone();
+        broken[at] ^= 0x10;
+        // A flip the decompressor does not see changes no byte: only what has an effect must be found.
+        let harmless = zstd::bulk::decompress(&broken, raw as usize)
+            .is_ok_and(|now| zstd::bulk::decompress(&data, raw as usize).is_ok_and(|then| now == then));
+        conn.execute("UPDATE blocks SET data = ?2 WHERE block_no = ?1", rusqlite::params![no, broken]).unwrap();
+        assert_ne!(world.findings().is_empty(), !harmless, "byte {at}");
+    }
+}
+
+#[test]
+fn an_index_that_does_not_fit_is_stale_and_no_damage() {
+    let world = healthy();
+    let index = world.caught_up();
+    assert_eq!(world.findings_with(Some(&index)), Vec::<String>::new());
+    let conn = Connection::open(world.path("index.db")).unwrap();
+    conn.execute("UPDATE meta SET value = '99' WHERE key = 'rows'", []).unwrap();
+    conn.execute("UPDATE meta SET value = '999' WHERE key = 'watermark'", []).unwrap();
+    assert_eq!(
+        world.findings_with(Some(&index)),
+        [
+            "Stale index: the index counts 99 rows and has 15; heirloom reindex makes it anew",
+            "Stale index: the index is ahead of the ledger; heirloom reindex makes it anew"
+        ]
+    );
+}

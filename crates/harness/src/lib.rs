@@ -66,6 +66,8 @@ pub struct HarnessSpec {
     pub title: &'static str,
     /// Entry ids are unique beyond the session, so that an entry met again in another session is a copy (a fork).
     pub global_ids: bool,
+    /// A session can only be resumed from the project folder it was started in.
+    pub resumes_in_project: bool,
 }
 
 /// The two forms a session store has.

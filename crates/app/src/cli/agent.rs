@@ -11,7 +11,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Agents: each has a memory of its own.
+/// Agents, each with a memory of its own: list, add
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]

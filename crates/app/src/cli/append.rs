@@ -10,11 +10,11 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::{config, print, programs};
 
-/// Store a conversation as it happens: one JSON object per line on standard input,
-/// {"session": …, "text": …, "id"?, "time"?, "speaker"?, "role"?, "workspace"?, "thread"?, "participants"?}
+/// Store a live conversation: JSON lines in, each acknowledged after its commit
 ///
-/// Each line is answered on standard output with one JSON line, after its commit: {"ok":true,"turn":"t1f","state":"stored"}.
-/// A line that was stored before is answered with "known"; one that cannot be used with "ok":false and the reason.
+/// One object per line on standard input: {"session": …, "text": …, "id"?, "time"?, "speaker"?, "role"?, "workspace"?,
+/// "thread"?, "participants"?}. Each is answered with one JSON line, {"ok":true,"state":"stored","turn":"t1f",…}; one
+/// stored before with "known"; one that cannot be used with "ok":false and the reason.
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

@@ -9,7 +9,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Who changed what, and when: one row per transaction, each chained to the one before.
+/// Who changed what, and when: one row per transaction, each chained to the one before
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]

@@ -9,7 +9,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::{config, programs, retention};
 
-/// Check the home and its store, and look for the programs on this machine. Changes nothing.
+/// Check the home, its store, and the programs on this machine; changes nothing
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
@@ -86,17 +86,12 @@ fn home(context: &Context, checks: &mut Vec<Check>) {
 }
 
 fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
-    let problem =
-        context.ledger.read(|tx| Ok(tx.query_row("PRAGMA quick_check(1)", [], |r| r.get::<_, String>(0))?))?;
+    let problem = heirloom_engine::verify::quick_look(&context.ledger)?;
     checks.push(Check {
         subject: "Ledger",
-        ok: problem == "ok",
-        what: if problem == "ok" {
-            format!("{}, structure sound", print::bytes(context.ledger.bytes_on_disk()))
-        } else {
-            problem.clone()
-        },
-        next: (problem != "ok").then(|| "see what is affected: heirloom verify".into()),
+        ok: problem.is_none(),
+        next: problem.is_some().then(|| "see what is affected: heirloom verify".into()),
+        what: problem.unwrap_or_else(|| format!("{}, structure sound", print::bytes(context.ledger.bytes_on_disk()))),
     });
     match context.index() {
         Ok((index, _)) => {

@@ -13,10 +13,10 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Write a session back: identical to the file its program wrote; for programs with a database, its rows, one
-/// canonical JSON line each.
+/// Write a session back, byte for byte as its program wrote it
 ///
-/// A session with sub-agents: the main line, or --lane, or all files with --all --out DIR.
+/// For programs that keep sessions in a database: its rows, one canonical JSON line each (docs/FORMAT.md). A session
+/// with sub-agents: the main line, or one with --lane, or all files with --all --out DIR.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The session

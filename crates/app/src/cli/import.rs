@@ -16,10 +16,10 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::{config, print, programs};
 
-/// Import sessions into the memory. Without arguments: every program found on this machine.
+/// Import sessions: those of all programs found here, or the files named
 ///
 /// Reads only what is new since the last time; running it again costs almost nothing. The programs' own files are
-/// never changed.
+/// never changed. What cannot be decoded is kept and set aside; the rest is imported (exit code 1).
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Files or folders; `-` reads plain turns from standard input [default: all programs' usual places]

@@ -39,41 +39,25 @@ pub struct Cli {
     command: Command,
 }
 
+/// Each command's own comment is its help.
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Find every session on this machine, import it, and say what is there
     Up(up::Args),
-    /// Import sessions: those of all programs found here, or the files named
     Import(import::Args),
-    /// Store a live conversation: plain lines on standard input, each acknowledged after its commit
     Append(append::Args),
-    /// Find turns by words, phrases, names, error codes
     Search(search::Args),
-    /// Print a turn, a whole session, or what was set aside
     Show(show::Args),
-    /// List sessions by day
     Timeline(timeline::Args),
-    /// What is stored, how big, what is pending, what is wrong
     Status(status::Args),
-    /// Check the home, its store, and the programs on this machine
     Doctor(doctor::Args),
-    /// Write a session back, byte for byte as its program wrote it
     Export(export::Args),
-    /// Recompute every hash, chain and reference; name what is damaged
     Verify(verify::Args),
-    /// Sessions: list, show, end
     Session(session::Args),
-    /// Projects: list, join a moved one to its history
     Workspace(workspace::Args),
-    /// Agents: list, add
     Agent(agent::Args),
-    /// Who changed what, and when
     Audit(audit::Args),
-    /// Make the search index anew
     Reindex(reindex::Args),
-    /// Do queued work
     Work(work::Args),
-    /// Measure import, search and size on synthetic homes and real files
     Bench(bench::Args),
 }
 

@@ -10,7 +10,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Make the search index anew from the ledger. Nothing can be lost: the index is derived.
+/// Make the search index anew from the ledger; nothing can be lost
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

@@ -39,11 +39,9 @@ pub fn problems(problems: &[Problem]) {
 
 /// The last lines of an import.
 pub fn summary(totals: &Totals, seconds: f64) -> String {
-    let known = match (totals.witnesses, totals.references) {
-        (0, 0) => String::new(),
-        (w, 0) => format!(" · {} already here", count(w)),
-        (0, r) => format!(" · {} shared with the session they were copied from", count(r)),
-        (w, r) => format!(" · {} already here, {} shared with the session they were copied from", count(w), count(r)),
+    let known = match totals.references {
+        0 => String::new(),
+        n => format!(" · {} shared with the session they were copied from", count(n)),
     };
     let speed = if totals.bytes > 1_000_000 && seconds > 0.0 {
         format!(" · {}/s", bytes((totals.bytes as f64 / seconds) as u64))

@@ -14,10 +14,10 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Find turns: what people and models said, tool calls and their results, in every program and project.
+/// Find turns: what people and models said, tool calls and their results
 ///
-/// Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Nothing is a syntax
-/// error.
+/// Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
+/// them (orders_test.rs, E0277) are looked for whole and in their parts. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What to look for
@@ -134,7 +134,7 @@ fn people(query: &str, found: &Searched, now: i64) {
             None => format!("{} of {} terms", hit.matched, hit.of),
         };
         let mut foot = vec![turn.id.to_string(), why];
-        if let Some(resume) = programs::resume(&turn.session) {
+        if let Some(resume) = programs::resume(&turn.session, turn.cwd.as_deref()) {
             foot.push(format!("resume: {resume}"));
         }
         foot.push(format!("heirloom show {}", turn.id));
@@ -247,7 +247,7 @@ fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
                 "matches": matches(&hit.passage),
                 "score": (hit.score * 1000.0).round() / 1000.0,
                 "why": {"matched": hit.matched, "of": hit.of, "beside": hit.beside.map(|t| t.to_string())},
-                "resume": programs::resume(&turn.session),
+                "resume": programs::resume(&turn.session, turn.cwd.as_deref()),
                 "show": format!("heirloom show {}", turn.id),
             })
         })

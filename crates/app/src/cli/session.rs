@@ -13,7 +13,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Sessions of all programs.
+/// Sessions of all programs: list, show, end
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -137,7 +137,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
                 "request_fingerprint": r.request_fingerprint, "opened_at": r.opened_at.map(rfc3339),
                 "last_at": r.last_at.map(rfc3339), "closed_by": r.closed_by,
             })).collect::<Vec<_>>(),
-            "boundaries": boundaries.iter().map(|(k, r, at)| json!({"kind": k, "reason": r, "at": at.map(rfc3339)})).collect::<Vec<_>>(),
+            "boundaries": boundaries.iter().map(|b| json!({"kind": b.kind, "reason": b.reason, "at": b.at.map(rfc3339)})).collect::<Vec<_>>(),
         });
         print::line(&value.to_string());
         return Ok(Exit::Ok);
@@ -178,7 +178,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             format!("{}  {}", print::safe_line(&lane.lane), print::counted(lane.turns, "turn")),
         ]);
     }
-    if let Some(resume) = programs::resume(&session.key) {
+    if let Some(resume) = programs::resume(&session.key, session.cwd.as_deref()) {
         rows.push(vec!["Resume".into(), resume]);
     }
     for s in streams.iter().chain(&mixed).filter(|s| s.file) {
@@ -212,12 +212,9 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
     print::out(&print::table(&rows));
     if !boundaries.is_empty() {
         print::line("\nBoundaries");
-        for (kind, reason, at) in &boundaries {
-            print::line(&format!(
-                "  {kind} ({})  {}",
-                print::safe_line(reason.as_deref().unwrap_or("no reason")),
-                print::when(*at, now)
-            ));
+        for b in &boundaries {
+            let reason = print::safe_line(b.reason.as_deref().unwrap_or("no reason"));
+            print::line(&format!("  {} ({reason})  {}", b.kind, print::when(b.at, now)));
         }
     }
     if !runs.is_empty() {

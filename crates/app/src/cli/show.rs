@@ -16,7 +16,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Print a turn with its neighbours, a whole session as a readable conversation, or bytes that were set aside.
+/// Print a turn, a whole session, or what was set aside
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A turn (t9c11) or something set aside (q:17)
@@ -102,7 +102,7 @@ fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: b
     }
     let first = &turns[0];
     let mut foot = vec![format!("session {}", first.session), format!("entry {}", first.entry)];
-    if let Some(resume) = programs::resume(&first.session) {
+    if let Some(resume) = programs::resume(&first.session, first.cwd.as_deref()) {
         foot.push(format!("resume: {resume}"));
     }
     foot.push(format!("heirloom show --session {}", first.session));
@@ -311,6 +311,6 @@ pub fn session_json(s: &SessionRow) -> Value {
         "session": s.key.as_str(), "harness": s.key.harness(), "title": s.title, "workspace": s.workspace,
         "workspace_id": s.workspace_id, "cwd": s.cwd, "version": s.version, "fork_of": s.fork_of,
         "started_at": s.started_at.map(rfc3339), "last_at": s.last_at.map(rfc3339), "ended_at": s.ended_at.map(rfc3339),
-        "ended_by": s.ended_by, "turns": s.turns, "shared_turns": s.shared_turns, "resume": programs::resume(&s.key),
+        "ended_by": s.ended_by, "turns": s.turns, "shared_turns": s.shared_turns, "resume": programs::resume(&s.key, s.cwd.as_deref()),
     })
 }

@@ -13,7 +13,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// One screen: what is stored, how big it is, what is pending, what is wrong.
+/// What is stored, how big, what is pending, what is wrong
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

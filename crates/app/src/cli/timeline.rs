@@ -11,7 +11,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// List sessions by day, newest first.
+/// List sessions by day, newest first
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Only in this project: its id, label or path
@@ -86,9 +86,10 @@ fn row(session: &SessionRow, title: &str, paint: Paint) -> String {
     };
     let label = print::cut(&print::safe_line(session.workspace.as_deref().unwrap_or("no project")), 24);
     let turns = print::counted(session.turns + session.shared_turns, "turn");
-    let head = format!("  {span}  {label:24}  {:12}  {turns:>12}", programs::title(&session.key));
-    let room = print::width().saturating_sub(head.chars().count() + 2);
-    let title = if room > 12 { print::cut(title, room) } else { String::new() };
-    let line = format!("{head}  {title}");
-    format!("{}\n  {}", line.trim_end(), paint.dim(&format!("             {}", session.key)))
+    let head = format!("  {span}  {label:24}  {:12}  {turns:>12}  ", programs::title(&session.key));
+    let key = paint.dim(session.key.as_str());
+    match title {
+        "" => format!("{head}{key}"),
+        _ => format!("{head}{key}\n{:15}{}", "", print::cut(title, print::width().saturating_sub(15))),
+    }
 }

@@ -14,8 +14,10 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::{config, demo, programs, retention};
 
-/// Find every session the agent programs on this machine still have, import it, and say what is there. Running it
-/// again is cheap and changes nothing.
+/// Find every session on this machine, import it, and say what is there
+///
+/// Looks for Claude Code, Codex, OpenCode and OpenClaw at their usual places, reads only what is new, and never changes
+/// their files. Running it again is cheap and changes nothing.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Show it with sample sessions, in a throw-away home under the cache folder

@@ -11,7 +11,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Recompute everything: the digest of every record, the audit chain, references, the index. Repairs nothing.
+/// Recompute every digest, chain and reference; name what is damaged; repair nothing
 ///
 /// Exit 0: all is as it was stored. 1: only derived data is off (heirloom reindex). 5: the ledger is damaged.
 #[derive(clap::Args, Debug)]
@@ -20,9 +20,7 @@ pub struct Args {}
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let started = Instant::now();
     let context = Context::open(global)?;
-    let total: u64 = context.ledger.read(|tx| {
-        Ok(tx.query_row("SELECT coalesce(sum(length), 0) FROM records", [], |r| r.get::<_, i64>(0))? as u64)
-    })?;
+    let total = verify::bytes_to_check(&context.ledger)?;
     let bar = print::bar(total, "Verifying", global.json);
     let index = if context.index_path()?.exists() { context.index().ok().map(|(i, _)| i) } else { None };
     let report = verify::verify(&context.ledger, index.as_ref(), &mut |done| bar.set_position(done))?;

@@ -11,8 +11,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Do queued work: bring the index up to date, close what has been quiet. Commands and hooks never need it to be
-/// running.
+/// Do queued work: bring the index up to date, close what has been quiet
+///
+/// Commands and hooks never need it to be running.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Do what is due and stop; without it, go on as long as something will become due

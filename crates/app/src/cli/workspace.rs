@@ -10,8 +10,9 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Projects the agent works in. A repository with its worktrees and subfolders is one project; folders of equal name
-/// are different ones.
+/// Projects: list them, join a moved one to its history
+///
+/// A repository with its worktrees and subfolders is one project; folders of equal name are different ones.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]

@@ -24,12 +24,15 @@ use crate::transcript::{Appended, IDLE_MS, Preparer, append};
 
 pub use live::LineAck;
 
+/// Makes a decoder for a stream, fresh or from an earlier one's state.
+pub type MakeDecoder<'p> = dyn Fn(&Placement, &[u8]) -> Box<dyn Decoder> + 'p;
+
 /// An outside program, as much of it as reading its sources needs.
 pub struct Program<'p> {
     pub name: &'static str,
     pub global_ids: bool,
     pub place: &'p dyn Fn(&Path) -> Placement,
-    pub decoder: &'p dyn Fn(&Placement, &[u8]) -> Box<dyn Decoder>,
+    pub decoder: &'p MakeDecoder<'p>,
     pub foreign: Option<&'static ForeignSpec>,
 }
 

@@ -61,11 +61,11 @@ impl Index {
             Ok(Some(index)) => Ok((index, Rebuilt::No)),
             Ok(None) => {
                 let existed = path.exists();
-                let index = Index::create(path, ledger_id, busy)?;
+                let index = Index::create(path, ledger_id, busy, existed)?;
                 Ok((index, if existed { Rebuilt::OtherVersion } else { Rebuilt::WasMissing }))
             }
             Err(e) if e.kind() == ErrorKind::Damaged => {
-                let index = Index::create(path, ledger_id, busy)?;
+                let index = Index::create(path, ledger_id, busy, true)?;
                 Ok((index, Rebuilt::WasDamaged))
             }
             Err(e) => Err(e),
@@ -74,7 +74,7 @@ impl Index {
 
     /// Throws the index away and makes an empty one.
     pub fn recreate(path: &Path, ledger_id: &str, busy: Duration) -> Result<Index> {
-        Index::create(path, ledger_id, busy)
+        Index::create(path, ledger_id, busy, true)
     }
 
     /// Opens for reading only, where it exists and fits: for homes that cannot be written.
@@ -117,13 +117,14 @@ impl Index {
     }
 
     /// Built beside and moved into place, so that nobody ever opens half an index. Processes that still have the old
-    /// file open go on with it and find the new one at their next start.
-    fn create(path: &Path, ledger_id: &str, busy: Duration) -> Result<Index> {
+    /// file open go on with it and find the new one at their next start. Without `replace` one that has appeared
+    /// meanwhile is taken instead.
+    fn create(path: &Path, ledger_id: &str, busy: Duration, replace: bool) -> Result<Index> {
         let fresh = path.with_file_name(format!(".hl-index-{}.tmp", crate::ledger::random_name()?));
         {
             let conn = Connection::open(&fresh)?;
             conn.execute_batch(&format!(
-                "PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL;
+                "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
                  BEGIN;
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
@@ -134,13 +135,22 @@ impl Index {
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
         }
-        for end in ["-wal", "-shm"] {
-            let mut side = path.as_os_str().to_owned();
-            side.push(end);
-            let _ = std::fs::remove_file(PathBuf::from(side));
-        }
         private(&fresh)?;
-        std::fs::rename(&fresh, path).map_err(|e| Error::io("replace", path, e))?;
+        if replace {
+            for end in ["-wal", "-shm"] {
+                let mut side = path.as_os_str().to_owned();
+                side.push(end);
+                let _ = std::fs::remove_file(PathBuf::from(side));
+            }
+            std::fs::rename(&fresh, path).map_err(|e| Error::io("replace", path, e))?;
+        } else {
+            let linked = std::fs::hard_link(&fresh, path);
+            let _ = std::fs::remove_file(&fresh);
+            match linked {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(Error::io("make", path, e)),
+                _ => {}
+            }
+        }
         Index::try_open(path, ledger_id, busy)?
             .ok_or_else(|| Error::damaged(format!("{} cannot be made", path.display())))
     }
@@ -202,7 +212,8 @@ impl Index {
             return Ok(());
         }
         if self.watermark()? + 1 != first.turn_no {
-            return Ok(());
+            // Nothing to write now: others must not be kept from catching up.
+            return if self.uncommitted == 0 { self.flush() } else { Ok(()) };
         }
         let mut added = 0i64;
         for f in fresh {
@@ -247,9 +258,18 @@ impl Index {
         progress: &mut dyn FnMut(u64),
     ) -> Result<u64> {
         self.flush()?;
-        let before = ledger.read(|tx| self.coverage(tx))?;
-        if before.missing == 0 {
-            return Ok(0);
+        match ledger.read(|tx| self.coverage(tx)) {
+            Ok(before) if before.missing == 0 => return Ok(0),
+            Ok(_) => {}
+            // Made from another history of this ledger (a restored copy): its rows mean nothing any more.
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                if !self.begin()? {
+                    return Err(e);
+                }
+                self.empty()?;
+                self.flush()?;
+            }
+            Err(e) => return Err(e),
         }
         let opener = Opener::default();
         let mut done = 0u64;
@@ -293,13 +313,18 @@ impl Index {
         if let Err(e) = self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('integrity-check', 0)", []) {
             problems.push(format!("the full-text index is damaged: {e}"));
         }
-        let check: String = self.conn.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
-        if check != "ok" {
-            problems.push(format!("{}: {check}", self.path.display()));
+        match self.conn.query_row("PRAGMA quick_check(1)", [], |r| r.get::<_, String>(0)) {
+            Ok(check) if check == "ok" => {}
+            Ok(check) => problems.push(format!("{}: {check}", self.path.display())),
+            Err(e) => problems.push(format!("{}: {e}", self.path.display())),
         }
-        let stored: i64 = self.conn.query_row("SELECT count(*) FROM fts_docsize", [], |r| r.get(0))?;
-        if stored != self.rows()? {
-            problems.push(format!("the index counts {} rows and has {stored}", self.rows()?));
+        match self.conn.query_row("SELECT count(*) FROM fts_docsize", [], |r| r.get::<_, i64>(0)) {
+            Ok(stored) => match self.rows() {
+                Ok(rows) if rows == stored => {}
+                Ok(rows) => problems.push(format!("the index counts {rows} rows and has {stored}")),
+                Err(e) => problems.push(e.to_string()),
+            },
+            Err(e) => problems.push(format!("the rows of the index cannot be counted: {e}")),
         }
         Ok(problems)
     }
@@ -326,6 +351,15 @@ impl Index {
             Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
             Err(e) => Err(e.into()),
         }
+    }
+
+    /// Forgets every row, inside the open transaction.
+    fn empty(&self) -> Result<()> {
+        self.conn.execute_batch(
+            "INSERT INTO fts (fts) VALUES ('delete-all');
+             UPDATE meta SET value = '0' WHERE key IN ('watermark', 'rows');",
+        )?;
+        Ok(())
     }
 
     fn advance(&self, watermark: i64, rows: i64) -> Result<()> {

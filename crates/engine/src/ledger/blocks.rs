@@ -51,7 +51,7 @@ pub struct Packer {
 
 impl Packer {
     pub fn new() -> Result<Packer> {
-        let compressor = zstd::bulk::Compressor::new(LEVEL).map_err(zstd_failed)?;
+        let compressor = compressor()?;
         Ok(Packer { compressor, raw: Vec::with_capacity(TARGET_RAW * 2), done: Vec::new() })
     }
 
@@ -168,7 +168,14 @@ fn read(tx: &Read, block_no: i64) -> Result<Vec<u8>> {
 
 /// Compresses a small piece on its own (an unterminated tail).
 pub fn squeeze(bytes: &[u8]) -> Result<Vec<u8>> {
-    zstd::bulk::compress(bytes, LEVEL).map_err(zstd_failed)
+    compressor()?.compress(bytes).map_err(zstd_failed)
+}
+
+/// With a checksum in each frame: a turn's text has no digest of its own, and a flipped bit must not be read as words.
+fn compressor() -> Result<zstd::bulk::Compressor<'static>> {
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL).map_err(zstd_failed)?;
+    compressor.include_checksum(true).map_err(zstd_failed)?;
+    Ok(compressor)
 }
 
 /// The reverse of [`squeeze`].

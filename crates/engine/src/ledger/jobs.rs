@@ -62,6 +62,12 @@ pub fn enqueue(tx: &Write, kind: JobKind, key: &str, payload: &str, not_before: 
 /// Takes the oldest job that is due, or whose worker has let its lease run out.
 pub fn claim(tx: &Write, owner: &str) -> Result<Option<Job>> {
     let now = tx.now();
+    // A job whose workers never come back must not keep taking workers with it.
+    tx.prepare_cached(
+        "UPDATE jobs SET state = 'dead', last_error = 'its workers never came back', lease_owner = NULL, lease_until = NULL
+         WHERE state = 'running' AND lease_until < ?1 AND attempts >= ?2",
+    )?
+    .execute([now, MAX_ATTEMPTS])?;
     let known: Vec<String> = JobKind::ALL.iter().map(|k| format!("'{}'", k.name())).collect();
     let row = tx
         .prepare_cached(&format!(

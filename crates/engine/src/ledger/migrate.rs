@@ -19,22 +19,14 @@ const APPLICATION_ID: i64 = 0x484c_6467;
 
 pub(super) fn migrate(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock) -> Result<()> {
     let found = version(conn)?;
-    refuse_newer(found, path)?;
     if found == SCHEMA_VERSION {
-        return refuse_foreign(conn, path);
+        return Ok(());
     }
     if found > 0 {
-        refuse_foreign(conn, path)?;
         let stamp = rfc3339(clock.now()).replace(':', "-");
         let backup = backups.join(format!("runtime-schema{found}-{stamp}.db"));
         conn.execute("VACUUM INTO ?1", [backup.to_string_lossy().as_ref()])
             .map_err(|e| Error::from(e).hint("the backup before a migration failed; nothing was changed"))?;
-    } else {
-        let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
-        if tables > 0 {
-            return Err(Error::refused(format!("{} is not a Heirloom ledger", path.display()))
-                .hint("choose another home with --home"));
-        }
     }
     // Another process may be migrating too: the version is read again inside the write transaction.
     loop {
@@ -57,9 +49,24 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, backups: &Path, clock:
     }
 }
 
-pub(super) fn require_current(conn: &Connection, path: &Path) -> Result<()> {
+/// Refuses what is no ledger, or a newer one, before anything about the file is changed.
+pub(super) fn recognise(conn: &Connection, path: &Path) -> Result<()> {
     let found = version(conn)?;
     refuse_newer(found, path)?;
+    if found > 0 { refuse_foreign(conn, path) } else { refuse_tables(conn, path) }
+}
+
+fn refuse_tables(conn: &Connection, path: &Path) -> Result<()> {
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get(0))?;
+    if tables > 0 {
+        return Err(Error::refused(format!("{} is not a Heirloom ledger", path.display()))
+            .hint("choose another home with --home"));
+    }
+    Ok(())
+}
+
+pub(super) fn require_current(conn: &Connection, path: &Path) -> Result<()> {
+    let found = version(conn)?;
     if found < SCHEMA_VERSION {
         return Err(Error::refused(format!(
             "{} has schema {found}, this build needs {SCHEMA_VERSION}",

@@ -51,6 +51,7 @@ pub struct Ledger {
     path: PathBuf,
     clock: Clock,
     id: String,
+    how: Open,
 }
 
 /// A consistent view of the ledger; every statement of one closure sees the same state.
@@ -88,7 +89,8 @@ impl Ledger {
             Open::Hot { busy } => busy,
             _ => FULL_BUSY_TIMEOUT,
         })?;
-        if how != Open::ReadOnly {
+        migrate::recognise(&conn, path)?;
+        if how == Open::Full {
             let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))?;
             if mode != "wal" {
                 return Err(Error::refused(format!("{} cannot use a write-ahead log (mode {mode})", path.display()))
@@ -115,7 +117,7 @@ impl Ledger {
             }
         }
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
-        Ok(Ledger { conn: RefCell::new(conn), path: path.to_owned(), clock, id })
+        Ok(Ledger { conn: RefCell::new(conn), path: path.to_owned(), clock, id, how })
     }
 
     /// Identifies this ledger for ever; derived stores remember which one they were made from.
@@ -171,6 +173,9 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         // Lets SQLite refresh the statistics its planner uses; bounded by analysis_limit, and only when it pays.
+        if self.how != Open::Full {
+            return;
+        }
         let conn = self.conn.get_mut();
         let _ = conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
     }

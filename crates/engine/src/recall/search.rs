@@ -37,6 +37,10 @@ const FEW_ROWS: i64 = 500;
 /// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10).
 const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
 
+/// What a turn with next to nothing of the query loses: BM25 alone lets one rare word in a short line beat the turn that
+/// has them all.
+const COVERAGE: f64 = 0.6;
+
 /// A query that takes longer is broken off, and says so.
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -94,7 +98,13 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, input: &str, 
     index.deadline(Some(Instant::now() + DEADLINE))?;
     let out = run(ledger, index, agent, query, filter);
     index.deadline(None)?;
-    out
+    // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
+    out.map_err(|e| match e.kind() {
+        ErrorKind::Damaged => {
+            e.hint("if the index is what is damaged, heirloom reindex makes it anew; nothing is lost")
+        }
+        _ => e,
+    })
 }
 
 fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &Filter) -> Result<Searched> {
@@ -107,7 +117,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
         let (first, last) = turns_between(tx, filter)?;
-        if first > last {
+        if first > last || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
             return Ok(());
         }
         let range = RowId::range(agent_no, first, last);
@@ -115,9 +125,10 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let mut wanted = CANDIDATES;
         let candidates = loop {
             let (rows, cut) = candidates(conn, &expression, range, wanted)?;
+            let covered = coverage(conn, &rows, &terms, range, index.rows()?)?;
             let full = rows.len() >= wanted;
             out.cut_short |= cut;
-            let kept = keep(tx, rows, filter)?;
+            let kept = keep(tx, rows, &covered, filter)?;
             // Filters on time are applied behind the engine: look further until there is enough or nothing left.
             if kept.len() >= filter.limit.min(CANDIDATES) || !full || cut || wanted >= CANDIDATES * 64 {
                 break kept;
@@ -272,17 +283,55 @@ fn candidates(
     }
 }
 
+/// What share of the query each candidate has, every term weighed by how rare it is. One cheap pass per term: nothing
+/// is scored again.
+fn coverage(
+    conn: &rusqlite::Connection,
+    rows: &[(i64, f64)],
+    terms: &[Weighed],
+    range: (i64, i64),
+    all: i64,
+) -> Result<HashMap<i64, f64>> {
+    let mut covered: HashMap<i64, f64> = rows.iter().map(|(turn_no, _)| (*turn_no, 0.0)).collect();
+    let rarity = |t: &Weighed| (1.0 + all as f64 / (1 + t.rows) as f64).ln();
+    let total: f64 = terms.iter().filter(|t| t.rows > 0).map(rarity).sum();
+    if terms.len() < 2 || total <= 0.0 {
+        return Ok(HashMap::new());
+    }
+    let mut statement = conn.prepare_cached("SELECT rowid FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3")?;
+    for term in terms.iter().filter(|t| t.rows > 0) {
+        let share = rarity(term) / total;
+        let mut seen = std::collections::HashSet::new();
+        let mut found = statement.query(params![format!("text : {}", term.term.expression()), range.0, range.1])?;
+        while let Some(r) = found.next()? {
+            let turn_no = RowId::unpack(r.get(0)?).turn_no;
+            if let Some(sum) = covered.get_mut(&turn_no)
+                && seen.insert(turn_no)
+            {
+                *sum += share;
+            }
+        }
+    }
+    Ok(covered)
+}
+
 /// A candidate with its place in its session.
 struct Candidate {
     turn_no: i64,
     session_no: i64,
     lane_no: i64,
+    at: Option<Millis>,
     own: f64,
     score: f64,
     beside: Option<i64>,
 }
 
-fn keep(tx: &Read, rows: Vec<(i64, f64)>, filter: &Filter) -> Result<Vec<Candidate>> {
+fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filter: &Filter) -> Result<Vec<Candidate>> {
+    for (turn_no, score) in &mut rows {
+        if let Some(share) = covered.get(turn_no) {
+            *score *= 1.0 - COVERAGE * (1.0 - share);
+        }
+    }
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
     let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1")?;
     let mut kept = Vec::new();
@@ -300,7 +349,7 @@ fn keep(tx: &Read, rows: Vec<(i64, f64)>, filter: &Filter) -> Result<Vec<Candida
         };
         if in_time {
             let own = score / best;
-            kept.push(Candidate { turn_no, session_no, lane_no, own, score: own, beside: None });
+            kept.push(Candidate { turn_no, session_no, lane_no, at, own, score: own, beside: None });
         }
     }
     Ok(kept)
@@ -314,10 +363,10 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
     let front = candidates.len().min(filter.limit.saturating_mul(4).max(40));
     let mut before = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 ORDER BY turn_no DESC LIMIT 2",
+        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 ORDER BY turn_no DESC LIMIT 2",
     )?;
     let mut after = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 ORDER BY turn_no LIMIT 2",
+        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 ORDER BY turn_no LIMIT 2",
     )?;
     let mut gains: HashMap<i64, f64> = HashMap::new();
     for candidate in &candidates[..front] {
@@ -335,7 +384,9 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
                 let said = kind_from_code(r.get(2)?) == TurnKind::Message;
                 let role = crate::transcript::role_from_code(r.get(1)?);
                 let at: Option<i64> = r.get(3)?;
+                let workspace: Option<i64> = r.get(4)?;
                 let wanted = said
+                    && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)))
                     && filter.role.is_none_or(|wanted| wanted == role)
                     && filter.since.is_none_or(|s| at.is_some_and(|at| at >= s))
                     && filter.until.is_none_or(|u| at.is_some_and(|at| at <= u));
@@ -344,6 +395,7 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
                         turn_no,
                         session_no: candidate.session_no,
                         lane_no: candidate.lane_no,
+                        at,
                         own: 0.0,
                         score: 0.0,
                         beside: Some(candidate.turn_no),
@@ -359,8 +411,8 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     for c in &mut ranked {
         c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0);
     }
-    // Equal scores: the newer one first.
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.turn_no.cmp(&a.turn_no)));
+    // Equal scores: what was said later first.
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));
     Ok(ranked)
 }
 

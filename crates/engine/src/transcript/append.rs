@@ -490,7 +490,9 @@ impl Appender<'_> {
         if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
             self.out.turns.push(TurnId(known.turn_no));
             if known.session_no == lane_at.session_no {
-                self.runs.met(lane_at.lane_no, known.run_no);
+                if !turn.echo {
+                    self.runs.met(lane_at.lane_no, known.run_no);
+                }
                 if known.record_no != record_no {
                     self.out.witnesses += witness(tx, known.turn_no, record_no, turn.echo)?;
                 }

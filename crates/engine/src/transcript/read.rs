@@ -278,12 +278,15 @@ pub struct Turn {
     pub thread: Option<String>,
     pub run: i64,
     pub record: i64,
+    /// Where the session was started.
+    pub cwd: Option<String>,
     pub text: String,
 }
 
 const TURN_COLUMNS: &str =
     "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
-    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length";
+    sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length,
+    s.cwd";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
     LEFT JOIN names mo ON mo.name_no = t.model_no LEFT JOIN names tl ON tl.name_no = t.tool_no
@@ -312,6 +315,7 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
         usage: r.get::<_, Option<String>>(17)?.and_then(|u| serde_json::from_str(&u).ok()),
         run: r.get(18)?,
         record: r.get(19)?,
+        cwd: r.get(23)?,
         text: String::from_utf8(text)
             .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?,
     })
@@ -332,7 +336,8 @@ pub fn find_turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Resul
     rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
 }
 
-/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one.
+/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one: the
+/// main line first, then each sub-agent.
 /// `lane`: only that one; `None`: all.
 pub fn session_turns(
     tx: &Read,
@@ -347,7 +352,7 @@ pub fn session_turns(
            UNION ALL
            SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
          JOIN turns t ON t.turn_no = p.no {TURN_JOINS} JOIN lanes pl ON pl.lane_no = p.in_lane
-         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY place, t.turn_no"
+         WHERE ?2 IS NULL OR pl.lane = ?2 ORDER BY pl.lane != '', p.in_lane, place, t.turn_no"
     ))?;
     let mut rows = statement.query(params![session.no, lane])?;
     while let Some(r) = rows.next()? {
@@ -397,8 +402,8 @@ pub fn runs(tx: &Read, session_no: i64) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare(
         "SELECT run_no, lane, run_key, status, stop_reason, name, usage, prompt_turn, answer_turn, request_fingerprint,
                 opened_at, last_at, closed_by
-         FROM turn_results r JOIN lanes USING (lane_no) LEFT JOIN names ON name_no = model_no
-         WHERE r.session_no = ?1 ORDER BY run_no",
+         FROM lanes l JOIN turn_results r USING (lane_no) LEFT JOIN names ON name_no = model_no
+         WHERE l.session_no = ?1 ORDER BY run_no",
     )?;
     let rows = statement.query_map([session_no], |r| {
         Ok(RunRow {
@@ -431,11 +436,21 @@ pub fn record_classes(tx: &Read, session_no: i64) -> Result<Vec<(crate::event::R
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Compactions and segments of a session: kind, reason, time.
-pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<(String, Option<String>, Option<Millis>)>> {
+/// Where a context was compacted, or the program started over.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BoundaryRow {
+    /// `compaction` or `segment`.
+    pub kind: String,
+    pub reason: Option<String>,
+    pub at: Option<Millis>,
+}
+
+/// Compactions and segments of a session.
+pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<BoundaryRow>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
-    let rows = statement.query_map([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    let rows =
+        statement.query_map([session_no], |r| Ok(BoundaryRow { kind: r.get(0)?, reason: r.get(1)?, at: r.get(2)? }))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

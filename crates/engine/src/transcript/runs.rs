@@ -298,7 +298,17 @@ impl Runs {
                 )?
                 .query_row([lane, no], |r| r.get(0))?;
         }
-        let state = LaneRuns { newest, left, met: None };
+        let met = tx
+            .prepare_cached(
+                "SELECT run_no FROM turns t INDEXED BY turns_session
+                 WHERE t.session_no = (SELECT session_no FROM lanes WHERE lane_no = ?1) AND t.lane_no = ?1 AND NOT EXISTS (
+                   SELECT 1 FROM turn_references f
+                   WHERE f.session_no = t.session_no AND f.lane_no = ?1 AND f.record_no > t.record_no)
+                 ORDER BY t.turn_no DESC LIMIT 1",
+            )?
+            .query_row([lane], |r| r.get(0))
+            .optional()?;
+        let state = LaneRuns { newest, left, met };
         self.lanes.insert(lane, state);
         Ok(state)
     }
@@ -386,7 +396,7 @@ pub fn close_idle(tx: &mut Write) -> Result<(u64, Option<Millis>)> {
 pub fn end_session(tx: &mut Write, session_no: i64) -> Result<bool> {
     tx.execute(
         "UPDATE turn_results SET closed_by = 'session-end', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
-         WHERE status = ?4 AND session_no = ?1",
+         WHERE status = ?4 AND lane_no IN (SELECT lane_no FROM lanes WHERE session_no = ?1)",
         params![session_no, RUN_SUPERSEDED, status_code(RunStatus::Completed), RUN_OPEN],
     )?;
     let now = tx.now();

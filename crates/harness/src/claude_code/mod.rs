@@ -18,7 +18,7 @@ pub struct ClaudeCode;
 
 impl Harness for ClaudeCode {
     fn spec(&self) -> &'static HarnessSpec {
-        &HarnessSpec { name: "claude-code", title: "Claude Code", global_ids: true }
+        &HarnessSpec { name: "claude-code", title: "Claude Code", global_ids: true, resumes_in_project: true }
     }
 
     fn roots(&self, host: &HostPaths) -> Vec<PathBuf> {

@@ -46,7 +46,7 @@ const SPEC: ForeignSpec = ForeignSpec {
 
 impl Harness for OpenClaw {
     fn spec(&self) -> &'static HarnessSpec {
-        &HarnessSpec { name: "openclaw", title: "OpenClaw", global_ids: true }
+        &HarnessSpec { name: "openclaw", title: "OpenClaw", global_ids: true, resumes_in_project: false }
     }
 
     fn roots(&self, host: &HostPaths) -> Vec<PathBuf> {

@@ -40,7 +40,7 @@ const SPEC: ForeignSpec = ForeignSpec {
 
 impl Harness for OpenCode {
     fn spec(&self) -> &'static HarnessSpec {
-        &HarnessSpec { name: "opencode", title: "OpenCode", global_ids: true }
+        &HarnessSpec { name: "opencode", title: "OpenCode", global_ids: true, resumes_in_project: true }
     }
 
     fn roots(&self, host: &HostPaths) -> Vec<PathBuf> {

@@ -19,7 +19,7 @@ pub struct Turns;
 
 impl Harness for Turns {
     fn spec(&self) -> &'static HarnessSpec {
-        &HarnessSpec { name: "turns", title: "plain turns", global_ids: false }
+        &HarnessSpec { name: "turns", title: "plain turns", global_ids: false, resumes_in_project: false }
     }
 
     /// None: such files lie wherever their author put them.
