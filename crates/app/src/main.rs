@@ -18,6 +18,9 @@ use crate::error::{Exit, kind_name};
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let json = cli.global.json;
+    if json {
+        print::for_programs();
+    }
     match cli::run(cli) {
         Ok(exit) => exit.into(),
         Err(e) => {
@@ -27,9 +30,9 @@ fn main() -> ExitCode {
                 });
                 print::line(&value.to_string());
             } else {
-                eprintln!("heirloom: {}", print::safe(&e.to_string()));
+                print::note(&format!("heirloom: {e}"));
                 if let Some(next) = e.next_step() {
-                    eprintln!("          {}", print::safe(next));
+                    print::note(&format!("          {next}"));
                 }
             }
             Exit::of(&e).into()
