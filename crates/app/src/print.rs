@@ -218,6 +218,22 @@ pub fn out(text: &str) {
     }
 }
 
+/// Standard output for bytes that are somebody's file; a reader that went away is no error here either.
+pub struct Raw;
+
+impl Write for Raw {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match std::io::stdout().lock().write(bytes) {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+            done => done,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stdout().lock().flush()
+    }
+}
+
 /// One line to standard error, made harmless.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", safe(text));

@@ -161,7 +161,7 @@ type Writer<'w> = dyn FnMut(&mut dyn Write, &mut dyn FnMut(u64)) -> Result<u64> 
 fn write(context: &Context, args: &Args, writer: &mut Writer) -> Result<Exit> {
     match &args.out {
         None => {
-            let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+            let mut out = std::io::BufWriter::with_capacity(1 << 16, print::Raw);
             writer(&mut out, &mut |_| {})?;
             out.flush().map_err(|e| Error::io("write", Path::new("standard output"), e))?;
         }
