@@ -83,8 +83,11 @@ impl Ledger {
             Open::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
         } | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let mut conn = Connection::open_with_flags(path, flags)
-            .map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?;
+        let opened = match how {
+            Open::ReadOnly => open_read_only(path),
+            _ => Connection::open_with_flags(path, flags),
+        };
+        let mut conn = opened.map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?;
         conn.busy_timeout(match how {
             Open::Hot { busy } => busy,
             _ => FULL_BUSY_TIMEOUT,
@@ -218,6 +221,23 @@ pub fn wal_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
+}
+
+/// Opens a store of ours that cannot be written. Without a log it is opened as one that nobody changes, because SQLite
+/// cannot put the log's shared memory on a file system that is mounted read-only.
+pub(crate) fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    if std::fs::metadata(wal_path(path)).is_ok_and(|log| log.len() > 0) {
+        return Connection::open_with_flags(path, flags);
+    }
+    let mut uri = String::from("file:");
+    for byte in std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()) {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => uri.push(char::from(*byte)),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    Connection::open_with_flags(uri + "?immutable=1", flags | OpenFlags::SQLITE_OPEN_URI)
 }
 
 fn checkpoint_if_large(conn: &Connection, path: &Path) -> Result<()> {
