@@ -21,6 +21,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sqlite::{open_for_reading, wal_path};
 
 pub use audit::Audit;
 pub use migrate::SCHEMA_VERSION;
@@ -83,8 +84,11 @@ impl Ledger {
             Open::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
         } | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let mut conn = Connection::open_with_flags(path, flags)
-            .map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?;
+        let mut conn = match how {
+            Open::ReadOnly => open_for_reading(path)?,
+            _ => Connection::open_with_flags(path, flags)
+                .map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?,
+        };
         conn.busy_timeout(match how {
             Open::Hot { busy } => busy,
             _ => FULL_BUSY_TIMEOUT,
@@ -211,13 +215,6 @@ impl Write<'_> {
 /// Unguessable, for names of temporary files.
 pub(crate) fn random_name() -> Result<String> {
     migrate::random_id()
-}
-
-/// `runtime.db-wal` for `runtime.db`.
-pub fn wal_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    PathBuf::from(name)
 }
 
 fn checkpoint_if_large(conn: &Connection, path: &Path) -> Result<()> {

@@ -14,7 +14,6 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,6 +28,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Cell, ForeignSpec, Row, RowQuery};
+use crate::sqlite::uri;
 
 /// How long SQLite waits for a lock. A program's own write transactions last milliseconds; what is held longer than
 /// this is held as a whole (`locking_mode=EXCLUSIVE`), and waiting would not help.
@@ -81,7 +81,7 @@ impl ForeignStore {
         if small_and_at_rest(&path) {
             return ForeignStore::open_copy(path, scratch);
         }
-        match connect(&uri(&path, "ro"), OpenFlags::SQLITE_OPEN_READ_ONLY) {
+        match connect(&uri(&path, "mode=ro"), OpenFlags::SQLITE_OPEN_READ_ONLY) {
             Ok(connection) => Ok(ForeignStore { path, connection, copy: None }),
             Err(cause) if helped_by_copy(&cause) => ForeignStore::open_copy(path, scratch),
             Err(cause) => Err(failed(&path, cause)),
@@ -91,8 +91,8 @@ impl ForeignStore {
     fn open_copy(path: PathBuf, scratch: &Path) -> Result<ForeignStore> {
         let copy = PrivateCopy::make(&path, scratch)?;
         // The copy is ours: SQLite may recover its log or roll back its journal there.
-        let connection =
-            connect(&uri(&copy.database, "rw"), OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|e| failed(&path, e))?;
+        let connection = connect(&uri(&copy.database, "mode=rw"), OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .map_err(|e| failed(&path, e))?;
         Ok(ForeignStore { path, connection, copy: Some(copy) })
     }
 
@@ -428,21 +428,6 @@ fn connect(uri: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "query_only", true)?;
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
-}
-
-/// A `file:` address of this path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#` would
-/// end the path, and a path need not be UTF-8.
-fn uri(path: &Path, mode: &str) -> String {
-    let mut uri = String::from("file://");
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri.push_str("?mode=");
-    uri.push_str(mode);
-    uri
 }
 
 /// Whether reading a copy gets around this obstacle: a lock on the whole file, or a place where SQLite cannot make,
