@@ -1,3 +1,15 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod append;
+mod bad_input;
+mod cut;
+mod display;
 mod docs;
+mod first_minute;
+mod help;
+mod killed;
+mod memory;
+mod mutated;
+mod roundtrip;
+mod search;
+mod world;

@@ -120,6 +120,14 @@ impl Index {
     /// meanwhile is taken instead.
     fn create(path: &Path, ledger_id: &str, busy: Duration, replace: bool) -> Result<Index> {
         let fresh = path.with_file_name(format!(".hl-index-{}.tmp", crate::ledger::random_name()?));
+        use std::os::unix::fs::OpenOptionsExt;
+        // Ours before SQLite writes to it, and its journal takes the same mode: it may be left behind by a crash.
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&fresh)
+            .map_err(|e| Error::io("make", &fresh, e))?;
         {
             let conn = Connection::open(&fresh)?;
             conn.execute_batch(&format!(

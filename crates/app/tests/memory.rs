@@ -1,0 +1,51 @@
+//! How much memory an import takes does not depend on how much there is to import.
+
+use std::fs;
+use std::path::Path;
+
+use heirloom_testkit::Rng;
+
+use crate::world::{World, claude_line, words_and_data};
+
+#[test]
+fn the_memory_of_an_import_does_not_grow_with_the_archive() {
+    let world = World::new();
+    let peak = |name: &str, megabytes: usize| {
+        let folder = world.test.folder(name);
+        sessions(&folder, megabytes << 20);
+        let json = world.json(&["bench", "import", folder.to_str().unwrap()]);
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(json["import"]["bytes"].as_u64().unwrap() >= (megabytes << 20) as u64, "{json}");
+        json["import"]["peak_memory_bytes"].as_u64()
+    };
+    let (Some(small), Some(large)) = (peak("small", 16), peak("large", 96)) else {
+        println!("skipped: this system does not say how much memory a process held");
+        return;
+    };
+    println!("{small} bytes for 16 MB, {large} for 96 MB");
+    assert!((large as f64) < 1.5 * small as f64, "{small} bytes for 16 MB, {large} for 96 MB");
+    assert!(!world.test.home().exists(), "a measurement does not touch the memory");
+}
+
+/// Sessions of 2 MB, in lines of the size tools answer with.
+fn sessions(folder: &Path, bytes: usize) {
+    let mut rng = Rng::new(bytes as u64);
+    let mut written = 0;
+    for file in 0.. {
+        let session = format!("{file:08}-1111-4000-8000-000000000000");
+        let mut text = String::new();
+        let mut n = 0;
+        while text.len() < 2 << 20 {
+            let role = if n % 2 == 0 { "user" } else { "assistant" };
+            let size = 1000 + rng.below(12_000);
+            text += &claude_line(&session, n, role, &words_and_data(&mut rng, 30, size));
+            text.push('\n');
+            n += 1;
+        }
+        written += text.len();
+        fs::write(folder.join(format!("{session}.jsonl")), text).unwrap();
+        if written >= bytes {
+            break;
+        }
+    }
+}

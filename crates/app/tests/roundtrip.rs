@@ -1,0 +1,196 @@
+//! In and out again: what is exported is what was imported, byte for byte, and nothing is stored twice.
+
+use std::fs;
+use std::path::Path;
+
+use heirloom_testkit::shared;
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use serde_json::{Value, json};
+
+use crate::world::{World, claude_line, copy_tree, files, let_it_settle, openclaw, opencode};
+
+#[test]
+fn every_captured_session_comes_back_byte_for_byte_and_is_stored_once() {
+    let Some(shared) = shared() else { return };
+    let world = World::new();
+    let machine = world.test.folder("machine");
+    copy_tree(&shared.join("transcripts"), &machine.join("transcripts"));
+    for program in ["claude", "codex", "openclaw"] {
+        copy_tree(&shared.join("harness/samples").join(program).join("transcripts"), &machine.join(program));
+    }
+    let rows_only = machine.join("openclaw/sqlite");
+    fs::remove_dir_all(rows_only).unwrap();
+    let_it_settle();
+    let first = world.import(0, &[&machine]);
+    assert_eq!((&first["set_aside"], &first["problems"]), (&json!(0), &json!([])));
+    let sources = files(&machine, ".jsonl");
+    assert_eq!(first["sources"]["read"], sources.len(), "{first}");
+    for path in &sources {
+        world.exports(path);
+    }
+
+    let rows = world.audit_rows();
+    let content = world.content();
+    let second = world.import(0, &[&machine]);
+    assert_eq!(second["turns"]["new"], 0, "{second}");
+    assert_eq!((&second["records"], &second["sources"]["unchanged"]), (&json!(0), &json!(sources.len())));
+    assert_eq!(world.audit_rows(), rows, "an import that finds nothing new writes nothing");
+    assert_eq!(world.content(), content);
+
+    a_fork_shares_its_turns(&world, &machine);
+    exports_by_session_lane_and_folder(&world, &machine);
+}
+
+/// `ebfa19ba` is a fork of `42168750`: it begins with copies of the other's records.
+fn a_fork_shares_its_turns(world: &World, machine: &Path) {
+    let original = "claude-code:42168750-c42b-4af5-8041-a62ddf08285b";
+    let fork = "claude-code:ebfa19ba-e26b-4ebd-88ee-f4f321434df9";
+    let shown = world.json(&["session", "show", fork]);
+    let shared_turns = shown["session"]["shared_turns"].as_u64().unwrap();
+    assert!(shared_turns > 0, "{shown}");
+    let path = files(machine, "ebfa19ba-e26b-4ebd-88ee-f4f321434df9.jsonl").remove(0);
+    assert!(world.bytes(&["export", "--session", fork]) == fs::read(path).unwrap());
+    let said: Vec<_> = world.turns(fork);
+    assert!(said.len() as u64 >= shared_turns);
+    let copied: Vec<_> = said.iter().filter(|t| t["session"] == original).collect();
+    assert_eq!(copied.len() as u64, shared_turns, "the fork shows what it was copied from");
+    // Each is one turn of one session, whichever of the two files a search starts from.
+    for turn in copied.iter().filter(|t| t["role"] == "user") {
+        let text = turn["text"].as_str().unwrap();
+        let words: Vec<_> = text.split_whitespace().take(6).collect();
+        let hits = world.found(&words.join(" "));
+        let same: Vec<_> = hits.iter().filter(|h| h["entry"] == turn["entry"]).collect();
+        assert!(same.len() <= 1, "{text:?} is found once: {same:?}");
+    }
+}
+
+fn exports_by_session_lane_and_folder(world: &World, machine: &Path) {
+    let session = "claude-code:42168750-c42b-4af5-8041-a62ddf08285b";
+    let lane = "agent-a2d48c78abc98ae15";
+    let main = fs::read(files(machine, "42168750-c42b-4af5-8041-a62ddf08285b.jsonl").remove(0)).unwrap();
+    let sub = fs::read(files(machine, "agent-a2d48c78abc98ae15.jsonl").remove(0)).unwrap();
+    assert!(world.bytes(&["export", "--session", session]) == main);
+    assert!(world.bytes(&["export", "--session", "42168750"]) == main, "the beginning of a session's id is enough");
+    assert!(world.bytes(&["export", "--session", session, "--lane", lane]) == sub);
+    let said = world.says(4, &["export", "--session", session, "--lane", "nobody"]);
+    assert!(said.contains(lane), "what there is instead: {said}");
+
+    let out = world.test.folder("out");
+    let out = out.to_str().unwrap();
+    world.says(0, &["export", "--session", session, "--all", "--out", out]);
+    let written = Path::new(out);
+    assert!(fs::read(written.join("42168750-c42b-4af5-8041-a62ddf08285b.jsonl")).unwrap() == main);
+    assert!(fs::read(written.join("subagents").join(format!("{lane}.jsonl"))).unwrap() == sub);
+
+    let one = written.join("one.jsonl");
+    let one = one.to_str().unwrap();
+    fs::write(one, "precious").unwrap();
+    let said = world.says(3, &["export", "--session", session, "--out", one]);
+    assert!(said.contains("one.jsonl exists") && said.contains("--force"), "{said}");
+    assert_eq!(fs::read(one).unwrap(), b"precious");
+    let said = world.says(3, &["export", "--session", session, "--all", "--out", out]);
+    assert!(said.contains("--force"), "{said}");
+    let json = world.json(&["export", "--session", session, "--out", one, "--force"]);
+    assert_eq!(json["written"][0]["bytes"], main.len());
+    assert!(fs::read(one).unwrap() == main);
+    world.says(4, &["export", "--session", "claude-code:no-such-session"]);
+    world.says(4, &["export", "--source", "/no/such/file.jsonl"]);
+    world.says(2, &["export"]);
+}
+
+#[test]
+fn a_rewritten_file_comes_back_in_both_generations() {
+    let world = World::new();
+    let session = "11111111-2222-4333-8444-555555555555";
+    let path = world.test.folder("project").join(format!("{session}.jsonl"));
+    let line = |n: usize, text: &str| claude_line(session, n, if n % 2 == 0 { "user" } else { "assistant" }, text);
+    let before: String = (0..6).map(|n| line(n, &format!("the word is zephyr{n}")) + "\n").collect();
+    fs::write(&path, &before).unwrap();
+    world.import(0, &[&path]);
+    let after = before.replace("zephyr1", "mistral1") + "unfinished";
+    fs::write(&path, &after).unwrap();
+    let json = world.import(0, &[&path]);
+    assert_eq!(json["sources"]["rewritten"], 1, "{json}");
+    let source = path.to_str().unwrap();
+    assert_eq!(world.bytes(&["export", "--source", source]), after.as_bytes());
+    assert_eq!(world.bytes(&["export", "--source", source, "--generation", "1"]).len(), after.len());
+    assert_eq!(world.bytes(&["export", "--source", source, "--generation", "0"]), before.as_bytes());
+    let said = world.says(4, &["export", "--source", source, "--generation", "7"]);
+    assert!(said.contains('7'), "{said}");
+    // The changed line is a revision of the same entry; both are kept, the others are stored once.
+    assert_eq!(world.found("mistral1").len(), 1);
+    assert_eq!(world.found("zephyr2").len(), 1);
+    world.verified();
+}
+
+#[test]
+fn rows_of_databases_come_back_as_they_are_stored() {
+    let Some(shared) = shared() else { return };
+    let world = World::new();
+    let folder = world.test.folder("stores");
+    let of_opencode = folder.join("opencode.db");
+    let of_openclaw = folder.join("agents/main/agent/openclaw-agent.sqlite");
+    opencode(&of_opencode, &shared);
+    openclaw(&of_openclaw, &shared);
+    world.import(0, &[&of_opencode, &of_openclaw]);
+    for (program, path, tables) in [
+        ("opencode", &of_opencode, &["session", "message", "part"][..]),
+        ("openclaw", &of_openclaw, &["session_windows", "session_nodes", "transcript_events"][..]),
+    ] {
+        let mut exported: Vec<Value> = Vec::new();
+        for key in world.sessions().iter().filter(|k| k.starts_with(&format!("{program}:"))) {
+            let text = String::from_utf8(world.bytes(&["export", "--session", key])).unwrap();
+            exported.extend(text.lines().map(|l| serde_json::from_str(l).unwrap()));
+        }
+        let mut stored = Vec::new();
+        for table in tables {
+            stored.extend(rows(path, table));
+        }
+        let sort = |mut rows: Vec<Value>| {
+            rows.sort_by_key(Value::to_string);
+            rows
+        };
+        assert_eq!(sort(exported), sort(stored), "{program}");
+    }
+    world.verified();
+    let again = world.import(0, &[&of_opencode, &of_openclaw]);
+    assert_eq!((&again["records"], &again["turns"]["new"]), (&json!(0), &json!(0)), "{again}");
+}
+
+/// The rows of a table, in the canonical form of FORMAT.md.
+fn rows(path: &Path, table: &str) -> Vec<Value> {
+    let db = Connection::open(path).unwrap();
+    let mut statement = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
+    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let mut rows = statement.query([]).unwrap();
+    let mut out = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        let mut object = serde_json::Map::from_iter([("$table".to_owned(), json!(table))]);
+        for (i, name) in columns.iter().enumerate() {
+            let value = match row.get_ref(i).unwrap() {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(n) => json!(n),
+                ValueRef::Real(x) => json!(x),
+                ValueRef::Text(t) => json!(std::str::from_utf8(t).unwrap()),
+                ValueRef::Blob(b) => json!({"$blob": base64(b)}),
+            };
+            object.insert(name.clone(), value);
+        }
+        out.push(Value::Object(object));
+    }
+    out
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for chunk in bytes.chunks(3) {
+        let n = chunk.iter().fold(0u32, |n, b| n << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
+        for i in 0..4 {
+            let letter = char::from(LETTERS[(n >> (18 - 6 * i)) as usize & 63]);
+            out.push(if i <= chunk.len() { letter } else { '=' });
+        }
+    }
+    out
+}

@@ -1,0 +1,279 @@
+//! What the tests of the binary share: a world with the binary in it, programs' stores made from the captures, and
+//! sessions made up. Knows the command line and nothing of the crates behind it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use heirloom_testkit::{Output, Rng, TestHome};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+pub const HEIRLOOM: &str = env!("CARGO_BIN_EXE_heirloom");
+
+/// A user, their home, and the binary.
+pub struct World {
+    pub test: TestHome,
+}
+
+impl World {
+    pub fn new() -> World {
+        World { test: TestHome::new() }
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.test.run(HEIRLOOM, args, b"")
+    }
+
+    pub fn feed(&self, args: &[&str], stdin: &[u8]) -> Output {
+        self.test.run(HEIRLOOM, args, stdin)
+    }
+
+    /// Runs it, expects an exit code, gives back standard output and standard error together.
+    pub fn says(&self, code: i32, args: &[&str]) -> String {
+        let out = self.run(args);
+        assert_eq!(out.status, Some(code), "{args:?}\n{}{}", out.stdout, out.stderr);
+        format!("{}{}", out.stdout, out.stderr)
+    }
+
+    /// Runs it with `--json`, expects an exit code and one JSON value.
+    pub fn json_of(&self, code: i32, args: &[&str]) -> Value {
+        let args = [args, &["--json"]].concat();
+        let out = self.run(&args);
+        assert_eq!(out.status, Some(code), "{args:?}\n{}{}", out.stdout, out.stderr);
+        serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}\n{}", out.stdout))
+    }
+
+    pub fn json(&self, args: &[&str]) -> Value {
+        self.json_of(0, args)
+    }
+
+    /// Standard output as bytes, of a command that must succeed.
+    pub fn bytes(&self, args: &[&str]) -> Vec<u8> {
+        let mut command = self.test.command(HEIRLOOM);
+        let out = command.args(args).stdin(Stdio::null()).output().unwrap();
+        assert!(out.status.success(), "{args:?}\n{}", String::from_utf8_lossy(&out.stderr));
+        out.stdout
+    }
+
+    /// Imports, with the exit code expected, as JSON.
+    pub fn import(&self, code: i32, paths: &[&Path]) -> Value {
+        let mut args = vec!["import"];
+        args.extend(paths.iter().map(|p| p.to_str().unwrap()));
+        self.json_of(code, &args)
+    }
+
+    /// The file comes back as it is on disk now.
+    pub fn exports(&self, path: &Path) {
+        let exported = self.bytes(&["export", "--source", path.to_str().unwrap()]);
+        assert!(exported == fs::read(path).unwrap(), "{} is exported as it is", path.display());
+    }
+
+    /// Everything is as it was stored.
+    pub fn verified(&self) -> Value {
+        let report = self.json(&["verify"]);
+        assert_eq!(report["ok"], true, "{report}");
+        report
+    }
+
+    pub fn audit_rows(&self) -> i64 {
+        self.verified()["checked"]["audit_rows"].as_i64().unwrap()
+    }
+
+    /// The session keys, sorted.
+    pub fn sessions(&self) -> Vec<String> {
+        let list = self.json(&["session", "list", "-n", "100000"]);
+        let mut keys: Vec<_> = list["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["session"].as_str().unwrap().to_owned())
+            .collect();
+        keys.sort();
+        keys
+    }
+
+    /// The turns of a session, whole.
+    pub fn turns(&self, session: &str) -> Vec<Value> {
+        self.json(&["show", "--session", session])["turns"].as_array().unwrap().clone()
+    }
+
+    /// What every session says, without the numbers a ledger gives by order of storing.
+    pub fn content(&self) -> BTreeMap<String, Vec<Value>> {
+        let keys = self.sessions();
+        keys.into_iter().map(|key| (key.clone(), without_numbers(self.turns(&key)))).collect()
+    }
+
+    /// What a search finds, best first, without the neighbours it shows beside.
+    pub fn found(&self, query: &str) -> Vec<Value> {
+        let found = self.json(&["search", "-n", "100", query]);
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.filter(|h| h["why"]["beside"].is_null()).cloned().collect()
+    }
+
+    pub fn ledger(&self) -> PathBuf {
+        self.test.home().join("state/runtime.db")
+    }
+}
+
+/// Turns and runs are numbered in the order of storing; these are compared by what they say.
+pub fn without_numbers(turns: Vec<Value>) -> Vec<Value> {
+    let strip = |mut turn: Value| {
+        turn.as_object_mut().unwrap().retain(|k, _| k != "turn" && k != "run");
+        turn
+    };
+    turns.into_iter().map(strip).collect()
+}
+
+pub fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap_or_else(|| panic!("no object: {value}")).keys().map(String::as_str).collect()
+}
+
+pub fn names(value: &Value, expected: &str) {
+    let mut expected: Vec<&str> = expected.split_whitespace().collect();
+    expected.sort_unstable();
+    let mut found = keys(value);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+/// Every file below a folder and its bytes; folders too.
+pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path.clone());
+                found.insert(path, None);
+            } else {
+                found.insert(path.clone(), Some(fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// The files below a folder whose name ends so, sorted.
+pub fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let all = listing(folder).into_iter().filter(|(_, bytes)| bytes.is_some());
+    all.map(|(path, _)| path).filter(|p| p.to_string_lossy().ends_with(end)).collect()
+}
+
+pub fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() { copy_tree(&path, &target) } else { fs::copy(&path, &target).map(drop).unwrap() }
+    }
+}
+
+/// Long enough for the time of a file's last change to count as a proof that it has not changed since.
+pub fn let_it_settle() {
+    std::thread::sleep(std::time::Duration::from_millis(300));
+}
+
+/// A program's database from a captured schema and its rows. Compressed events stand in it as that program writes them.
+pub fn database(path: &Path, samples: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let db = Connection::open(path).unwrap();
+    db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+    let schema = fs::read_to_string(samples.join("schema.sql")).unwrap();
+    let schema = schema.replace("CREATE TABLE sqlite_sequence(name,seq);", "");
+    db.execute_batch(&schema).unwrap_or_else(|e| panic!("{}: {e}", samples.display()));
+    // Triggers belong to the program, not to what it left.
+    let triggers: Vec<String> = {
+        let mut statement = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    for trigger in triggers {
+        db.execute_batch(&format!("DROP TRIGGER \"{trigger}\"")).unwrap();
+    }
+    let tables = files(samples, ".jsonl");
+    for table in tables {
+        let name = table.file_stem().unwrap().to_str().unwrap();
+        for line in fs::read_to_string(&table).unwrap().lines() {
+            let row: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
+            let columns: Vec<_> = row.keys().map(|k| format!("\"{k}\"")).collect();
+            let marks = vec!["?"; columns.len()].join(",");
+            let values = row.values().map(|value| match value {
+                Value::Null => rusqlite::types::Value::Null,
+                Value::Number(n) if n.is_i64() => n.as_i64().unwrap().into(),
+                Value::Number(n) => n.as_f64().unwrap().into(),
+                Value::String(text) => text.clone().into(),
+                other => panic!("a value of {other}"),
+            });
+            let sql = format!("INSERT INTO \"{name}\" ({}) VALUES ({marks})", columns.join(","));
+            db.execute(&sql, rusqlite::params_from_iter(values)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+    // Captures are shortened in places, which a real store is not.
+    for (table, column) in [("part", "data"), ("transcript_events", "event_json")] {
+        let known = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        if db.query_row(known, [table], |r| r.get::<_, i64>(0)).unwrap() > 0 {
+            let short = format!("UPDATE {table} SET {column} = '{{\"type\":\"shortened\"}}' WHERE NOT json_valid({column})");
+            db.execute(&short, []).unwrap();
+        }
+    }
+    db.close().unwrap();
+}
+
+pub fn opencode(path: &Path, shared: &Path) {
+    database(path, &shared.join("harness/samples/opencode/transcripts/sqlite"));
+}
+
+/// With one user message as the program stores large ones: compressed.
+pub fn openclaw(path: &Path, shared: &Path) -> String {
+    database(path, &shared.join("harness/samples/openclaw/transcripts/sqlite"));
+    let db = Connection::open(path).unwrap();
+    let (seq, event): (i64, String) = db
+        .query_row(
+            "SELECT seq, event_json FROM transcript_events WHERE event_json LIKE '%\"role\":\"user\"%' LIMIT 1",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .unwrap();
+    let packed = zstd::encode_all(event.as_bytes(), 3).unwrap();
+    let navigation = json!({"version": 1, "report": {"kind": "canonical"}, "navigation": {}, "reset": {}, "model": {},
+        "modelBytes": 0, "modelWithoutCheckpointBytes": 0, "withoutCustomDataBytes": 0});
+    db.execute(
+        "UPDATE transcript_events SET event_json = NULL, event_zstd = ?2, event_utf8_bytes = ?3, navigation_json = ?4
+         WHERE seq = ?1",
+        rusqlite::params![seq, packed, event.len() as i64, navigation.to_string()],
+    )
+    .unwrap();
+    db.close().unwrap();
+    let event: Value = serde_json::from_str(&event).unwrap();
+    let content = &event["message"]["content"];
+    content.as_str().or_else(|| content[0]["text"].as_str()).unwrap().to_owned()
+}
+
+/// A few words and much encoded data, which is stored and not searched in: large sessions that do not take long.
+pub fn words_and_data(rng: &mut Rng, words: usize, data: usize) -> String {
+    let mut text = String::new();
+    for _ in 0..words {
+        text += &format!("w{:x} ", rng.below(60_000));
+    }
+    while text.len() < data {
+        text += &format!("{:016x}", rng.next_u64());
+    }
+    text
+}
+
+/// A Claude Code session made up: a prompt and an answer per number.
+pub fn claude_line(session: &str, n: usize, role: &str, text: &str) -> String {
+    let content = if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
+    let second = n % 60;
+    let minute = n / 60 % 60;
+    let hour = n / 3600 % 24;
+    json!({
+        "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/home/user/project",
+        "sessionId": session, "version": "2.1.330", "gitBranch": "main", "type": role,
+        "message": {"role": role, "content": content, "id": format!("msg_{session}_{n}"), "model": "made-up-1"},
+        "uuid": format!("{session}-{n}"), "timestamp": format!("2026-11-21T{hour:02}:{minute:02}:{second:02}.000Z"),
+    })
+    .to_string()
+}
