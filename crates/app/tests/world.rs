@@ -84,12 +84,8 @@ impl World {
     /// The session keys, sorted.
     pub fn sessions(&self) -> Vec<String> {
         let list = self.json(&["session", "list", "-n", "100000"]);
-        let mut keys: Vec<_> = list["sessions"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|s| s["session"].as_str().unwrap().to_owned())
-            .collect();
+        let mut keys: Vec<_> =
+            list["sessions"].as_array().unwrap().iter().map(|s| s["session"].as_str().unwrap().to_owned()).collect();
         keys.sort();
         keys
     }
@@ -214,7 +210,8 @@ pub fn database(path: &Path, samples: &Path) {
     for (table, column) in [("part", "data"), ("transcript_events", "event_json")] {
         let known = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
         if db.query_row(known, [table], |r| r.get::<_, i64>(0)).unwrap() > 0 {
-            let short = format!("UPDATE {table} SET {column} = '{{\"type\":\"shortened\"}}' WHERE NOT json_valid({column})");
+            let short =
+                format!("UPDATE {table} SET {column} = '{{\"type\":\"shortened\"}}' WHERE NOT json_valid({column})");
             db.execute(&short, []).unwrap();
         }
     }
