@@ -51,6 +51,10 @@ impl Context {
     pub fn create(global: &Global) -> Result<Context> {
         let at = config::home(global.home.as_deref())?;
         let home = Home::create_with(&at.value, &options())?;
+        if !can_write(&home.root().join(layout::RUNTIME_DB.as_str())) {
+            return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
+                .hint("check its owner, its permissions and whether its file system is mounted read-only"));
+        }
         Context::of(home, at.from, global, false)
     }
 
@@ -185,5 +189,6 @@ fn no_memory(home: &Path) -> Error {
 fn can_write(path: &Path) -> bool {
     use rustix::fs::{Access, access};
     let folder = path.parent().unwrap_or(path);
-    access(path, Access::WRITE_OK).is_ok() && access(folder, Access::WRITE_OK).is_ok()
+    let file = !path.exists() || access(path, Access::WRITE_OK).is_ok();
+    file && access(folder, Access::WRITE_OK).is_ok()
 }

@@ -19,7 +19,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`clock`] · [`error`] |
-//! | 1 stores | [`home`] · [`ledger`] · [`source`] |
+//! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] |
 //! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
@@ -37,6 +37,7 @@ pub mod ledger;
 pub mod recall;
 pub mod scope;
 pub mod source;
+pub mod sqlite;
 pub mod transcript;
 pub mod verify;
 pub mod worker;

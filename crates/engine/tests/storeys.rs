@@ -13,6 +13,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("home", 1),
     ("ledger", 1),
     ("source", 1),
+    ("sqlite", 1),
     ("transcript", 2),
     ("capture", 3),
     ("index", 3),
@@ -22,8 +23,15 @@ const STOREYS: &[(&str, u8)] = &[
 ];
 
 /// Edges within a storey. All others must go down.
-const BESIDE: &[(&str, &str)] =
-    &[("scope", "error"), ("event", "clock"), ("source", "home"), ("capture", "index"), ("recall", "index")];
+const BESIDE: &[(&str, &str)] = &[
+    ("scope", "error"),
+    ("event", "clock"),
+    ("source", "home"),
+    ("source", "sqlite"),
+    ("ledger", "sqlite"),
+    ("capture", "index"),
+    ("recall", "index"),
+];
 
 fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);

@@ -247,7 +247,7 @@ struct StatWithLog {
 
 fn stat_with_log(path: &Path, now: crate::clock::Millis) -> Result<StatWithLog> {
     let main = Stat::of(path)?;
-    let log = Stat::of(&crate::ledger::wal_path(path)).ok();
+    let log = Stat::of(&crate::sqlite::wal_path(path)).ok();
     let settled = main.is_proof(now) && log.as_ref().is_none_or(|l| l.is_proof(now));
     let text = format!("{} {}", main.text(), log.as_ref().map_or("-", |l| l.text()));
     Ok(StatWithLog { proof: settled.then_some(text) })

@@ -79,7 +79,8 @@ impl Index {
 
     /// Opens for reading only, where it exists and fits: for homes that cannot be written.
     pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
-        let Ok(conn) = crate::ledger::open_read_only(path) else { return Ok(None) };
+        let Ok(conn) = crate::sqlite::open_for_reading(path) else { return Ok(None) };
+        conn.pragma_update(None, "temp_store", "MEMORY")?;
         Index::check(conn, path, ledger_id)
     }
 
@@ -316,11 +317,10 @@ impl Index {
     /// SQLite's own check of the full-text structure, and the row count against the watermark's claim.
     pub fn problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        match self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('integrity-check', 0)", []) {
-            Ok(_) => {}
-            // This check is written as if it were a change; what follows checks the structure, too.
-            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {}
-            Err(e) => problems.push(format!("the full-text index is damaged: {e}")),
+        // The full-text check is an INSERT; where nothing may be written the structure is looked at all the same, below.
+        let writable = !self.conn.is_readonly(rusqlite::MAIN_DB)?;
+        if writable && let Err(e) = self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('integrity-check', 0)", []) {
+            problems.push(format!("the full-text index is damaged: {e}"));
         }
         match self.conn.query_row("PRAGMA quick_check(1)", [], |r| r.get::<_, String>(0)) {
             Ok(check) if check == "ok" => {}
@@ -340,7 +340,7 @@ impl Index {
 
     pub fn bytes_on_disk(&self) -> u64 {
         let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
-        size(&self.path) + size(&crate::ledger::wal_path(&self.path))
+        size(&self.path) + size(&crate::sqlite::wal_path(&self.path))
     }
 
     pub fn ledger_id(&self) -> &str {

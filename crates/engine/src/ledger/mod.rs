@@ -21,6 +21,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::clock::{Clock, Millis};
 use crate::error::{Error, ErrorKind, Result};
+use crate::sqlite::{open_for_reading, wal_path};
 
 pub use audit::Audit;
 pub use migrate::SCHEMA_VERSION;
@@ -83,11 +84,11 @@ impl Ledger {
             Open::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
         } | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let opened = match how {
-            Open::ReadOnly => open_read_only(path),
-            _ => Connection::open_with_flags(path, flags),
+        let mut conn = match how {
+            Open::ReadOnly => open_for_reading(path)?,
+            _ => Connection::open_with_flags(path, flags)
+                .map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?,
         };
-        let mut conn = opened.map_err(|e| Error::from(e).hint(format!("the ledger is {}", path.display())))?;
         conn.busy_timeout(match how {
             Open::Hot { busy } => busy,
             _ => FULL_BUSY_TIMEOUT,
@@ -214,30 +215,6 @@ impl Write<'_> {
 /// Unguessable, for names of temporary files.
 pub(crate) fn random_name() -> Result<String> {
     migrate::random_id()
-}
-
-/// `runtime.db-wal` for `runtime.db`.
-pub fn wal_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    PathBuf::from(name)
-}
-
-/// Opens a store of ours that cannot be written. Without a log it is opened as one that nobody changes, because SQLite
-/// cannot put the log's shared memory on a file system that is mounted read-only.
-pub(crate) fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    if std::fs::metadata(wal_path(path)).is_ok_and(|log| log.len() > 0) {
-        return Connection::open_with_flags(path, flags);
-    }
-    let mut uri = String::from("file:");
-    for byte in std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()) {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => uri.push(char::from(*byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    Connection::open_with_flags(uri + "?immutable=1", flags | OpenFlags::SQLITE_OPEN_URI)
 }
 
 fn checkpoint_if_large(conn: &Connection, path: &Path) -> Result<()> {

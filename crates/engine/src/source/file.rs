@@ -179,10 +179,8 @@ impl Pieces {
             if self.buffer.is_empty() && self.buffer.capacity() > CHUNK * 4 {
                 self.buffer = Vec::new();
             }
-            let had = self.buffer.len();
-            self.buffer.resize(had + CHUNK, 0);
-            let got = self.file.read(&mut self.buffer[had..])?;
-            self.buffer.truncate(had + got);
+            self.buffer.reserve(CHUNK);
+            let got = (&mut self.file).take(CHUNK as u64).read_to_end(&mut self.buffer)?;
             if got == 0 {
                 if self.buffer.is_empty() {
                     return Ok(None);

@@ -3,22 +3,27 @@
 //! A record is always stored. A turn is new, or the record witnesses one that is there, or the session refers to a turn
 //! first seen in another session. All of a batch, its cursors and its audit row stand or fall together.
 
+mod identity;
+mod places;
+mod streams;
+
 use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
-use super::codes::{class_code, kind_code, role_code};
-use super::prepare::{
-    Batch, KEY_LENGTH, Origin, OriginForm, Place, PlannedRecord, PlannedTurn, Step, StreamAt, digest,
-};
-use super::runs::Runs;
+use self::streams::{OpenStream, moved, open_stream, shift, source, store_group};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
 use crate::ledger::Write;
 use crate::ledger::blocks::{self, Opener, Packed};
 use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::source::project::ProjectRoot;
+use crate::transcript::codes::{class_code, kind_code, role_code};
+use crate::transcript::prepare::{
+    Batch, KEY_LENGTH, Origin, OriginForm, Place, PlannedRecord, PlannedTurn, Step, digest,
+};
+use crate::transcript::runs::Runs;
 
 /// What an append did.
 #[derive(Default, Debug)]
@@ -571,222 +576,6 @@ impl Appender<'_> {
         });
         Ok(())
     }
-
-    /// The turn this one repeats, if any: same entry and same text in the session; the run's turn an echo stands for;
-    /// or, where the program's ids are global, the same entry and text in another session of that program.
-    fn known(&mut self, tx: &Write, at: &Cursor, lane: Lane, entry: &str, turn: &NewTurn) -> Result<Option<Known>> {
-        let mut elsewhere = None;
-        // A place in a stream says nothing about other sessions.
-        let everywhere = at.origin.global_ids && turn.entry.is_some();
-        let mut statement = tx.prepare_cached(if everywhere {
-            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
-             FROM turns WHERE entry = ?1 ORDER BY (session_no = ?2) DESC, turn_no"
-        } else {
-            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
-             FROM turns WHERE entry = ?1 AND session_no = ?2 ORDER BY turn_no"
-        })?;
-        let mut rows = statement.query(params![entry, lane.session_no])?;
-        while let Some(r) = rows.next()? {
-            let known = Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no: r.get(8)? };
-            let here = known.session_no == lane.session_no;
-            if here && turn.echo && turn.entry.is_some() {
-                return Ok(Some(known));
-            }
-            let alike = r.get::<_, i64>(3)? == role_code(turn.role) && r.get::<_, i64>(4)? == kind_code(turn.kind);
-            let length: i64 = r.get(7)?;
-            if !alike || length != turn.text.len() as i64 {
-                continue;
-            }
-            if self.opener.slice(tx, r.get(5)?, r.get(6)?, length)? != turn.text.as_bytes() {
-                continue;
-            }
-            if here {
-                return Ok(Some(known));
-            }
-            if elsewhere.is_none() && self.same_program(tx, at, known.session_no)? {
-                elsewhere = Some(known);
-            }
-        }
-        if elsewhere.is_none() && turn.echo {
-            return self.echoed(tx, at, lane, turn);
-        }
-        Ok(elsewhere)
-    }
-
-    /// The turn of the same run, role and text that an echo repeats and no other echo of this generation has witnessed
-    /// yet. Without a run id: the run the stream is at.
-    fn echoed(&mut self, tx: &Write, at: &Cursor, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
-        let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
-        let mut statement = tx.prepare_cached(
-            "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length FROM turns t
-             WHERE run_no = ?1 AND role = ?2 AND text_length = ?3
-               AND NOT EXISTS (SELECT 1 FROM witnesses w JOIN records r ON r.record_no = w.record_no
-                               WHERE w.turn_no = t.turn_no AND echo AND stream_no = ?4 AND generation = ?5)
-             ORDER BY turn_no",
-        )?;
-        let length = turn.text.len() as i64;
-        let mut rows = statement.query(params![run_no, role_code(turn.role), length, at.stream_no, at.generation])?;
-        while let Some(r) = rows.next()? {
-            if self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)? == turn.text.as_bytes() {
-                return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no }));
-            }
-        }
-        Ok(None)
-    }
-
-    fn same_program(&self, tx: &Write, at: &Cursor, session_no: i64) -> Result<bool> {
-        let (agent_no, key): (i64, String) = tx
-            .prepare_cached("SELECT agent_no, session_key FROM sessions WHERE session_no = ?1")?
-            .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
-        Ok(agent_no == at.agent_no && SessionKey::from(key).harness() == at.origin.harness)
-    }
-
-    /// Project membership is per turn and changes with a prompt, never with a tool's change of directory (R7.2).
-    fn turn_workspace(
-        &mut self,
-        tx: &Write,
-        at: &Cursor,
-        lane: Lane,
-        turn: &NewTurn,
-        prompt: bool,
-    ) -> Result<Option<i64>> {
-        let current = self.lanes.values().find(|l| l.lane_no == lane.lane_no).and_then(|l| l.workspace_no);
-        if current.is_some() && !prompt {
-            return Ok(current);
-        }
-        let Some(cwd) = &turn.cwd else { return Ok(current) };
-        let found = self.workspace(tx, at.agent_no, cwd)?;
-        if let Some(workspace_no) = found {
-            if let Some(l) = self.lanes.values_mut().find(|l| l.lane_no == lane.lane_no) {
-                l.workspace_no = Some(workspace_no);
-            }
-            tx.prepare_cached(
-                "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
-            )?
-            .execute(params![lane.session_no, workspace_no, cwd])?;
-        }
-        Ok(found.or(current))
-    }
-
-    fn session_cwd(&mut self, tx: &Write, at: &Cursor, session_no: i64, cwd: &str) -> Result<()> {
-        let workspace_no = self.workspace(tx, at.agent_no, cwd)?;
-        tx.prepare_cached(
-            "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
-        )?
-        .execute(params![session_no, workspace_no, cwd])?;
-        for lane in self.lanes.values_mut().filter(|l| l.session_no == session_no) {
-            lane.workspace_no = lane.workspace_no.or(workspace_no);
-        }
-        Ok(())
-    }
-
-    /// The stream's own session and lane, made on first use; from then on the stream belongs to it.
-    fn enter(&mut self, tx: &mut Write, at: &mut Cursor) -> Result<Lane> {
-        if let (Some(session_no), true) = (at.session, at.settled) {
-            return self.lane(tx, session_no, &at.lane.clone());
-        }
-        let session_no = self.session(tx, at.agent_no, at.origin.harness, &at.native.clone())?;
-        at.session = Some(session_no);
-        let lane = self.lane(tx, session_no, &at.lane.clone())?;
-        if !at.settled {
-            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?.execute([
-                at.stream_no,
-                session_no,
-                lane.lane_no,
-            ])?;
-            at.settled = true;
-            if let Some(cwd) = at.cwd.take() {
-                self.session_cwd(tx, at, session_no, &cwd)?;
-            }
-        }
-        Ok(lane)
-    }
-
-    /// A session named by the turn itself, in a stream that mixes several.
-    fn enter_other(&mut self, tx: &mut Write, at: &mut Cursor, native: &str) -> Result<Lane> {
-        if native == at.native {
-            return self.enter(tx, at);
-        }
-        if !at.settled {
-            at.native = native.to_owned();
-            return self.enter(tx, at);
-        }
-        let session_no = self.session(tx, at.agent_no, at.origin.harness, native)?;
-        self.lane(tx, session_no, "")
-    }
-
-    fn agent(&mut self, tx: &Write, agent: &AgentId) -> Result<i64> {
-        if let Some(no) = self.agents.get(agent) {
-            return Ok(*no);
-        }
-        let no = super::read::ensure_agent(tx, agent)?;
-        self.agents.insert(agent.clone(), no);
-        Ok(no)
-    }
-
-    fn session(&mut self, tx: &Write, agent_no: i64, harness: &str, native: &str) -> Result<i64> {
-        let key = SessionKey::new(harness, native);
-        if let Some((no, _)) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
-            return Ok(*no);
-        }
-        tx.prepare_cached(
-            "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![agent_no, key.as_str(), self.now])?;
-        let no: i64 = tx
-            .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
-            .query_row(params![agent_no, key.as_str()], |r| r.get(0))?;
-        self.sessions.insert((agent_no, key.as_str().to_owned()), (no, Span::default()));
-        Ok(no)
-    }
-
-    fn lane(&mut self, tx: &Write, session_no: i64, lane: &str) -> Result<Lane> {
-        if let Some(found) = self.lanes.get(&(session_no, lane.to_owned())) {
-            return Ok(*found);
-        }
-        tx.prepare_cached("INSERT INTO lanes (session_no, lane) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-            .execute(params![session_no, lane])?;
-        let lane_no: i64 = tx
-            .prepare_cached("SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = ?2")?
-            .query_row(params![session_no, lane], |r| r.get(0))?;
-        let workspace_no: Option<i64> = tx
-            .prepare_cached(
-                "SELECT coalesce(
-                   (SELECT workspace_no FROM turns WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
-                    ORDER BY turn_no DESC LIMIT 1),
-                   (SELECT workspace_no FROM sessions WHERE session_no = ?2))",
-            )?
-            .query_row([lane_no, session_no], |r| r.get(0))?;
-        let found = Lane { session_no, lane_no, workspace_no };
-        self.lanes.insert((session_no, lane.to_owned()), found);
-        Ok(found)
-    }
-
-    fn workspace(&mut self, tx: &Write, agent_no: i64, cwd: &str) -> Result<Option<i64>> {
-        let Some(project) = self.projects.get(cwd).and_then(Option::as_ref) else { return Ok(None) };
-        let key = (agent_no, project.workspace_id.clone());
-        if let Some(no) = self.workspaces.get(&key) {
-            return Ok(Some(*no));
-        }
-        let root = std::os::unix::ffi::OsStrExt::as_bytes(project.path.as_os_str());
-        tx.prepare_cached(
-            "INSERT INTO workspaces (agent_no, workspace_id, root, label, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![agent_no, project.workspace_id, root, project.label, self.now])?;
-        let no: i64 = tx
-            .prepare_cached("SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2")?
-            .query_row(params![agent_no, project.workspace_id], |r| r.get(0))?;
-        self.workspaces.insert(key, no);
-        Ok(Some(no))
-    }
-}
-
-struct Known {
-    turn_no: i64,
-    session_no: i64,
-    record_no: i64,
-    run_no: i64,
 }
 
 /// A row of the record table.
@@ -828,78 +617,6 @@ struct Cursor<'s> {
     settled: bool,
     session: Option<i64>,
     cwd: Option<String>,
-}
-
-fn source(tx: &Write, agent_no: i64, origin: &Origin, now: i64) -> Result<i64> {
-    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
-    tx.prepare_cached(
-        "INSERT INTO sources (agent_no, harness, form, path, seen_at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-    )?
-    .execute(params![agent_no, origin.harness, origin.form as i64, path, now])?;
-    Ok(tx
-        .prepare_cached("SELECT source_no FROM sources WHERE agent_no = ?1 AND harness = ?2 AND path = ?3")?
-        .query_row(params![agent_no, origin.harness, path], |r| r.get(0))?)
-}
-
-struct OpenStream {
-    stream_no: i64,
-    /// `None`: it was made just now.
-    at: Option<StreamAt>,
-    lines: i64,
-    /// Session and lane it belongs to.
-    settled_as: Option<(String, String)>,
-}
-
-/// Finds or makes the stream.
-fn open_stream(tx: &Write, source_no: i64, key: &str) -> Result<OpenStream> {
-    let found = tx
-        .prepare_cached(
-            "SELECT stream_no, generation, next, lines, session_key, lane FROM streams
-             LEFT JOIN sessions USING (session_no) LEFT JOIN lanes USING (lane_no) WHERE source_no = ?1 AND key = ?2",
-        )?
-        .query_row(params![source_no, key], |r| {
-            let session: Option<String> = r.get(4)?;
-            let lane: Option<String> = r.get(5)?;
-            Ok(OpenStream {
-                stream_no: r.get(0)?,
-                at: Some(StreamAt { generation: r.get(1)?, next: r.get(2)? }),
-                lines: r.get(3)?,
-                settled_as: session.map(|key| (SessionKey::from(key).native().to_owned(), lane.unwrap_or_default())),
-            })
-        })
-        .optional()?;
-    if let Some(stream) = found {
-        return Ok(stream);
-    }
-    tx.prepare_cached("INSERT INTO streams (source_no, key) VALUES (?1, ?2)")?.execute(params![source_no, key])?;
-    Ok(OpenStream { stream_no: tx.last_insert_rowid(), at: None, lines: 0, settled_as: None })
-}
-
-/// Puts a planned step behind what its stream holds now.
-fn shift(step: &mut Step, stream: &OpenStream) {
-    let by = stream.at.map_or(0, |at| at.next) - step.before.map_or(0, |at| at.next);
-    for record in &mut step.records {
-        if let Place::New { position, .. } = &mut record.place {
-            *position += by;
-        }
-    }
-    step.after.next += by;
-    step.after.lines = stream.lines + step.records.len() as i64;
-}
-
-fn moved(origin: &Origin) -> Error {
-    Error::new(ErrorKind::Busy, format!("{} moved on meanwhile", origin.path.display()))
-}
-
-fn store_group(tx: &Write, source_no: i64, step: &Step) -> Result<()> {
-    if let Some((key, fingerprint)) = &step.group {
-        tx.prepare_cached(
-            "INSERT INTO foreign_groups (source_no, group_key, fingerprint) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint",
-        )?
-        .execute(params![source_no, key, fingerprint])?;
-    }
-    Ok(())
 }
 
 fn boundary(tx: &Write, lane: Lane, record_no: i64, kind: &str, reason: Option<&str>, at: Option<i64>) -> Result<()> {

@@ -1,0 +1,58 @@
+//! Opening SQLite files: addresses, names beside them, and reading where nothing may be written. Storey 1.
+//!
+//! Knows file names and modes; does not know what is in any table.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Error, Result};
+
+/// `runtime.db-wal` for `runtime.db`.
+pub fn wal_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// A `file:` address of this path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#` would
+/// end the path, and a path need not be UTF-8.
+pub fn uri(path: &Path, parameters: &str) -> String {
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push('?');
+    uri.push_str(parameters);
+    uri
+}
+
+/// Opens one of our own stores without writing anything, in a folder where nothing can be written. SQLite needs files
+/// of its own beside a store with a write-ahead log; where it cannot make them and the log is empty, the file is all
+/// there is and is read as it stands.
+pub fn open_for_reading(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_URI;
+    let open = |parameters: &str| -> rusqlite::Result<Connection> {
+        let conn = Connection::open_with_flags(uri(path, parameters), flags)?;
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(conn)
+    };
+    let log_is_empty = std::fs::metadata(wal_path(path)).map_or(true, |m| m.len() == 0);
+    match open("mode=ro") {
+        Ok(conn) => Ok(conn),
+        Err(_) if log_is_empty => {
+            open("mode=ro&immutable=1").map_err(|e| Error::from(e).hint(format!("it is {}", path.display())))
+        }
+        Err(e) => Err(Error::from(e).hint(format!(
+            "{} was not closed and its folder cannot be written; make the folder writable once",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,95 @@
+//! Whether a turn is new: by its entry id and text, never by content alone (R4.4).
+
+use rusqlite::params;
+
+use super::{Appender, Cursor, Lane};
+use crate::error::Result;
+use crate::event::NewTurn;
+use crate::ledger::Write;
+use crate::scope::SessionKey;
+use crate::transcript::codes::{kind_code, role_code};
+
+pub(super) struct Known {
+    pub(super) turn_no: i64,
+    pub(super) session_no: i64,
+    pub(super) record_no: i64,
+    pub(super) run_no: i64,
+}
+
+impl Appender<'_> {
+    /// The turn this one repeats, if any: same entry and same text in the session; the run's turn an echo stands for;
+    /// or, where the program's ids are global, the same entry and text in another session of that program.
+    pub(super) fn known(
+        &mut self,
+        tx: &Write,
+        at: &Cursor,
+        lane: Lane,
+        entry: &str,
+        turn: &NewTurn,
+    ) -> Result<Option<Known>> {
+        let mut elsewhere = None;
+        // A place in a stream says nothing about other sessions.
+        let everywhere = at.origin.global_ids && turn.entry.is_some();
+        let mut statement = tx.prepare_cached(if everywhere {
+            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
+             FROM turns WHERE entry = ?1 ORDER BY (session_no = ?2) DESC, turn_no"
+        } else {
+            "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
+             FROM turns WHERE entry = ?1 AND session_no = ?2 ORDER BY turn_no"
+        })?;
+        let mut rows = statement.query(params![entry, lane.session_no])?;
+        while let Some(r) = rows.next()? {
+            let known = Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no: r.get(8)? };
+            let here = known.session_no == lane.session_no;
+            if here && turn.echo && turn.entry.is_some() {
+                return Ok(Some(known));
+            }
+            let alike = r.get::<_, i64>(3)? == role_code(turn.role) && r.get::<_, i64>(4)? == kind_code(turn.kind);
+            let length: i64 = r.get(7)?;
+            if !alike || length != turn.text.len() as i64 {
+                continue;
+            }
+            if self.opener.slice(tx, r.get(5)?, r.get(6)?, length)? != turn.text.as_bytes() {
+                continue;
+            }
+            if here {
+                return Ok(Some(known));
+            }
+            if elsewhere.is_none() && self.same_program(tx, at, known.session_no)? {
+                elsewhere = Some(known);
+            }
+        }
+        if elsewhere.is_none() && turn.echo {
+            return self.echoed(tx, at, lane, turn);
+        }
+        Ok(elsewhere)
+    }
+
+    /// The turn of the same run, role and text that an echo repeats and no other echo of this generation has witnessed
+    /// yet. Without a run id: the run the stream is at.
+    pub(super) fn echoed(&mut self, tx: &Write, at: &Cursor, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+        let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
+        let mut statement = tx.prepare_cached(
+            "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length FROM turns t
+             WHERE run_no = ?1 AND role = ?2 AND text_length = ?3
+               AND NOT EXISTS (SELECT 1 FROM witnesses w JOIN records r ON r.record_no = w.record_no
+                               WHERE w.turn_no = t.turn_no AND echo AND stream_no = ?4 AND generation = ?5)
+             ORDER BY turn_no",
+        )?;
+        let length = turn.text.len() as i64;
+        let mut rows = statement.query(params![run_no, role_code(turn.role), length, at.stream_no, at.generation])?;
+        while let Some(r) = rows.next()? {
+            if self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)? == turn.text.as_bytes() {
+                return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no }));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn same_program(&self, tx: &Write, at: &Cursor, session_no: i64) -> Result<bool> {
+        let (agent_no, key): (i64, String) = tx
+            .prepare_cached("SELECT agent_no, session_key FROM sessions WHERE session_no = ?1")?
+            .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(agent_no == at.agent_no && SessionKey::from(key).harness() == at.origin.harness)
+    }
+}

@@ -1,0 +1,151 @@
+//! Where a turn belongs: agent, session, lane and project, made on first use.
+
+use rusqlite::params;
+
+use super::{Appender, Cursor, Lane, Span};
+use crate::error::Result;
+use crate::event::NewTurn;
+use crate::ledger::Write;
+use crate::scope::{AgentId, SessionKey};
+
+impl Appender<'_> {
+    /// Project membership is per turn and changes with a prompt, never with a tool's change of directory (R7.2).
+    pub(super) fn turn_workspace(
+        &mut self,
+        tx: &Write,
+        at: &Cursor,
+        lane: Lane,
+        turn: &NewTurn,
+        prompt: bool,
+    ) -> Result<Option<i64>> {
+        let current = self.lanes.values().find(|l| l.lane_no == lane.lane_no).and_then(|l| l.workspace_no);
+        if current.is_some() && !prompt {
+            return Ok(current);
+        }
+        let Some(cwd) = &turn.cwd else { return Ok(current) };
+        let found = self.workspace(tx, at.agent_no, cwd)?;
+        if let Some(workspace_no) = found {
+            if let Some(l) = self.lanes.values_mut().find(|l| l.lane_no == lane.lane_no) {
+                l.workspace_no = Some(workspace_no);
+            }
+            tx.prepare_cached(
+                "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
+            )?
+            .execute(params![lane.session_no, workspace_no, cwd])?;
+        }
+        Ok(found.or(current))
+    }
+
+    pub(super) fn session_cwd(&mut self, tx: &Write, at: &Cursor, session_no: i64, cwd: &str) -> Result<()> {
+        let workspace_no = self.workspace(tx, at.agent_no, cwd)?;
+        tx.prepare_cached(
+            "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
+        )?
+        .execute(params![session_no, workspace_no, cwd])?;
+        for lane in self.lanes.values_mut().filter(|l| l.session_no == session_no) {
+            lane.workspace_no = lane.workspace_no.or(workspace_no);
+        }
+        Ok(())
+    }
+
+    /// The stream's own session and lane, made on first use; from then on the stream belongs to it.
+    pub(super) fn enter(&mut self, tx: &mut Write, at: &mut Cursor) -> Result<Lane> {
+        if let (Some(session_no), true) = (at.session, at.settled) {
+            return self.lane(tx, session_no, &at.lane.clone());
+        }
+        let session_no = self.session(tx, at.agent_no, at.origin.harness, &at.native.clone())?;
+        at.session = Some(session_no);
+        let lane = self.lane(tx, session_no, &at.lane.clone())?;
+        if !at.settled {
+            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?.execute([
+                at.stream_no,
+                session_no,
+                lane.lane_no,
+            ])?;
+            at.settled = true;
+            if let Some(cwd) = at.cwd.take() {
+                self.session_cwd(tx, at, session_no, &cwd)?;
+            }
+        }
+        Ok(lane)
+    }
+
+    /// A session named by the turn itself, in a stream that mixes several.
+    pub(super) fn enter_other(&mut self, tx: &mut Write, at: &mut Cursor, native: &str) -> Result<Lane> {
+        if native == at.native {
+            return self.enter(tx, at);
+        }
+        if !at.settled {
+            at.native = native.to_owned();
+            return self.enter(tx, at);
+        }
+        let session_no = self.session(tx, at.agent_no, at.origin.harness, native)?;
+        self.lane(tx, session_no, "")
+    }
+
+    pub(super) fn agent(&mut self, tx: &Write, agent: &AgentId) -> Result<i64> {
+        if let Some(no) = self.agents.get(agent) {
+            return Ok(*no);
+        }
+        let no = crate::transcript::read::ensure_agent(tx, agent)?;
+        self.agents.insert(agent.clone(), no);
+        Ok(no)
+    }
+
+    pub(super) fn session(&mut self, tx: &Write, agent_no: i64, harness: &str, native: &str) -> Result<i64> {
+        let key = SessionKey::new(harness, native);
+        if let Some((no, _)) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
+            return Ok(*no);
+        }
+        tx.prepare_cached(
+            "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![agent_no, key.as_str(), self.now])?;
+        let no: i64 = tx
+            .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
+            .query_row(params![agent_no, key.as_str()], |r| r.get(0))?;
+        self.sessions.insert((agent_no, key.as_str().to_owned()), (no, Span::default()));
+        Ok(no)
+    }
+
+    pub(super) fn lane(&mut self, tx: &Write, session_no: i64, lane: &str) -> Result<Lane> {
+        if let Some(found) = self.lanes.get(&(session_no, lane.to_owned())) {
+            return Ok(*found);
+        }
+        tx.prepare_cached("INSERT INTO lanes (session_no, lane) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+            .execute(params![session_no, lane])?;
+        let lane_no: i64 = tx
+            .prepare_cached("SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = ?2")?
+            .query_row(params![session_no, lane], |r| r.get(0))?;
+        let workspace_no: Option<i64> = tx
+            .prepare_cached(
+                "SELECT coalesce(
+                   (SELECT workspace_no FROM turns WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
+                    ORDER BY turn_no DESC LIMIT 1),
+                   (SELECT workspace_no FROM sessions WHERE session_no = ?2))",
+            )?
+            .query_row([lane_no, session_no], |r| r.get(0))?;
+        let found = Lane { session_no, lane_no, workspace_no };
+        self.lanes.insert((session_no, lane.to_owned()), found);
+        Ok(found)
+    }
+
+    pub(super) fn workspace(&mut self, tx: &Write, agent_no: i64, cwd: &str) -> Result<Option<i64>> {
+        let Some(project) = self.projects.get(cwd).and_then(Option::as_ref) else { return Ok(None) };
+        let key = (agent_no, project.workspace_id.clone());
+        if let Some(no) = self.workspaces.get(&key) {
+            return Ok(Some(*no));
+        }
+        let root = std::os::unix::ffi::OsStrExt::as_bytes(project.path.as_os_str());
+        tx.prepare_cached(
+            "INSERT INTO workspaces (agent_no, workspace_id, root, label, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![agent_no, project.workspace_id, root, project.label, self.now])?;
+        let no: i64 = tx
+            .prepare_cached("SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2")?
+            .query_row(params![agent_no, project.workspace_id], |r| r.get(0))?;
+        self.workspaces.insert(key, no);
+        Ok(Some(no))
+    }
+}
