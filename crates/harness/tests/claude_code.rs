@@ -229,7 +229,12 @@ fn what_cannot_be_read_is_set_aside_with_a_reason() {
         reason(r#"{"type":"user","message":{"content":"\ud800"}}"#).starts_with("message.content cannot be read: ")
     );
     let deep = format!(r#"{{"type":"user","message":{{"content":[{}1{}]}}}}"#, "[".repeat(900), "]".repeat(900));
-    assert_eq!((one(&deep).class, one(&deep).turns.len()), (RecordClass::Conversation, 0));
+    assert_eq!(reason(&deep), "a block of the message has no type");
+    assert_eq!(reason(r#"{"type":"user","message":{"content":null}}"#), "message.content is missing");
+    assert_eq!(
+        reason(r#"{"type":"assistant","message":{"content":[{"type":"text","text":1.5}]}}"#),
+        "a block of the message has no readable text"
+    );
     assert_eq!(one(r#"{"kind":"user"}"#).class, RecordClass::Unknown);
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::transcript::export::{self, StreamRow};
+use heirloom_engine::transcript::prepare::OriginForm;
 use heirloom_engine::transcript::read;
 use serde_json::json;
 
@@ -63,8 +64,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let name = args.session.as_deref().unwrap_or_default();
     let session = context.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
     let streams = context.ledger.read(|tx| export::streams(tx, session.no))?;
-    let files: Vec<&StreamRow> = streams.iter().filter(|s| s.file).collect();
-    let rows: Vec<StreamRow> = streams.iter().filter(|s| !s.file && s.key.contains('/')).cloned().collect();
+    let files: Vec<&StreamRow> = streams.iter().filter(|s| s.form == OriginForm::File).collect();
+    let rows: Vec<StreamRow> = streams.iter().filter(|s| s.form == OriginForm::Database).cloned().collect();
 
     if args.all {
         return all_files(&context, &args, &files);

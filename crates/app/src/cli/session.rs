@@ -4,6 +4,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::transcript::prepare::OriginForm;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_engine::transcript::{class_name, end_session, export};
 use serde_json::json;
@@ -127,7 +128,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             "session": super::show::session_json(&session),
             "lanes": lanes.iter().map(|l| json!({"lane": l.lane, "parent_call": l.parent_call, "turns": l.turns})).collect::<Vec<_>>(),
             "sources": streams.iter().chain(&mixed).map(|s| json!({
-                "path": s.path.display().to_string(), "key": s.key, "lane": s.lane, "file": s.file,
+                "path": s.path.display().to_string(), "key": s.key, "lane": s.lane, "form": form_name(s.form),
                 "generations": s.generation + 1, "bytes": s.bytes, "records": s.records,
             })).collect::<Vec<_>>(),
             "records": classes.iter().map(|(c, n, b)| json!({"class": class_name(*c), "records": n, "bytes": b})).collect::<Vec<_>>(),
@@ -183,7 +184,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
     if let Some(resume) = programs::resume(&session.key, session.cwd.as_deref()) {
         rows.push(vec!["Resume".into(), resume]);
     }
-    for s in streams.iter().chain(&mixed).filter(|s| s.file) {
+    for s in streams.iter().chain(&mixed).filter(|s| s.form == OriginForm::File) {
         let generations = if s.generation > 0 {
             format!(", rewritten {}", print::counted(s.generation as u64, "time"))
         } else {
@@ -194,7 +195,7 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             format!("{}  {}{generations}", print::safe_line(&s.path.display().to_string()), print::bytes(s.bytes)),
         ]);
     }
-    let table_rows = streams.iter().filter(|s| !s.file).count();
+    let table_rows = streams.iter().filter(|s| s.form == OriginForm::Database).count();
     if table_rows > 0 {
         rows.push(vec![
             "Rows".into(),
@@ -242,4 +243,13 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
         print::out(&print::table(&rows));
     }
     Ok(Exit::Ok)
+}
+
+/// `file`, `database` or `live`.
+fn form_name(form: OriginForm) -> &'static str {
+    match form {
+        OriginForm::File => "file",
+        OriginForm::Database => "database",
+        OriginForm::Live => "live",
+    }
 }

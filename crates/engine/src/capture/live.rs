@@ -35,7 +35,7 @@ pub(super) fn store(capture: &mut Capture, program: &Program, agent: &AgentId, l
         return Ok(LineAck::Refused { reason: decoded.reason.unwrap_or_default() });
     }
     let Some(native) = decoded.turns.iter().find_map(|t| t.session.clone()) else {
-        return Ok(LineAck::Refused { reason: "the line names no session".into() });
+        return Ok(LineAck::Refused { reason: "there are no words in text".into() });
     };
     let session = SessionKey::new(program.name, &native);
     let entry = decoded.turns.first().and_then(|t| t.entry.clone());

@@ -7,14 +7,14 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
+use crate::transcript::prepare::OriginForm;
 
 /// A stream of a session, as offered for export.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamRow {
     pub no: i64,
     pub harness: String,
-    /// A file of lines; otherwise a row of a database, or the live API.
-    pub file: bool,
+    pub form: OriginForm,
     pub path: PathBuf,
     pub key: String,
     pub lane: String,
@@ -33,7 +33,11 @@ fn row(r: &rusqlite::Row) -> rusqlite::Result<StreamRow> {
     Ok(StreamRow {
         no: r.get(0)?,
         harness: r.get(1)?,
-        file: r.get::<_, i64>(2)? == 0,
+        form: match r.get::<_, i64>(2)? {
+            0 => OriginForm::File,
+            1 => OriginForm::Database,
+            _ => OriginForm::Live,
+        },
         path: PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(path)),
         key: r.get(4)?,
         lane: r.get(5)?,

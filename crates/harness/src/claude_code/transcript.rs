@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::wire::{Block, Message, Record};
-use crate::lines::{List, Loose, is_uuid, parse_line, parse_part, readable};
+use crate::lines::{List, Loose, Str, is_uuid, parse_line, parse_part, readable};
 
 /// Texts that begin like this were put into the conversation by the program, though their record says `user`.
 const MACHINE_OPENINGS: &[&str] = &[
@@ -169,10 +169,11 @@ impl Transcript {
     /// What a record of role `user` holds, block by block.
     fn prompt(&mut self, record: &Record, blocks: Vec<Block>, decoded: &mut Decoded) -> Result<(), String> {
         let mut pictures = Vec::new();
+        let mut unread = None;
         for (place, block) in blocks.into_iter().enumerate() {
             match block.kind.or_empty() {
                 "text" => {
-                    let text = block.text.into_string();
+                    let Some(text) = said(block.text, "text", &mut unread) else { continue };
                     if text.trim().is_empty() {
                         continue;
                     }
@@ -192,7 +193,7 @@ impl Transcript {
                     let turn = self.result(record, place, &decoded.turns, block)?;
                     decoded.turns.push(turn);
                 }
-                "" => {}
+                "" => unread = Some("a block of the message has no type".into()),
                 other => pictures.push((place, format!("[{other}]"))),
             }
         }
@@ -210,7 +211,7 @@ impl Transcript {
                 }
             }
         }
-        Ok(())
+        nothing_unread(decoded, unread)
     }
 
     fn who_prompts(&self, record: &Record, text: &str) -> (Role, TurnKind) {
@@ -230,11 +231,12 @@ impl Transcript {
         let message = message(record)?;
         let mut decoded = Decoded::of(RecordClass::Conversation);
         let blocks = content(message.content, "message.content")?;
+        let mut unread = None;
         let ends_thinking = blocks.last().is_some_and(|block| block.kind.or_empty().ends_with("thinking"));
         for (place, block) in blocks.into_iter().enumerate() {
             let (kind, text) = match block.kind.or_empty() {
-                "text" => (TurnKind::Message, block.text.into_string()),
-                "thinking" => (TurnKind::Thinking, block.thinking.into_string()),
+                "text" => (TurnKind::Message, said(block.text, "text", &mut unread)),
+                "thinking" => (TurnKind::Thinking, said(block.thinking, "thinking", &mut unread)),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let mut turn = self.turn(
                         record,
@@ -258,13 +260,18 @@ impl Transcript {
                     decoded.turns.push(turn);
                     continue;
                 }
+                "" => {
+                    unread = Some("a block of the message has no type".into());
+                    continue;
+                }
                 _ => continue,
             };
-            if !text.trim().is_empty() {
+            if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
                 let turn = self.turn(record, place, &decoded.turns, Role::Assistant, kind, text);
                 decoded.turns.push(turn);
             }
         }
+        nothing_unread(&decoded, unread)?;
         // The program signs its own words, error messages among them, with a model that does not exist.
         let model = message.model.filled().filter(|model| *model != "<synthetic>");
         let usage = message.usage.map(|Loose(usage)| Usage {
@@ -469,7 +476,7 @@ fn message<'a>(record: &Record<'a>) -> Result<Message<'a>, String> {
 
 /// Content as blocks; a bare string is one block of text.
 fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, String> {
-    let Some(raw) = raw else { return Ok(Vec::new()) };
+    let Some(raw) = raw else { return Err(format!("{what} is missing")) };
     match raw.get().as_bytes().first() {
         Some(b'"') => {
             let text = parse_part(raw, what)?;
@@ -483,6 +490,24 @@ fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, 
     }
 }
 
+/// The words of a block that must have some; else why it cannot be read.
+fn said(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
+    if text.get().is_none() {
+        *unread = Some(format!("a block of the message has no readable {what}"));
+        return None;
+    }
+    Some(text.into_string())
+}
+
+/// A block that cannot be read loses no turn of its neighbours; but a record of which nothing could be read is set
+/// aside, so that somebody hears of it.
+fn nothing_unread(decoded: &Decoded, unread: Option<String>) -> Result<(), String> {
+    match unread {
+        Some(reason) if decoded.turns.is_empty() => Err(reason),
+        _ => Ok(()),
+    }
+}
+
 fn input_text(input: Option<&RawValue>) -> Result<String, String> {
     let Some(input) = input else { return Ok(String::new()) };
     readable(input.get()).map_err(|_| "a tool's input cannot be read".into())
@@ -490,6 +515,9 @@ fn input_text(input: Option<&RawValue>) -> Result<String, String> {
 
 /// A tool's answer as text: what cannot be read as text is named in brackets.
 fn result_text(raw: Option<&RawValue>) -> Result<String, String> {
+    if raw.is_none() {
+        return Ok(String::new());
+    }
     let Ok(blocks) = content(raw, "") else {
         return match raw {
             Some(raw) => readable(raw.get()).map_err(|_| "a tool's result cannot be read".into()),

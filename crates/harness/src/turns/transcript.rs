@@ -1,9 +1,12 @@
 //! Meaning of the plain format: one line, one turn.
 
-use heirloom_engine::clock::parse_rfc3339;
+use heirloom_engine::clock::{Millis, parse_rfc3339};
 use heirloom_engine::event::{Decoded, Decoder, NewTurn, RecordClass, Role, Row, TurnKind};
 
 use super::wire::Line;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
 use crate::lines::parse_line;
 
 /// Remembers nothing: every line says all it has to say.
@@ -41,6 +44,10 @@ fn decode(line: &Line) -> Result<Decoded, String> {
     if text.trim().is_empty() {
         return Ok(decoded);
     }
+    let at = match line.time.text() {
+        Some(text) => Some(time(text).ok_or("time is neither RFC 3339 nor milliseconds since 1970")?),
+        None => line.time.number(),
+    };
     decoded.turns.push(NewTurn {
         entry: line.id.owned(),
         parent: line.parent.owned(),
@@ -48,7 +55,7 @@ fn decode(line: &Line) -> Result<Decoded, String> {
         speaker: line.speaker.filled().map(str::to_owned),
         tool: line.tool.filled().map(str::to_owned),
         call: line.call.filled().map(str::to_owned),
-        at: line.time.number().or_else(|| line.time.text().and_then(parse_rfc3339)),
+        at,
         model: line.model.filled().map(str::to_owned),
         run: line.run.owned(),
         cwd: line.workspace.filled().map(str::to_owned),
@@ -57,4 +64,10 @@ fn decode(line: &Line) -> Result<Decoded, String> {
         ..NewTurn::new(role, kind, text)
     });
     Ok(decoded)
+}
+
+/// RFC 3339; without an offset it is UTC.
+fn time(text: &str) -> Option<Millis> {
+    let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+    parse_rfc3339(text).or_else(|| civil().map(|z| z.timestamp().as_millisecond()))
 }
