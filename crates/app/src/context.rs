@@ -85,7 +85,12 @@ impl Context {
             home.sweep_temporaries(Clock::System.now())?;
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
-        let ledger = Ledger::open(&path, &backups, clock(), how)?;
+        let ledger = Ledger::open(&path, &backups, clock(), how).map_err(|e| match e.kind() {
+            ErrorKind::Damaged => Error::damaged(format!("{} is damaged", path.display())).because(e).hint(
+                "it is left as it is; put a copy of it back from your backup, or move it away and run heirloom up",
+            ),
+            _ => e,
+        })?;
         let agent = config::agent(global.agent.as_deref(), &config::file(&home)?)?;
         Ok(Context { home, home_from, ledger, agent, json: global.json, read_only })
     }

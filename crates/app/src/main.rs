@@ -16,8 +16,15 @@ use clap::Parser;
 use crate::error::{Exit, kind_name};
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) if e.use_stderr() && std::env::args_os().any(|a| a == "--json") => return misused(&e),
+        Err(e) => e.exit(),
+    };
     let json = cli.global.json;
+    if json {
+        print::for_programs();
+    }
     match cli::run(cli) {
         Ok(exit) => exit.into(),
         Err(e) => {
@@ -27,12 +34,23 @@ fn main() -> ExitCode {
                 });
                 print::line(&value.to_string());
             } else {
-                eprintln!("heirloom: {}", print::safe(&e.to_string()));
+                print::note(&format!("heirloom: {e}"));
                 if let Some(next) = e.next_step() {
-                    eprintln!("          {}", print::safe(next));
+                    print::note(&format!("          {next}"));
                 }
             }
             Exit::of(&e).into()
         }
     }
+}
+
+/// A command line that makes no sense, said to a program.
+fn misused(e: &clap::Error) -> ExitCode {
+    let said = e.render().to_string();
+    let what = said.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let next = said.trim_end().rsplit("\n\n").next();
+    print::for_programs();
+    let kind = kind_name(heirloom_engine::error::ErrorKind::Usage);
+    print::line(&serde_json::json!({"error": {"kind": kind, "what": what, "next": next}}).to_string());
+    Exit::Usage.into()
 }

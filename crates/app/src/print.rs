@@ -4,6 +4,7 @@
 //! direction overrides and invisible tags are shown, never obeyed.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Millis;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -30,6 +31,13 @@ pub fn safe(text: &str) -> String {
             c => format!("<U+{:04X}>", c as u32),
         })
         .collect()
+}
+
+fn harmless(c: char) -> bool {
+    !(c.is_control() && c != '\n' && c != '\t')
+        && !matches!(c as u32,
+            // direction overrides and isolates, zero-width joiners aside; tags; interlinear marks
+            0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)
 }
 
 /// One line of it.
@@ -190,12 +198,81 @@ pub fn bar(total: u64, what: &'static str, quiet: bool) -> ProgressBar {
     bar
 }
 
-/// Writes to standard output; a reader that went away (`| head`) is no error.
+/// Codes of [`Paint`]: the only escape sequences that reach a terminal.
+const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];
+
+static MACHINE: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is printed is JSON: what a terminal would obey is escaped as JSON escapes it.
+pub fn for_programs() {
+    MACHINE.store(true, Ordering::Relaxed);
+}
+
+/// Writes to standard output; a reader that went away (`| head`) is no error. Whatever a caller forgot to make
+/// harmless is made so here.
 pub fn out(text: &str) {
+    let text = if MACHINE.load(Ordering::Relaxed) { escaped(text) } else { tamed(text, Paint::stdout()) };
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
     }
+}
+
+/// Standard output for bytes that are somebody's file; a reader that went away is no error here either.
+pub struct Raw;
+
+impl Write for Raw {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match std::io::stdout().lock().write(bytes) {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+            done => done,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stdout().lock().flush()
+    }
+}
+
+/// One line to standard error, made harmless.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", safe(text));
+}
+
+/// [`safe`], our own paint aside.
+fn tamed(text: &str, paint: Paint) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut out = safe(parts.next().unwrap_or_default());
+    for part in parts {
+        match CODES.iter().find(|code| paint.on && part.starts_with(**code)) {
+            Some(code) => {
+                out.push('\u{1b}');
+                out.push_str(code);
+                out.push_str(&safe(&part[code.len()..]));
+            }
+            None => {
+                out.push('\u{241b}');
+                out.push_str(&safe(part));
+            }
+        }
+    }
+    out
+}
+
+/// JSON that says the same and holds nothing a terminal would obey: such characters occur in strings only.
+fn escaped(json: &str) -> String {
+    if json.chars().all(harmless) {
+        return json.to_owned();
+    }
+    let mut out = String::new();
+    for c in json.chars() {
+        if harmless(c) {
+            out.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out
 }
 
 /// The same with a line end.
@@ -213,6 +290,22 @@ mod tests {
         assert_eq!(safe("x\u{202e}y"), "x<U+202E>y");
         assert_eq!(safe("plain\n\ttext é 日本"), "plain\n\ttext é 日本");
         assert_eq!(safe("a\r\nb"), "a\nb");
+    }
+
+    #[test]
+    fn only_our_own_paint_reaches_the_terminal() {
+        let paint = Paint { on: true };
+        let line = format!("{} \u{1b}]0;x\u{7} \u{1b}[2J", paint.found("hit"));
+        assert_eq!(tamed(&line, paint), "\u{1b}[1;33mhit\u{1b}[0m ␛]0;x␇ ␛[2J");
+        assert_eq!(tamed("\u{1b}[1mx", Paint { on: false }), "␛[1mx");
+    }
+
+    #[test]
+    fn json_stays_what_it_says() {
+        let value = serde_json::json!({"text": "a\u{1b}b\u{9b}c\u{202e}d\u{e0041}e\u{7f} 日本"});
+        let shown = escaped(&value.to_string());
+        assert!(shown.chars().all(harmless), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 
     #[test]

@@ -1,1 +1,107 @@
-//! Placeholder.
+//! What was once said cannot command the terminal it is shown on.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::world::{World, claude_line};
+
+/// A colour, a clipboard write, a window title, a bell, a carriage return, a C1 introducer, an override of direction, an
+/// isolate, an invisible tag.
+const EVIL: &str = "kobold \u{1b}[31mred\u{1b}[0m \u{1b}]52;c;aGVsbG8=\u{7} \u{1b}]0;owned\u{1b}\\ over\rwritten \u{9b}2J \u{202e}gnp.exe\u{202c} \u{2066}x\u{2069} \u{e0041}tag";
+
+fn assert_harmless(what: &str, said: &str) {
+    for c in said.chars() {
+        let harmless = (!c.is_control() || c == '\n' || c == '\t')
+            && !matches!(c as u32, 0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xE0000..=0xE007F);
+        assert!(harmless, "{what} prints U+{:04X}: {said:?}", c as u32);
+    }
+}
+
+#[test]
+fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
+    let world = World::new();
+    // Every field a stranger fills in.
+    let line = json!({"session": format!("s{EVIL}"), "id": format!("i{EVIL}"), "text": EVIL, "speaker": EVIL,
+        "participants": [EVIL], "thread": EVIL, "model": EVIL, "workspace": format!("/tmp/w{EVIL}"),
+        "time": "2026-11-21T20:00:00Z"});
+    let tool = json!({"session": format!("s{EVIL}"), "id": format!("j{EVIL}"), "text": EVIL, "role": "tool",
+        "tool": EVIL, "call": EVIL, "run": EVIL, "parent": EVIL});
+    let acks = world.feed(&["append"], format!("{line}\n{tool}\n").as_bytes());
+    assert_eq!(acks.status, Some(0), "{acks:?}");
+    // A program's file whose name and title say such things, with a line that is set aside.
+    let folder = world.test.folder("claude").join(format!("-p{EVIL}").replace('/', "-"));
+    fs::create_dir_all(&folder).unwrap();
+    let session = "99999999-0000-4000-8000-000000000000";
+    let file = folder.join(format!("{session}.jsonl"));
+    let title = json!({"type": "summary", "summary": format!("title {EVIL}"), "leafUuid": format!("{session}-1")});
+    let cwd = claude_line(session, 1, "assistant", EVIL)
+        .replace("/home/user/project", &json!(format!("/tmp/c{EVIL}")).to_string().trim_matches('"').to_owned());
+    let lines = [claude_line(session, 0, "user", EVIL), cwd, title.to_string(), format!("no JSON {EVIL}")];
+    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let named = fs::canonicalize(&file).unwrap();
+    let said = world.says(1, &["import", named.to_str().unwrap()]);
+    assert_harmless("import", &said);
+    assert!(said.contains("line 4 (byte"), "{said}");
+
+    let keys = world.sessions();
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    let live = keys.iter().find(|k| k.starts_with("turns:")).unwrap();
+    let coding = keys.iter().find(|k| k.starts_with("claude-code:")).unwrap();
+    let turn = world.turns(live)[0]["turn"].as_str().unwrap().to_owned();
+    let other = world.turns(coding)[0]["turn"].as_str().unwrap().to_owned();
+    let out = world.test.folder("out");
+    let out = out.to_str().unwrap();
+    let commands: &[&[&str]] = &[
+        &["search", "kobold"],
+        &["search", EVIL],
+        &["search", "--session", live, "kobold"],
+        &["show", &turn],
+        &["show", "-C", "2", &other],
+        &["show", "--session", live],
+        &["show", "--full", "--session", coding],
+        &["show", "--quarantine"],
+        &["show", "q:1"],
+        &["timeline"],
+        &["session", "list"],
+        &["session", "show", live],
+        &["session", "show", coding],
+        &["session", "end", live],
+        &["workspace", "list"],
+        &["agent", "list"],
+        &["audit", "list"],
+        &["status"],
+        &["doctor"],
+        &["verify"],
+        &["export", "--session", coding, "--all", "--force", "--out", out],
+    ];
+    for args in commands {
+        let done = world.run(args);
+        assert!(matches!(done.status, Some(0 | 1)), "{args:?}: {done:?}");
+        assert_harmless(&args.join(" "), &done.stdout);
+        assert_harmless(&args.join(" "), &done.stderr);
+    }
+    // Errors that repeat what they were given.
+    for args in [
+        &["show", EVIL][..],
+        &["search", "--session", EVIL, "x"],
+        &["search", "--workspace", EVIL, "x"],
+        &["search", "--since", EVIL, "x"],
+        &["session", "show", EVIL],
+        &["workspace", "alias", EVIL, "x"],
+        &["export", "--source", EVIL],
+        &["--agent", EVIL, "search", "x"],
+        &["import", EVIL],
+    ] {
+        let done = world.run(args);
+        assert_ne!(done.status, Some(0), "{args:?}: {done:?}");
+        assert_harmless(&args.join(" "), &done.stdout);
+        assert_harmless(&args.join(" "), &done.stderr);
+    }
+    // Shown, and still recognisable.
+    let shown = world.says(0, &["show", &turn]);
+    assert!(shown.contains("kobold ␛[31mred"), "{shown}");
+    // What is asked for as bytes is given as bytes.
+    let raw = world.bytes(&["show", "--raw", &turn]);
+    assert_eq!(String::from_utf8(raw).unwrap().trim_end(), line.to_string());
+}

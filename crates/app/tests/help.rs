@@ -1,1 +1,206 @@
-//! Placeholder.
+//! The command line as a contract: every command explains itself, speaks JSON, and ends as the table says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::world::{HEIRLOOM, World};
+
+/// The lines of a section of a help text.
+fn section<'h>(help: &'h str, title: &str) -> Vec<&'h str> {
+    let after = help.lines().skip_while(|l| *l != title).skip(1);
+    after.take_while(|l| l.is_empty() || l.starts_with(' ')).filter(|l| !l.is_empty()).collect()
+}
+
+fn commands(help: &str) -> Vec<(String, String)> {
+    let lines = section(help, "Commands:").into_iter();
+    lines
+        .map(|l| {
+            let (name, about) = l.trim().split_once(' ').unwrap_or((l.trim(), ""));
+            (name.to_owned(), about.trim().to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn every_command_and_option_says_what_it_is_for() {
+    let world = World::new();
+    let mut paths: Vec<Vec<String>> = vec![vec![]];
+    let mut seen = 0;
+    while let Some(path) = paths.pop() {
+        let args: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = world.says(0, &args);
+        let short = world.says(0, &[&args[..args.len() - 1], &["-h"]].concat());
+        assert!(short.len() <= help.len());
+        assert!(!help.lines().next().unwrap().trim().is_empty(), "{args:?} begins with what it does");
+        for title in ["Arguments:", "Options:", "Everywhere:"] {
+            let lines = section(&help, title);
+            for (i, line) in lines.iter().enumerate() {
+                let entry = line.trim_start();
+                let depth = line.len() - entry.len();
+                if !(entry.starts_with('-') || entry.starts_with('<') || entry.starts_with('[')) || depth > 6 {
+                    continue;
+                }
+                let same_line = entry.contains("  ") && entry.split("  ").last().unwrap().len() > 3;
+                let below = lines.get(i + 1).is_some_and(|next| next.len() - next.trim_start().len() > depth);
+                assert!(same_line || below, "{args:?}: {line:?} has no text");
+            }
+        }
+        for (name, about) in commands(&help) {
+            assert!(about.len() > 5, "{path:?} {name} has no text");
+            paths.push([path.clone(), vec![name]].concat());
+        }
+        assert!(help.contains("--json"), "{args:?}");
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen} commands");
+    assert!(!world.test.home().exists(), "asking for help stores nothing");
+    assert!(world.says(0, &["--version"]).starts_with("heirloom "));
+}
+
+#[test]
+fn the_exit_codes_of_the_help_are_those_of_the_code() {
+    let world = World::new();
+    let help = world.says(0, &["--help"]);
+    let line = help.lines().find_map(|l| l.strip_prefix("Exit codes: ")).unwrap();
+    let told: BTreeMap<u8, &str> =
+        line.split(" · ").map(|c| c.split_once(' ').unwrap()).map(|(n, what)| (n.parse().unwrap(), what)).collect();
+    let source = include_str!("../src/error.rs");
+    let table = source.split("match self {").nth(1).unwrap().split('}').next().unwrap();
+    let coded: BTreeMap<u8, String> = table
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("Exit::")?.trim_end_matches(',').split_once(" => "))
+        .map(|(name, code)| (code.parse().unwrap(), name.to_lowercase()))
+        .collect();
+    assert_eq!(told.keys().collect::<Vec<_>>(), coded.keys().collect::<Vec<_>>());
+    for (code, name) in coded {
+        let words = told[&code].replace(' ', "");
+        assert!(words.contains(&name), "{code}: {words} and {name}");
+    }
+}
+
+/// A home with the demo in it.
+fn populated() -> (World, String) {
+    let world = World::new();
+    let home = world.json(&["up", "--demo"])["home"].as_str().unwrap().to_owned();
+    (world, home)
+}
+
+#[test]
+fn every_command_speaks_json_when_asked_to() {
+    let (world, home) = populated();
+    let at = |args: &[&str]| world.json(&[&["--home", &home], args].concat());
+    let key = at(&["session", "list"])["sessions"][0]["session"].as_str().unwrap().to_owned();
+    let turn = at(&["show", "--session", &key])["turns"][0]["turn"].as_str().unwrap().to_owned();
+    let workspaces = at(&["workspace", "list"]);
+    let root = |n: usize| workspaces["workspaces"][n]["workspace"].as_str().unwrap().to_owned();
+    let (one, two) = (root(0), root(1));
+    let out = world.test.folder("out").join("x.jsonl");
+    let out = out.to_str().unwrap();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/claude");
+    let each: &[&[&str]] = &[
+        &["up"],
+        &["import", samples],
+        &["search", "redis"],
+        &["search", "nothing-has-this-word"],
+        &["show", &turn],
+        &["show", "-C", "3", &turn],
+        &["show", "--session", &key],
+        &["show", "--quarantine"],
+        &["timeline"],
+        &["timeline", "--since", "2027"],
+        &["status"],
+        &["doctor"],
+        &["export", "--session", &key, "--out", out],
+        &["verify"],
+        &["session", "list"],
+        &["session", "show", &key],
+        &["session", "end", &key],
+        &["workspace", "list"],
+        &["workspace", "alias", &one, &two],
+        &["agent", "list"],
+        &["agent", "add", "ada"],
+        &["audit", "list"],
+        &["reindex"],
+        &["work", "--drain"],
+        &["bench", "import", samples],
+        &["bench", "speed", "--turns", "200", "--rounds", "1"],
+    ];
+    for args in each {
+        if *args == ["timeline", "--since", "2027"] {
+            world.json_of(2, &[&["--home", &home], *args].concat());
+            continue;
+        }
+        let out = world.run(&[&["--home", &home, "--json"], *args].concat());
+        assert_eq!(out.status, Some(0), "{args:?}: {out:?}");
+        assert_eq!(out.stderr, "", "{args:?}");
+        assert_eq!(out.stdout.lines().count(), 1, "{args:?}: one line of JSON\n{}", out.stdout);
+        let value: Value = serde_json::from_str(&out.stdout).unwrap();
+        assert!(value.is_object(), "{args:?}: {value}");
+    }
+    let lines = format!("{}\n{}\n", json!({"session": "a", "text": "b"}), json!({"session": "a", "text": "c"}));
+    let acks = world.feed(&["--home", &home, "--json", "append"], lines.as_bytes());
+    assert_eq!(acks.stdout.lines().filter(|l| serde_json::from_str::<Value>(l).is_ok()).count(), 2);
+    // No command is left out.
+    let covered: BTreeSet<&str> = each.iter().map(|args| args[0]).chain(["append"]).collect();
+    for (name, _) in commands(&world.says(0, &["--help"])) {
+        assert!(covered.contains(name.as_str()), "{name} is not in this list");
+    }
+}
+
+#[test]
+fn errors_are_json_where_json_was_asked_for() {
+    let world = World::new();
+    let error = |code: i32, kind: &str, args: &[&str]| {
+        let value = world.json_of(code, args);
+        assert_eq!(value["error"]["kind"], kind, "{args:?}: {value}");
+        assert!(value["error"]["what"].as_str().is_some_and(|w| w.len() > 5), "{args:?}: {value}");
+        assert!(value["error"].as_object().unwrap().contains_key("next"), "{value}");
+    };
+    error(4, "not-found", &["search", "x"]);
+    error(4, "not-found", &["status"]);
+    error(2, "usage", &["search"]);
+    error(2, "usage", &["no-such-command"]);
+    error(2, "usage", &["search", "--no-such-option", "x"]);
+    error(2, "usage", &["search", "--limit", "0", "x"]);
+    error(2, "usage", &["agent", "add", "Not An Agent"]);
+    error(3, "refused", &["--home", "/dev/null", "agent", "add", "ada"]);
+    let said = world.says(2, &["search"]);
+    assert!(said.contains("Usage:"), "{said}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let world = World::new();
+    let lines: String = (0..3000)
+        .map(|n| format!("{}\n", json!({"session": format!("s{}", n % 300), "text": format!("heron {n} ").repeat(40)})))
+        .collect();
+    let file = world.test.folder("in").join("many.jsonl");
+    std::fs::write(&file, lines).unwrap();
+    world.import(0, &[&file]);
+    let commands: &[&[&str]] = &[
+        &["search", "-n", "500", "heron"],
+        &["search", "-n", "500", "heron", "--json"],
+        &["show", "--session", "turns:s1", "--full"],
+        &["timeline", "-n", "300"],
+        &["session", "list", "-n", "300"],
+        &["session", "list", "-n", "300", "--json"],
+        &["audit", "list"],
+        &["export", "--source", file.to_str().unwrap()],
+        &["--help"],
+    ];
+    for args in commands {
+        let mut command = world.test.command(HEIRLOOM);
+        command.args(*args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut first = String::new();
+        BufReader::with_capacity(16, child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        assert!(!first.is_empty());
+        let mut complaints = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), complaints.as_str()), (Some(0), ""), "{args:?}");
+    }
+}

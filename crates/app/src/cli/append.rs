@@ -23,6 +23,7 @@ const MAX_LINE: usize = 32 << 20;
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::create(global)?;
+    print::for_programs();
     let stats = take_lines(&context, "cli append", true)?;
     Ok(if stats.refused > 0 { Exit::Problems } else { Exit::Ok })
 }
@@ -90,7 +91,7 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
         if acknowledge {
             print::line(&answer.to_string());
         } else if let LineAck::Refused { reason } = ack {
-            eprintln!("line {number}: {}; not stored", print::safe(&reason));
+            print::note(&format!("line {number}: {reason}; not stored"));
         }
     }
     capture.finish()?;

@@ -92,12 +92,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         });
     }
     if context.ledger.read(|tx| export::is_mixed(tx, of_lane[0].no))? {
-        eprintln!(
+        print::note(&format!(
             "{} holds several sessions; these are the lines of {}. The whole file: heirloom export --source {}",
             of_lane[0].path.display(),
             session.key,
             of_lane[0].path.display()
-        );
+        ));
         return write(&context, &args, &mut |out, _| {
             context.ledger.read(|tx| export::write_session_records(tx, &Opener::default(), session.no, out))
         });
@@ -105,7 +105,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     // The same session in several files (a copy, another folder): the one with the most in it; the others are named.
     of_lane.sort_by_key(|s| (std::cmp::Reverse(s.bytes), s.no));
     for other in &of_lane[1..] {
-        eprintln!("also kept: {} (heirloom export --source)", other.path.display());
+        print::note(&format!("also kept: {} (heirloom export --source)", other.path.display()));
     }
     one(&context, &args, of_lane[0])
 }
@@ -113,11 +113,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn one(context: &Context, args: &Args, stream: &StreamRow) -> Result<Exit> {
     let generation = args.generation.unwrap_or(stream.generation);
     if stream.generation > 0 && args.generation.is_none() {
-        eprintln!(
+        print::note(&format!(
             "the file was rewritten {}; older ones: --generation 0 to {}",
             print::counted(stream.generation as u64, "time"),
             stream.generation - 1
-        );
+        ));
     }
     write(context, args, &mut |out, progress| {
         context.ledger.read(|tx| export::write_stream(tx, &Opener::default(), stream, generation, out, progress))
@@ -161,7 +161,7 @@ type Writer<'w> = dyn FnMut(&mut dyn Write, &mut dyn FnMut(u64)) -> Result<u64> 
 fn write(context: &Context, args: &Args, writer: &mut Writer) -> Result<Exit> {
     match &args.out {
         None => {
-            let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+            let mut out = std::io::BufWriter::with_capacity(1 << 16, print::Raw);
             writer(&mut out, &mut |_| {})?;
             out.flush().map_err(|e| Error::io("write", Path::new("standard output"), e))?;
         }

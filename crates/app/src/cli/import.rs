@@ -114,8 +114,9 @@ impl Plan {
         for file in files {
             match programs::whose(&file, named) {
                 Ok((harness, form)) => self.add(harness, form, file),
-                // In a folder, files of other kinds are no problem, only not ours. One that cannot be read is.
-                Err(e) if e.kind() == ErrorKind::Usage => {}
+                // In a folder, files of other kinds are no problem, only not ours. One that cannot
+                // be read is, and so is a pipe.
+                Err(e) if e.kind() == ErrorKind::Usage && file.is_file() => {}
                 Err(e) => self.problems.push(problem(&file, &e)),
             }
         }

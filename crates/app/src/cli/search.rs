@@ -154,7 +154,7 @@ fn people(query: &str, found: &Searched, now: i64) {
         notes.push("the query is too long; only its beginning was used".into());
     }
     for note in notes {
-        eprintln!("{note}");
+        print::note(&note);
     }
 }
 

@@ -36,11 +36,13 @@ enum Command {
     },
     /// What is stored of one session: its files, records, runs and their results
     Show {
+        /// The session; the beginning of its id is enough
         #[arg(value_name = "KEY")]
         key: String,
     },
     /// Mark a session as over
     End {
+        /// The session; the beginning of its id is enough
         #[arg(value_name = "KEY")]
         key: String,
     },
