@@ -36,7 +36,7 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
     let file = folder.join(format!("{session}.jsonl"));
     let title = json!({"type": "summary", "summary": format!("title {EVIL}"), "leafUuid": format!("{session}-1")});
     let cwd = claude_line(session, 1, "assistant", EVIL)
-        .replace("/home/user/project", &json!(format!("/tmp/c{EVIL}")).to_string().trim_matches('"').to_owned());
+        .replace("/home/user/project", json!(format!("/tmp/c{EVIL}")).to_string().trim_matches('"'));
     let lines = [claude_line(session, 0, "user", EVIL), cwd, title.to_string(), format!("no JSON {EVIL}")];
     fs::write(&file, lines.join("\n") + "\n").unwrap();
     let named = fs::canonicalize(&file).unwrap();

@@ -104,7 +104,7 @@ fn a_rewritten_file_comes_back_in_both_generations() {
     let world = World::new();
     let session = "11111111-2222-4333-8444-555555555555";
     let path = world.test.folder("project").join(format!("{session}.jsonl"));
-    let line = |n: usize, text: &str| claude_line(session, n, if n % 2 == 0 { "user" } else { "assistant" }, text);
+    let line = |n: usize, text: &str| claude_line(session, n, if n.is_multiple_of(2) { "user" } else { "assistant" }, text);
     let before: String = (0..6).map(|n| line(n, &format!("the word is zephyr{n}")) + "\n").collect();
     fs::write(&path, &before).unwrap();
     world.import(0, &[&path]);
@@ -162,7 +162,7 @@ fn rows_of_databases_come_back_as_they_are_stored() {
 fn rows(path: &Path, table: &str) -> Vec<Value> {
     let db = Connection::open(path).unwrap();
     let mut statement = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).unwrap();
     let mut out = Vec::new();
     while let Some(row) = rows.next().unwrap() {

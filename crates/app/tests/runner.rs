@@ -10,6 +10,7 @@ mod help;
 mod killed;
 mod memory;
 mod mutated;
+mod reference;
 mod roundtrip;
 mod search;
 mod world;

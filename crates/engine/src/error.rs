@@ -152,6 +152,20 @@ pub struct Problem {
     pub what: String,
 }
 
+impl Problem {
+    /// An error about a place as a finding: what went wrong and what to do, without naming the place twice.
+    pub fn of(place: &Path, error: &Error) -> Problem {
+        let place = place.display().to_string();
+        let said = error.to_string();
+        let what = said.strip_prefix(&format!("{place} ")).unwrap_or(&said).replace(&format!(" {place}:"), ":");
+        let what = match error.next_step() {
+            Some(next) => format!("{what} ({next})"),
+            None => what,
+        };
+        Problem { place, offset: None, line: None, what }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.place)?;

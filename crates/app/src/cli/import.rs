@@ -88,7 +88,7 @@ impl Plan {
                 self.add(found.harness, form, path);
             }
         }
-        self.problems.extend(found.errors.iter().map(|e| problem(Path::new(""), e)));
+        self.problems.extend(found.errors.iter().map(|e| Problem::of(Path::new(""), e)));
     }
 
     /// A file or folder someone named.
@@ -96,7 +96,7 @@ impl Plan {
         if !path.is_dir() {
             match programs::whose(path, named) {
                 Ok((harness, form)) => self.add(harness, form, path.to_owned()),
-                Err(e) => self.problems.push(problem(path, &e)),
+                Err(e) => self.problems.push(Problem::of(path, &e)),
             }
             return;
         }
@@ -107,9 +107,9 @@ impl Plan {
             None => heirloom_harness::ALL.iter().any(|h| h.claims(p).is_some()) || is_lines(p),
         };
         let (files, errors) = find(path, &looks);
-        self.problems.extend(errors.iter().map(|e| problem(path, e)));
+        self.problems.extend(errors.iter().map(|e| Problem::of(path, e)));
         if files.is_empty() && errors.is_empty() {
-            self.problems.push(problem(path, &Error::usage("there is no session file in it")));
+            self.problems.push(Problem::of(path, &Error::usage("there is no session file in it")));
         }
         for file in files {
             match programs::whose(&file, named) {
@@ -117,7 +117,7 @@ impl Plan {
                 // In a folder, files of other kinds are no problem, only not ours. One that cannot
                 // be read is, and so is a pipe.
                 Err(e) if e.kind() == ErrorKind::Usage && file.is_file() => {}
-                Err(e) => self.problems.push(problem(&file, &e)),
+                Err(e) => self.problems.push(Problem::of(&file, &e)),
             }
         }
     }
@@ -227,14 +227,4 @@ pub fn worker_name(actor: &str) -> String {
 
 fn is_lines(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "jsonl")
-}
-
-fn problem(path: &Path, e: &Error) -> Problem {
-    let what = match e.next_step() {
-        Some(next) => format!("{e} ({next})"),
-        None => e.to_string(),
-    };
-    let place = path.display().to_string();
-    let what = what.strip_prefix(&place).map_or(what.clone(), |rest| rest.trim_start().to_owned());
-    Problem { place, offset: None, line: None, what }
 }

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw", "turns"])]
     harness: Option<String>,
 
-    /// Only in this session
+    /// Only in the session named
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
 

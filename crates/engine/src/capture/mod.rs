@@ -288,15 +288,7 @@ enum Outcome {
 
 impl Outcome {
     fn failed(path: &Path, error: &Error) -> Outcome {
-        Outcome::Failed(Problem {
-            place: path.display().to_string(),
-            offset: None,
-            line: None,
-            what: match error.next_step() {
-                Some(hint) => format!("{error} ({hint})"),
-                None => error.to_string(),
-            },
-        })
+        Outcome::Failed(Problem::of(path, error))
     }
 }
 

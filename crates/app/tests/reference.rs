@@ -1,0 +1,122 @@
+//! docs/CLI.md is what the binary says of itself: the help of every command, and the fields of what it prints with
+//! `--json`, read off real output. A changed contract shows up as a changed file. `BLESS=1 cargo test` rewrites it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::world::World;
+
+/// Every command with a line that shows what it prints. `TURN` and `SESSION` stand for ones of the demo.
+const SHOWN: &[(&str, &[&str])] = &[
+    ("up", &["up", "--demo"]),
+    ("import", &["import", "DEMO"]),
+    ("append", &[]),
+    ("search", &["search", "redis"]),
+    ("show", &["show", "TURN", "-C", "1"]),
+    ("timeline", &["timeline"]),
+    ("status", &["status"]),
+    ("doctor", &["doctor"]),
+    ("export", &["export", "--session", "SESSION", "--out", "OUT"]),
+    ("verify", &["verify"]),
+    ("session list", &["session", "list"]),
+    ("session show", &["session", "show", "SESSION"]),
+    ("session end", &["session", "end", "SESSION"]),
+    ("workspace list", &["workspace", "list"]),
+    ("workspace alias", &[]),
+    ("agent list", &["agent", "list"]),
+    ("agent add", &["agent", "add", "second"]),
+    ("audit list", &["audit", "list"]),
+    ("reindex", &["reindex"]),
+    ("work", &["work", "--drain"]),
+    ("bench speed", &[]),
+    ("bench import", &["bench", "import", "DEMO"]),
+];
+
+#[test]
+fn the_reference_is_what_the_binary_says() {
+    let world = World::new();
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo");
+    world.json(&["import", demo.to_str().unwrap()]);
+    let hit = &world.json(&["search", "why did we drop redis"])["hits"][0];
+    let out = world.test.user().join("out.jsonl");
+    let fill = |arg: &str| -> String {
+        match arg {
+            "DEMO" => demo.display().to_string(),
+            "TURN" => hit["turn"].as_str().unwrap().to_owned(),
+            "SESSION" => hit["session"].as_str().unwrap().to_owned(),
+            "OUT" => out.display().to_string(),
+            other => other.to_owned(),
+        }
+    };
+    let mut text = String::from(
+        "# The command line\n\nWhat the binary says of itself; a test holds this page to it. Exit codes: 0 ok · 1 found problems · 2 usage ·\n\
+         3 refused · 4 not found · 5 damaged · 75 busy. An error with `--json` is `{\"error\": {\"kind\", \"what\", \"next\"}}`.\n\n\
+         Every command takes `--home DIR`, `--agent ID` and `--json`.\n",
+    );
+    for (name, args) in SHOWN {
+        let mut help: Vec<&str> = name.split(' ').collect();
+        help.push("-h");
+        let said = world.says(0, &help);
+        let own = said.split("\nEverywhere:").next().unwrap().trim_end();
+        text += &format!("\n## heirloom {name}\n\n```text\n{own}\n```\n");
+        if !args.is_empty() {
+            let args: Vec<String> = args.iter().map(|a| fill(a)).collect();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let mut fields = BTreeMap::new();
+            collect(&world.json(&args), String::new(), &mut fields);
+            let list: Vec<String> = fields.into_iter().map(|(path, kind)| format!("`{path}` {kind}")).collect();
+            text += &format!("\nWith `--json`: {}\n", list.join(" · "));
+        }
+    }
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CLI.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&place, &text).unwrap();
+    }
+    let stands = std::fs::read_to_string(&place).unwrap_or_default();
+    assert!(stands == text, "docs/CLI.md is not what the binary says; BLESS=1 cargo test -p heirloom rewrites it");
+}
+
+#[test]
+fn every_command_is_in_the_reference() {
+    let said = World::new().says(0, &["-h"]);
+    let commands = said.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    for line in commands.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   ")) {
+        let command = line.split_whitespace().next().unwrap();
+        let there = SHOWN.iter().any(|(name, _)| name.split(' ').next() == Some(command));
+        assert!(there, "{command} is not in the reference");
+    }
+}
+
+/// `hits[].turn` string; a field that is sometimes absent or null says so.
+fn collect(value: &Value, path: String, fields: &mut BTreeMap<String, String>) {
+    let kind = match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                collect(value, below, fields);
+            }
+            return;
+        }
+        Value::Array(list) => {
+            if list.is_empty() {
+                fields.entry(format!("{path}[]")).or_insert_with(|| "list".into());
+            }
+            for value in list {
+                collect(value, format!("{path}[]"), fields);
+            }
+            return;
+        }
+        Value::Null => "null",
+        Value::Bool(_) => "true/false",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+    };
+    let known = fields.entry(path).or_insert_with(|| kind.into());
+    if !known.split(" or ").any(|k| k == kind) {
+        let mut kinds: Vec<&str> = known.split(" or ").chain([kind]).collect();
+        kinds.sort_unstable();
+        *known = kinds.join(" or ");
+    }
+}
