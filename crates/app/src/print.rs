@@ -34,7 +34,7 @@ pub fn safe(text: &str) -> String {
 }
 
 fn harmless(c: char) -> bool {
-    !(c.is_control() && c != '\n' && c != '\t')
+    (!c.is_control() || c == '\n' || c == '\t')
         && !matches!(c as u32,
             // direction overrides and isolates, zero-width joiners aside; tags; interlinear marks
             0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)

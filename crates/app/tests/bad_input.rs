@@ -109,7 +109,7 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
     let said = world.says(1, &["import", folder.join("pipe.jsonl").to_str().unwrap()]);
     assert!(said.contains("pipe.jsonl") && said.contains("1 source was not read completely"), "{said}");
     // The half line is finished.
-    OpenOptions::new().append(true).open(at(5)).unwrap().write_all(half[half.len() / 2..].as_bytes()).unwrap();
+    OpenOptions::new().append(true).open(at(5)).unwrap().write_all(&half.as_bytes()[half.len() / 2..]).unwrap();
     assert_eq!(world.import(0, &[&at(5)])["turns"]["new"], 1);
     world.exports(&at(5));
 

@@ -90,6 +90,7 @@ fn a_thousand_broken_lines_take_no_whole_one_with_them() {
 
     // The list names what was set aside, and each can be looked at.
     let listed = world.json(&["show", "--quarantine"]);
+    assert_eq!(listed["set_aside"].as_array().unwrap().len(), problems.len(), "all of them");
     let first = &listed["set_aside"][0];
     let one = world.json(&["show", first["id"].as_str().unwrap()]);
     assert_eq!((&one["offset"], &one["line"]), (&first["offset"], &first["line"]));

@@ -104,7 +104,8 @@ fn a_rewritten_file_comes_back_in_both_generations() {
     let world = World::new();
     let session = "11111111-2222-4333-8444-555555555555";
     let path = world.test.folder("project").join(format!("{session}.jsonl"));
-    let line = |n: usize, text: &str| claude_line(session, n, if n.is_multiple_of(2) { "user" } else { "assistant" }, text);
+    let line =
+        |n: usize, text: &str| claude_line(session, n, if n.is_multiple_of(2) { "user" } else { "assistant" }, text);
     let before: String = (0..6).map(|n| line(n, &format!("the word is zephyr{n}")) + "\n").collect();
     fs::write(&path, &before).unwrap();
     world.import(0, &[&path]);

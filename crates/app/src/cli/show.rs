@@ -51,6 +51,9 @@ pub struct Args {
 /// Lines of a tool's output that a session shows; `--full` shows all.
 const TOOL_LINES: usize = 6;
 
+/// How many of the things set aside people are shown, newest first.
+const QUARANTINE_LINES: usize = 200;
+
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
@@ -241,7 +244,8 @@ fn body(turn: &Turn, full: bool) -> String {
 }
 
 fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
-    let all = context.ledger.read(|tx| read::quarantine(tx, agent_no, None, 200))?;
+    let most = if context.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
+    let all = context.ledger.read(|tx| read::quarantine(tx, agent_no, None, most))?;
     if context.json {
         let list: Vec<Value> = all.iter().map(quarantined_json).collect();
         print::line(&json!({"set_aside": list}).to_string());
@@ -253,6 +257,9 @@ fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
     for q in &all {
         print::line(&format!("{}  {}", q.id, place(q)));
         print::line(&format!("      {}, {}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
+    }
+    if all.len() == QUARANTINE_LINES {
+        print::line("These are the newest; all of them: --json");
     }
     Ok(Exit::Ok)
 }

@@ -24,9 +24,9 @@ use crate::transcript::{kind_from_code, role_name};
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// Rows the engine may score for one query, rarest terms first: a sixth of all, within these bounds. A row costs about
+/// Rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row costs about
 /// 1 µs (measured), so a search stays near 20 ms in a home of 100,000 turns and near 40 ms in one of a million.
-const ROW_BUDGET: std::ops::RangeInclusive<i64> = 16_000..=32_000;
+const ROW_BUDGET: std::ops::RangeInclusive<i64> = 10_000..=32_000;
 
 /// A term in more than this share of the rows tells nothing, if others are there.
 const FREQUENT_SHARE: f64 = 0.25;
@@ -193,7 +193,7 @@ fn weigh(index: &Index, scratch: &Scratch, query: &Query, out: &mut Searched) ->
         weighed.push(Weighed { term: term.clone(), rows });
     }
     weighed.sort_by_key(|w| w.rows);
-    let budget = (all / 6).clamp(*ROW_BUDGET.start(), *ROW_BUDGET.end());
+    let budget = (all / 10).clamp(*ROW_BUDGET.start(), *ROW_BUDGET.end());
     let mut kept: Vec<Weighed> = Vec::new();
     let mut sum = 0i64;
     for word in weighed {
