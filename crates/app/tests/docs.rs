@@ -308,6 +308,47 @@ mod format {
         }
     }
 
+    /// A reader without Heirloom relies on what stands in the frame: its size, its checksum, no dictionary.
+    #[test]
+    fn frames_are_as_described() {
+        let world = world();
+        let blocks = world.ledger.read(|tx| {
+            let mut statement = tx.prepare("SELECT raw_length, data FROM blocks")?;
+            let rows = statement.query_map([], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Vec<u8>>(1)?)))?;
+            Ok(rows.collect::<Result<Vec<_>, _>>()?)
+        });
+        let blocks = blocks.unwrap();
+        assert!(!blocks.is_empty());
+        for (raw_length, data) in blocks {
+            assert_eq!(data[..4], [0x28, 0xb5, 0x2f, 0xfd], "a zstd frame");
+            let (checksum, dictionary) = (data[4] & 0b100 != 0, data[4] & 0b11 != 0);
+            // A single segment begins with its size: one byte, two (less 256), four or eight.
+            let (single, size) = (data[4] & 0b10_0000 != 0, data[4] >> 6);
+            assert!(checksum && !dictionary && (single || size > 0), "{:08b}", data[4]);
+            let at = &data[if single { 5 } else { 6 }..];
+            let told = match size {
+                0 => u64::from(at[0]),
+                1 => u64::from(u16::from_le_bytes([at[0], at[1]])) + 256,
+                2 => u64::from(u32::from_le_bytes(at[..4].try_into().unwrap())),
+                _ => u64::from_le_bytes(at[..8].try_into().unwrap()),
+            };
+            assert_eq!(told as i64, raw_length);
+        }
+    }
+
+    #[test]
+    fn the_index_has_the_version_of_the_document() {
+        let text = std::fs::read_to_string(super::repository().join("docs/FORMAT.md")).unwrap();
+        let code = std::fs::read_to_string(super::repository().join("crates/engine/src/index/mod.rs")).unwrap();
+        let rest = code.split_once("INDEX_VERSION: &str = \"").unwrap().1;
+        let version = rest.split('"').next().unwrap();
+        assert!(text.contains(&format!("- `meta`: `version` (`{version}`)")), "the index is of version {version}");
+        assert!(text.contains(&format!("`state/index.db` | no, derived | {version} |")), "{version}");
+        let tokenizer = code.split_once("TOKENIZER: &str = \"").unwrap().1.split('"').next().unwrap();
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(&format!("`{tokenizer}`")), "{tokenizer}");
+    }
+
     #[test]
     fn the_home_has_the_folders_of_the_document() {
         let text = std::fs::read_to_string(super::repository().join("docs/FORMAT.md")).unwrap();
@@ -315,6 +356,50 @@ mod format {
             assert!(text.contains(&format!("{}/", folder.as_str())), "{}", folder.as_str());
         }
         assert!(Path::new(layout::RUNTIME_DB.as_str()).starts_with(layout::STATE.as_str()));
+    }
+}
+
+mod source {
+    //! What ARCHITECTURE.md says is absent from the engine.
+
+    use std::path::Path;
+
+    /// Every source file of the engine without comments and without its tests.
+    fn engine() -> Vec<(String, String)> {
+        let root = super::repository().join("crates/engine/src");
+        let code = |path: &Path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+        };
+        let files = super::demo::files(&root).into_iter();
+        let files = files.filter(|f| f.extension().is_some_and(|e| e == "rs") && !f.ends_with("tests.rs"));
+        files.map(|f| (f.strip_prefix(&root).unwrap().display().to_string(), code(&f))).collect()
+    }
+
+    #[test]
+    fn the_engine_is_synchronous_and_knows_no_program() {
+        let programs = ["claude", "codex", "opencode", "openclaw"];
+        let absent = ["async ", ".await", "println!", "eprintln!", "std::env", "env::var", "thread::", "std::net"];
+        let engine = engine();
+        assert!(engine.len() > 30, "{} files", engine.len());
+        for (file, code) in engine {
+            let small = code.to_lowercase();
+            let named = programs.iter().find(|w| small.contains(**w));
+            let found = named.or_else(|| absent.iter().find(|w| code.contains(**w)));
+            assert_eq!(found, None, "crates/engine/src/{file}");
+        }
+        let manifest = std::fs::read_to_string(super::repository().join("crates/engine/Cargo.toml")).unwrap();
+        for word in ["tokio", "futures", "async", "reqwest", "hyper"] {
+            assert!(!manifest.contains(word), "the engine depends on {word}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_than_on_unix_the_build_ends_with_a_sentence() {
+        let home = super::repository().join("crates/engine/src/home/mod.rs");
+        let text = std::fs::read_to_string(home).unwrap();
+        assert!(text.contains("#[cfg(not(unix))]\ncompile_error!(\"Heirloom runs on Unix (Linux, macOS) only.\");"));
     }
 }
 
@@ -476,10 +561,9 @@ mod documents {
                 let (path, name) = test.split_once("::").map_or((test.as_str(), None), |(p, n)| (p, Some(n)));
                 assert!(repository().join(path).is_file(), "{id}: there is no {path}");
                 let text = read(path);
-                assert!(text.contains("#[test]"), "{id}: {path} holds no test");
-                if let Some(name) = name {
-                    assert!(text.contains(&format!("fn {name}(")), "{id}: {path} has no test {name}");
-                }
+                let mut tests = text.split("#[test]").skip(1).map(|rest| rest.split('(').next().unwrap_or_default());
+                let found = tests.any(|test| name.is_none_or(|name| test.trim_end().ends_with(&format!("fn {name}"))));
+                assert!(found, "{id}: {path} has no test {}", name.unwrap_or_default());
             }
         }
     }
@@ -494,9 +578,37 @@ mod documents {
             assert!(cells[2].contains(&row.title), "{line}");
             assert_eq!(cells[4].replace("&lt;", "<"), row.note, "{line}");
         }
+        let listed = index.lines().filter_map(|l| l.strip_prefix("| ")?.split(' ').next());
+        let mut listed: Vec<_> = listed.filter(|id| id.chars().any(|c| c.is_ascii_digit())).collect();
+        listed.sort_unstable();
+        assert_eq!(listed, rows.keys().map(String::as_str).collect::<Vec<_>>(), "each once and nothing else");
         let count = |state: &str| rows.values().filter(|r| r.state == state).count();
         let sum = format!("{} built, {} partly, {} not yet", count("built"), count("partly"), count("not yet"));
         assert!(index.replace('\n', " ").contains(&sum), "{sum}");
+    }
+
+    /// D1 to D11 are decisions 0001 to 0011: requirement, list and page tell the same state.
+    #[test]
+    fn decisions_have_the_states_of_their_requirements() {
+        let (rows, list) = (requirements(), read("docs/adr/README.md"));
+        let pages: Vec<_> =
+            files().into_iter().filter(|f| f.starts_with("docs/adr") && !f.ends_with("README.md")).collect();
+        for (i, page) in pages.iter().enumerate() {
+            let file = page.file_name().unwrap().to_str().unwrap();
+            let line = list.lines().find(|l| l.contains(&format!("({file})"))).unwrap();
+            let listed = line.trim_end_matches(" |").rsplit("| ").next().unwrap();
+            let text = read(page.to_str().unwrap());
+            let told = text.split_once("**State.** ").unwrap().1;
+            let begins = match listed {
+                "built" => "Built",
+                "partly" => "Partly built",
+                _ => "Not built yet",
+            };
+            assert!(told.starts_with(begins), "{file} is {listed} in the list");
+            if let Some(row) = rows.get(&format!("D{}", i + 1)) {
+                assert_eq!(row.state, listed, "{file}");
+            }
+        }
     }
 
     #[test]
