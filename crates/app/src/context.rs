@@ -70,8 +70,17 @@ impl Context {
         if !path.exists() {
             return Err(no_memory(&at.value));
         }
-        let writable = can_write(&path);
-        Context::of(home, at.from, global, !writable)
+        if !can_write(&path) {
+            return Context::of(home, at.from, global, true);
+        }
+        // Opening for writing can fail where looking would not: a disk without a byte left.
+        match Context::of(home, at.from, global, false) {
+            Err(e) if e.kind() == ErrorKind::Machine => {
+                let home = Home::open_with(&at.value, &options())?;
+                Context::of(home, at.from, global, true).map_err(|_| e)
+            }
+            other => other,
+        }
     }
 
     fn of(home: Home, home_from: config::From, global: &Global, read_only: bool) -> Result<Context> {

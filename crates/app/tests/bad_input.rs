@@ -127,7 +127,7 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
     assert!(oldest == before);
     assert_eq!(world.found("\"second heron\"").len(), 1);
     fs::remove_file(at(2)).unwrap();
-    world.json_of(1, &["import", at(2).to_str().unwrap()]);
+    world.json_of(4, &["import", at(2).to_str().unwrap()]);
     assert_eq!(world.turns(&format!("claude-code:{}", id(2))).len(), 2, "what its program deleted is still here");
     world.verified();
 }
@@ -135,9 +135,11 @@ fn files_of_every_wrong_kind_in_a_folder_are_named_and_the_rest_imported() {
 #[test]
 fn paths_that_make_no_sense_are_named() {
     let world = World::new();
-    let said = world.says(1, &["import", "/no/such/file.jsonl"]);
-    assert!(said.contains("/no/such/file.jsonl") && said.contains("No such file"), "{said}");
+    let said = world.says(4, &["import", "/no/such/file.jsonl"]);
+    assert!(said.contains("/no/such/file.jsonl"), "{said}");
     let folder = world.test.folder("empty");
+    let said = world.says(1, &["import", "/no/such/file.jsonl", folder.to_str().unwrap()]);
+    assert!(said.contains("/no/such/file.jsonl") && said.contains("No such file"), "{said}");
     let said = world.says(1, &["import", folder.to_str().unwrap()]);
     assert!(said.contains("there is no session file in it"), "{said}");
     let said = world.says(1, &["import", "--harness", "codex", folder.to_str().unwrap()]);

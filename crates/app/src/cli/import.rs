@@ -53,6 +53,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             plan.take(found);
         }
     } else {
+        if let [path] = args.paths.as_slice()
+            && std::fs::symlink_metadata(path).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
+        {
+            return Err(Error::not_found(format!("there is no {}", path.display())).hint("check the path"));
+        }
         for path in &args.paths {
             plan.path(path, named);
         }

@@ -14,7 +14,7 @@ pub enum Edge {
     Until,
 }
 
-/// `2026-11-21T20:37:02Z`, `2026-11-21`, `2026-11`, `today`, `yesterday`, `90m`, `24h`, `7d`, `2w` (ago).
+/// `2026-11-21T20:37:02Z`, `2026-11-21`, `2026-11`, `2026`, `today`, `yesterday`, `90m`, `24h`, `7d`, `2w` (ago).
 pub fn parse(text: &str, now: Millis, edge: Edge) -> Result<Millis> {
     let text = text.trim();
     if let Some(at) = parse_rfc3339(text) {
@@ -40,6 +40,11 @@ pub fn parse(text: &str, now: Millis, edge: Edge) -> Result<Millis> {
     }
     if let Ok(date) = text.parse::<Date>() {
         return one_day(date);
+    }
+    if text.len() == 4
+        && let Ok(first) = format!("{text}-01-01").parse::<Date>()
+    {
+        return edge_of(first, first.checked_add(1.year()).ok());
     }
     if let Ok(first) = format!("{text}-01").parse::<Date>() {
         return edge_of(first, first.checked_add(1.month()).ok());
@@ -69,6 +74,8 @@ mod tests {
         assert_eq!(parse("24h", now, Edge::Since).unwrap(), now - 86_400_000);
         let month = parse("2026-02", now, Edge::Until).unwrap() - parse("2026-02", now, Edge::Since).unwrap();
         assert_eq!(month, 28 * 86_400_000 - 1);
+        let year = parse("2026", now, Edge::Until).unwrap() - parse("2026", now, Edge::Since).unwrap();
+        assert_eq!(year, 365 * 86_400_000 - 1);
         for bad in ["", "soon", "2026-13-01", "5x", "99999999999999999999d", "2026-02-30"] {
             assert!(parse(bad, now, Edge::Since).is_err(), "{bad}");
         }

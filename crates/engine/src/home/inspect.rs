@@ -39,7 +39,8 @@ impl Home {
             }
         };
         if let Ok(Some(stat)) = self.lstat(&layout::CONFIG) {
-            judge(&self.root().join(layout::CONFIG.as_str()), &stat, true, &mut found);
+            // Written by hand, with whatever mode an editor gives it; behind a closed home nobody else can read it.
+            judge(&self.root().join(layout::CONFIG.as_str()), &stat, open, &mut found);
         }
         for path in [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES] {
             let strict = open || *path != layout::WORKSPACES;

@@ -21,6 +21,8 @@ pub struct Term {
     pub text: String,
     /// Matches words that begin with it.
     pub prefix: bool,
+    /// A piece of a name that is looked for whole, too (`refund` of `refund_twice`).
+    pub part: bool,
 }
 
 /// A query, understood.
@@ -57,7 +59,7 @@ impl Query {
             let Some(close) = rest.find(['"', '\u{201c}', '\u{201d}']) else { continue };
             let text = words_of(&rest[..close]);
             if !text.is_empty() && query.phrases.len() < MAX_TERMS {
-                query.phrases.push(Term { text, prefix: false });
+                query.phrases.push(Term { text, prefix: false, part: false });
             }
             let quote = rest[close..].chars().next().map_or(1, char::len_utf8);
             rest = &rest[close + quote..];
@@ -69,20 +71,20 @@ impl Query {
         query
     }
 
-    fn add_words(&mut self, text: &str, seen: &mut HashSet<Term>) {
+    fn add_words(&mut self, text: &str, seen: &mut HashSet<(String, bool)>) {
         for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
             let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
             let whole = words_of(word);
             if whole.is_empty() {
                 continue;
             }
-            let mut terms = vec![Term { text: whole.clone(), prefix }];
+            let mut terms = vec![Term { text: whole.clone(), prefix, part: false }];
             let parts: Vec<&str> = whole.split(' ').collect();
             if parts.len() > 1 && !whole.contains(crate::index::BREAK) {
-                terms.extend(parts.iter().map(|p| Term { text: (*p).to_owned(), prefix: false }));
+                terms.extend(parts.iter().map(|p| Term { text: (*p).to_owned(), prefix: false, part: true }));
             }
             for term in terms {
-                if !seen.insert(term.clone()) {
+                if !seen.insert((term.text.clone(), term.prefix)) {
                     continue;
                 }
                 if is_stop_word(&term.text.to_lowercase()) {
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn phrases_prefixes_and_symbols() {
         let q = Query::parse("\"unique index\" refund*  orders_test.rs::refund_twice");
-        assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false }]);
+        assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false, part: false }]);
         assert_eq!(
             words("refund*  orders_test.rs::refund_twice"),
             ["refund*", "orders test rs refund twice", "orders", "test", "rs", "refund", "twice"]

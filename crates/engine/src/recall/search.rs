@@ -41,6 +41,9 @@ const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
 /// has them all.
 const COVERAGE: f64 = 0.6;
 
+/// What a piece of a name counts against the whole name.
+const PART: f64 = 0.15;
+
 /// A query that takes longer is broken off, and says so.
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -139,8 +142,9 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let opener = Opener::default();
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         let any = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
-        let needles: Vec<Vec<String>> = words.iter().map(|t| needles(t)).collect();
-        let flat: Vec<String> = needles.iter().flatten().cloned().collect();
+        let flat: Vec<String> = words.iter().flat_map(|t| needles(t)).collect();
+        // A name and its pieces are one thing that was asked for.
+        let asked: Vec<Vec<String>> = words.iter().filter(|t| !t.part).map(|t| needles(t)).collect();
         let best = ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
         for found in ranked.into_iter().take(filter.limit) {
             let turn = match read::turn(tx, &opener, agent_no, TurnId(found.turn_no)) {
@@ -150,12 +154,12 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
                 Err(e) => return Err(e),
             };
             let passage = scratch.passage(&turn.text, &any, &flat)?;
-            let matched = if found.own > 0.0 { matched(&turn, &needles).max(1) } else { 0 };
+            let matched = if found.own > 0.0 { matched(&turn, &asked).max(1) } else { 0 };
             out.hits.push(Hit {
                 score: found.score / best,
                 passage,
                 matched,
-                of: needles.len(),
+                of: asked.len(),
                 beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
                 turn,
             });
@@ -293,7 +297,8 @@ fn coverage(
     all: i64,
 ) -> Result<HashMap<i64, f64>> {
     let mut covered: HashMap<i64, f64> = rows.iter().map(|(turn_no, _)| (*turn_no, 0.0)).collect();
-    let rarity = |t: &Weighed| (1.0 + all as f64 / (1 + t.rows) as f64).ln();
+    // Of a name with signs in it the whole counts; its pieces are a fallback.
+    let rarity = |t: &Weighed| (1.0 + all as f64 / (1 + t.rows) as f64).ln() * if t.term.part { PART } else { 1.0 };
     let total: f64 = terms.iter().filter(|t| t.rows > 0).map(rarity).sum();
     if terms.len() < 2 || total <= 0.0 {
         return Ok(HashMap::new());
@@ -416,14 +421,22 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     Ok(ranked)
 }
 
-/// What to look for in plain lower-case text: each word of a term without its last letters, which inflection changes.
+/// What to look for in plain lower-case text: the words of a term, the last one without its last letters, which
+/// inflection changes.
 fn needles(term: &Term) -> Vec<String> {
-    let words = term.text.split([' ', crate::index::BREAK]).filter(|w| !w.is_empty());
+    let words: Vec<&str> = term.text.split([' ', crate::index::BREAK]).filter(|w| !w.is_empty()).collect();
+    let last = words.len().saturating_sub(1);
     words
-        .map(|word| {
+        .iter()
+        .enumerate()
+        .map(|(i, word)| {
             let word = word.to_lowercase();
             let letters = word.chars().count();
-            if term.prefix || letters <= 4 { word } else { word.chars().take((letters - 2).max(4)).collect() }
+            if term.prefix || letters <= 4 || i < last {
+                word
+            } else {
+                word.chars().take((letters - 2).max(4)).collect()
+            }
         })
         .collect()
 }
@@ -432,6 +445,18 @@ fn needles(term: &Term) -> Vec<String> {
 /// matches at all.
 fn matched(turn: &Turn, terms: &[Vec<String>]) -> usize {
     let said = [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ");
-    let text = said.to_lowercase();
-    terms.iter().filter(|words| words.iter().all(|w| text.contains(w.as_str()))).count()
+    let mut text = String::with_capacity(said.len());
+    for c in said.chars() {
+        if c.is_alphanumeric() {
+            text.extend(c.to_lowercase());
+        } else if !text.ends_with(' ') {
+            text.push(' ');
+        }
+    }
+    let stands = |words: &Vec<String>| match words.as_slice() {
+        [word] => text.contains(word.as_str()),
+        // Characters of unspaced scripts stand side by side, words of a name with one sign between them.
+        several => text.contains(&several.join(" ")) || text.contains(&several.concat()),
+    };
+    terms.iter().filter(|words| stands(words)).count()
 }
