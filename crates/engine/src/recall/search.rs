@@ -154,7 +154,9 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
                 Err(e) => return Err(e),
             };
             let passage = scratch.passage(&turn.text, &any, &flat)?;
-            let matched = if found.own > 0.0 { matched(&turn, &asked).max(1) } else { 0 };
+            // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
+            let least = usize::from(found.own > 0.0 && asked.len() == words.len());
+            let matched = if found.own > 0.0 { matched(&turn, &asked).max(least) } else { 0 };
             out.hits.push(Hit {
                 score: found.score / best,
                 passage,
