@@ -133,3 +133,10 @@ fn an_index_of_another_ledger_is_not_used() {
     let other = Ledger::open(&two.path("another.db"), &two.path("b"), Clock::System, Open::Full).unwrap();
     assert_ne!(other.id(), two.ledger.id());
 }
+
+#[test]
+fn an_index_of_another_history_of_the_ledger_is_filled_again() {
+    // A ledger brought back from a backup and gone on with: the same numbers, other turns.
+    check(|path| change(path, "UPDATE meta SET value = '1 - 3' WHERE key = 'mark'"), Rebuilt::No);
+    check(|path| change(path, "DELETE FROM meta WHERE key = 'mark'"), Rebuilt::No);
+}

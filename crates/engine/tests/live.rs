@@ -17,7 +17,7 @@ fn a_line_is_stored_then_known_and_nonsense_is_refused() {
     assert_eq!(world.line(&line("x", "a", "one")), LineAck::Known { session: session.clone(), turn });
     assert_eq!(world.line("nonsense"), LineAck::Refused { reason: "not JSON".into() });
     let unnamed = "{\"role\":\"user\",\"text\":\"no session\"}";
-    assert_eq!(world.line(unnamed), LineAck::Refused { reason: "the line names no session".into() });
+    assert_eq!(world.line(unnamed), LineAck::Refused { reason: "there are no words in text".into() });
     assert_eq!(world.audit_rows(), rows, "none of these wrote anything");
     assert!(matches!(world.line(&line("x", "a", "one, corrected")), LineAck::Stored { .. }));
     assert!(matches!(world.line(&line("y", "a", "one")), LineAck::Stored { .. }));

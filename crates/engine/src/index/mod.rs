@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
@@ -137,7 +138,7 @@ impl Index {
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
                  CREATE VIRTUAL TABLE vocabulary USING fts5vocab('fts', 'row');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
-                 INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0');
+                 INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
                  COMMIT;"
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
@@ -198,8 +199,11 @@ impl Index {
 
     /// How far it is behind the ledger. A watermark the ledger does not contain means another history: rebuild.
     pub fn coverage(&self, tx: &Read) -> Result<Coverage> {
-        let watermark = self.watermark()?;
+        let (watermark, mark) = self.end()?;
         let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
+        if watermark > 0 && watermark <= last && mark != mark_of(tx, watermark)? {
+            return Err(Error::damaged("the index was made from another history of this ledger"));
+        }
         if watermark > last {
             return Err(Error::damaged("the index is ahead of the ledger"));
         }
@@ -241,7 +245,8 @@ impl Index {
             self.uncommitted += f.turn.text.len() + 64;
         }
         if let Some(last) = fresh.last() {
-            self.advance(last.turn_no, added)?;
+            let mark = mark(last.session_no, last.turn.at, last.turn.text.len() as i64);
+            self.advance(last.turn_no, added, &mark)?;
         }
         if self.uncommitted > COMMIT_BYTES { self.flush() } else { Ok(()) }
     }
@@ -294,7 +299,8 @@ impl Index {
                 self.flush()?;
                 return Ok(0);
             }
-            self.advance(last, rows)?;
+            let mark = ledger.read(|tx| mark_of(tx, last))?;
+            self.advance(last, rows, &mark)?;
             self.uncommitted += bytes;
             done += turns as u64;
             progress(done);
@@ -371,7 +377,21 @@ impl Index {
         Ok(())
     }
 
-    fn advance(&self, watermark: i64, rows: i64) -> Result<()> {
+    /// The last turn it covers and what that turn was, read together: another process may be moving both. A ledger
+    /// brought back from a backup has another turn there.
+    fn end(&self) -> Result<(i64, String)> {
+        let (watermark, mark): (String, Option<String>) = self
+            .conn
+            .prepare_cached(
+                "SELECT value, (SELECT value FROM meta WHERE key = 'mark') FROM meta WHERE key = 'watermark'",
+            )?
+            .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let watermark = watermark.parse().map_err(|e| Error::damaged("the index has lost count").because(e))?;
+        Ok((watermark, mark.unwrap_or_default()))
+    }
+
+    fn advance(&self, watermark: i64, rows: i64, mark: &str) -> Result<()> {
+        self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('mark', ?1)")?.execute([mark])?;
         self.conn
             .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'watermark'")?
             .execute([watermark.to_string()])?;
@@ -384,6 +404,19 @@ impl Drop for Index {
     fn drop(&mut self) {
         let _ = self.flush();
     }
+}
+
+/// A turn in a few words that another turn of the same number hardly shares.
+fn mark(session_no: i64, at: Option<Millis>, text_length: i64) -> String {
+    format!("{session_no} {} {text_length}", at.map_or("-".into(), |at| at.to_string()))
+}
+
+fn mark_of(tx: &Read, turn_no: i64) -> Result<String> {
+    let found = tx
+        .prepare_cached("SELECT session_no, at, text_length FROM turns WHERE turn_no = ?1")?
+        .query_row([turn_no], |r| Ok(mark(r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    Ok(found.unwrap_or_default())
 }
 
 /// Whether opening had to make a new index, and why.
