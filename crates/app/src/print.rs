@@ -116,6 +116,12 @@ pub fn day(at: Millis) -> String {
     local(at).map_or("no date".into(), |z| z.strftime("%-d %b %Y").to_string())
 }
 
+/// `18 Nov 2026`, or `18 Nov 2026 to 21 Nov 2026`.
+pub fn days(from: Millis, to: Millis) -> String {
+    let (first, last) = (day(from), day(to));
+    if first == last { first } else { format!("{first} to {last}") }
+}
+
 /// Colour and weight, only on a terminal that wants them.
 #[derive(Clone, Copy)]
 pub struct Paint {

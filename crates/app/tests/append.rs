@@ -80,6 +80,16 @@ fn repeated_and_broken_lines_are_answered_for_what_they_are() {
 }
 
 #[test]
+fn a_conversation_comes_back_whole_whatever_its_name() {
+    let world = World::new();
+    let lines: Vec<Value> =
+        (1..=3).map(|n| json!({"session": "mail/orders", "id": n, "text": format!("word{n}")})).collect();
+    acks(&world, &["append"], &lines);
+    let said = String::from_utf8(world.bytes(&["export", "--session", "turns:mail/orders"])).unwrap();
+    assert_eq!(said, lines.iter().map(|l| format!("{l}\n")).collect::<String>());
+}
+
+#[test]
 fn what_a_conversation_says_of_itself_is_kept_and_its_end_known() {
     let world = World::new();
     let lines = [

@@ -205,3 +205,16 @@ fn what_cannot_be_read_is_set_aside_with_a_reason() {
 fn throughput() {
     print_throughput(&Codex, &recordings());
 }
+
+#[test]
+fn ids_of_a_server_that_counts_from_one_do_not_meet() {
+    // Assistant ids come from whoever serves the model; a local server may give the same ones in every session.
+    let answer = |run: &str| {
+        let line = format!(
+            r#"{{"timestamp":"2026-11-18T09:00:00Z","type":"response_item","payload":{{"type":"message","id":"msg_1","role":"assistant","content":[{{"type":"output_text","text":"Done."}}],"internal_chat_message_metadata_passthrough":{{"turn_id":"{run}"}}}}}}"#
+        );
+        Codex.decoder(&Placement::default(), &[]).line(line.as_bytes()).turns[0].entry.clone()
+    };
+    assert_eq!(answer("run-a"), answer("run-a"), "a copy keeps the turn it stands in");
+    assert_ne!(answer("run-a"), answer("run-b"));
+}

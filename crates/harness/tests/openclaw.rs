@@ -87,7 +87,7 @@ fn finds_its_stores() {
     assert!(OpenClaw.recognises(Path::new("/x/1f.jsonl"), fixture().as_bytes()));
     assert!(!OpenClaw.recognises(Path::new("/x/1f.jsonl"), b"{\"type\":\"message\"}\n"));
     assert!(OpenClaw.recognises(Path::new("/x/my-openclaw.db"), b"SQLite format 3\0"));
-    assert_eq!(OpenClaw.resume("0a-1").as_deref(), Some("openclaw agent --session-id 0a-1 --message '…'"));
+    assert_eq!(OpenClaw.resume("0a-1").as_deref(), Some("openclaw agent --session-id 0a-1 --message"));
 }
 
 #[test]

@@ -147,7 +147,8 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
     }
     let paint = Paint::stdout();
     let now = context.ledger.now();
-    print::line(&paint.bold(&print::safe_line(session.title.as_deref().unwrap_or(session.key.as_str()))));
+    let name = context.ledger.read(|tx| programs::name_of(tx, &Opener::default(), &session))?;
+    print::line(&paint.bold(if name.is_empty() { session.key.as_str() } else { &name }));
     let mut rows = vec![
         vec!["Session".to_owned(), session.key.to_string()],
         vec![
@@ -163,7 +164,10 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
         ],
         vec![
             "Time".into(),
-            format!("{} to {}", print::when(session.started_at, now), print::when(session.last_at, now)),
+            match (print::when(session.started_at, now), print::when(session.last_at, now)) {
+                (from, to) if from == to => from,
+                (from, to) => format!("{from} to {to}"),
+            },
         ],
         vec![
             "Turns".into(),
@@ -175,6 +179,9 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             },
         ],
     ];
+    if let Some(parent) = &session.fork_of {
+        rows.push(vec!["Copied from".into(), print::safe_line(parent)]);
+    }
     for lane in lanes.iter().filter(|l| !l.lane.is_empty()) {
         rows.push(vec![
             "Sub-agent".into(),
@@ -216,8 +223,8 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
     if !boundaries.is_empty() {
         print::line("\nBoundaries");
         for b in &boundaries {
-            let reason = print::safe_line(b.reason.as_deref().unwrap_or("no reason"));
-            print::line(&format!("  {} ({reason})  {}", b.kind, print::when(b.at, now)));
+            let reason = b.reason.as_deref().map_or(String::new(), |r| format!(" ({})", print::safe_line(r)));
+            print::line(&format!("  {}{reason}  {}", b.kind, print::when(b.at, now)));
         }
     }
     if !runs.is_empty() {

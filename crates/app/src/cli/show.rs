@@ -165,7 +165,8 @@ fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>
             format!("it has: {}", known.join(", "))
         }));
     }
-    print::line(&paint.bold(&print::safe_line(session.title.as_deref().unwrap_or(session.key.as_str()))));
+    let name = context.ledger.read(|tx| programs::name_of(tx, &opener, &session))?;
+    print::line(&paint.bold(if name.is_empty() { session.key.as_str() } else { &name }));
     let mut facts = vec![programs::title(&session.key).to_owned(), print::when(session.started_at, now)];
     facts.extend(session.workspace.clone());
     facts.push(print::counted(session.turns + session.shared_turns, "turn"));

@@ -74,7 +74,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     }
     let paint = Paint::stdout();
     let span = match (totals.first_at, totals.last_at) {
-        (Some(a), Some(b)) => format!("{} to {}", print::day(a), print::day(b)),
+        (Some(a), Some(b)) => print::days(a, b),
         _ => "nothing stored yet".into(),
     };
     let share = |bytes: u64| match totals.source_bytes {

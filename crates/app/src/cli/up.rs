@@ -79,7 +79,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if args.demo {
         plan.demo_turns(&host.home);
     }
-    if !anything && !args.demo {
+    if !anything && !args.demo && Context::open(&global).is_err() {
         return nothing_here(&global, &programs_json);
     }
     let context = Context::create(&global)?;
@@ -122,7 +122,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     print::line("");
     let used: BTreeSet<&str> = sessions.iter().map(|s| programs::title(&s.key)).collect();
     let span = match (totals.first_at, totals.last_at) {
-        (Some(a), Some(b)) => format!(", {} to {}", print::day(a), print::day(b)),
+        (Some(a), Some(b)) => format!(", {}", print::days(a, b)),
         _ => String::new(),
     };
     print::line(&format!(

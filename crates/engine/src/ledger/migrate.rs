@@ -8,6 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
+use crate::ledger::audit;
 
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_ledger.sql")];
 
@@ -18,35 +19,57 @@ pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 const APPLICATION_ID: i64 = 0x484c_6467;
 
 pub(super) fn migrate(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock) -> Result<()> {
+    run(conn, path, backups, clock, MIGRATIONS)
+}
+
+fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrations: &[&str]) -> Result<()> {
+    let newest = migrations.len() as i64;
     let found = version(conn)?;
-    if found == SCHEMA_VERSION {
+    if found == newest {
         return Ok(());
     }
     if found > 0 {
-        let stamp = rfc3339(clock.now()).replace(':', "-");
-        let backup = backups.join(format!("runtime-schema{found}-{stamp}.db"));
-        conn.execute("VACUUM INTO ?1", [backup.to_string_lossy().as_ref()])
-            .map_err(|e| Error::from(e).hint("the backup before a migration failed; nothing was changed"))?;
+        back_up(conn, found, backups, clock)?;
     }
     // Another process may be migrating too: the version is read again inside the write transaction.
     loop {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let at = version(&tx)?;
-        if at >= SCHEMA_VERSION {
-            refuse_newer(at, path)?;
-            return Ok(());
+        if at >= newest {
+            return if at > newest { refuse_newer(at, path) } else { Ok(()) };
         }
-        tx.execute_batch(MIGRATIONS[at as usize])?;
+        tx.execute_batch(migrations[at as usize])?;
         if at == 0 {
             tx.execute(
                 "INSERT INTO meta (key, value) VALUES ('ledger_id', ?1), ('created_at', ?2)",
                 [random_id()?, rfc3339(clock.now())],
             )?;
             tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+        } else {
+            let mut detail = serde_json::Map::new();
+            detail.insert("schema".into(), (at + 1).into());
+            audit::append(&tx, clock.now(), audit::Audit::new("heirloom", "ledger.migrate"), detail)?;
         }
         tx.pragma_update(None, "user_version", at + 1)?;
         tx.commit()?;
     }
+}
+
+/// The whole ledger as it is, beside it, for its owner only.
+fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let stamp = rfc3339(clock.now()).replace(':', "-");
+    let backup = backups.join(format!("runtime-schema{schema}-{stamp}.db"));
+    let failed = "the backup before a migration failed; nothing was changed";
+    // SQLite fills an empty file, which keeps the mode it was made with.
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&backup)
+        .map_err(|e| Error::io("make", &backup, e).hint(failed))?;
+    conn.execute("VACUUM INTO ?1", [backup.to_string_lossy().as_ref()]).map_err(|e| Error::from(e).hint(failed))?;
+    Ok(())
 }
 
 /// Refuses what is no ledger, or a newer one, before anything about the file is changed.
@@ -107,4 +130,65 @@ pub(crate) fn random_id() -> Result<String> {
     getrandom::fill(&mut bytes)
         .map_err(|e| Error::new(crate::error::ErrorKind::Machine, "no randomness").because(e))?;
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const NEXT: &str = "CREATE TABLE next (x INTEGER) STRICT; INSERT INTO next VALUES (7);";
+
+    fn first(folder: &Path) -> Connection {
+        let mut conn = Connection::open(folder.join("runtime.db")).unwrap();
+        migrate(&mut conn, &folder.join("runtime.db"), folder, Clock::Fixed(0)).unwrap();
+        conn.execute("INSERT INTO names (name) VALUES ('kept')", []).unwrap();
+        conn
+    }
+
+    fn backups(folder: &Path) -> Vec<std::path::PathBuf> {
+        let all = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+        all.filter(|p| p.to_string_lossy().contains("runtime-schema1")).collect()
+    }
+
+    #[test]
+    fn an_older_ledger_is_backed_up_and_brought_up_to_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = first(folder.path());
+        run(&mut conn, &folder.path().join("runtime.db"), folder.path(), Clock::Fixed(5), &[MIGRATIONS[0], NEXT])
+            .unwrap();
+        assert_eq!(version(&conn).unwrap(), 2);
+        assert_eq!(conn.query_row("SELECT x FROM next", [], |r| r.get::<_, i64>(0)).unwrap(), 7);
+        let said: Vec<String> = conn
+            .prepare("SELECT detail FROM audit WHERE action = 'ledger.migrate' ORDER BY audit_no")
+            .unwrap()
+            .query_map([], |r| r.get(0))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        assert_eq!(said, [r#"{"schema":2}"#]);
+
+        let [backup] = &backups(folder.path())[..] else { panic!("one backup") };
+        assert_eq!(std::fs::metadata(backup).unwrap().permissions().mode() & 0o777, 0o600);
+        let old = Connection::open(backup).unwrap();
+        assert_eq!(version(&old).unwrap(), 1);
+        assert_eq!(old.query_row("SELECT name FROM names", [], |r| r.get::<_, String>(0)).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_migration_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = first(folder.path());
+        let broken = format!("{NEXT} DELETE FROM names; INSERT INTO nowhere VALUES (1);");
+        let path = folder.path().join("runtime.db");
+        assert!(run(&mut conn, &path, folder.path(), Clock::Fixed(5), &[MIGRATIONS[0], &broken]).is_err());
+        assert_eq!(version(&conn).unwrap(), 1);
+        assert_eq!(conn.query_row("SELECT name FROM names", [], |r| r.get::<_, String>(0)).unwrap(), "kept");
+        assert!(conn.prepare("SELECT * FROM next").is_err());
+        // Without a place for the backup nothing is tried.
+        let gone = folder.path().join("gone");
+        assert!(run(&mut conn, &path, &gone, Clock::Fixed(6), &[MIGRATIONS[0], NEXT]).is_err());
+        assert_eq!(version(&conn).unwrap(), 1);
+    }
 }

@@ -86,6 +86,8 @@ struct Run {
     model_no: Option<i64>,
     usage: RunUsage,
     prompt_turn: Option<i64>,
+    /// A person typed it.
+    prompt_typed: bool,
     answer_turn: Option<i64>,
     fingerprint: Option<String>,
     opened_at: Option<Millis>,
@@ -143,8 +145,11 @@ impl Runs {
             run.last_at = Some(run.last_at.map_or(at, |l| l.max(at)));
         }
         let asks = matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt) && turn.role != Role::Assistant;
-        if asks && run.prompt_turn.is_none() {
+        // What a person typed is the prompt; what the program put before it only stands in until then.
+        let typed = turn.role == Role::User && turn.kind == TurnKind::Message;
+        if asks && (run.prompt_turn.is_none() || (typed && !run.prompt_typed)) {
             run.prompt_turn = Some(turn_no);
+            run.prompt_typed = typed;
         }
         if turn.role == Role::Assistant {
             run.model_no = model_no.or(run.model_no);
@@ -330,6 +335,7 @@ impl Runs {
                 model_no: None,
                 usage: RunUsage::default(),
                 prompt_turn: None,
+                prompt_typed: false,
                 answer_turn: None,
                 fingerprint: None,
                 opened_at: at,
@@ -348,6 +354,7 @@ impl Runs {
         let run = tx
             .prepare_cached(
                 "SELECT run_key, status, stop_reason, model_no, usage, prompt_turn, answer_turn, request_fingerprint,
+                        (SELECT role = 0 AND kind = 0 FROM turns WHERE turn_no = prompt_turn),
                         opened_at, last_at, closed_by FROM turn_results WHERE run_no = ?1",
             )?
             .query_row([no], |r| {
@@ -363,9 +370,10 @@ impl Runs {
                     prompt_turn: r.get(5)?,
                     answer_turn: r.get(6)?,
                     fingerprint: r.get(7)?,
-                    opened_at: r.get(8)?,
-                    last_at: r.get(9)?,
-                    closed_by: r.get(10)?,
+                    prompt_typed: r.get::<_, Option<bool>>(8)?.unwrap_or(false),
+                    opened_at: r.get(9)?,
+                    last_at: r.get(10)?,
+                    closed_by: r.get(11)?,
                     dirty: false,
                 })
             })?;

@@ -280,7 +280,12 @@ impl Transcript {
             cache_read: usage.cache_read_input_tokens.count(),
             cache_write: usage.cache_creation_input_tokens.count(),
         });
+        let own_words = model.is_none() && message.model.filled().is_some() && !record.is_api_error_message.0;
         for turn in &mut decoded.turns {
+            // "No response requested." and the like are nothing the model said.
+            if own_words && turn.kind == TurnKind::Message {
+                (turn.role, turn.kind) = (Role::System, TurnKind::MachinePrompt);
+            }
             turn.failed |= record.is_api_error_message.0;
             turn.model = model.map(str::to_owned);
             turn.message = message.id.filled().map(str::to_owned);

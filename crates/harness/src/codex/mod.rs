@@ -18,7 +18,7 @@ pub struct Codex;
 
 impl Harness for Codex {
     fn spec(&self) -> &'static HarnessSpec {
-        &HarnessSpec { name: "codex", title: "Codex", global_ids: true, resumes_in_project: false }
+        &HarnessSpec { name: "codex", title: "Codex", global_ids: true, resumes_in_project: true }
     }
 
     fn roots(&self, host: &HostPaths) -> Vec<PathBuf> {

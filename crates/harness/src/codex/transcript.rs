@@ -244,7 +244,7 @@ impl Rollout {
         // Calls of the model's built-in tools carry no name: `local_shell_call`, `web_search_call`.
         turn.tool = Some(item.name.filled().unwrap_or_else(|| kind.trim_end_matches("_call")).to_owned());
         turn.call = item.call_id.filled().map(str::to_owned).or_else(|| common.id.clone());
-        turn.entry = turn.entry.or_else(|| turn.call.as_ref().map(|call| format!("{call}:call")));
+        turn.entry = turn.entry.or_else(|| turn.call.as_ref().map(|call| scoped(common, &format!("{call}:call"))));
         turn.model = self.state.model.clone();
         if let (Some(call), Some(tool)) = (&turn.call, &turn.tool) {
             if self.state.calls.len() >= OPEN_CALLS {
@@ -260,7 +260,7 @@ impl Rollout {
         let mut turn = self.turn(common, 0, Role::Tool, TurnKind::ToolResult, text);
         turn.failed = failed;
         turn.call = item.call_id.filled().map(str::to_owned);
-        turn.entry = turn.entry.or_else(|| turn.call.as_ref().map(|call| format!("{call}:output")));
+        turn.entry = turn.entry.or_else(|| turn.call.as_ref().map(|call| scoped(common, &format!("{call}:output"))));
         if let Some(i) = self.state.calls.iter().rposition(|(call, _)| Some(call.as_str()) == turn.call.as_deref()) {
             turn.tool = self.state.calls.remove(i).map(|(_, tool)| tool);
         }
@@ -381,10 +381,11 @@ impl Rollout {
         let mut decoded = Decoded::of(RecordClass::Compaction);
         decoded.facts.push(Fact::Compaction { trigger: None, at });
         // The response's id names the model's answer; the summary made of it is another turn.
-        let id = compacted.compaction_response_id.filled().map(|id| format!("{id}:compacted"));
+        let response = compacted.compaction_response_id.filled().map(|id| format!("{id}:compacted"));
         let text = compacted.message.into_string();
         if !text.trim().is_empty() {
-            let common = Common { at, run: self.state.run.clone(), id, echo: false };
+            let mut common = Common { at, run: self.state.run.clone(), id: None, echo: false };
+            common.id = response.map(|id| scoped(&common, &id));
             decoded.turns.push(self.turn(&common, 0, Role::System, TurnKind::CompactSummary, text));
             self.state.settled = true;
         }
@@ -407,7 +408,11 @@ impl Rollout {
     }
 
     fn turn(&self, common: &Common, place: usize, role: Role, kind: TurnKind, text: String) -> NewTurn {
-        let entry = |id: &String| if place == 0 { id.clone() } else { format!("{id}#{place}") };
+        let entry = |id: &String| {
+            // What the model says and calls is named by whoever serves it, and not every server's ids are unique.
+            let id = if role == Role::Assistant { scoped(common, id) } else { id.clone() };
+            if place == 0 { id } else { format!("{id}#{place}") }
+        };
         NewTurn {
             entry: common.id.as_ref().map(entry),
             at: common.at,
@@ -430,6 +435,14 @@ impl Decoder for Rollout {
 
     fn state(&self) -> Vec<u8> {
         serde_json::to_vec(&self.state).unwrap_or_default()
+    }
+}
+
+/// An id given by the model's server, made unique by the turn (in Codex's sense) it stands in. Copies keep that turn's id.
+fn scoped(common: &Common, id: &str) -> String {
+    match &common.run {
+        Some(run) => format!("{run}/{id}"),
+        None => id.to_owned(),
     }
 }
 

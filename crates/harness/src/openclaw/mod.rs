@@ -17,7 +17,7 @@ pub struct OpenClaw;
 const SPEC: ForeignSpec = ForeignSpec {
     groups: "SELECT e.session_id, count(*) || '/' || max(e.seq) || '/' || max(e.created_at) || '/'
             || sum(coalesce(e.event_utf8_bytes, octet_length(e.event_json), 0)) || '/' || ifnull((
-                SELECT ifnull(w.display_name, '') || '/' || ifnull(n.label, '') || '/' || ifnull(n.display_name, '')
+                SELECT ifnull(w.status, '') || '/' || ifnull(w.ended_at, '') || '/' || ifnull(w.display_name, '') || '/' || ifnull(n.label, '') || '/' || ifnull(n.display_name, '')
                 FROM session_windows AS w LEFT JOIN session_nodes AS n ON n.session_key = w.session_key
                 WHERE w.session_id = e.session_id
             ), '')
@@ -96,7 +96,7 @@ impl Harness for OpenClaw {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         // The program takes the next message on the same command line.
         (!native.is_empty() && native.chars().all(plain))
-            .then(|| format!("openclaw agent --session-id {native} --message '…'"))
+            .then(|| format!("openclaw agent --session-id {native} --message"))
     }
 }
 

@@ -318,5 +318,6 @@ fn said(block: Block) -> Option<NewTurn> {
 /// The first of these columns that holds a name.
 fn title(row: &Row, columns: &[&str]) -> Option<Fact> {
     let mut names = columns.iter().filter_map(|column| row.text(column));
-    names.find(|name| !name.trim().is_empty()).map(|name| Fact::Title(name.into()))
+    // `explicit:<id>` is what the program writes where nobody gave a name.
+    names.find(|name| !name.trim().is_empty() && !name.starts_with("explicit:")).map(|name| Fact::Title(name.into()))
 }

@@ -137,11 +137,20 @@ impl Appender<'_> {
             return Ok(Some(*no));
         }
         let root = std::os::unix::ffi::OsStrExt::as_bytes(project.path.as_os_str());
+        // Folders of one name are told apart by the folder they stand in.
+        let taken = tx
+            .prepare_cached("SELECT 1 FROM workspaces WHERE agent_no = ?1 AND label = ?2 AND workspace_id != ?3")?
+            .exists(params![agent_no, project.label, project.workspace_id])?;
+        let parent = project.path.parent().and_then(|p| p.file_name()).filter(|_| taken);
+        let label = match parent {
+            Some(parent) => format!("{}/{}", parent.to_string_lossy(), project.label),
+            None => project.label.clone(),
+        };
         tx.prepare_cached(
             "INSERT INTO workspaces (agent_no, workspace_id, root, label, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT DO NOTHING",
         )?
-        .execute(params![agent_no, project.workspace_id, root, project.label, self.now])?;
+        .execute(params![agent_no, project.workspace_id, root, label, self.now])?;
         let no: i64 = tx
             .prepare_cached("SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2")?
             .query_row(params![agent_no, project.workspace_id], |r| r.get(0))?;
