@@ -195,3 +195,32 @@ fn base64(bytes: &[u8]) -> String {
     }
     out
 }
+
+#[test]
+fn what_openclaw_put_away_is_read_like_what_it_has() {
+    let world = World::new();
+    let folder = world.test.user().join(".openclaw/agents/main/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    let line =
+        |kind: &str, rest: &str| format!("{{\"type\":\"{kind}\",\"timestamp\":\"2026-11-20T10:00:00.000Z\",{rest}}}\n");
+    let transcript = line("session", r#""version":4,"id":"3f8c01b3-34b3-4dc8-a6c3-c9456c7ed26f","cwd":"/home/me/x""#)
+        + &line("message", r#""id":"a1","parentId":null,"message":{"role":"user","content":"plant the heron"}"#);
+    let name = "3f8c01b3-34b3-4dc8-a6c3-c9456c7ed26f.jsonl.deleted.2026-11-20T11-00-00.000Z.c03c34d0";
+    let archive = folder.join(format!("{name}.zst"));
+    fs::write(&archive, zstd::encode_all(transcript.as_bytes(), 3).unwrap()).unwrap();
+    let torn = folder.join(format!("{}.zst", name.replace("3f8c", "4f8c")));
+    let whole = zstd::encode_all(transcript.repeat(50).as_bytes(), 3).unwrap();
+    fs::write(&torn, &whole[..whole.len() / 2]).unwrap();
+
+    let up = world.json_of(1, &["up"]);
+    assert_eq!(up["import"]["turns"]["new"], 1, "{up}");
+    let problems = up["import"]["problems"].as_array().unwrap();
+    assert!(problems.len() == 1 && problems[0]["what"].as_str().unwrap().contains("cannot be unpacked"), "{up}");
+    assert_eq!(world.found("heron").len(), 1);
+    let exported = world.bytes(&["export", "--session", "openclaw:3f8c01b3-34b3-4dc8-a6c3-c9456c7ed26f"]);
+    assert_eq!(String::from_utf8(exported).unwrap(), transcript, "the contents come back as they were");
+    let again = world.json_of(1, &["up"]);
+    assert_eq!(again["import"]["turns"]["new"], 0);
+    assert_eq!(fs::read_dir(world.test.home().join("state/scratch")).unwrap().count(), 0, "nothing is left unpacked");
+    world.verified();
+}

@@ -40,7 +40,7 @@ fn check(breaking: impl Fn(&std::path::Path), expect: Rebuilt) {
     let left: Vec<_> = std::fs::read_dir(world.folder.path())
         .unwrap()
         .map(|e| e.unwrap().file_name())
-        .filter(|n| n.to_string_lossy().contains("hl-index"))
+        .filter(|n| n.to_string_lossy().starts_with(".hl-"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }

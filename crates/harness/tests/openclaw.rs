@@ -76,7 +76,12 @@ fn finds_its_stores() {
     assert_eq!(claims("/claw/agents/ops/agent/openclaw-agent.sqlite"), Some(Form::Foreign));
     assert_eq!(claims("/claw/agents/ops/agent/openclaw-agent.sqlite-wal"), None);
     assert_eq!(claims("/claw/agents/ops/sessions/1f.jsonl"), Some(Form::Lines));
-    for by_product in ["1f.jsonl.deleted.17.ab.zst", "1f.jsonl.lock", "1f.trajectory.jsonl", "sessions.json"] {
+    let archive = "/claw/agents/ops/sessions/1f.jsonl.deleted.2026-11-21T23-48-47.753Z.c03c34d0.zst";
+    assert_eq!(claims(archive), Some(Form::Lines), "what was put away when a session was deleted");
+    assert_eq!(OpenClaw.place(Path::new(archive)).native, "1f");
+    assert!(OpenClaw.recognises(Path::new(archive), &[0x28, 0xb5, 0x2f, 0xfd, 0]));
+    assert!(!OpenClaw.recognises(Path::new("/x/data.zst"), &[0x28, 0xb5, 0x2f, 0xfd, 0]));
+    for by_product in ["1f.jsonl.other.17.ab.zst", "1f.jsonl.lock", "1f.trajectory.jsonl", "sessions.json"] {
         assert_eq!(claims(&format!("/claw/agents/ops/sessions/{by_product}")), None);
     }
     let place = |path: &str| OpenClaw.place(Path::new(path));

@@ -108,6 +108,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     for other in &of_lane[1..] {
         print::note(&format!("also kept: {} (heirloom export --source)", other.path.display()));
     }
+    if !rows.is_empty() {
+        let n = print::counted(rows.len() as u64, "row");
+        print::note(&format!(
+            "the session also has {n} of a database, which are not in this file (heirloom show --session)"
+        ));
+    }
     one(&context, &args, of_lane[0])
 }
 

@@ -202,16 +202,10 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
             format!("{}  {}{generations}", print::safe_line(&s.path.display().to_string()), print::bytes(s.bytes)),
         ]);
     }
-    let table_rows = streams.iter().filter(|s| s.form == OriginForm::Database).count();
-    if table_rows > 0 {
-        rows.push(vec![
-            "Rows".into(),
-            format!(
-                "{} of {}",
-                print::count(table_rows as u64),
-                print::safe_line(&streams[0].path.display().to_string())
-            ),
-        ]);
+    let mut table_rows = streams.iter().filter(|s| s.form == OriginForm::Database);
+    if let Some(first) = table_rows.next() {
+        let place = print::safe_line(&first.path.display().to_string());
+        rows.push(vec!["Rows".into(), format!("{} of {place}", print::count(1 + table_rows.count() as u64))]);
     }
     print::out(&print::table(&rows));
     print::line("\nRecords");

@@ -9,7 +9,7 @@ use crate::error::{Error, Problem, Result};
 use crate::event::{Decoded, RecordClass};
 use crate::ledger::Read;
 use crate::scope::AgentId;
-use crate::source::file::{LineFile, Piece, Stat};
+use crate::source::file::{LineFile, Piece, Stat, Unpacked};
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord, digest};
 use crate::transcript::{After, Step, StreamAt};
 
@@ -38,11 +38,20 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     }
     // The stat is a proof only of what was old when it was taken.
     let opened_at = capture.ledger.now();
-    let file = match LineFile::open(&canonical) {
-        Ok(file) => file,
+    // Of a compressed file the contents are the stream; the file itself tells whether they can have changed.
+    let unpacked = match Unpacked::of(&canonical, &capture.scratch) {
+        Ok(unpacked) => unpacked,
         Err(e) => return Ok(Outcome::failed(path, &e)),
     };
-    let stat = file.stat().clone();
+    let readable = unpacked.as_ref().map_or(canonical.as_path(), Unpacked::path);
+    let opened = LineFile::open(readable).and_then(|file| match &unpacked {
+        None => Ok((file.stat().clone(), file)),
+        Some(_) => Ok((Stat::of(&canonical)?, file)),
+    });
+    let (stat, file) = match opened {
+        Ok(opened) => opened,
+        Err(e) => return Ok(Outcome::failed(path, &e)),
+    };
     if known.is_none() && file.size() == 0 {
         return Ok(Outcome::Unchanged);
     }
@@ -50,7 +59,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     // Bytes read before must still be there; else a new generation begins (R4.4).
     let mut so_far = SoFar::Same { inside_line: false };
     if let Some(k) = &known {
-        match same_so_far(capture, k, &canonical) {
+        match same_so_far(capture, k, readable) {
             Ok(found) => so_far = found,
             Err(e) => return Ok(Outcome::failed(path, &e)),
         }

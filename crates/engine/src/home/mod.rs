@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 pub use inspect::Finding;
 pub use lock::HomeLock;
 pub use rel_path::RelPath;
+pub(crate) use rooted::temporary_name;
 pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
 
 /// What the caller allows when a home is opened.

@@ -499,7 +499,8 @@ fn sync_directory(dir: impl AsFd) -> rustix::io::Result<()> {
 const TEMPORARY_PREFIX: &str = ".hl-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-fn temporary_name() -> Result<String> {
+/// A name nobody can guess, for a file that lives as long as one command; what a crash leaves behind is swept by it.
+pub(crate) fn temporary_name() -> Result<String> {
     let mut random = [0u8; 8];
     getrandom::fill(&mut random).map_err(|e| {
         let cause =

@@ -120,7 +120,7 @@ impl Index {
     /// file open go on with it and find the new one at their next start. Without `replace` one that has appeared
     /// meanwhile is taken instead.
     fn create(path: &Path, ledger_id: &str, busy: Duration, replace: bool) -> Result<Index> {
-        let fresh = path.with_file_name(format!(".hl-index-{}.tmp", crate::ledger::random_name()?));
+        let fresh = path.with_file_name(crate::home::temporary_name()?);
         use std::os::unix::fs::OpenOptionsExt;
         // Ours before SQLite writes to it, and its journal takes the same mode: it may be left behind by a crash.
         std::fs::OpenOptions::new()

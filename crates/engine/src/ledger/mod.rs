@@ -212,11 +212,6 @@ impl Write<'_> {
     }
 }
 
-/// Unguessable, for names of temporary files.
-pub(crate) fn random_name() -> Result<String> {
-    migrate::random_id()
-}
-
 fn checkpoint_if_large(conn: &Connection, path: &Path) -> Result<()> {
     let large = std::fs::symlink_metadata(wal_path(path)).is_ok_and(|m| m.len() > CHECKPOINT_AFTER_BYTES);
     if large {

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -122,6 +122,54 @@ impl LineFile {
         let LineFile { mut file, size, .. } = self;
         file.seek(SeekFrom::Start(offset))?;
         Ok(Pieces { file: file.take(size.saturating_sub(offset)), buffer: Vec::new(), start: 0, scanned: 0, mid_line })
+    }
+}
+
+/// How a compressed file begins.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Contents of a compressed file beyond this are not unpacked: no session is that long, but a few bytes can pretend to
+/// be one.
+const MAX_UNPACKED: u64 = 4 << 30;
+
+/// The contents of a compressed file, in a file of their own for as long as this lives.
+pub struct Unpacked {
+    path: PathBuf,
+}
+
+impl Unpacked {
+    /// Unpacks `path` into the private folder `scratch`, if it is a compressed file at all.
+    pub fn of(path: &Path, scratch: &Path) -> Result<Option<Unpacked>> {
+        let mut packed = LineFile::open(path)?;
+        let head = packed.head(ZSTD_MAGIC.len()).map_err(|e| Error::io("read", path, e))?;
+        if head != ZSTD_MAGIC {
+            return Ok(None);
+        }
+        let unpacked = Unpacked { path: scratch.join(crate::home::temporary_name()?) };
+        let out = rustix::fs::open(
+            &unpacked.path,
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC,
+            Mode::from_raw_mode(0o600),
+        )
+        .map_err(|e| Error::io("make", &unpacked.path, e))?;
+        let damaged = |e| Error::damaged(format!("{} cannot be unpacked", path.display())).because(e);
+        let contents = zstd::stream::read::Decoder::new(packed.file).map_err(damaged)?;
+        let length = std::io::copy(&mut contents.take(MAX_UNPACKED + 1), &mut File::from(out)).map_err(damaged)?;
+        if length > MAX_UNPACKED {
+            return Err(Error::refused(format!("{} unpacks to more than 4 GiB", path.display())));
+        }
+        Ok(Some(unpacked))
+    }
+
+    /// Where the contents are.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 

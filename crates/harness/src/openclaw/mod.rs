@@ -58,9 +58,9 @@ impl Harness for OpenClaw {
         let name = path.file_name()?.to_str()?;
         match folder_of(path)? {
             "agent" if name == "openclaw-agent.sqlite" => Some(Form::Foreign),
-            // A name with a further dot is a copy or a by-product: `.trajectory.jsonl`, `.checkpoint.….jsonl`,
-            // `.jsonl.deleted.…`.
+            // A name with a further dot is a copy or a by-product: `.trajectory.jsonl`, `.checkpoint.….jsonl`.
             "sessions" if name.strip_suffix(".jsonl").is_some_and(|stem| !stem.contains('.')) => Some(Form::Lines),
+            "sessions" if archived(name).is_some() => Some(Form::Lines),
             _ => None,
         }
     }
@@ -69,12 +69,16 @@ impl Harness for OpenClaw {
         if head.starts_with(b"SQLite format 3\0") {
             return path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.contains("openclaw"));
         }
+        if head.starts_with(&ZSTD_MAGIC) {
+            return path.file_name().and_then(|n| n.to_str()).is_some_and(|n| archived(n).is_some());
+        }
         let line = head.split(|b| *b == b'\n').next().unwrap_or_default();
         serde_json::from_slice::<wire::Event>(line).is_ok_and(|e| e.kind == "session" && e.version.is_some())
     }
 
     fn place(&self, path: &Path) -> Placement {
-        let stem = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".jsonl"));
+        let name = path.file_name().and_then(|n| n.to_str());
+        let stem = name.and_then(|n| n.strip_suffix(".jsonl").or_else(|| archived(n)));
         let inside = matches!(folder_of(path), Some("agent" | "sessions"));
         let agent = path.parent().and_then(Path::parent).and_then(Path::file_name).and_then(|n| n.to_str());
         Placement {
@@ -98,6 +102,17 @@ impl Harness for OpenClaw {
         (!native.is_empty() && native.chars().all(plain))
             .then(|| format!("openclaw agent --session-id {native} --message"))
     }
+}
+
+/// How a compressed file begins.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The session whose transcript was put away under this name when it was deleted or reset:
+/// `<session>.jsonl.deleted.<time>.<hash>.zst`.
+fn archived(name: &str) -> Option<&str> {
+    let (session, why) = name.strip_suffix(".zst")?.split_once(".jsonl.")?;
+    let known = why.starts_with("deleted.") || why.starts_with("reset.");
+    (known && !session.is_empty() && !session.contains('.')).then_some(session)
 }
 
 /// Name of the folder a file lies in.
