@@ -260,3 +260,16 @@ fn of_two_equals_the_later_one_comes_first() {
         assert_eq!(found.hits[0].turn.entry, "new", "{order:?}");
     }
 }
+
+#[test]
+fn a_turn_with_all_the_words_comes_before_a_short_one_with_the_rarest() {
+    let both = "we talked for a long while about many things, the weather among them, and in the end agreed to drop \
+                the old queue, which was redis, and to keep the rest of it as it has always been";
+    check(&[both, "drop it", "drop that, too", "redis restarted", "redis again and redis once more"], "drop redis");
+}
+
+#[test]
+fn a_name_found_whole_comes_before_its_pieces() {
+    let whole = "somewhere in a long list of tests that ran tonight there is one called refund_twice, which is red";
+    check(&[whole, "refund it twice, refund them twice", "a refund made twice", "twice a refund"], "refund_twice");
+}
