@@ -1,6 +1,7 @@
 //! Finding turns again.
 
 use heirloom_engine::event::Role;
+use heirloom_engine::index::Index;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::recall::{self, Filter};
 use heirloom_engine::scope::AgentId;
@@ -226,6 +227,31 @@ fn another_agents_turns_are_never_found() {
         world.ledger.read(|tx| read::find_turn(tx, &opener, other_no, heirloom_engine::scope::TurnId(1))).unwrap();
     assert_eq!(foreign, None);
     let _ = LITTLE;
+}
+
+#[test]
+fn how_frequent_a_word_is_another_agent_does_not_decide() {
+    let world = World::new();
+    let other = AgentId::parse("other").unwrap();
+    // Many turns of main with the word in every second one; the other agent has many without it.
+    let say = |n: usize, text: &str| said(&format!("t{n}"), "user", text);
+    let mine: String =
+        (0..1200).map(|n| say(n, if n % 2 == 0 { "the lorry again" } else { "nothing of note" })).collect();
+    world.write("mine.jsonl", mine + &say(1200, "the lorry met a quokka"));
+    world.import(&["mine.jsonl"]);
+    let looked = |index: &mut Index, agent: &AgentId| {
+        recall::search(&world.ledger, index, agent, "lorry quokka", &Filter { limit: 3, ..Filter::default() }).unwrap()
+    };
+    let mut index = world.caught_up();
+    let alone = looked(&mut index, &world.agent);
+    assert_eq!(alone.too_frequent, ["lorry"]);
+    world.write("theirs.jsonl", (0..1800).map(|n| say(n, "quokka and more quokka")).collect::<String>());
+    world.try_import(&crate::world::GLOBAL, &other, &["theirs.jsonl"], Some(&mut index)).unwrap();
+    let beside = looked(&mut index, &world.agent);
+    assert_eq!(beside.too_frequent, alone.too_frequent);
+    assert_eq!(beside.hits[0].turn.text, "the lorry met a quokka");
+    assert_eq!(looked(&mut index, &other).too_frequent, Vec::<String>::new());
+    assert_eq!(world.findings_with(Some(&index)), Vec::<String>::new());
 }
 
 #[test]

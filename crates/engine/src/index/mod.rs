@@ -9,6 +9,7 @@
 mod fold;
 pub mod rows;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ pub use fold::{BREAK, fold};
 pub use rows::{RowId, scope_token};
 
 /// Changes whenever the same turns would give other rows.
-const INDEX_VERSION: &str = "1";
+const INDEX_VERSION: &str = "2";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
 pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
@@ -136,7 +137,6 @@ impl Index {
                  BEGIN;
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
-                 CREATE VIRTUAL TABLE vocabulary USING fts5vocab('fts', 'row');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
                  INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
                  COMMIT;"
@@ -186,6 +186,16 @@ impl Index {
         self.number("rows")
     }
 
+    /// Rows of one agent.
+    pub(crate) fn rows_of(&self, agent_no: i64) -> Result<i64> {
+        let rows: Option<i64> = self
+            .conn
+            .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
+            .query_row([rows_key(agent_no)], |r| r.get(0))
+            .optional()?;
+        Ok(rows.unwrap_or(0))
+    }
+
     /// The last turn it covers.
     pub fn watermark(&self) -> Result<i64> {
         self.number("watermark")
@@ -226,7 +236,7 @@ impl Index {
             // Nothing to write now: others must not be kept from catching up.
             return if self.uncommitted == 0 { self.flush() } else { Ok(()) };
         }
-        let mut added = 0i64;
+        let mut added = BTreeMap::new();
         for f in fresh {
             let row = rows::Doc {
                 agent_no: f.agent_no,
@@ -241,12 +251,12 @@ impl Index {
                 tool: f.turn.tool.as_deref(),
                 text: &f.turn.text,
             };
-            added += rows::insert(&self.conn, &row)?;
+            *added.entry(f.agent_no).or_insert(0) += rows::insert(&self.conn, &row)?;
             self.uncommitted += f.turn.text.len() + 64;
         }
         if let Some(last) = fresh.last() {
             let mark = mark(last.session_no, last.turn.at, last.turn.text.len() as i64);
-            self.advance(last.turn_no, added, &mark)?;
+            self.advance(last.turn_no, &added, &mark)?;
         }
         if self.uncommitted > COMMIT_BYTES { self.flush() } else { Ok(()) }
     }
@@ -300,7 +310,7 @@ impl Index {
                 return Ok(0);
             }
             let mark = ledger.read(|tx| mark_of(tx, last))?;
-            self.advance(last, rows, &mark)?;
+            self.advance(last, &rows, &mark)?;
             self.uncommitted += bytes;
             done += turns as u64;
             progress(done);
@@ -333,12 +343,20 @@ impl Index {
             Ok(check) => problems.push(format!("{}: {check}", self.path.display())),
             Err(e) => problems.push(format!("{}: {e}", self.path.display())),
         }
+        let by_agent = || -> Result<i64> {
+            let sum = "SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM meta WHERE key LIKE 'rows:%'";
+            Ok(self.conn.query_row(sum, [], |r| r.get(0))?)
+        };
         match self.conn.query_row("SELECT count(*) FROM fts_docsize", [], |r| r.get::<_, i64>(0)) {
-            Ok(stored) => match self.rows() {
-                Ok(rows) if rows == stored => {}
-                Ok(rows) => problems.push(format!("the index counts {rows} rows and has {stored}")),
-                Err(e) => problems.push(e.to_string()),
-            },
+            Ok(stored) => {
+                for (of, counted) in [("", self.rows()), (" of all agents together", by_agent())] {
+                    match counted {
+                        Ok(rows) if rows == stored => {}
+                        Ok(rows) => problems.push(format!("the index counts {rows} rows{of} and has {stored}")),
+                        Err(e) => problems.push(e.to_string()),
+                    }
+                }
+            }
             Err(e) => problems.push(format!("the rows of the index cannot be counted: {e}")),
         }
         Ok(problems)
@@ -372,7 +390,7 @@ impl Index {
     fn empty(&self) -> Result<()> {
         self.conn.execute_batch(
             "INSERT INTO fts (fts) VALUES ('delete-all');
-             UPDATE meta SET value = '0' WHERE key IN ('watermark', 'rows');",
+             UPDATE meta SET value = '0' WHERE key IN ('watermark', 'rows') OR key LIKE 'rows:%';",
         )?;
         Ok(())
     }
@@ -390,12 +408,19 @@ impl Index {
         Ok((watermark, mark.unwrap_or_default()))
     }
 
-    fn advance(&self, watermark: i64, rows: i64, mark: &str) -> Result<()> {
+    /// `rows`: how many were added, by agent number.
+    fn advance(&self, watermark: i64, rows: &BTreeMap<i64, i64>, mark: &str) -> Result<()> {
         self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('mark', ?1)")?.execute([mark])?;
         self.conn
             .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'watermark'")?
             .execute([watermark.to_string()])?;
-        self.conn.prepare_cached("UPDATE meta SET value = value + ?1 WHERE key = 'rows'")?.execute(params![rows])?;
+        let mut count = self.conn.prepare_cached(
+            "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = value + excluded.value",
+        )?;
+        for (agent_no, rows) in rows {
+            count.execute(params![rows_key(*agent_no), rows.to_string()])?;
+        }
+        count.execute(params!["rows", rows.values().sum::<i64>().to_string()])?;
         Ok(())
     }
 }
@@ -404,6 +429,11 @@ impl Drop for Index {
     fn drop(&mut self) {
         let _ = self.flush();
     }
+}
+
+/// Where the number of an agent's rows is kept: how frequent a word is, is a question about one agent.
+fn rows_key(agent_no: i64) -> String {
+    format!("rows:{agent_no}")
 }
 
 /// A turn in a few words that another turn of the same number hardly shares.

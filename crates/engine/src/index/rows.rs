@@ -4,6 +4,8 @@
 //! engine takes into account before it scores anything. Everything else a search can be limited to is a token in the
 //! `scope` column.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, params};
 
 use super::fold::fold;
@@ -135,14 +137,15 @@ fn parts(text: &str) -> Vec<&str> {
     out
 }
 
-/// Copies up to `limit` turns behind `from` out of the ledger. Returns the last turn, rows, turns and bytes of text.
+/// Copies up to `limit` turns behind `from` out of the ledger. Returns the last turn, rows by agent number, turns and
+/// bytes of text.
 pub(super) fn copy(
     tx: &Read,
     opener: &Opener,
     conn: &Connection,
     from: i64,
     limit: i64,
-) -> Result<(i64, i64, i64, usize)> {
+) -> Result<(i64, BTreeMap<i64, i64>, i64, usize)> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, s.agent_no, t.session_no, t.workspace_no, s.session_key, role, kind, t.at, sp.name, tl.name,
                 t.block_no, text_offset, text_length
@@ -151,7 +154,7 @@ pub(super) fn copy(
          WHERE turn_no > ?1 ORDER BY turn_no LIMIT ?2",
     )?;
     let mut rows = statement.query([from, limit])?;
-    let (mut last, mut stored, mut turns, mut bytes) = (from, 0, 0, 0);
+    let (mut last, mut stored, mut turns, mut bytes) = (from, BTreeMap::new(), 0, 0);
     while let Some(r) = rows.next()? {
         // A damaged turn must not keep the rest from being found; verify names it.
         let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?).unwrap_or_default();
@@ -172,7 +175,7 @@ pub(super) fn copy(
             tool: tool.as_deref(),
             text: &text,
         };
-        stored += insert(conn, &doc)?;
+        *stored.entry(doc.agent_no).or_insert(0) += insert(conn, &doc)?;
         turns += 1;
         bytes += text.len() + 64;
     }

@@ -114,8 +114,6 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
     let conn = index.connection();
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
-    let terms = weigh(index, &scratch, &query, &mut out)?;
-
     ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
@@ -124,11 +122,17 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
             return Ok(());
         }
         let range = RowId::range(agent_no, first, last);
+        let all = index.rows_of(agent_no)?;
+        let terms = weigh(conn, &query, range, all, &mut out)?;
+        if terms.is_empty() && query.phrases.is_empty() {
+            // The time was up before anything could be looked for.
+            return Ok(());
+        }
         let expression = expression(&query, &terms, filter);
         let mut wanted = CANDIDATES;
         let candidates = loop {
             let (rows, cut) = candidates(conn, &expression, range, wanted)?;
-            let covered = coverage(conn, &rows, &terms, range, index.rows()?)?;
+            let covered = coverage(conn, &rows, &terms, range, all)?;
             let full = rows.len() >= wanted;
             out.cut_short |= cut;
             let kept = keep(tx, rows, &covered, filter)?;
@@ -177,26 +181,28 @@ struct Weighed {
     rows: i64,
 }
 
-/// Looks up how often each word occurs and drops those that would cost much and tell little.
-fn weigh(index: &Index, scratch: &Scratch, query: &Query, out: &mut Searched) -> Result<Vec<Weighed>> {
-    let conn = index.connection();
-    let all = index.rows()?;
+/// Counts how often each word occurs and drops those that would cost much and tell little.
+/// `all`: the agent's rows. A word whose count was broken off at the deadline is left out.
+fn weigh(
+    conn: &rusqlite::Connection,
+    query: &Query,
+    range: (i64, i64),
+    all: i64,
+    out: &mut Searched,
+) -> Result<Vec<Weighed>> {
+    // Beyond what may be scored it does not matter how often a word occurs, and counting on would cost as much as
+    // scoring.
+    let mut count = conn.prepare_cached(
+        "SELECT count(*) FROM (SELECT rowid FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+    )?;
     let mut weighed = Vec::new();
     for term in &query.words {
-        let stems = scratch.stems(&term.text)?;
-        // A term of several words occurs at most as often as its rarest.
-        let mut rows = i64::MAX;
-        for stem in &stems {
-            let n: i64 = conn
-                .prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?
-                .query_row([stem], |r| r.get(0))
-                .or_else(|e| if e == rusqlite::Error::QueryReturnedNoRows { Ok(0) } else { Err(e) })?;
-            rows = rows.min(n);
+        let expression = format!("text : {}", term.expression());
+        match count.query_row(params![expression, range.0, range.1, ROW_BUDGET.end() + 1], |r| r.get(0)) {
+            Ok(rows) => weighed.push(Weighed { term: term.clone(), rows }),
+            Err(e) if interrupted(&e) => out.cut_short = true,
+            Err(e) => return Err(e.into()),
         }
-        if stems.is_empty() || (rows == 0 && !term.prefix) {
-            rows = 0;
-        }
-        weighed.push(Weighed { term: term.clone(), rows });
     }
     weighed.sort_by_key(|w| w.rows);
     let budget = (all / 10).clamp(*ROW_BUDGET.start(), *ROW_BUDGET.end());
@@ -281,12 +287,15 @@ fn candidates(
                 }
             }
             Ok(None) => return Ok((found, false)),
-            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => {
-                return Ok((found, true));
-            }
+            Err(e) if interrupted(&e) => return Ok((found, true)),
             Err(e) => return Err(e.into()),
         }
     }
+}
+
+/// The statement was broken off at the deadline.
+fn interrupted(e: &rusqlite::Error) -> bool {
+    e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
 /// What share of the query each candidate has, every term weighed by how rare it is. One cheap pass per term: nothing
@@ -310,8 +319,14 @@ fn coverage(
         let share = rarity(term) / total;
         let mut seen = std::collections::HashSet::new();
         let mut found = statement.query(params![format!("text : {}", term.term.expression()), range.0, range.1])?;
-        while let Some(r) = found.next()? {
-            let turn_no = RowId::unpack(r.get(0)?).turn_no;
+        loop {
+            let turn_no = match found.next() {
+                Ok(Some(r)) => RowId::unpack(r.get(0)?).turn_no,
+                Ok(None) => break,
+                // The time is up: half a share would mislead, the order of the engine is a good one.
+                Err(e) if interrupted(&e) => return Ok(HashMap::new()),
+                Err(e) => return Err(e.into()),
+            };
             if let Some(sum) = covered.get_mut(&turn_no)
                 && seen.insert(turn_no)
             {

@@ -18,7 +18,7 @@ const WINDOW_BYTES: usize = 3000;
 /// Words in a passage; the most the engine gives is 64.
 const PASSAGE_WORDS: i64 = 28;
 
-/// A small table with the index's tokenizer, for stems and passages. Lives in the connection's temporary schema.
+/// A small table with the index's tokenizer, for passages. Lives in the connection's temporary schema.
 pub struct Scratch<'c> {
     conn: &'c Connection,
 }
@@ -26,21 +26,10 @@ pub struct Scratch<'c> {
 impl<'c> Scratch<'c> {
     pub fn new(conn: &'c Connection) -> Result<Scratch<'c>> {
         conn.execute_batch(&format!(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage USING fts5(text, tokenize='{}');
-             CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage_words USING fts5vocab('temp', 'passage', 'row');",
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage USING fts5(text, tokenize='{}');",
             crate::index::TOKENIZER
         ))?;
         Ok(Scratch { conn })
-    }
-
-    /// The index's own form of each word of a text (stemmed, folded).
-    pub fn stems(&self, text: &str) -> Result<Vec<String>> {
-        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
-        self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([text])?;
-        let mut statement = self.conn.prepare_cached("SELECT term FROM temp.passage_words")?;
-        let stems = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
-        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
-        Ok(stems)
     }
 
     /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
