@@ -188,23 +188,9 @@ pub fn database(path: &Path, samples: &Path) {
     for trigger in triggers {
         db.execute_batch(&format!("DROP TRIGGER \"{trigger}\"")).unwrap();
     }
-    let tables = files(samples, ".jsonl");
-    for table in tables {
+    for table in files(samples, ".jsonl") {
         let name = table.file_stem().unwrap().to_str().unwrap();
-        for line in fs::read_to_string(&table).unwrap().lines() {
-            let row: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
-            let columns: Vec<_> = row.keys().map(|k| format!("\"{k}\"")).collect();
-            let marks = vec!["?"; columns.len()].join(",");
-            let values = row.values().map(|value| match value {
-                Value::Null => rusqlite::types::Value::Null,
-                Value::Number(n) if n.is_i64() => n.as_i64().unwrap().into(),
-                Value::Number(n) => n.as_f64().unwrap().into(),
-                Value::String(text) => text.clone().into(),
-                other => panic!("a value of {other}"),
-            });
-            let sql = format!("INSERT INTO \"{name}\" ({}) VALUES ({marks})", columns.join(","));
-            db.execute(&sql, rusqlite::params_from_iter(values)).unwrap_or_else(|e| panic!("{name}: {e}"));
-        }
+        heirloom_testkit::insert_rows(&db, name, &table);
     }
     // Captures are shortened in places, which a real store is not.
     for (table, column) in [("part", "data"), ("transcript_events", "event_json")] {

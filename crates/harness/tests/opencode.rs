@@ -266,20 +266,7 @@ pub(crate) fn build(path: &Path, samples: &Path, tables: &[&str]) -> Connection 
         for line in schema.lines().filter(|l| l.contains("INDEX") && l.contains(&format!(" ON `{table}`"))) {
             db.execute_batch(line).unwrap();
         }
-        for line in fs::read_to_string(samples.join(format!("{table}.jsonl"))).unwrap().lines() {
-            let row: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
-            let columns: Vec<_> = row.keys().map(String::as_str).collect();
-            let marks = vec!["?"; columns.len()].join(",");
-            let values = row.values().map(|value| match value {
-                Value::Null => rusqlite::types::Value::Null,
-                Value::Number(n) if n.is_i64() => n.as_i64().unwrap().into(),
-                Value::Number(n) => n.as_f64().unwrap().into(),
-                Value::String(text) => text.clone().into(),
-                other => panic!("a value of {other}"),
-            });
-            let sql = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(","));
-            db.execute(&sql, rusqlite::params_from_iter(values)).unwrap();
-        }
+        heirloom_testkit::insert_rows(&db, table, &samples.join(format!("{table}.jsonl")));
     }
     db
 }

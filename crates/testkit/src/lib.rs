@@ -6,12 +6,14 @@
 mod home;
 mod mutate;
 mod rng;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
 pub use home::{Output, TestHome, run};
 pub use mutate::{MUTATIONS, mutate, mutate_with};
 pub use rng::Rng;
+pub use tables::insert_rows;
 
 /// The folder `shared` beside the repository: captures and corpora too large or too private to be committed. Tests that
 /// need it pass without it, after saying so.
