@@ -27,6 +27,8 @@ pub struct Args {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let paint = Paint::stdout();
+    // Also for the demo: its samples lie below the user's cache folder, and nothing of theirs is read.
+    let user_home = config::user_home().unwrap_or_default();
     let (global, host) = if args.demo {
         let demo = demo::write_out()?;
         (Global { home: Some(demo.home), ..global.clone() }, demo.host)
@@ -54,7 +56,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             None => vec![format!("  {title}"), "not found".into()],
             Some(root) => vec![
                 format!("  {title}"),
-                tilde(root, &host.home),
+                tilde(root, &user_home),
                 print::counted(
                     f.files.len() as u64,
                     if f.harness.foreign().is_some() { "store" } else { "session file" },
