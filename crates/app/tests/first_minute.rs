@@ -40,6 +40,7 @@ fn the_demo_imports_its_samples_every_time_and_leaves_the_memory_alone() {
     }
     let said = world.says(0, &["up", "--demo"]);
     assert!(said.contains("These were sample sessions"), "{said}");
+    assert!(said.contains("/heirloom/demo/machine/claude/projects"), "the samples are not the user's own: {said}");
     // The example it prints works as it stands.
     let search = said.lines().find_map(|l| l.strip_prefix("Search it")).unwrap().trim();
     let home = search.split(' ').nth(2).unwrap();

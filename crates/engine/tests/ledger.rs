@@ -36,6 +36,21 @@ fn a_changed_audit_row_is_named() {
     conn.execute_batch("DROP TRIGGER audit_is_append_only_update; DROP TRIGGER audit_is_append_only_delete").unwrap();
     conn.execute("UPDATE audit SET actor = 'nobody' WHERE audit_no = 2", []).unwrap();
     assert_eq!(broken(&world), (4, vec!["audit row 2 was changed".into()]));
+    // With its hash made to fit, the next row gives it away.
+    let row = "SELECT prev, at, agent_no, action, detail FROM audit WHERE audit_no = 2";
+    let hash = conn.query_row(row, [], |r| {
+        let (prev, agent): (Vec<u8>, Option<i64>) = (r.get(0)?, r.get(2)?);
+        let (at, action, detail): (i64, String, String) = (r.get(1)?, r.get(3)?, r.get(4)?);
+        let agent = agent.map_or("-".to_owned(), |n| n.to_string());
+        let mut hashed = prev;
+        for part in ["2", &at.to_string(), &agent, "nobody", &action, &detail] {
+            hashed.extend((part.len() as u64).to_le_bytes());
+            hashed.extend(part.as_bytes());
+        }
+        Ok(blake3::hash(&hashed).as_bytes().to_vec())
+    });
+    conn.execute("UPDATE audit SET hash = ?1 WHERE audit_no = 2", [hash.unwrap()]).unwrap();
+    assert_eq!(broken(&world), (4, vec!["audit row 3 does not follow the row before it".into()]));
     conn.execute("DELETE FROM audit WHERE audit_no = 2", []).unwrap();
     assert_eq!(broken(&world), (3, vec!["audit row 2 is missing".into()]));
 }
