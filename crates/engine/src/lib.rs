@@ -18,7 +18,7 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`clock`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`clock`] · [`error`] |
 //! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] |
 //! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
@@ -38,6 +38,7 @@ pub mod recall;
 pub mod scope;
 pub mod source;
 pub mod sqlite;
+pub mod title;
 pub mod transcript;
 pub mod verify;
 pub mod worker;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const STOREYS: &[(&str, u8)] = &[
     ("scope", 0),
     ("event", 0),
+    ("title", 0),
     ("clock", 0),
     ("error", 0),
     ("home", 1),
@@ -26,6 +27,8 @@ const STOREYS: &[(&str, u8)] = &[
 const BESIDE: &[(&str, &str)] = &[
     ("scope", "error"),
     ("event", "clock"),
+    ("title", "scope"),
+    ("title", "error"),
     ("source", "home"),
     ("source", "sqlite"),
     ("ledger", "sqlite"),

@@ -10,7 +10,8 @@ use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
 use crate::ledger::audit;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_ledger.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_ledger.sql"), include_str!("migrations/0002_visible_home.sql")];
 
 /// The schema this build reads and writes.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
@@ -142,7 +143,7 @@ mod tests {
 
     fn first(folder: &Path) -> Connection {
         let mut conn = Connection::open(folder.join("runtime.db")).unwrap();
-        migrate(&mut conn, &folder.join("runtime.db"), folder, Clock::Fixed(0)).unwrap();
+        run(&mut conn, &folder.join("runtime.db"), folder, Clock::Fixed(0), &MIGRATIONS[..1]).unwrap();
         conn.execute("INSERT INTO names (name) VALUES ('kept')", []).unwrap();
         conn
     }
