@@ -31,6 +31,10 @@ pub const LOGS: RelPath = RelPath::literal("logs");
 /// One assistant home per agent.
 pub const WORKSPACES: RelPath = RelPath::literal("workspaces");
 
+/// Private state of the programs that run for an agent: `<agent>/<harness>/`, with their drafts in `drafts/`. Never
+/// memory (R8.5).
+pub const RUNTIME: RelPath = RelPath::literal("runtime");
+
 /// The folders a home consists of, parents first. None of them may be a symlink.
 pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, SPOOL, RUN, LOGS, WORKSPACES];
 
@@ -76,6 +80,9 @@ pub const PROPOSALS_REJECTED: RelPath = RelPath::literal("continuity/proposals/m
 pub const ARTIFACTS: RelPath = RelPath::literal("continuity/artifacts");
 /// Weeks and months, `YYYY/YYYY-Www.md` and `YYYY/YYYY-MM.md`.
 pub const ROLLUPS: RelPath = RelPath::literal("continuity/rollups");
+
+/// What the folder of rollups is for.
+pub const ROLLUPS_README: RelPath = RelPath::literal("continuity/rollups/README.md");
 
 /// Durable memory.
 pub const MEMORY: RelPath = RelPath::literal("memory");

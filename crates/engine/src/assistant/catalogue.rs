@@ -1,0 +1,495 @@
+//! One row for every visible file, so that a list needs no file to be opened (D1, R9.2). Derived: deleting the rows
+//! loses nothing.
+
+use std::fmt;
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::{Map, Value};
+
+use crate::document::{Document, Front};
+use crate::error::{Error, Result};
+use crate::home::{Digest, RelPath, Stamp};
+use crate::ledger::{Read, Write};
+use crate::title::{active_name, short_of_file};
+
+/// What a visible file is, by the place where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// IDENTITY, SOUL, AGENTS, USER: bootstrapped once, then the human's.
+    Page,
+    /// MEMORY.md, ACTIVE.md and thread heads: a part is rendered.
+    Head,
+    OpenLoop,
+    Proposal,
+    Daily,
+    Artifact,
+    Rollup,
+    /// `memory/MEMORY.md` and those of workspaces.
+    Index,
+    /// One durable memory.
+    Leaf,
+    /// Volatile projections of a workspace's runs.
+    Runtime,
+    /// A skill candidate.
+    Skill,
+    /// Any other Markdown a person keeps there.
+    Note,
+}
+
+impl Kind {
+    pub const ALL: &[Kind] = &[
+        Kind::Page, Kind::Head, Kind::OpenLoop, Kind::Proposal, Kind::Daily, Kind::Artifact, Kind::Rollup, Kind::Index,
+        Kind::Leaf, Kind::Runtime, Kind::Skill, Kind::Note,
+    ];
+
+    /// The word in tables, JSON and filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Page => "page",
+            Kind::Head => "head",
+            Kind::OpenLoop => "loop",
+            Kind::Proposal => "proposal",
+            Kind::Daily => "daily",
+            Kind::Artifact => "artifact",
+            Kind::Rollup => "rollup",
+            Kind::Index => "index",
+            Kind::Leaf => "memory",
+            Kind::Runtime => "runtime",
+            Kind::Skill => "skill",
+            Kind::Note => "note",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|k| k.name() == name)
+    }
+
+    /// What stands in front of an item's id: `l:`, `p:`, `m:`, `a:`.
+    pub fn prefix(self) -> Option<char> {
+        match self {
+            Kind::OpenLoop => Some('l'),
+            Kind::Proposal => Some('p'),
+            Kind::Leaf => Some('m'),
+            Kind::Artifact => Some('a'),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Whether a file counts, is history, or was there once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Active,
+    Archived,
+    Gone,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Active => "active",
+            State::Archived => "archived",
+            State::Gone => "gone",
+        }
+    }
+
+    fn parse(name: &str) -> State {
+        match name {
+            "active" => State::Active,
+            "archived" => State::Archived,
+            _ => State::Gone,
+        }
+    }
+}
+
+/// What a path of the tree stands for; `None` for what is none of ours (hidden files, anything but Markdown).
+pub fn classify(path: &RelPath) -> Option<(Kind, State)> {
+    let parts: Vec<&str> = path.components().collect();
+    if !path.name().ends_with(".md") || parts.iter().any(|p| p.starts_with('.')) {
+        return None;
+    }
+    let kind = match parts.as_slice() {
+        ["IDENTITY.md" | "SOUL.md" | "AGENTS.md" | "USER.md"] => Kind::Page,
+        ["MEMORY.md"] | ["continuity", "ACTIVE.md"] | ["continuity", "threads", _] => Kind::Head,
+        ["continuity", "open-loops", "archive", ..] => return Some((Kind::OpenLoop, State::Archived)),
+        ["continuity", "open-loops", _] => Kind::OpenLoop,
+        ["continuity", "proposals", "memory", "archive", ..] => return Some((Kind::Proposal, State::Archived)),
+        ["continuity", "proposals", "memory", _] => Kind::Proposal,
+        ["continuity", "daily", ..] => Kind::Daily,
+        ["continuity", "artifacts", ..] => Kind::Artifact,
+        ["continuity", "rollups", "README.md"] => Kind::Note,
+        ["continuity", "rollups", ..] => Kind::Rollup,
+        ["memory", "MEMORY.md"] | ["memory", "workspace", _, "MEMORY.md"] => Kind::Index,
+        ["memory", "preference" | "identity", _] => Kind::Leaf,
+        ["memory", "workspace", _, "knowledge", "facts" | "procedures" | "blockers" | "references", _] => Kind::Leaf,
+        ["memory", "workspace", _, "runtime", ..] => Kind::Runtime,
+        ["memory", "workspace", _, "evolve", "skills", ..] => Kind::Skill,
+        _ => Kind::Note,
+    };
+    Some((kind, State::Active))
+}
+
+/// A row.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    pub file_no: i64,
+    pub path: RelPath,
+    pub kind: Kind,
+    pub state: State,
+    pub stamp: Stamp,
+    pub digest: Digest,
+    /// Digest of what we last wrote there; another one than `digest` means that a person has.
+    pub published: Option<Digest>,
+    /// `l:…`, `p:…`, `m:…`: follows from the file's name.
+    pub item: Option<String>,
+    pub title: String,
+    pub class: Option<String>,
+    /// `agent` or `workspace/<id>`.
+    pub scope: Option<String>,
+    pub status: Option<String>,
+    /// Front matter, or the `- Key: value` lines of a file without.
+    pub fields: Map<String, Value>,
+    /// What is wrong with the file.
+    pub problem: Option<String>,
+    /// Grows with every change of any file of the agent.
+    pub change_no: i64,
+}
+
+impl Entry {
+    pub fn field(&self, key: &str) -> Option<&str> {
+        self.fields.get(key).and_then(Value::as_str)
+    }
+
+    /// A person has written there since we did, or it is all theirs.
+    pub fn by_hand(&self) -> bool {
+        self.published != Some(self.digest)
+    }
+}
+
+/// What a file says about itself.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Described {
+    pub item: Option<String>,
+    pub title: String,
+    pub class: Option<String>,
+    pub scope: Option<String>,
+    pub status: Option<String>,
+    pub fields: Map<String, Value>,
+    pub problem: Option<String>,
+}
+
+/// The longest title that is kept in a row.
+const LONGEST_TITLE: usize = 300;
+
+pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document) -> Described {
+    let mut problem = match doc.front() {
+        Front::Damaged(why) => Some(format!("its front matter cannot be read: {why}")),
+        _ => None,
+    };
+    let fields = if doc.fields().is_empty() {
+        let bullets = doc.bullets().into_iter();
+        bullets.map(|(key, value)| (key.trim().to_lowercase().replace(' ', "_"), Value::String(value))).collect()
+    } else {
+        doc.fields().clone()
+    };
+    let field = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+    let stem = path.name().strip_suffix(".md").unwrap_or(path.name());
+    let mut title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
+    if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
+        title.truncate(at);
+    }
+    let item = kind.prefix().map(|p| format!("{p}:{}", short_of_file(path.name())));
+    if let (Some(item), Some(named), None) = (&item, field("id"), &problem)
+        && named != *item
+        && kind.prefix().is_some_and(|p| named.starts_with(&format!("{p}:")))
+    {
+        problem = Some(format!(
+            "it is called {} and says it is {named}: a renamed or copied file; give it back its name, or remove its id line to make it an item of its own",
+            active_name(path.name())
+        ));
+    }
+    let parts: Vec<&str> = path.components().collect();
+    let (mut class, mut scope) = (field("class"), field("scope"));
+    if kind == Kind::Leaf {
+        let (stands, within) = match parts.as_slice() {
+            ["memory", "workspace", id, "knowledge", folder, _] => {
+                (folder.strip_suffix('s').unwrap_or(folder), format!("workspace/{id}"))
+            }
+            ["memory", class, _] => (*class, "agent".to_owned()),
+            _ => ("", String::new()),
+        };
+        for (says, is) in [(&class, stands), (&scope, within.as_str())] {
+            if let Some(says) = says
+                && says != is
+                && problem.is_none()
+            {
+                problem = Some(format!("it says {says} and stands where {is} belongs; the place counts"));
+            }
+        }
+        (class, scope) = (Some(stands.to_owned()), Some(within));
+    }
+    let status = match (kind, state) {
+        (Kind::OpenLoop, State::Archived) => Some("resolved".into()),
+        (Kind::OpenLoop, _) => Some("open".into()),
+        (Kind::Proposal, State::Archived) if parts.contains(&"merged") => Some("merged".into()),
+        (Kind::Proposal, State::Archived) => Some("rejected".into()),
+        (Kind::Proposal, _) => Some("pending".into()),
+        (Kind::Leaf, _) if field("superseded_by").is_some() => Some("superseded".into()),
+        (Kind::Leaf, _) => Some("active".into()),
+        _ => field("status"),
+    };
+    Described { item, title, class, scope, status, fields, problem }
+}
+
+/// What was seen of a file on disk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub stamp: Stamp,
+    /// When it was looked at.
+    pub seen_ns: i64,
+    pub digest: Digest,
+    /// Given by whoever has just published it.
+    pub published: Option<Digest>,
+}
+
+/// Puts what was seen of a file into its row. Returns whether anything that counts has changed.
+pub(super) fn store(
+    tx: &Write,
+    agent_no: i64,
+    path: &RelPath,
+    (kind, state): (Kind, State),
+    seen: &Seen,
+    said: &Described,
+) -> Result<bool> {
+    let Seen { stamp, seen_ns, digest, published } = *seen;
+    let known: Option<(Vec<u8>, String, Option<Vec<u8>>)> = tx
+        .prepare_cached("SELECT digest, state, published FROM catalogue WHERE agent_no = ?1 AND path = ?2")?
+        .query_row(params![agent_no, path.as_str()], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let same = known.as_ref().is_some_and(|(d, s, _)| *d == digest && s == state.name());
+    let published = published.map(|p| p.to_vec()).or_else(|| known.and_then(|(_, _, p)| p));
+    if same {
+        tx.prepare_cached(
+            "UPDATE catalogue SET size = ?3, modified_ns = ?4, changed_ns = ?5, inode = ?6, seen_ns = ?7, published = ?8
+             WHERE agent_no = ?1 AND path = ?2",
+        )?
+        .execute(params![
+            agent_no, path.as_str(), stamp.size as i64, stamp.modified_ns, stamp.changed_ns, stamp.inode as i64, seen_ns,
+            published
+        ])?;
+        return Ok(false);
+    }
+    tx.prepare_cached(
+        "INSERT INTO catalogue (agent_no, path, kind, state, size, modified_ns, changed_ns, inode, seen_ns, digest, published,
+                                item, title, class, scope, status, fields, problem, change_no)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+                 (SELECT coalesce(max(change_no), 0) + 1 FROM catalogue WHERE agent_no = ?1))
+         ON CONFLICT (agent_no, path) DO UPDATE SET
+           kind = excluded.kind, state = excluded.state, size = excluded.size, modified_ns = excluded.modified_ns,
+           changed_ns = excluded.changed_ns, inode = excluded.inode, seen_ns = excluded.seen_ns, digest = excluded.digest,
+           published = excluded.published, item = excluded.item, title = excluded.title, class = excluded.class,
+           scope = excluded.scope, status = excluded.status, fields = excluded.fields, problem = excluded.problem,
+           change_no = excluded.change_no",
+    )?
+    .execute(params![
+        agent_no, path.as_str(), kind.name(), state.name(), stamp.size as i64, stamp.modified_ns, stamp.changed_ns,
+        stamp.inode as i64, seen_ns, digest.as_slice(), published, said.item, said.title, said.class, said.scope,
+        said.status, Value::Object(said.fields.clone()).to_string(), said.problem
+    ])?;
+    Ok(true)
+}
+
+/// Notes that a file is no longer there.
+pub(super) fn gone(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
+    tx.prepare_cached(
+        "UPDATE catalogue SET state = 'gone',
+                change_no = (SELECT max(change_no) + 1 FROM catalogue WHERE agent_no = ?1)
+         WHERE agent_no = ?1 AND path = ?2 AND state != 'gone'",
+    )?
+    .execute(params![agent_no, path])?;
+    Ok(())
+}
+
+const COLUMNS: &str = "file_no, path, kind, state, size, modified_ns, changed_ns, inode, digest, published, item, title,
+                       class, scope, status, fields, problem, change_no";
+
+fn entry(r: &Row) -> rusqlite::Result<Entry> {
+    let digest_of = |bytes: Vec<u8>| -> Digest { bytes.try_into().unwrap_or_default() };
+    Ok(Entry {
+        file_no: r.get(0)?,
+        // Every path was a `RelPath` when it was stored.
+        path: RelPath::parse(&r.get::<_, String>(1)?).unwrap_or(RelPath::literal("unknown.md")),
+        kind: Kind::parse(&r.get::<_, String>(2)?).unwrap_or(Kind::Note),
+        state: State::parse(&r.get::<_, String>(3)?),
+        stamp: Stamp {
+            size: r.get::<_, i64>(4)? as u64,
+            modified_ns: r.get(5)?,
+            changed_ns: r.get(6)?,
+            inode: r.get::<_, i64>(7)? as u64,
+        },
+        digest: digest_of(r.get(8)?),
+        published: r.get::<_, Option<Vec<u8>>>(9)?.map(digest_of),
+        item: r.get(10)?,
+        title: r.get(11)?,
+        class: r.get(12)?,
+        scope: r.get(13)?,
+        status: r.get(14)?,
+        fields: match serde_json::from_str(&r.get::<_, String>(15)?) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        },
+        problem: r.get(16)?,
+        change_no: r.get(17)?,
+    })
+}
+
+/// The rows of one kind in one state, by path.
+pub fn list(tx: &Read, agent_no: i64, kind: Kind, state: State) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3 ORDER BY path"
+    ))?;
+    let rows = statement.query_map(params![agent_no, kind.name(), state.name()], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Every file that is there, by path.
+pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
+    let mut statement =
+        tx.prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"))?;
+    let rows = statement.query_map([agent_no], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What changed behind `change_no`, oldest first, files that are gone included.
+pub fn changes(tx: &Read, agent_no: i64, change_no: i64, limit: usize) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND change_no > ?2 ORDER BY change_no LIMIT ?3"
+    ))?;
+    let rows = statement.query_map(params![agent_no, change_no, limit as i64], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The rows of one kind that count, newest first by a date field of theirs, and how many there are in all.
+pub fn newest(tx: &Read, agent_no: i64, kind: Kind, field: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'
+         ORDER BY coalesce(fields ->> ?3, '') DESC, path DESC LIMIT ?4"
+    ))?;
+    let rows = statement.query_map(params![agent_no, kind.name(), field, limit as i64], entry)?;
+    let rows: Vec<Entry> = rows.collect::<rusqlite::Result<_>>()?;
+    let all: i64 = tx
+        .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'")?
+        .query_row(params![agent_no, kind.name()], |r| r.get(0))?;
+    Ok((rows, all as u64))
+}
+
+/// The newest change of an agent's files.
+pub fn last_change(tx: &Read, agent_no: i64) -> Result<i64> {
+    Ok(tx
+        .prepare_cached("SELECT coalesce(max(change_no), 0) FROM catalogue WHERE agent_no = ?1")?
+        .query_row([agent_no], |r| r.get(0))?)
+}
+
+/// Files that are there and have something wrong with them.
+pub fn troubled(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND problem IS NOT NULL ORDER BY path"
+    ))?;
+    let rows = statement.query_map([agent_no], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The file at a path, if it is there.
+pub fn at(tx: &Read, agent_no: i64, path: &RelPath) -> Result<Option<Entry>> {
+    Ok(tx
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND path = ?2 AND state != 'gone'"
+        ))?
+        .query_row(params![agent_no, path.as_str()], entry)
+        .optional()?)
+}
+
+/// The file with an id: the one that counts, else the newest in an archive.
+pub fn item(tx: &Read, agent_no: i64, item: &str) -> Result<Option<Entry>> {
+    Ok(tx
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND item = ?2 AND state != 'gone'
+             ORDER BY state = 'active' DESC, change_no DESC LIMIT 1"
+        ))?
+        .query_row(params![agent_no, item], entry)
+        .optional()?)
+}
+
+/// The file with a number, in whatever state.
+pub fn numbered(tx: &Read, agent_no: i64, file_no: i64) -> Result<Option<Entry>> {
+    Ok(tx
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND file_no = ?2"))?
+        .query_row(params![agent_no, file_no], entry)
+        .optional()?)
+}
+
+/// Files that bear the mark of an act.
+pub(super) fn bearing(tx: &Read, agent_no: i64, flush_id: &str) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND fields ->> 'flush' = ?2"
+    ))?;
+    let rows = statement.query_map(params![agent_no, flush_id], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The one file of a kind a person means by `name`: its id (with or without the letter in front, or the beginning of
+/// it), its title, its file name or its path. Of an archive the newest entry. `NotFound` and `Usage` say what to do.
+pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> Result<Entry> {
+    let entries = list(tx, agent_no, kind, state)?;
+    let prefix = kind.prefix().map_or(String::new(), |p| format!("{p}:"));
+    let bare = name.strip_prefix(&prefix).unwrap_or(name);
+    let id_of = |e: &Entry| e.item.as_deref().map(|i| i.strip_prefix(&prefix).unwrap_or(i).to_owned()).unwrap_or_default();
+    let same_title = |e: &Entry| {
+        let key = |t: &str| crate::title::TitleKey::of(t).ok();
+        key(name).is_some() && key(&e.title) == key(name)
+    };
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let tests: [&dyn Fn(&Entry) -> bool; 5] = [
+        &|e| e.path.as_str() == name,
+        &|e| id_of(e) == bare,
+        &|e| e.path.name() == file || e.path.name().strip_suffix(".md") == Some(file),
+        &same_title,
+        &|e| bare.len() >= 3 && id_of(e).starts_with(bare),
+    ];
+    for test in tests {
+        let mut found: Vec<&Entry> = entries.iter().filter(|e| test(e)).collect();
+        if state == State::Archived && found.len() > 1 {
+            // The name in an archive ends in a time.
+            let newest = found.iter().max_by_key(|e| e.path.name().rsplit("--").next().map(str::to_owned));
+            if let Some(newest) = newest.filter(|n| found.iter().all(|e| e.item == n.item)) {
+                return Ok((*newest).clone());
+            }
+        }
+        match found.len() {
+            0 => {}
+            1 => return Ok(found.remove(0).clone()),
+            several => {
+                let ids: Vec<String> = found.iter().take(6).filter_map(|e| e.item.clone()).collect();
+                return Err(Error::usage(format!("{name:?} stands for {several} of them"))
+                    .hint(format!("say which: {}", ids.join(", "))));
+            }
+        }
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(Error::not_found(format!("there is no {} {} called {shown:?}", state.name(), kind_in_words(kind)))
+        .hint(format!("see heirloom {} list", kind.name())))
+}
+
+pub fn kind_in_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::OpenLoop => "open loop",
+        Kind::Leaf => "memory",
+        other => other.name(),
+    }
+}

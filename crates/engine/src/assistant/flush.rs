@@ -1,0 +1,412 @@
+//! An act on files and ledger in three beats (R6.4).
+//!
+//! 1. One transaction stores the plan, with everything needed to finish it and whatever the act changes in the ledger,
+//!    and says why. From here on the act stands.
+//! 2. The files are published, one after the other. Each step is harmless to repeat: a file that bears the act's id, in
+//!    its place or in an archive, is not written again.
+//! 3. One transaction brings the catalogue up to the files, marks the pages that show them, and marks the plan done.
+//!
+//! A crash in between leaves a stored plan, which the next one at the desk continues. What can be refused is refused
+//! before the first beat.
+
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::revise::{Now, Patience, Revised};
+use super::{Desk, LARGEST_FILE, catalogue, mark_dirty};
+use crate::document::{Document, Front};
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::{self, RelPath, Renamed};
+use crate::ledger::{Read, Write};
+use crate::redact::redact;
+use crate::title::{active_name, flush_id};
+
+/// One change of one file.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Step {
+    /// A file that is new.
+    Create { path: String, text: String },
+    /// Front matter keys set and taken out, and, where given, the whole body. `base`: digest of the file the new body
+    /// was made for, so that a body written since is not replaced.
+    Edit {
+        path: String,
+        #[serde(default)]
+        set: Map<String, Value>,
+        #[serde(default)]
+        unset: Vec<String>,
+        #[serde(default)]
+        body: Option<String>,
+        #[serde(default)]
+        base: Option<String>,
+    },
+    /// A file goes elsewhere as it is; then its front matter is edited.
+    Move {
+        from: String,
+        to: String,
+        #[serde(default)]
+        set: Map<String, Value>,
+        #[serde(default)]
+        unset: Vec<String>,
+    },
+    /// A file goes, if it is still the one it was.
+    Remove { path: String, digest: String },
+}
+
+/// What is to be done, and why.
+#[derive(Clone, Debug)]
+pub struct Act {
+    pub action: &'static str,
+    pub steps: Vec<Step>,
+    /// Pages that show what changes ([`mark_dirty`]).
+    pub heads: Vec<String>,
+    /// For the audit: never words of the files.
+    pub note: Map<String, Value>,
+}
+
+impl Act {
+    pub fn new(action: &'static str) -> Act {
+        Act { action, steps: Vec::new(), heads: Vec::new(), note: Map::new() }
+    }
+
+    pub fn step(mut self, step: Step) -> Act {
+        self.steps.push(step);
+        self
+    }
+
+    pub fn shows_in(mut self, head: impl Into<String>) -> Act {
+        let head = head.into();
+        if !self.heads.contains(&head) {
+            self.heads.push(head);
+        }
+        self
+    }
+
+    pub fn note(mut self, key: &str, value: impl Into<Value>) -> Act {
+        self.note.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// A stored plan.
+#[derive(Clone, Serialize, Deserialize, Debug)]
+struct Plan {
+    steps: Vec<Step>,
+    heads: Vec<String>,
+}
+
+/// A plan that was not finished.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unfinished {
+    pub flush_id: String,
+    pub action: String,
+    pub attempts: i64,
+    pub last_error: Option<String>,
+    pub created_at: i64,
+}
+
+/// A file as a step left it; `None`: it is not there any more.
+type Touched = (RelPath, Option<(Now, Vec<u8>)>);
+
+impl Desk<'_> {
+    /// Does an act. `also` is what it changes in the ledger, in the transaction that stores the plan. Returns the act's id.
+    pub fn perform<T>(&self, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
+        let id = flush_id();
+        let mut plan = Plan { steps: act.steps, heads: act.heads };
+        for step in &mut plan.steps {
+            clean(step);
+            self.possible(step)?;
+        }
+        let stored = serde_json::to_string(&plan).map_err(|e| Error::usage("the plan cannot be stored").because(e))?;
+        let out = self.at.write(act.action, |tx| {
+            tx.prepare_cached(
+                "INSERT INTO flushes (flush_id, agent_no, action, plan, state, created_at) VALUES (?1, ?2, ?3, ?4, 'planned', ?5)",
+            )?
+            .execute(params![id, self.at.agent_no, act.action, stored, tx.now()])?;
+            tx.note("flush", id.as_str());
+            for (key, value) in act.note {
+                tx.note(&key, value);
+            }
+            also(tx)
+        })?;
+        self.finish(&id, &plan).map_err(|e| {
+            let hint = format!(
+                "it is planned and will be finished by the next command{}",
+                e.next_step().map_or(String::new(), |n| format!("; {n}"))
+            );
+            e.hint(hint)
+        })?;
+        Ok((out, id))
+    }
+
+    /// Beats two and three.
+    fn finish(&self, id: &str, plan: &Plan) -> Result<()> {
+        let mut touched = Vec::new();
+        for step in &plan.steps {
+            touched.extend(self.take(id, step)?);
+        }
+        self.at.write("flush.done", |tx| {
+            for (path, now) in &touched {
+                match now {
+                    Some((now, bytes)) => self.at.seen(tx, path, *now, bytes)?,
+                    None => catalogue::gone(tx, self.at.agent_no, path.as_str())?,
+                }
+            }
+            mark_dirty(tx, self.at.agent_no, &plan.heads)?;
+            let done = tx
+                .prepare_cached("UPDATE flushes SET state = 'done', plan = NULL, done_at = ?2, last_error = NULL WHERE flush_id = ?1")?
+                .execute(params![id, tx.now()])?;
+            tx.note("flush", id);
+            tx.note("files", touched.len());
+            // Finished plans are history the audit has; some are kept to look at.
+            tx.prepare_cached(
+                "DELETE FROM flushes WHERE agent_no = ?1 AND state = 'done' AND flush_id <= (
+                   SELECT flush_id FROM flushes WHERE agent_no = ?1 AND state = 'done' ORDER BY flush_id DESC LIMIT 1 OFFSET 200)",
+            )?
+            .execute([self.at.agent_no])?;
+            debug_assert_eq!(done, 1);
+            Ok(())
+        })
+    }
+
+    /// Refuses what cannot be done, before anything is.
+    fn possible(&self, step: &Step) -> Result<()> {
+        let files = &self.at.files;
+        match step {
+            Step::Create { path, .. } => {
+                let path = RelPath::parse(path)?;
+                match files.stat(&path)? {
+                    Some(entry) if entry.kind == home::Kind::Symlink => Ok(()),
+                    Some(_) => {
+                        files.read_with_stamp(&path, LARGEST_FILE)?;
+                        Err(Error::refused(format!("{} exists already", self.at.shown(&path)))
+                            .hint("look at it; give this one another title, or move that one away"))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Step::Edit { path, .. } => self.editable(&RelPath::parse(path)?),
+            Step::Move { from, to, .. } => {
+                let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
+                self.editable(&from)?;
+                match files.stat(&to)? {
+                    Some(_) => Err(Error::refused(format!("{} exists already", self.at.shown(&to)))
+                        .hint("move it away and run the command again")),
+                    None => Ok(()),
+                }
+            }
+            Step::Remove { path, .. } => {
+                let path = RelPath::parse(path)?;
+                files.read_with_stamp(&path, LARGEST_FILE)?.map(|_| ()).ok_or_else(|| missing(self, &path))
+            }
+        }
+    }
+
+    fn editable(&self, path: &RelPath) -> Result<()> {
+        let Some((bytes, _)) = self.at.files.read_with_stamp(path, LARGEST_FILE)? else {
+            return Err(missing(self, path));
+        };
+        match Document::parse(bytes).front() {
+            Front::Damaged(why) => {
+                Err(Error::refused(format!("{}: its front matter cannot be read: {why}", self.at.shown(path)))
+                    .hint("nothing was changed; mend the lines between the two --- by hand"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Does one step, or finds that it has been done.
+    fn take(&self, id: &str, step: &Step) -> Result<Vec<Touched>> {
+        match step {
+            Step::Create { path, text } => {
+                let path = RelPath::parse(path)?;
+                if self.bears(id, &path)? {
+                    return Ok(Vec::new());
+                }
+                let mut doc = Document::parse(text.as_bytes().to_vec());
+                doc.set("flush", &Value::from(id))?;
+                let bytes = doc.print().to_vec();
+                let revised = self.revise(&path, None, Patience::Wait, |current| {
+                    // A person made a file of that name meanwhile: theirs stays.
+                    Ok(if current.is_some_and(|c| c != bytes) { None } else { Some(bytes.clone()) })
+                })?;
+                match revised {
+                    Revised::Written(now) | Revised::Unchanged(now) => Ok(vec![(path, Some((now, bytes)))]),
+                    Revised::LeftAlone | Revised::Deferred { .. } => {
+                        self.at.keep_revision(&path, &bytes, "could not be written: a file of this name was there")?;
+                        Ok(Vec::new())
+                    }
+                }
+            }
+            Step::Edit { path, set, unset, body, base } => {
+                let path = RelPath::parse(path)?;
+                Ok(self.edit(id, &path, set, unset, body.as_deref(), base.as_deref())?.into_iter().collect())
+            }
+            Step::Move { from, to, set, unset } => {
+                let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
+                match self.at.files.rename_new(&self.lock, &from, &to)? {
+                    // There already: the move was made before a crash, and what stands at the old place is new.
+                    Renamed::Done | Renamed::TargetExists => {}
+                    Renamed::SourceMissing => return Ok(vec![(from, None)]),
+                }
+                let mut touched: Vec<Touched> = self.edit(id, &to, set, unset, None, None)?.into_iter().collect();
+                if self.at.files.stat(&from)?.is_none() {
+                    touched.push((from, None));
+                }
+                Ok(touched)
+            }
+            Step::Remove { path, digest } => {
+                let path = RelPath::parse(path)?;
+                if let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? {
+                    if hex(&home::digest(&bytes)) != *digest {
+                        // A person wrote there since: it stays.
+                        return Ok(Vec::new());
+                    }
+                    self.at.files.remove(&path)?;
+                }
+                Ok(vec![(path, None)])
+            }
+        }
+    }
+
+    fn edit(
+        &self,
+        id: &str,
+        path: &RelPath,
+        set: &Map<String, Value>,
+        unset: &[String],
+        body: Option<&str>,
+        base: Option<&str>,
+    ) -> Result<Option<Touched>> {
+        let own = self.at.read(|tx| catalogue::at(tx, self.at.agent_no, path))?.and_then(|e| e.published);
+        let (mut written, mut replaced) = (Vec::new(), None);
+        let revised = self.revise(path, own, Patience::Wait, |current| {
+            let Some(current) = current else { return Ok(None) };
+            let mut doc = Document::parse(current.to_vec());
+            if doc.text("flush") == Some(id) {
+                written = current.to_vec();
+                return Ok(Some(current.to_vec()));
+            }
+            for (key, value) in set {
+                doc.set(key, value)?;
+            }
+            for key in unset {
+                doc.unset(key)?;
+            }
+            doc.set("flush", &Value::from(id))?;
+            if let Some(body) = body
+                && base.is_none_or(|base| base == hex(&home::digest(current)))
+            {
+                doc.set_body(body);
+                replaced = Some(current.to_vec());
+            }
+            written = doc.print().to_vec();
+            Ok(Some(written.clone()))
+        })?;
+        if let Some(replaced) = replaced {
+            self.at.keep_revision(path, &replaced, "edited by command")?;
+        }
+        Ok(match revised {
+            Revised::Written(now) | Revised::Unchanged(now) => Some((path.clone(), Some((now, written)))),
+            Revised::LeftAlone | Revised::Deferred { .. } => None,
+        })
+    }
+
+    /// Whether the file this act made is there, in its place or in an archive.
+    fn bears(&self, id: &str, path: &RelPath) -> Result<bool> {
+        let bearing = self.at.read(|tx| catalogue::bearing(tx, self.at.agent_no, id))?;
+        Ok(bearing.iter().any(|e| active_name(e.path.name()) == path.name()))
+    }
+}
+
+fn missing(desk: &Desk, path: &RelPath) -> Error {
+    Error::not_found(format!("{} is not there any more", desk.at.shown(path))).hint("run the command again")
+}
+
+/// No credential is written into a visible file (R14.2).
+fn clean(step: &mut Step) {
+    let clean_text = |text: &mut String| {
+        if let std::borrow::Cow::Owned(clean) = redact(text) {
+            *text = clean;
+        }
+    };
+    let clean_map = |map: &mut Map<String, Value>| {
+        for value in map.values_mut() {
+            if let Value::String(text) = value {
+                clean_text(text);
+            }
+        }
+    };
+    match step {
+        Step::Create { text, .. } => clean_text(text),
+        Step::Edit { set, body, .. } => {
+            clean_map(set);
+            if let Some(body) = body {
+                clean_text(body);
+            }
+        }
+        Step::Move { set, .. } => clean_map(set),
+        Step::Remove { .. } => {}
+    }
+}
+
+/// Continues what a crash, or a full disk, left unfinished. What still cannot be finished stays planned and is named by
+/// [`unfinished`]; it never keeps other work from being done.
+pub(super) fn recover(desk: &Desk) -> Result<()> {
+    let open: Vec<(String, Option<String>)> = desk.at.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT flush_id, plan FROM flushes WHERE agent_no = ?1 AND state = 'planned' ORDER BY created_at, flush_id",
+        )?;
+        let rows = statement.query_map([desk.at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })?;
+    for (id, stored) in open {
+        let plan: Result<Plan> = serde_json::from_str(stored.as_deref().unwrap_or_default())
+            .map_err(|e| Error::damaged(format!("the plan {id} cannot be read")).because(e));
+        let done = plan.and_then(|plan| desk.finish(&id, &plan));
+        if let Err(e) = done {
+            // A store that cannot be written is the news itself.
+            if matches!(e.kind(), ErrorKind::Busy | ErrorKind::Damaged) {
+                return Err(e);
+            }
+            desk.at.write("flush.retry", |tx| {
+                tx.prepare_cached("UPDATE flushes SET attempts = attempts + 1, last_error = ?2 WHERE flush_id = ?1")?
+                    .execute(params![id, e.to_string()])?;
+                tx.note("flush", id.as_str());
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether anything is unfinished: one look at an index.
+pub fn is_unfinished(tx: &Read, agent_no: i64) -> Result<bool> {
+    Ok(tx
+        .prepare_cached("SELECT 1 FROM flushes WHERE agent_no = ?1 AND state = 'planned' LIMIT 1")?
+        .exists([agent_no])?)
+}
+
+/// Acts that stand and are not finished, oldest first.
+pub fn unfinished(tx: &Read, agent_no: i64) -> Result<Vec<Unfinished>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT flush_id, action, attempts, last_error, created_at FROM flushes
+         WHERE agent_no = ?1 AND state = 'planned' ORDER BY created_at, flush_id",
+    )?;
+    let rows = statement.query_map([agent_no], |r| {
+        Ok(Unfinished {
+            flush_id: r.get(0)?,
+            action: r.get(1)?,
+            attempts: r.get(2)?,
+            last_error: r.get(3)?,
+            created_at: r.get(4)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A digest as it stands in a plan.
+pub fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,147 @@
+//! The assistant home: an agent's visible Markdown tree, as files and as what the ledger knows of them. Storey 1.
+//!
+//! Files are the authority; [`catalogue`] rows follow them, hand edits included ([`sweep`]). Whoever changes files does
+//! it at the [`Desk`]: one process at a time, what a crash left unfinished done first, and every act in three beats
+//! ([`flush`]). [`bootstrap`] writes the newcomer's files once.
+//!
+//! Knows what kinds of file there are and where they stand; does not know what a loop or a leaf means.
+
+pub mod bootstrap;
+pub mod catalogue;
+pub mod flush;
+pub mod provenance;
+pub mod revise;
+pub mod sweep;
+#[cfg(test)]
+mod tests;
+
+use jiff::tz::TimeZone;
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::{Error, ErrorKind, Problem, Result};
+use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
+use crate::ledger::{Audit, Ledger, Read, Write};
+use crate::scope::AgentId;
+
+/// An agent's assistant home, opened.
+pub struct AssistantHome<'a> {
+    home: &'a Home,
+    /// The tree itself.
+    pub files: Rooted,
+    pub ledger: &'a Ledger,
+    pub agent: AgentId,
+    pub agent_no: i64,
+    /// Who acts, for the audit: `cli loop`.
+    pub actor: String,
+    /// Whose days these are: the operator's time zone.
+    pub zone: TimeZone,
+}
+
+/// The right to change files, held until dropped. What was left unfinished has been finished and the catalogue is up
+/// to date when it is given.
+pub struct Desk<'a> {
+    pub at: &'a AssistantHome<'a>,
+    lock: HomeLock,
+    /// What a look at the files showed to be wrong with them.
+    pub problems: Vec<Problem>,
+}
+
+impl<'a> AssistantHome<'a> {
+    /// Opens the tree of an agent. `None`: there is none yet.
+    pub fn open(home: &'a Home, ledger: &'a Ledger, agent: &AgentId, agent_no: i64, actor: &str, zone: TimeZone) -> Result<Option<AssistantHome<'a>>> {
+        let root: Option<Vec<u8>> = ledger.read(|tx| {
+            Ok(tx.query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0)).optional()?.flatten())
+        })?;
+        let opened = match root {
+            Some(root) => home.open_elsewhere(&std::path::PathBuf::from(
+                <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(root),
+            )),
+            None => home.open_dir(&layout::assistant_home(agent)),
+        };
+        let files = match opened {
+            Ok(files) => files,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        // What the operator said their zone is counts before the machine's.
+        let said: Option<String> = ledger.read(|tx| {
+            Ok(tx
+                .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = 'timezone'")?
+                .query_row([agent_no], |r| r.get(0))
+                .optional()?)
+        })?;
+        let zone = said.and_then(|name| TimeZone::get(&name).ok()).unwrap_or(zone);
+        Ok(Some(AssistantHome { home, files, ledger, agent: agent.clone(), agent_no, actor: actor.to_owned(), zone }))
+    }
+
+    /// Opens the tree, making and furnishing it where it is new.
+    pub fn create(home: &'a Home, ledger: &'a Ledger, agent: &AgentId, agent_no: i64, actor: &str, zone: TimeZone) -> Result<AssistantHome<'a>> {
+        let opened = match AssistantHome::open(home, ledger, agent, agent_no, actor, zone.clone())? {
+            Some(opened) => opened,
+            None => {
+                home.create_dir_all(&layout::assistant_home(agent))?;
+                AssistantHome::open(home, ledger, agent, agent_no, actor, zone.clone())?
+                    .ok_or_else(|| Error::not_found(format!("the assistant home of {agent} is gone")))?
+            }
+        };
+        bootstrap::furnish(&opened)?;
+        Ok(opened)
+    }
+
+    /// Waits for whoever else is changing files of this agent, finishes what a crash left, and looks at the files.
+    pub fn desk(&'a self) -> Result<Desk<'a>> {
+        let lock = self.home.lock(&self.lock_name())?;
+        let problems = sweep::sweep(self)?.problems;
+        let desk = Desk { at: self, lock, problems };
+        flush::recover(&desk)?;
+        Ok(desk)
+    }
+
+    /// [`AssistantHome::desk`], if nobody else is at it.
+    pub fn desk_if_free(&'a self) -> Result<Option<Desk<'a>>> {
+        let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
+        let problems = sweep::sweep(self)?.problems;
+        let desk = Desk { at: self, lock, problems };
+        flush::recover(&desk)?;
+        Ok(Some(desk))
+    }
+
+    /// A write to the ledger in this agent's name.
+    pub fn write<T>(&self, action: &'static str, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
+        self.ledger.write(Audit::new(&self.actor, action).of_agent(self.agent_no), f)
+    }
+
+    pub fn read<T>(&self, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
+        self.ledger.read(f)
+    }
+
+    fn lock_name(&self) -> String {
+        format!("files-{}", self.agent)
+    }
+}
+
+impl Desk<'_> {
+    pub(crate) fn lock(&self) -> &HomeLock {
+        &self.lock
+    }
+}
+
+/// Marks rendered pages as out of date, in the transaction of the change they would show (R7.5).
+pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1)
+         ON CONFLICT (agent_no, head) DO UPDATE SET dirty = dirty + 1",
+    )?;
+    for head in heads {
+        statement.execute(params![agent_no, head])?;
+    }
+    Ok(())
+}
+
+/// The largest file that is read: what is larger is no note.
+pub const LARGEST_FILE: u64 = 8 << 20;
+
+/// A path of the tree that is known to be well-formed.
+pub fn path(text: &str) -> Result<RelPath> {
+    RelPath::parse(text)
+}

@@ -1,0 +1,177 @@
+//! Changing one file so that nobody's words are lost (R3.2, D2).
+//!
+//! The change is a function of what stands in the file now. Whoever saves in between wins: the change is made again on
+//! their words, and what an exchange pushed out of the file is kept as a revision first.
+
+use rusqlite::params;
+
+use super::{AssistantHome, Desk, LARGEST_FILE, catalogue};
+use crate::clock::{Clock, Millis};
+use crate::document::Document;
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::{self, Digest, Publication, Published, RelPath, Stamp};
+use crate::ledger::{Read, Write, blocks};
+
+/// What became of a change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Revised {
+    Written(Now),
+    Unchanged(Now),
+    /// The change had nothing to say.
+    LeftAlone,
+    /// Somebody else is at work on the file; not before this time.
+    Deferred { until: Millis },
+}
+
+/// A file as it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Now {
+    pub stamp: Stamp,
+    pub digest: Digest,
+}
+
+/// How to meet a person at work on the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Patience {
+    /// Wait until their last save is two seconds old.
+    Wait,
+    /// Come back another time.
+    Defer,
+}
+
+/// An editor that saves again and again wins in the end; after so many tries it is told.
+const TRIES: usize = 24;
+
+/// The longest a change waits for a quiet file.
+const LONGEST_WAIT_MS: i64 = 2_100;
+
+impl Desk<'_> {
+    /// Publishes what `change` makes of the file's bytes (`None`: there is no file). `own`: digest of what we last wrote
+    /// there. The catalogue is not touched: [`AssistantHome::seen`] does that, in whichever transaction fits.
+    pub fn revise(
+        &self,
+        path: &RelPath,
+        own: Option<Digest>,
+        patience: Patience,
+        mut change: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Revised> {
+        let files = &self.at.files;
+        if let Some(parent) = path.parent() {
+            files.create_dir_all(&parent)?;
+        }
+        let (mut own, mut displaced): (Option<Digest>, Option<Vec<u8>>) = (own, None);
+        for _ in 0..TRIES {
+            let current = match files.read_with_stamp(path, LARGEST_FILE) {
+                Ok(found) => found.map(|(bytes, _)| bytes),
+                // A symlink is replaced, never read (D8).
+                Err(e) if e.kind() == ErrorKind::Refused && is_symlink(self.at, path) => None,
+                Err(e) => return Err(e),
+            };
+            let base = current.as_deref().map(home::digest);
+            let Some(bytes) = change(displaced.as_deref().or(current.as_deref()))? else { return Ok(Revised::LeftAlone) };
+            let digest = home::digest(&bytes);
+            let mut kept = None;
+            let published = files.publish(
+                &self.lock,
+                &Publication { path, bytes: &bytes, base, own },
+                Clock::System.now(),
+                &mut |pushed_out| {
+                    self.at.keep_revision(path, pushed_out, "saved while it was being written")?;
+                    kept = Some(pushed_out.to_vec());
+                    Ok(())
+                },
+            )?;
+            match published {
+                Published::Written(stamp) => return Ok(Revised::Written(Now { stamp, digest })),
+                Published::Unchanged(stamp) => return Ok(Revised::Unchanged(Now { stamp, digest })),
+                Published::Moved => displaced = None,
+                Published::Deferred { until } if patience == Patience::Defer => return Ok(Revised::Deferred { until }),
+                Published::Deferred { until } => {
+                    let pause = (until - Clock::System.now()).clamp(1, LONGEST_WAIT_MS);
+                    std::thread::sleep(std::time::Duration::from_millis(pause as u64));
+                }
+                Published::Displaced(_) => {
+                    own = Some(digest);
+                    displaced = kept;
+                }
+            }
+        }
+        Err(Error::new(ErrorKind::Busy, format!("{} is being changed all the time", self.at.shown(path)))
+            .hint("let its editor come to rest and run the command again"))
+    }
+}
+
+fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
+    matches!(at.files.stat(path), Ok(Some(entry)) if entry.kind == home::Kind::Symlink)
+}
+
+/// A kept earlier state of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Revision {
+    pub no: i64,
+    pub path: String,
+    pub at: Millis,
+    pub why: String,
+    pub bytes: Vec<u8>,
+}
+
+impl AssistantHome<'_> {
+    /// Keeps what a file was. The same bytes of the same file are kept once.
+    pub fn keep_revision(&self, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
+        self.write("file.revision", |tx| {
+            self.keep_revision_in(tx, path, bytes, why)
+        })
+    }
+
+    /// [`AssistantHome::keep_revision`] inside a transaction.
+    pub fn keep_revision_in(&self, tx: &mut Write, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
+        tx.prepare_cached(
+            "INSERT INTO file_revisions (agent_no, path, at, why, digest, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (agent_no, path, digest) DO UPDATE SET at = excluded.at",
+        )?
+        .execute(params![
+            self.agent_no,
+            path.as_str(),
+            tx.now(),
+            why,
+            home::digest(bytes).as_slice(),
+            blocks::squeeze(bytes)?
+        ])?;
+        tx.note("path", path.as_str());
+        Ok(())
+    }
+
+    /// Puts a file we have just written into the catalogue.
+    pub(crate) fn seen(&self, tx: &Write, path: &RelPath, now: Now, bytes: &[u8]) -> Result<()> {
+        let Some(what) = catalogue::classify(path) else { return Ok(()) };
+        let said = catalogue::describe(path, what.0, what.1, &Document::parse(bytes));
+        let seen = catalogue::Seen {
+            stamp: now.stamp,
+            seen_ns: Clock::System.now().saturating_mul(1_000_000),
+            digest: now.digest,
+            published: Some(now.digest),
+        };
+        catalogue::store(tx, self.agent_no, path, what, &seen, &said)?;
+        Ok(())
+    }
+
+    /// A path as shown to people.
+    pub fn shown(&self, path: &RelPath) -> String {
+        self.files.shown().join(path.as_str()).display().to_string()
+    }
+}
+
+/// What is kept of a file, newest first; of all files without `path`.
+pub fn revisions(tx: &Read, agent_no: i64, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT revision_no, path, at, why, data FROM file_revisions
+         WHERE agent_no = ?1 AND (?2 IS NULL OR path = ?2) ORDER BY at DESC, revision_no DESC LIMIT ?3",
+    )?;
+    let mut rows = statement.query(params![agent_no, path, limit as i64])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let bytes = blocks::unsqueeze(&r.get::<_, Vec<u8>>(4)?)?;
+        out.push(Revision { no: r.get(0)?, path: r.get(1)?, at: r.get(2)?, why: r.get(3)?, bytes });
+    }
+    Ok(out)
+}

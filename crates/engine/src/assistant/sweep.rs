@@ -1,0 +1,165 @@
+//! Looking at the files: one `stat` each, and only what has changed is read (D1).
+//!
+//! A file counts as unchanged while size, times and inode are those of its row. A file touched at the very moment it
+//! was last looked at could change again without its times telling, so it is read once more.
+
+use std::collections::HashMap;
+
+use super::{AssistantHome, LARGEST_FILE, catalogue};
+use crate::clock::Clock;
+use crate::document::Document;
+use crate::error::{ErrorKind, Problem, Result};
+use crate::home::{self, Entry, Kind as FileType, RelPath, Stamp, layout};
+
+/// What a look at the files showed.
+#[derive(Clone, Default, Debug)]
+pub struct Swept {
+    /// Files that are new, changed or gone.
+    pub changed: u64,
+    /// What could not be looked at or is no file.
+    pub problems: Vec<Problem>,
+}
+
+/// How deep the tree is looked through: `continuity/proposals/memory/archive/merged/x.md` is six down; people add more.
+const DEEPEST: usize = 12;
+
+/// File times move in steps of a few milliseconds, whatever their unit (Linux: up to 10).
+const CLOCK_STEP_NS: i64 = 20_000_000;
+
+/// So many doubtful files may be read again and again before their rows are written: a write costs more than reading a
+/// few notes.
+const DOUBTS: usize = 50;
+
+/// Rows written in one transaction: a first look at thousands of files must let others in between.
+const STEP: usize = 200;
+
+struct Known {
+    stamp: Stamp,
+    seen_ns: i64,
+    digest: Vec<u8>,
+}
+
+/// Brings the catalogue up to the files.
+pub fn sweep(at: &AssistantHome) -> Result<Swept> {
+    let mut out = Swept::default();
+    let mut found: Vec<(RelPath, Stamp)> = Vec::new();
+    look(at, &mut found, &mut out.problems)?;
+    let mut known = known(at)?;
+    let mut changed: Vec<(RelPath, Option<Known>)> = Vec::new();
+    for (path, stamp) in found {
+        match known.remove(path.as_str()) {
+            Some(row) if row.stamp == stamp && stamp.changed_ns.max(stamp.modified_ns) + CLOCK_STEP_NS < row.seen_ns => {}
+            row => changed.push((path, row)),
+        }
+    }
+    // What is in the way of looking must not read as "deleted".
+    let blind: Vec<String> = out.problems.iter().map(|p| p.place.clone()).collect();
+    let shown = at.files.shown().display().to_string();
+    let gone: Vec<String> = known
+        .into_keys()
+        .filter(|path| !blind.iter().any(|b| format!("{shown}/{path}").starts_with(b.as_str()) && !b.ends_with(".md")))
+        .collect();
+    for step in changed.chunks(STEP) {
+        out.changed += take_in(at, step, &mut out.problems)?;
+    }
+    for step in gone.chunks(STEP) {
+        out.changed += step.len() as u64;
+        at.write("catalogue.sweep", |tx| {
+            for path in step {
+                catalogue::gone(tx, at.agent_no, path)?;
+            }
+            tx.note("gone", step.len());
+            Ok(())
+        })?;
+    }
+    Ok(out)
+}
+
+/// Every Markdown file of the tree with one stat each.
+fn look(at: &AssistantHome, found: &mut Vec<(RelPath, Stamp)>, problems: &mut Vec<Problem>) -> Result<()> {
+    let mut take = |path: RelPath, entry: &Entry| {
+        if catalogue::classify(&path).is_none() {
+            return;
+        }
+        if entry.kind == FileType::File {
+            found.push((path, entry.stamp));
+        } else if entry.kind != FileType::Directory || path.name().ends_with(".md") {
+            let what = match entry.kind {
+                FileType::Symlink => "is a symlink, which is not followed; put the real file in its place",
+                FileType::Directory => "is a directory with the name of a file; move it away",
+                _ => "is no regular file; move it away",
+            };
+            let place = at.files.shown().join(path.as_str()).display().to_string();
+            problems.push(Problem { place, offset: None, line: None, what: what.into() });
+        }
+    };
+    for entry in at.files.entries()? {
+        if let Some(path) = entry.name.to_str().and_then(|n| RelPath::parse(n).ok()) {
+            take(path, &entry);
+        }
+    }
+    let mut more = Vec::new();
+    for top in [&layout::CONTINUITY, &layout::MEMORY] {
+        more.extend(at.files.walk(top, DEEPEST, &mut take)?);
+    }
+    problems.extend(more);
+    Ok(())
+}
+
+fn known(at: &AssistantHome) -> Result<HashMap<String, Known>> {
+    at.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT path, size, modified_ns, changed_ns, inode, seen_ns, digest FROM catalogue
+             WHERE agent_no = ?1 AND state != 'gone'",
+        )?;
+        let rows = statement.query_map([at.agent_no], |r| {
+            let stamp = Stamp {
+                size: r.get::<_, i64>(1)? as u64,
+                modified_ns: r.get(2)?,
+                changed_ns: r.get(3)?,
+                inode: r.get::<_, i64>(4)? as u64,
+            };
+            Ok((r.get::<_, String>(0)?, Known { stamp, seen_ns: r.get(5)?, digest: r.get(6)? }))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
+/// Reads what changed and stores what it says. Returns how many files are new or other than they were.
+fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut Vec<Problem>) -> Result<u64> {
+    let seen_ns = Clock::System.now().saturating_mul(1_000_000);
+    let (mut read, mut same) = (Vec::new(), 0);
+    for (path, row) in step {
+        match at.files.read_with_stamp(path, LARGEST_FILE) {
+            Ok(Some((bytes, stamp))) => {
+                let digest = home::digest(&bytes);
+                same += usize::from(row.as_ref().is_some_and(|r| r.stamp == stamp && r.digest == digest));
+                read.push((path, stamp, digest, bytes));
+            }
+            // It vanished between listing and reading: the next look will say so.
+            Ok(None) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => problems.push(Problem::of(&at.files.shown().join(path.as_str()), &e)),
+        }
+    }
+    if read.len() == same && same <= DOUBTS {
+        return Ok(0);
+    }
+    let described: Vec<_> = read
+        .into_iter()
+        .filter_map(|(path, stamp, digest, bytes)| {
+            let what = catalogue::classify(path)?;
+            Some((path, what, stamp, digest, catalogue::describe(path, what.0, what.1, &Document::parse(bytes))))
+        })
+        .collect();
+    at.write("catalogue.sweep", |tx| {
+        let mut changed = 0;
+        for (path, what, stamp, digest, said) in &described {
+            let seen = catalogue::Seen { stamp: *stamp, seen_ns, digest: *digest, published: None };
+            changed += u64::from(catalogue::store(tx, at.agent_no, path, *what, &seen, said)?);
+        }
+        tx.note("read", described.len());
+        tx.note("changed", changed);
+        Ok(changed)
+    })
+}

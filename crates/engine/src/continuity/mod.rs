@@ -1,0 +1,65 @@
+//! File-backed working state: what is owed, what waits for a yes, what was made. Storey 2 (R8).
+//!
+//! Every item is a Markdown file named after its title; the file is the authority. All of them are changed at the
+//! [`Desk`](crate::assistant::Desk), in the three beats of an act.
+
+pub mod open_loop;
+pub mod proposal;
+
+use serde_json::Value;
+
+use crate::assistant::Desk;
+use crate::assistant::catalogue::Entry;
+use crate::clock::rfc3339;
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::home::RelPath;
+
+/// What an upsert came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    New,
+    Changed,
+    /// It was there already, just so; nothing was written.
+    Same,
+}
+
+impl Change {
+    pub fn name(self) -> &'static str {
+        match self {
+            Change::New => "new",
+            Change::Changed => "changed",
+            Change::Same => "same",
+        }
+    }
+}
+
+/// An item after an act.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// `l:…`, `p:…`.
+    pub id: String,
+    pub title: String,
+    pub path: RelPath,
+    pub change: Change,
+}
+
+/// The version of the files written here, in their front matter.
+pub const FORMAT: i64 = 1;
+
+/// A file of the tree, read and parsed.
+pub fn document(desk: &Desk, entry: &Entry) -> Result<Document> {
+    read(desk.at, &entry.path)
+}
+
+/// A file of the tree, read and parsed.
+pub fn read(at: &crate::assistant::AssistantHome, path: &RelPath) -> Result<Document> {
+    let found = at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE)?;
+    let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
+    Ok(Document::parse(bytes))
+}
+
+/// Now, as front matter has it.
+pub(crate) fn now(desk: &Desk) -> Value {
+    Value::from(rfc3339(desk.at.ledger.now()))
+}

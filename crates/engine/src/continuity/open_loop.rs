@@ -1,0 +1,167 @@
+//! Open loops: unresolved commitments, one file each (R8.1, R8.2).
+
+use serde_json::{Map, Value};
+
+use super::{Change, FORMAT, Item, document, now};
+use crate::assistant::Desk;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::flush::{Act, Step, hex};
+use crate::assistant::provenance::Provenance;
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::home::{RelPath, layout};
+use crate::title::{TitleKey, active_name, archived_name};
+
+/// A commitment to write down.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NewLoop {
+    pub title: String,
+    /// What else there is to say, as Markdown.
+    pub text: Option<String>,
+    /// `agent` or `workspace/<id>`.
+    pub scope: Option<String>,
+    pub thread: Option<String>,
+    /// `YYYY-MM-DD`.
+    pub due: Option<String>,
+    pub confidence: Option<f64>,
+    pub source: Provenance,
+}
+
+/// Pages that show open loops.
+const SHOWN_IN: [&str; 2] = ["active", "memory"];
+
+fn act(action: &'static str) -> Act {
+    SHOWN_IN.iter().fold(Act::new(action), |act, head| act.shows_in(*head))
+}
+
+/// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it
+/// has already is not written again.
+pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
+    let key = TitleKey::of(&new.title)?;
+    let path = layout::OPEN_LOOPS.join(&key.file_name())?;
+    let id = format!("l:{}", key.short());
+    let title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut item = Item { id: id.clone(), title: title.clone(), path: path.clone(), change: Change::New };
+    let known = desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &path))?;
+    let text = new.text.as_deref().map(str::trim).filter(|t| !t.is_empty());
+    let Some(known) = known else {
+        let mut doc = Document::new();
+        for (key, value) in fields(new, &id, desk) {
+            doc.set(&key, &value)?;
+        }
+        doc.set_body(&body(&title, text));
+        let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
+        desk.perform(act("loop.add").step(step).note("item", id), |_| Ok(()))?;
+        return Ok(item);
+    };
+    item.title.clone_from(&known.title);
+    let mut set = Map::new();
+    for (key, value) in [("due", &new.due), ("scope", &new.scope), ("thread", &new.thread)] {
+        if let Some(value) = value
+            && known.field(key) != Some(value)
+        {
+            set.insert(key.into(), Value::from(value.as_str()));
+        }
+    }
+    let doc = document(desk, &known)?;
+    let old = doc.body();
+    // The words as they will stand in the file: what is redacted on the way in must not be added twice.
+    let said = text.map(|t| crate::redact::redact(t).into_owned());
+    let longer = said.filter(|t| !old.contains(t.as_str())).map(|t| format!("{}\n\n{t}\n", old.trim_end()));
+    if set.is_empty() && longer.is_none() {
+        item.change = Change::Same;
+        return Ok(item);
+    }
+    item.change = Change::Changed;
+    let step = Step::Edit {
+        path: path.as_str().into(),
+        set,
+        unset: Vec::new(),
+        body: longer,
+        base: Some(hex(&known.digest)),
+    };
+    desk.perform(act("loop.change").step(step).note("item", id), |_| Ok(()))?;
+    Ok(item)
+}
+
+/// Closes open loops; all of them or, where one cannot be, none.
+pub fn resolve(desk: &Desk, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut plan = act("loop.resolve");
+    for entry in chosen(desk, State::Active, names)? {
+        let to = layout::OPEN_LOOPS_ARCHIVE.join(&archived_name(entry.path.name()))?;
+        let mut set = Map::from_iter([("status".to_owned(), Value::from("resolved")), ("resolved".into(), now(desk))]);
+        if let Some(how) = how {
+            set.insert("resolution".into(), Value::from(how));
+        }
+        items.push(item(&entry, &to));
+        let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
+        plan = plan.step(Step::Move { from, to, set, unset: Vec::new() });
+    }
+    plan = plan.note("items", ids(&items));
+    desk.perform(plan, |_| Ok(()))?;
+    Ok(items)
+}
+
+/// Opens resolved loops again; of a title that was resolved more than once the newest.
+pub fn reopen(desk: &Desk, names: &[String]) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut plan = act("loop.reopen");
+    for entry in chosen(desk, State::Archived, names)? {
+        let to = layout::OPEN_LOOPS.join(&active_name(entry.path.name()))?;
+        if desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &to))?.is_some() {
+            return Err(Error::refused(format!("a loop called {:?} is open already", entry.title))
+                .hint("nothing was changed; the resolved one stays in the archive"));
+        }
+        let set = Map::from_iter([("status".to_owned(), Value::from("open")), ("reopened".into(), now(desk))]);
+        items.push(item(&entry, &to));
+        let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
+        plan = plan.step(Step::Move { from, to, set, unset: vec!["resolved".into(), "resolution".into()] });
+    }
+    plan = plan.note("items", ids(&items));
+    desk.perform(plan, |_| Ok(()))?;
+    Ok(items)
+}
+
+fn chosen(desk: &Desk, state: State, names: &[String]) -> Result<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for name in names {
+        let entry = desk.at.read(|tx| catalogue::named(tx, desk.at.agent_no, Kind::OpenLoop, state, name))?;
+        if !entries.iter().any(|e| e.path == entry.path) {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+fn fields(new: &NewLoop, id: &str, desk: &Desk) -> Vec<(String, Value)> {
+    let mut fields: Vec<(&str, Value)> = vec![("id", id.into()), ("status", "open".into())];
+    for (key, value) in [("scope", &new.scope), ("thread", &new.thread), ("due", &new.due)] {
+        if let Some(value) = value {
+            fields.push((key, value.as_str().into()));
+        }
+    }
+    fields.push(("source", new.source.to_value()));
+    if let Some(confidence) = new.confidence {
+        fields.push(("confidence", confidence.into()));
+    }
+    fields.push(("opened", now(desk)));
+    fields.push(("format", FORMAT.into()));
+    fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+}
+
+fn body(title: &str, text: Option<&str>) -> String {
+    match text {
+        Some(text) => format!("# {title}\n\n{text}\n"),
+        None => format!("# {title}\n"),
+    }
+}
+
+fn item(entry: &Entry, to: &RelPath) -> Item {
+    let id = entry.item.clone().unwrap_or_default();
+    Item { id, title: entry.title.clone(), path: to.clone(), change: Change::Changed }
+}
+
+fn ids(items: &[Item]) -> Vec<String> {
+    items.iter().map(|i| i.id.clone()).collect()
+}

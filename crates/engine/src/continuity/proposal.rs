@@ -1,0 +1,200 @@
+//! Proposals: memory waiting for a yes, one file each (R8.1, R8.2). What a yes makes of it is decided in `review`.
+
+use serde_json::{Map, Value};
+
+use super::{Change, FORMAT, Item, document, now};
+use crate::assistant::Desk;
+use crate::assistant::catalogue::{self, Entry};
+use crate::assistant::flush::{Act, Step, hex};
+use crate::assistant::provenance::Provenance;
+use crate::document::Document;
+use crate::error::{Error, Result};
+use crate::home::layout;
+use crate::title::TitleKey;
+
+/// Memory somebody proposes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct NewProposal {
+    pub title: String,
+    /// What is to be remembered; each becomes a memory of its own.
+    pub entries: Vec<String>,
+    /// Class of the memories: `fact`, `preference`, …
+    pub class: String,
+    /// `agent` or `workspace/<id>`.
+    pub scope: String,
+    pub confidence: Option<f64>,
+    pub source: Provenance,
+}
+
+/// What a proposal is to become.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proposed {
+    pub title: String,
+    pub entries: Vec<String>,
+    pub class: Option<String>,
+    pub scope: Option<String>,
+    pub confidence: Option<f64>,
+    pub source: Provenance,
+}
+
+pub(crate) fn act(action: &'static str) -> Act {
+    Act::new(action).shows_in("active").shows_in("memory")
+}
+
+/// Proposes, or adds entries to the proposal of this title that is waiting.
+pub fn add(desk: &Desk, new: &NewProposal) -> Result<Item> {
+    let (plan, item) = plan_to_add(desk, new, act("proposal.add"))?;
+    if item.change != Change::Same {
+        desk.perform(plan.note("item", item.id.clone()), |_| Ok(()))?;
+    }
+    Ok(item)
+}
+
+/// The step that adds a proposal, for acts that do more.
+pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
+    let key = TitleKey::of(&new.title)?;
+    let path = layout::PROPOSALS.join(&key.file_name())?;
+    let id = format!("p:{}", key.short());
+    let title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut entries: Vec<String> = Vec::new();
+    for text in &new.entries {
+        let text = crate::redact::redact(text.trim()).into_owned();
+        if !text.is_empty() && !entries.contains(&text) {
+            entries.push(text);
+        }
+    }
+    if entries.is_empty() {
+        return Err(Error::usage("a proposal needs at least one entry").hint("say what is to be remembered: --entry TEXT"));
+    }
+    let mut item = Item { id: id.clone(), title: title.clone(), path: path.clone(), change: Change::New };
+    if let Some(known) = desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &path))? {
+        let doc = document(desk, &known)?;
+        let has = entries_of(&doc);
+        let more: Vec<String> = entries.into_iter().filter(|e| !has.contains(e)).collect();
+        item.title.clone_from(&known.title);
+        if more.is_empty() {
+            item.change = Change::Same;
+            return Ok((plan, item));
+        }
+        item.change = Change::Changed;
+        let body = format!("{}\n{}", doc.body().trim_end(), listed(&more));
+        let step = Step::Edit {
+            path: path.as_str().into(),
+            set: Map::new(),
+            unset: Vec::new(),
+            body: Some(body),
+            base: Some(hex(&known.digest)),
+        };
+        return Ok((plan.step(step), item));
+    }
+    let mut doc = Document::new();
+    doc.set("id", &id.into())?;
+    doc.set("status", &"pending".into())?;
+    doc.set("class", &new.class.as_str().into())?;
+    doc.set("scope", &new.scope.as_str().into())?;
+    doc.set("source", &new.source.to_value())?;
+    if let Some(confidence) = new.confidence {
+        doc.set("confidence", &confidence.into())?;
+    }
+    doc.set("proposed", &now(desk))?;
+    doc.set("format", &FORMAT.into())?;
+    doc.set_body(&format!("# {title}\n\n{}", listed(&entries)));
+    let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
+    Ok((plan.step(step), item))
+}
+
+/// What a change of a proposal sets; `None` leaves as it is.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Edit {
+    pub entries: Option<Vec<String>>,
+    pub class: Option<String>,
+    pub scope: Option<String>,
+}
+
+/// Changes a waiting proposal. The title stays: the file is named after it.
+pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
+    let doc = document(desk, entry)?;
+    let mut set = Map::new();
+    for (key, value) in [("class", &edit.class), ("scope", &edit.scope)] {
+        if let Some(value) = value
+            && entry.field(key) != Some(value)
+        {
+            set.insert(key.into(), Value::from(value.as_str()));
+        }
+    }
+    let body = match &edit.entries {
+        Some(entries) => {
+            let entries: Vec<String> = entries.iter().map(|e| crate::redact::redact(e.trim()).into_owned()).collect();
+            if entries.iter().all(String::is_empty) {
+                return Err(Error::usage("a proposal needs at least one entry").hint("to drop it: heirloom proposal reject"));
+            }
+            (entries_of(&doc) != entries).then(|| format!("# {}\n\n{}", entry.title, listed(&entries)))
+        }
+        None => None,
+    };
+    if set.is_empty() && body.is_none() {
+        return Ok(Change::Same);
+    }
+    let step = Step::Edit {
+        path: entry.path.as_str().into(),
+        set,
+        unset: Vec::new(),
+        body,
+        base: Some(hex(&entry.digest)),
+    };
+    let id = entry.item.clone().unwrap_or_default();
+    desk.perform(act("proposal.edit").step(step).note("item", id), |_| Ok(()))?;
+    Ok(Change::Changed)
+}
+
+/// What a file proposes, hand edits included.
+pub fn proposed(entry: &Entry, doc: &Document) -> Proposed {
+    Proposed {
+        title: entry.title.clone(),
+        entries: entries_of(doc),
+        class: entry.class.clone(),
+        scope: entry.scope.clone(),
+        confidence: entry.fields.get("confidence").and_then(|c| c.as_f64().or_else(|| c.as_str()?.parse().ok())),
+        source: Provenance::from_value(entry.fields.get("source")),
+    }
+}
+
+fn listed(entries: &[String]) -> String {
+    entries.iter().map(|e| format!("- {}\n", e.replace('\n', "\n  "))).collect()
+}
+
+/// The list items of the body, without lines that are metadata; where there is no list, the text itself is the entry.
+pub fn entries_of(doc: &Document) -> Vec<String> {
+    let body = doc.body();
+    let metadata: Vec<String> = if doc.fields().is_empty() {
+        doc.bullets().into_iter().map(|(key, value)| format!("{key}: {value}")).collect()
+    } else {
+        Vec::new()
+    };
+    let mut entries: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in body.lines() {
+        if let Some(text) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
+            inside = !metadata.iter().any(|m| m == text.trim());
+            if inside {
+                entries.push(text.trim_end().to_owned());
+            }
+        } else if inside && let Some(rest) = line.strip_prefix("  ")
+            && let Some(last) = entries.last_mut()
+        {
+            last.push('\n');
+            last.push_str(rest.trim_end());
+        } else if !line.trim().is_empty() {
+            inside = false;
+        }
+    }
+    if entries.is_empty() {
+        let text: Vec<&str> = body.lines().filter(|l| !l.starts_with('#') && !l.starts_with("- ")).collect();
+        let text = text.join("\n").trim().to_owned();
+        if !text.is_empty() {
+            entries.push(text);
+        }
+    }
+    entries.retain(|e| !e.trim().is_empty());
+    entries
+}

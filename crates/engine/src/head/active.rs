@@ -1,0 +1,142 @@
+//! `continuity/ACTIVE.md`: what matters now, from bounded queries of one purpose each (R7.1).
+
+use rusqlite::params;
+
+use super::page::{date_of, line, section};
+use crate::assistant::AssistantHome;
+use crate::assistant::catalogue::{self, Kind};
+use crate::assistant::flush;
+use crate::clock::{Millis, rfc3339};
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::ledger::jobs;
+
+/// Lines of each section; the page stays one screen long however much there is.
+const LINES: usize = 10;
+
+/// A failure older than this is history.
+const ATTENTION_MS: Millis = 7 * 24 * 3_600_000;
+
+pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let agent = at.agent_no;
+    let now = at.ledger.now();
+    let mut out = String::new();
+    out.push_str(&waiting(tx, agent)?);
+    let (loops, all) = catalogue::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
+    let lines: Vec<String> = loops
+        .iter()
+        .map(|e| {
+            let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
+            format!("{} · [{}]{due}", line(&e.title), e.item.as_deref().unwrap_or(e.path.name()))
+        })
+        .collect();
+    out.push_str(&section("Open loops", &lines, all, LINES, "heirloom loop list"));
+    out.push_str(&attention(tx, agent, now)?);
+    let (artifacts, all) = catalogue::newest(tx, agent, Kind::Artifact, "created", LINES / 2)?;
+    let lines: Vec<String> = artifacts
+        .iter()
+        .map(|e| {
+            let day = date_of(e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
+            format!("[{}](../{}){day}", line(&e.title), e.path)
+        })
+        .collect();
+    out.push_str(&section("Recent outputs", &lines, all, LINES / 2, "heirloom artifact list"));
+    if out.is_empty() {
+        out.push_str("Nothing is open, nothing waits, nothing failed.\n");
+    }
+    Ok(format!("{}\n", out.trim_end()))
+}
+
+/// Pairings, proposals and pending user memory: what needs a yes or a no.
+fn waiting(tx: &Read, agent: i64) -> Result<String> {
+    let mut out = String::new();
+    let mut statement = tx.prepare_cached(
+        "SELECT event_no, channel, peer, name FROM channel_events WHERE agent_no = ?1 AND state = 'pending'
+         ORDER BY event_no DESC LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![agent, LINES as i64], |r| {
+        Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, String>(2)?, r.get::<_, Option<String>>(3)?))
+    })?;
+    let mut lines = Vec::new();
+    for row in rows {
+        let (no, channel, peer, name) = row?;
+        let who = name.map(|n| format!("{} ({})", line(&n), line(&peer))).unwrap_or_else(|| line(&peer));
+        lines.push(format!("{who} asks to be let in on {} · `heirloom channel approve {no}`", line(&channel)));
+    }
+    let all = count(tx, "SELECT count(*) FROM channel_events WHERE agent_no = ?1 AND state = 'pending'", agent)?;
+    out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
+
+    let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
+    let lines: Vec<String> =
+        proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), e.item.as_deref().unwrap_or(e.path.name()))).collect();
+    out.push_str(&section("Proposed memory", &lines, all, LINES, "heirloom proposal list"));
+
+    let pending = count(tx, "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'", agent)?;
+    if pending > 0 {
+        let mut statement = tx.prepare_cached(
+            "SELECT pending_no, title FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'
+             ORDER BY confidence DESC, pending_no DESC LIMIT ?2",
+        )?;
+        let rows = statement.query_map(params![agent, (LINES / 2) as i64], |r| {
+            Ok(format!("{} · [u:{}]", line(&r.get::<_, String>(1)?), r.get::<_, i64>(0)?))
+        })?;
+        let lines: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+        out.push_str(&section("Noticed about you, unconfirmed", &lines, pending, LINES / 2, "heirloom memory pending"));
+    }
+    Ok(out)
+}
+
+/// What went wrong lately and what is stuck.
+fn attention(tx: &Read, agent: i64, now: Millis) -> Result<String> {
+    let since = now.saturating_sub(ATTENTION_MS);
+    let mut lines = Vec::new();
+    let mut statement = tx.prepare_cached(
+        "SELECT name, coalesce(ended_at, started_at), exit_code, signal, error FROM scheduled_runs r
+         WHERE agent_no = ?1 AND started_at >= ?2
+           AND run_no = (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = r.agent_no AND n.name = r.name
+                         AND n.ended_at IS NOT NULL)
+           AND (exit_code != 0 OR signal IS NOT NULL OR error IS NOT NULL)
+         ORDER BY run_no DESC LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![agent, since, LINES as i64], |r| {
+        let (name, at): (String, Millis) = (r.get(0)?, r.get(1)?);
+        let how = match (r.get::<_, Option<i64>>(2)?, r.get::<_, Option<i64>>(3)?, r.get::<_, Option<String>>(4)?) {
+            (_, _, Some(error)) => line(&error),
+            (_, Some(signal), _) => format!("ended by signal {signal}"),
+            (Some(code), ..) => format!("exit {code}"),
+            _ => "failed".into(),
+        };
+        Ok(format!("Job {} failed ({how}) · {} · `heirloom job show {0}`", line(&name), &rfc3339(at)[..16]))
+    })?;
+    lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
+    let mut statement = tx.prepare_cached(
+        "SELECT t.last_at, coalesce(s.title, s.session_key), t.stop_reason, t.prompt_turn
+         FROM turn_results t JOIN sessions s USING (session_no)
+         WHERE t.status = 3 AND t.last_at >= ?2 AND s.agent_no = ?1 ORDER BY t.last_at DESC LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![agent, since, (LINES / 2) as i64], |r| {
+        let at: Option<Millis> = r.get(0)?;
+        let (session, reason): (String, Option<String>) = (r.get(1)?, r.get(2)?);
+        let turn = r.get::<_, Option<i64>>(3)?.map(|t| format!(" · [{}]", crate::scope::TurnId(t))).unwrap_or_default();
+        let why = reason.map(|r| format!(" ({})", line(&r))).unwrap_or_default();
+        Ok(format!("A turn failed{why} in {} · {}{turn}", line(&session), &rfc3339(at.unwrap_or(0))[..16]))
+    })?;
+    lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
+    let dead = jobs::counts(tx, now)?.dead;
+    if dead > 0 {
+        lines.push(format!("{dead} queued jobs failed for good · `heirloom status`"));
+    }
+    for left in flush::unfinished(tx, agent)?.into_iter().filter(|u| u.attempts > 0).take(3) {
+        let why = left.last_error.as_deref().map(line).unwrap_or_default();
+        lines.push(format!("{} is not finished: {why}", line(&left.action)));
+    }
+    for file in catalogue::troubled(tx, agent)?.iter().take(3) {
+        lines.push(format!("{}: {}", file.path, line(file.problem.as_deref().unwrap_or_default())));
+    }
+    let all = lines.len() as u64;
+    Ok(section("Attention", &lines, all, LINES, "heirloom status"))
+}
+
+fn count(tx: &Read, sql: &str, agent: i64) -> Result<u64> {
+    Ok(tx.prepare_cached(sql)?.query_row([agent], |r| r.get::<_, i64>(0))? as u64)
+}

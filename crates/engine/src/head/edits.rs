@@ -1,0 +1,136 @@
+//! What a person changed inside a rendered block (D2).
+//!
+//! The block is compared with what was last rendered into it. If it differs, the file as the person left it is kept as
+//! a revision. In MEMORY.md, besides: lines that were added become one proposal (same text, same proposal), and a line
+//! that was taken out dismisses its item, until the item changes. A line that was changed is both.
+
+use rusqlite::params;
+
+use super::Head;
+use crate::assistant::Desk;
+use crate::assistant::catalogue;
+use crate::assistant::provenance::{Origin, Provenance};
+use crate::continuity::proposal::{self, NewProposal};
+use crate::document::Document;
+use crate::error::{ErrorKind, Result};
+use crate::home;
+
+/// What came of a look into a block.
+#[derive(Default, Debug)]
+pub(super) struct Honoured {
+    /// Digest of the block as it was looked at; `None`: there was no block.
+    pub seen: Option<home::Digest>,
+    /// Ids of proposals made from it.
+    pub proposed: Vec<String>,
+}
+
+/// The longest line taken into a proposal, and how many.
+const LONGEST: usize = 2_000;
+const MOST: usize = 50;
+
+/// Digest of what stands inside the block.
+pub(super) fn inside(doc: &Document, head: &Head) -> Option<home::Digest> {
+    doc.region(head.region()).found.map(|found| home::digest(found.content))
+}
+
+pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Honoured> {
+    let path = head.path()?;
+    let found = match desk.at.files.read_with_stamp(&path, crate::assistant::LARGEST_FILE) {
+        Ok(found) => found,
+        Err(e) if e.kind() == ErrorKind::Refused => None,
+        Err(e) => return Err(e),
+    };
+    let Some((bytes, _)) = found else { return Ok(Honoured::default()) };
+    let doc = Document::parse(bytes.clone());
+    let mut out = Honoured { seen: inside(&doc, head), proposed: Vec::new() };
+    let region = doc.region(head.region());
+    let (Some(block), Some(last)) = (region.found, last) else { return Ok(out) };
+    let (now, before) = (lines(block.content), lines(last));
+    if now == before {
+        return Ok(out);
+    }
+    desk.at.keep_revision(&path, &bytes, "edited inside the rendered block")?;
+    if *head != Head::Memory {
+        return Ok(out);
+    }
+    let removed = without(&before, &now);
+    let added: Vec<String> = without(&now, &before)
+        .iter()
+        .filter(|l| !l.starts_with('#'))
+        .map(|l| plain(l))
+        .filter(|l| !l.is_empty() && l.len() <= LONGEST)
+        .take(MOST)
+        .collect();
+    dismiss(desk, head, &removed)?;
+    if let Some(first) = added.first() {
+        let title: String = first.chars().take(80).collect();
+        let item = proposal::add(desk, &NewProposal {
+            title,
+            entries: added.clone(),
+            class: "preference".into(),
+            scope: "agent".into(),
+            confidence: None,
+            source: Provenance { origin: Origin::Hand, ..Provenance::default() },
+        })?;
+        out.proposed.push(item.id);
+    }
+    Ok(out)
+}
+
+/// Items whose line was taken out stay out until they change.
+fn dismiss(desk: &Desk, head: &Head, removed: &[String]) -> Result<()> {
+    let items: Vec<String> = removed.iter().filter_map(|l| id_in(l)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    let at = desk.at;
+    at.write("head.dismiss", |tx| {
+        for item in &items {
+            let Some(entry) = catalogue::item(tx, at.agent_no, item)? else { continue };
+            tx.prepare_cached(
+                "INSERT INTO dismissals (agent_no, head, item, digest, at) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (agent_no, head, item) DO UPDATE SET digest = excluded.digest, at = excluded.at",
+            )?
+            .execute(params![at.agent_no, head.name(), item, entry.digest.as_slice(), tx.now()])?;
+        }
+        tx.note("items", items.clone());
+        Ok(())
+    })
+}
+
+/// The last `[l:…]` of a line: the item it is about.
+fn id_in(line: &str) -> Option<String> {
+    let open = line.rfind('[')?;
+    let id = line[open + 1..].split(']').next()?;
+    let (prefix, rest) = id.split_once(':')?;
+    (prefix.len() == 1 && !rest.is_empty()).then(|| id.to_owned())
+}
+
+/// A line as an entry: without the mark of a list, and without the id behind it.
+fn plain(line: &str) -> String {
+    let line = line.trim();
+    let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
+    match (id_in(line), line.rfind(" · [")) {
+        (Some(_), Some(at)) => line[..at].trim().to_owned(),
+        _ => line.trim().to_owned(),
+    }
+}
+
+fn lines(block: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(block).lines().map(|l| l.trim_end().to_owned()).filter(|l| !l.is_empty()).collect()
+}
+
+/// The lines of `these` that are not among `those`; a line that stands there twice counts twice.
+fn without(these: &[String], those: &[String]) -> Vec<String> {
+    let mut rest: Vec<&String> = those.iter().collect();
+    let mut out = Vec::new();
+    for line in these {
+        match rest.iter().position(|r| *r == line) {
+            Some(at) => {
+                rest.swap_remove(at);
+            }
+            None => out.push(line.clone()),
+        }
+    }
+    out
+}

@@ -1,0 +1,294 @@
+//! Heads: bounded pages rendered from what is known, inside files that belong to people (R7.1, R7.5, D2). Storey 3.
+//!
+//! A page is a function of files and ledger ([`active`], [`memory`], [`index`], [`daily`]); [`refresh`] renders those
+//! that were marked dirty and puts each between its markers. Everything outside the markers is the human's. What a
+//! person changed *inside* is kept too ([`edits`]): the old text as a revision, and in MEMORY.md lines added become a
+//! proposal and lines taken out stay out.
+//!
+//! Derived state: a failure is audited and never turns the mutation before it into an error.
+
+pub mod active;
+pub mod daily;
+pub mod edits;
+pub mod index;
+pub mod memory;
+mod page;
+
+use rusqlite::params;
+use serde_json::json;
+
+use crate::assistant::revise::{Patience, Revised};
+use crate::assistant::{AssistantHome, Desk, catalogue};
+use crate::document::{Document, RegionFault};
+use crate::error::{Error, ErrorKind, Problem, Result};
+use crate::home::{RelPath, layout};
+use crate::ledger::{Read, blocks};
+
+/// A page that is rendered.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Head {
+    /// `continuity/ACTIVE.md`.
+    Active,
+    /// `MEMORY.md`, Tier 1.
+    Memory,
+    /// `memory/MEMORY.md`.
+    AgentIndex,
+    /// `memory/workspace/<id>/MEMORY.md`.
+    WorkspaceIndex(String),
+    /// The daily note of a date.
+    Daily(jiff::civil::Date),
+}
+
+impl Head {
+    /// The word in the table of heads.
+    pub fn name(&self) -> String {
+        match self {
+            Head::Active => "active".into(),
+            Head::Memory => "memory".into(),
+            Head::AgentIndex => "index/agent".into(),
+            Head::WorkspaceIndex(id) => format!("index/{id}"),
+            Head::Daily(date) => format!("daily/{date}"),
+        }
+    }
+
+    fn parse(name: &str) -> Option<Head> {
+        match name.split_once('/') {
+            None if name == "active" => Some(Head::Active),
+            None if name == "memory" => Some(Head::Memory),
+            Some(("index", "agent")) => Some(Head::AgentIndex),
+            Some(("index", id)) => Some(Head::WorkspaceIndex(id.to_owned())),
+            Some(("daily", date)) => Some(Head::Daily(date.parse().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// Where it stands.
+    pub fn path(&self) -> Result<RelPath> {
+        match self {
+            Head::Active => Ok(layout::ACTIVE),
+            Head::Memory => Ok(layout::MEMORY_HEAD),
+            Head::AgentIndex => Ok(layout::MEMORY_INDEX),
+            Head::WorkspaceIndex(id) => layout::WORKSPACE_MEMORY.join(&format!("{id}/MEMORY.md")),
+            Head::Daily(date) => layout::DAILY.join(&format!("{}/{date}.md", date.strftime("%Y/%m"))),
+        }
+    }
+
+    /// The name in its markers.
+    fn region(&self) -> &'static str {
+        match self {
+            Head::Active => "active",
+            Head::Memory => "head",
+            Head::AgentIndex | Head::WorkspaceIndex(_) => "index",
+            Head::Daily(_) => "daily",
+        }
+    }
+
+    /// What the opening marker says to whoever finds it.
+    fn attributes(&self) -> &'static str {
+        match self {
+            Head::Memory => "· edit freely: what you change here is kept as a proposal",
+            _ => "· rendered: write above or below, not in here",
+        }
+    }
+
+    /// The file where there is none yet.
+    fn blank(&self) -> String {
+        match self {
+            Head::Active => "# Active\n\n".into(),
+            Head::Memory => "# Memory\n\n".into(),
+            Head::AgentIndex => "# Index of memory\n\n".into(),
+            Head::WorkspaceIndex(id) => {
+                format!("---\nscope: workspace/{id}\nformat: 1\n---\n# What is known of this project\n\n")
+            }
+            Head::Daily(date) => {
+                format!("---\ndate: \"{date}\"\nformat: 1\n---\n# {}\n\n", date.strftime("%A, %-d %B %Y"))
+            }
+        }
+    }
+
+    fn render(&self, at: &AssistantHome, tx: &Read) -> Result<String> {
+        match self {
+            Head::Active => active::render(at, tx),
+            Head::Memory => memory::render(at, tx),
+            Head::AgentIndex => index::render(at, tx, "agent"),
+            Head::WorkspaceIndex(id) => index::render(at, tx, &format!("workspace/{id}")),
+            Head::Daily(date) => daily::render(at, tx, *date),
+        }
+    }
+}
+
+/// What a refresh did.
+#[derive(Clone, Default, Debug)]
+pub struct Refreshed {
+    pub written: Vec<RelPath>,
+    /// Somebody is at work on these; the next command renders them.
+    pub deferred: Vec<RelPath>,
+    pub failed: Vec<Problem>,
+    /// Lines a person wrote into a rendered block, and what became of them.
+    pub proposed: Vec<String>,
+}
+
+/// Renders every page that was marked dirty. Whatever fails is audited as `continuity.refresh_failed`; the page stays
+/// marked.
+pub fn refresh(at: &AssistantHome) -> Result<Refreshed> {
+    daily::mark_days(at)?;
+    if dirty(at)?.is_empty() {
+        return Ok(Refreshed::default());
+    }
+    let desk = at.desk()?;
+    refresh_at(&desk)
+}
+
+/// [`refresh`], by whoever is at the desk already.
+pub fn refresh_at(desk: &Desk) -> Result<Refreshed> {
+    let mut out = Refreshed::default();
+    // Whoever waited for the desk may find the work done: the marks are read behind the lock. An edit found in a page
+    // marks others, so the marks are read again; twice is enough, the rest waits for the next command.
+    for _ in 0..2 {
+        let marks = dirty(desk.at)?;
+        if marks.is_empty() {
+            break;
+        }
+        for (head, mark) in marks {
+            let path = head.path()?;
+            if out.deferred.contains(&path) {
+                continue;
+            }
+            if let Err(e) = one(desk, &head, mark, &mut out) {
+                if e.kind() == ErrorKind::Busy && e.to_string().contains("the store") {
+                    return Err(e);
+                }
+                failed(desk.at, &head, &e)?;
+                out.failed.push(Problem::of(&desk.at.files.shown().join(path.as_str()), &e));
+            }
+        }
+        if !out.failed.is_empty() {
+            break;
+        }
+    }
+    Ok(out)
+}
+
+/// Marks every page that exists or should, as after a change nobody noted.
+pub fn mark_all(at: &AssistantHome) -> Result<()> {
+    let workspaces: Vec<String> = at.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
+        )?;
+        let rows = statement.query_map([at.agent_no], |r| r.get::<_, Option<String>>(0))?;
+        Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })?;
+    let mut heads = vec![Head::Active.name(), Head::Memory.name(), Head::AgentIndex.name()];
+    heads.extend(workspaces.iter().filter_map(|s| s.strip_prefix("workspace/")).map(|id| format!("index/{id}")));
+    at.write("head.mark", |tx| crate::assistant::mark_dirty(tx, at.agent_no, &heads))
+}
+
+/// The pages out of date, with the mark they are to be rendered for.
+fn dirty(at: &AssistantHome) -> Result<Vec<(Head, i64)>> {
+    let found: Vec<(String, i64)> = at.read(|tx| {
+        let mut statement =
+            tx.prepare_cached("SELECT head, dirty FROM heads WHERE agent_no = ?1 AND dirty > rendered ORDER BY head")?;
+        let rows = statement.query_map([at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })?;
+    Ok(found.into_iter().filter_map(|(name, mark)| Some((Head::parse(&name)?, mark))).collect())
+}
+
+/// Renders one page, puts it into its file, and notes that it was.
+fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<()> {
+    let (at, path, name) = (desk.at, head.path()?, head.name());
+    let last = at.read(|tx| last_content(tx, at.agent_no, &name))?;
+    let own = at.read(|tx| catalogue::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
+    if at_work(desk, &path, own)? {
+        out.deferred.push(path);
+        return Ok(());
+    }
+    // What a person did inside the block comes first: it may take lines out of what is rendered next.
+    let honoured = edits::honour(desk, head, last.as_deref())?;
+    out.proposed.extend(honoured.proposed);
+    let content = crate::redact::redact(&at.read(|tx| head.render(at, tx))?).into_owned();
+    let mut bytes = Vec::new();
+    let revised = desk.revise(&path, own, Patience::Defer, |current| {
+        let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
+        // Between honouring the edits and now a person may have saved again: not over that, either.
+        if current.is_some() && edits::inside(&doc, head) != honoured.seen {
+            return Ok(None);
+        }
+        doc.set_region(head.region(), head.attributes(), &content);
+        bytes = doc.print().to_vec();
+        Ok(Some(bytes.clone()))
+    })?;
+    let now = match revised {
+        Revised::Written(now) => {
+            out.written.push(path.clone());
+            now
+        }
+        Revised::Unchanged(now) => now,
+        Revised::LeftAlone | Revised::Deferred { .. } => {
+            out.deferred.push(path);
+            return Ok(());
+        }
+    };
+    at.write("head.render", |tx| {
+        at.seen(tx, &path, now, &bytes)?;
+        tx.prepare_cached(
+            "UPDATE heads SET rendered = max(rendered, ?3), at = ?4, content = ?5 WHERE agent_no = ?1 AND head = ?2",
+        )?
+        .execute(params![at.agent_no, name, mark, tx.now(), blocks::squeeze(content.as_bytes())?])?;
+        tx.note("head", name.as_str());
+        Ok(())
+    })
+}
+
+/// Somebody else changed the file within the last two seconds and may not be done.
+fn at_work(desk: &Desk, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
+    let found = match desk.at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE) {
+        Ok(found) => found,
+        // Refused for reading; publishing will say why, or replace a symlink.
+        Err(e) if e.kind() == ErrorKind::Refused => None,
+        Err(e) => return Err(e),
+    };
+    let Some((bytes, stamp)) = found else { return Ok(false) };
+    let age = crate::clock::Clock::System.now() - stamp.modified_ns / 1_000_000;
+    Ok(age.abs() < crate::home::QUIET_MS && Some(crate::home::digest(&bytes)) != own)
+}
+
+fn last_content(tx: &Read, agent_no: i64, name: &str) -> Result<Option<Vec<u8>>> {
+    use rusqlite::OptionalExtension;
+    let data: Option<Vec<u8>> = tx
+        .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?
+        .query_row(params![agent_no, name], |r| r.get(0))
+        .optional()?
+        .flatten();
+    data.map(|d| blocks::unsqueeze(&d)).transpose()
+}
+
+fn failed(at: &AssistantHome, head: &Head, error: &Error) -> Result<()> {
+    at.write("continuity.refresh_failed", |tx| {
+        tx.note("head", head.name());
+        tx.note("error", json!(error.to_string()));
+        Ok(())
+    })
+}
+
+/// What is wrong with the markers of the pages people write in, for `status` and `doctor`.
+pub fn marker_faults(at: &AssistantHome) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    for head in [Head::Memory, Head::Active, Head::AgentIndex] {
+        let path = head.path()?;
+        let Ok(Some((bytes, _))) = at.files.read_with_stamp(&path, crate::assistant::LARGEST_FILE) else { continue };
+        let place = at.files.shown().join(path.as_str()).display().to_string();
+        let doc = Document::parse(bytes);
+        let region = doc.region(head.region());
+        for fault in &region.faults {
+            let (line, what) = match fault {
+                RegionFault::Doubled { line } => (line, "a second rendered block; the first counts, this one is yours"),
+                RegionFault::Nested { line } => (line, "a marker inside the rendered block; the first pair counts"),
+                RegionFault::Unclosed { line } => (line, "a rendered block that is not closed; remove this line"),
+                RegionFault::StrayEnd { line } => (line, "an end of a rendered block without its beginning; remove it"),
+            };
+            problems.push(Problem { place: place.clone(), offset: None, line: Some(*line as u64), what: what.into() });
+        }
+    }
+    Ok(problems)
+}
