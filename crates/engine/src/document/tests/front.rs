@@ -336,3 +336,54 @@ proptest! {
         }
     }
 }
+
+/// One key as somebody may have written it (`%` is the key), and what stands around such keys.
+fn entry() -> impl Strategy<Value = (&'static str, &'static str)> {
+    let written = vec![
+        "%: plain\n",
+        "%:   'it''s # in'  # why\n",
+        "\"%\": [a, {b: c}] # why\n",
+        "%:\n",
+        "% : 12\n",
+        "%:\n- a\n# in it\n- b\n",
+        "%:\n  - a\n\n  # in it\n  - b: c\n",
+        "%: |+\n  text\n  # text\n\n  %: text\n",
+        "%: >-\n   folded\n   text\n",
+        "%:\n  a: 1\n  b: 2\n",
+        "%: [a,\n  b]\n",
+        "%: \"two\n  lines\"\n",
+        "%: two\n  lines\n",
+    ];
+    let around = vec!["", "", "# note\n", "#a: no\n\n", "# one\n\n# two\n"];
+    (prop::sample::select(written), prop::sample::select(around))
+}
+
+proptest! {
+    #[test]
+    fn the_lines_of_one_key_are_replaced_and_no_other(
+        entries in prop::collection::vec(entry(), 1..6), at in any::<prop::sample::Index>(), crlf in any::<bool>(), bom in any::<bool>(), end in "\\PC{0,5}",
+    ) {
+        let at = at.index(entries.len());
+        let whole = |changed: &dyn Fn(&str, &str) -> String| {
+            let lines = entries.iter().enumerate().map(|(i, (written, around))| {
+                let written = written.replace('%', &format!("key {i}"));
+                format!("{}{around}", if i == at { changed(&format!("key {i}"), &written) } else { written })
+            });
+            let text = format!("{}---\n# top\n{}---\n{end}", if bom { "\u{feff}" } else { "" }, lines.collect::<String>());
+            if crlf { text.replace('\n', "\r\n") } else { text }
+        };
+        let key = format!("key {at}");
+        let mut document = doc(&whole(&|_, written| written.to_owned()));
+        prop_assert_eq!((document.front(), document.fields().len()), (&Front::Sound, entries.len()));
+        document.set(&key, &json!("new")).unwrap();
+        let expected = whole(&|key, written| {
+            let behind = written.split_once(':').unwrap();
+            let gap = if written.starts_with(&format!("{key}:   ")) { "   " } else { " " };
+            let comment = behind.1.find("# why").map_or("", |c| behind.1[behind.1[..c].trim_end().len()..].trim_end());
+            format!("{}:{gap}new{comment}\n", behind.0)
+        });
+        prop_assert_eq!(printed(&document), expected);
+        document.unset(&key).unwrap();
+        prop_assert_eq!(printed(&document), whole(&|_, _| String::new()));
+    }
+}
