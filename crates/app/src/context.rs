@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use heirloom_engine::assistant::{AssistantHome, flush, sweep};
 use heirloom_engine::clock::Clock;
-use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
+use heirloom_engine::head;
 use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Index, Rebuilt};
-use heirloom_engine::ledger::{Ledger, Open};
+use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
 
@@ -114,6 +116,92 @@ impl Context {
             Error::not_found(format!("nothing is stored for the agent {}", self.agent()))
                 .hint("see heirloom agent list, or import something with heirloom up")
         })
+    }
+
+    /// The assistant home of the agent, made and furnished where there is none: for commands that change it.
+    pub fn assistant(&self, actor: &str) -> Result<AssistantHome<'_>> {
+        if self.read_only {
+            return Err(Error::refused(format!(
+                "{} cannot be written; nothing was changed",
+                self.home.root().display()
+            ))
+            .hint("check its owner, its permissions and whether its file system is mounted read-only"));
+        }
+        let known = self.ledger.read(|tx| read::agent_no(tx, self.agent()))?;
+        let agent_no = match known {
+            Some(no) => no,
+            None => self.ledger.write(Audit::new(actor, "agent.add"), |tx| {
+                tx.note("agent", self.agent().as_str());
+                read::ensure_agent(tx, self.agent())
+            })?,
+        };
+        AssistantHome::create(&self.home, &self.ledger, self.agent(), agent_no, actor, crate::print::zone())
+    }
+
+    /// The assistant home, for commands that look: the catalogue is brought up to the files and what a crash left is
+    /// finished, unless the home cannot be written or somebody else is at it. `None` where there is no tree yet.
+    pub fn look_at_assistant(&self, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
+        let Some(agent_no) = self.ledger.read(|tx| read::agent_no(tx, self.agent()))? else { return Ok(None) };
+        let zone = crate::print::zone();
+        let opened = AssistantHome::open(&self.home, &self.ledger, self.agent(), agent_no, actor, zone)?;
+        let Some(at) = opened else { return Ok(None) };
+        if self.read_only {
+            return Ok(Some((at, Vec::new())));
+        }
+        if self.ledger.read(|tx| flush::is_unfinished(tx, agent_no))? {
+            // Whoever is at the desk finishes it; else we do.
+            drop(at.desk_if_free()?);
+        }
+        let problems = sweep::sweep(&at)?.problems;
+        Ok(Some((at, problems)))
+    }
+
+    /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change.
+    pub fn settle(&self, at: &AssistantHome) -> Result<()> {
+        let refreshed = head::refresh(at)?;
+        for id in &refreshed.proposed {
+            crate::print::note(&format!(
+                "your lines in MEMORY.md are kept as the proposal {id}: heirloom proposal show {id}"
+            ));
+        }
+        for problem in &refreshed.failed {
+            crate::print::note(&format!("a page could not be refreshed: {problem}"));
+        }
+        Ok(())
+    }
+
+    /// The id of a project: by its id, label or path, or that of the current directory. A project nothing was said in
+    /// yet has one, too.
+    pub fn workspace_id(&self, name: Option<&str>) -> Result<String> {
+        let path = Path::new(name.unwrap_or("."));
+        let known = self.ledger.read(|tx| match read::agent_no(tx, self.agent())? {
+            Some(no) => read::workspaces(tx, no),
+            None => Ok(Vec::new()),
+        })?;
+        let canonical = |w: &read::WorkspaceRow| w.alias_of.clone().unwrap_or_else(|| w.id.clone());
+        if let Some(name) = name
+            && name != "."
+            && !name.contains('/')
+        {
+            if let Some(found) = known.iter().find(|w| w.id == name) {
+                return Ok(canonical(found));
+            }
+            let mut ids: Vec<String> = known.iter().filter(|w| w.label == name).map(canonical).collect();
+            ids.sort();
+            ids.dedup();
+            return match ids.as_slice() {
+                [id] => Ok(id.clone()),
+                [] => Err(Error::not_found(format!("no project is called {name:?}"))
+                    .hint("give its path, or see heirloom workspace list")),
+                several => Err(Error::usage(format!("{name:?} is the name of {} projects", several.len()))
+                    .hint(format!("use an id: {}", several.join(", ")))),
+            };
+        }
+        let at = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+        let home = config::user_home();
+        let project = heirloom_engine::source::project::project_root(&at, home.as_deref())
+            .ok_or_else(|| Error::usage(format!("{} is no place for a project", at.display())))?;
+        Ok(known.iter().find(|w| w.id == project.workspace_id).map_or(project.workspace_id, canonical))
     }
 
     /// The folder for files that live as long as one command.

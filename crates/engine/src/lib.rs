@@ -19,22 +19,27 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`clock`] · [`error`] |
-//! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
-//! | 2 nouns | [`transcript`] |
-//! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
+//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
+//! | 2 nouns | [`transcript`] · [`continuity`] |
+//! | 3 verbs | [`capture`] → [`head`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
 
+pub mod assistant;
 pub mod capture;
 pub mod clock;
+pub mod continuity;
+pub mod document;
 pub mod error;
 pub mod event;
+pub mod head;
 pub mod home;
 pub mod index;
 pub mod ledger;
 pub mod recall;
+pub mod redact;
 pub mod scope;
 pub mod source;
 pub mod sqlite;

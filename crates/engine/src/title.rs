@@ -190,10 +190,10 @@ mod tests {
     fn different_titles_never_share_a_file() {
         let mut seen: HashMap<String, String> = HashMap::new();
         let mut rng = heirloom_testkit::Rng::new(7);
-        let letters = ["a", "A", "b", "-", " ", "_", "é", "日", "🙂", "/", "..", "x".repeat(60).as_str()].map(String::from);
+        let letters =
+            ["a", "A", "b", "-", " ", "_", "é", "日", "🙂", "/", "..", "x".repeat(60).as_str()].map(String::from);
         for _ in 0..10_000 {
-            let title: String =
-                (0..=rng.below(9)).map(|_| rng.pick(&letters).as_str()).collect();
+            let title: String = (0..=rng.below(9)).map(|_| rng.pick(&letters).as_str()).collect();
             let Ok(key) = TitleKey::of(&title) else { continue };
             let name = key.file_name();
             assert!(name.len() <= 255 && !name.contains('/') && archived_name(&name).len() <= 255, "{name}");

@@ -6,7 +6,9 @@ mod audit;
 mod bench;
 mod doctor;
 mod export;
+mod files;
 mod import;
+mod open_loop;
 mod reindex;
 mod report;
 mod search;
@@ -48,6 +50,7 @@ enum Command {
     Search(search::Args),
     Show(show::Args),
     Timeline(timeline::Args),
+    Loop(open_loop::Args),
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
@@ -71,6 +74,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Search(args) => search::run(global, args),
         Command::Show(args) => show::run(global, args),
         Command::Timeline(args) => timeline::run(global, args),
+        Command::Loop(args) => open_loop::run(global, args),
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),
         Command::Export(args) => export::run(global, args),

@@ -21,8 +21,17 @@ const PAGES: &[(RelPath, &str)] = &[
 
 /// The folders a tree begins with; the others come with their first file.
 const FOLDERS: &[RelPath] = &[
-    layout::CONTINUITY, layout::THREADS, layout::DAILY, layout::OPEN_LOOPS, layout::PROPOSALS, layout::ARTIFACTS,
-    layout::ROLLUPS, layout::MEMORY, layout::PREFERENCE, layout::IDENTITY_LEAVES, layout::WORKSPACE_MEMORY,
+    layout::CONTINUITY,
+    layout::THREADS,
+    layout::DAILY,
+    layout::OPEN_LOOPS,
+    layout::PROPOSALS,
+    layout::ARTIFACTS,
+    layout::ROLLUPS,
+    layout::MEMORY,
+    layout::PREFERENCE,
+    layout::IDENTITY_LEAVES,
+    layout::WORKSPACE_MEMORY,
 ];
 
 /// Makes what a new tree needs, once in the life of the agent: a page that was deleted later stays deleted.

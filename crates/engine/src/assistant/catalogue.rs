@@ -38,8 +38,18 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: &[Kind] = &[
-        Kind::Page, Kind::Head, Kind::OpenLoop, Kind::Proposal, Kind::Daily, Kind::Artifact, Kind::Rollup, Kind::Index,
-        Kind::Leaf, Kind::Runtime, Kind::Skill, Kind::Note,
+        Kind::Page,
+        Kind::Head,
+        Kind::OpenLoop,
+        Kind::Proposal,
+        Kind::Daily,
+        Kind::Artifact,
+        Kind::Rollup,
+        Kind::Index,
+        Kind::Leaf,
+        Kind::Runtime,
+        Kind::Skill,
+        Kind::Note,
     ];
 
     /// The word in tables, JSON and filters.
@@ -316,7 +326,8 @@ pub(super) fn gone(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
     Ok(())
 }
 
-const COLUMNS: &str = "file_no, path, kind, state, size, modified_ns, changed_ns, inode, digest, published, item, title,
+const COLUMNS: &str =
+    "file_no, path, kind, state, size, modified_ns, changed_ns, inode, digest, published, item, title,
                        class, scope, status, fields, problem, change_no";
 
 fn entry(r: &Row) -> rusqlite::Result<Entry> {
@@ -360,8 +371,9 @@ pub fn list(tx: &Read, agent_no: i64, kind: Kind, state: State) -> Result<Vec<En
 
 /// Every file that is there, by path.
 pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
-    let mut statement =
-        tx.prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"))?;
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"
+    ))?;
     let rows = statement.query_map([agent_no], entry)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -449,7 +461,8 @@ pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> 
     let entries = list(tx, agent_no, kind, state)?;
     let prefix = kind.prefix().map_or(String::new(), |p| format!("{p}:"));
     let bare = name.strip_prefix(&prefix).unwrap_or(name);
-    let id_of = |e: &Entry| e.item.as_deref().map(|i| i.strip_prefix(&prefix).unwrap_or(i).to_owned()).unwrap_or_default();
+    let id_of =
+        |e: &Entry| e.item.as_deref().map(|i| i.strip_prefix(&prefix).unwrap_or(i).to_owned()).unwrap_or_default();
     let same_title = |e: &Entry| {
         let key = |t: &str| crate::title::TitleKey::of(t).ok();
         key(name).is_some() && key(&e.title) == key(name)

@@ -298,7 +298,7 @@ impl Desk<'_> {
             if let Some(body) = body
                 && base.is_none_or(|base| base == hex(&home::digest(current)))
             {
-                doc.set_body(body);
+                doc.set_body(body)?;
                 replaced = Some(current.to_vec());
             }
             written = doc.print().to_vec();

@@ -12,8 +12,6 @@ pub mod flush;
 pub mod provenance;
 pub mod revise;
 pub mod sweep;
-#[cfg(test)]
-mod tests;
 
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, params};
@@ -48,9 +46,19 @@ pub struct Desk<'a> {
 
 impl<'a> AssistantHome<'a> {
     /// Opens the tree of an agent. `None`: there is none yet.
-    pub fn open(home: &'a Home, ledger: &'a Ledger, agent: &AgentId, agent_no: i64, actor: &str, zone: TimeZone) -> Result<Option<AssistantHome<'a>>> {
+    pub fn open(
+        home: &'a Home,
+        ledger: &'a Ledger,
+        agent: &AgentId,
+        agent_no: i64,
+        actor: &str,
+        zone: TimeZone,
+    ) -> Result<Option<AssistantHome<'a>>> {
         let root: Option<Vec<u8>> = ledger.read(|tx| {
-            Ok(tx.query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0)).optional()?.flatten())
+            Ok(tx
+                .query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))
+                .optional()?
+                .flatten())
         })?;
         let opened = match root {
             Some(root) => home.open_elsewhere(&std::path::PathBuf::from(
@@ -75,7 +83,14 @@ impl<'a> AssistantHome<'a> {
     }
 
     /// Opens the tree, making and furnishing it where it is new.
-    pub fn create(home: &'a Home, ledger: &'a Ledger, agent: &AgentId, agent_no: i64, actor: &str, zone: TimeZone) -> Result<AssistantHome<'a>> {
+    pub fn create(
+        home: &'a Home,
+        ledger: &'a Ledger,
+        agent: &AgentId,
+        agent_no: i64,
+        actor: &str,
+        zone: TimeZone,
+    ) -> Result<AssistantHome<'a>> {
         let opened = match AssistantHome::open(home, ledger, agent, agent_no, actor, zone.clone())? {
             Some(opened) => opened,
             None => {
@@ -117,12 +132,6 @@ impl<'a> AssistantHome<'a> {
 
     fn lock_name(&self) -> String {
         format!("files-{}", self.agent)
-    }
-}
-
-impl Desk<'_> {
-    pub(crate) fn lock(&self) -> &HomeLock {
-        &self.lock
     }
 }
 

@@ -20,7 +20,9 @@ pub enum Revised {
     /// The change had nothing to say.
     LeftAlone,
     /// Somebody else is at work on the file; not before this time.
-    Deferred { until: Millis },
+    Deferred {
+        until: Millis,
+    },
 }
 
 /// A file as it stands.
@@ -68,7 +70,9 @@ impl Desk<'_> {
                 Err(e) => return Err(e),
             };
             let base = current.as_deref().map(home::digest);
-            let Some(bytes) = change(displaced.as_deref().or(current.as_deref()))? else { return Ok(Revised::LeftAlone) };
+            let Some(bytes) = change(displaced.as_deref().or(current.as_deref()))? else {
+                return Ok(Revised::LeftAlone);
+            };
             let digest = home::digest(&bytes);
             let mut kept = None;
             let published = files.publish(
@@ -118,9 +122,7 @@ pub struct Revision {
 impl AssistantHome<'_> {
     /// Keeps what a file was. The same bytes of the same file are kept once.
     pub fn keep_revision(&self, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
-        self.write("file.revision", |tx| {
-            self.keep_revision_in(tx, path, bytes, why)
-        })
+        self.write("file.revision", |tx| self.keep_revision_in(tx, path, bytes, why))
     }
 
     /// [`AssistantHome::keep_revision`] inside a transaction.

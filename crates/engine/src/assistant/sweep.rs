@@ -43,21 +43,20 @@ struct Known {
 pub fn sweep(at: &AssistantHome) -> Result<Swept> {
     let mut out = Swept::default();
     let mut found: Vec<(RelPath, Stamp)> = Vec::new();
-    look(at, &mut found, &mut out.problems)?;
+    let unseen = look(at, &mut found, &mut out.problems)?;
     let mut known = known(at)?;
     let mut changed: Vec<(RelPath, Option<Known>)> = Vec::new();
     for (path, stamp) in found {
         match known.remove(path.as_str()) {
-            Some(row) if row.stamp == stamp && stamp.changed_ns.max(stamp.modified_ns) + CLOCK_STEP_NS < row.seen_ns => {}
+            Some(row)
+                if row.stamp == stamp && stamp.changed_ns.max(stamp.modified_ns) + CLOCK_STEP_NS < row.seen_ns => {}
             row => changed.push((path, row)),
         }
     }
-    // What is in the way of looking must not read as "deleted".
-    let blind: Vec<String> = out.problems.iter().map(|p| p.place.clone()).collect();
-    let shown = at.files.shown().display().to_string();
+    // What could not be looked at must not read as "deleted".
     let gone: Vec<String> = known
         .into_keys()
-        .filter(|path| !blind.iter().any(|b| format!("{shown}/{path}").starts_with(b.as_str()) && !b.ends_with(".md")))
+        .filter(|path| !unseen.iter().any(|u| path.as_str() == u.as_str() || path.starts_with(&format!("{u}/"))))
         .collect();
     for step in changed.chunks(STEP) {
         out.changed += take_in(at, step, &mut out.problems)?;
@@ -75,8 +74,8 @@ pub fn sweep(at: &AssistantHome) -> Result<Swept> {
     Ok(out)
 }
 
-/// Every Markdown file of the tree with one stat each.
-fn look(at: &AssistantHome, found: &mut Vec<(RelPath, Stamp)>, problems: &mut Vec<Problem>) -> Result<()> {
+/// Every Markdown file of the tree with one stat each; returns where nothing could be seen.
+fn look(at: &AssistantHome, found: &mut Vec<(RelPath, Stamp)>, problems: &mut Vec<Problem>) -> Result<Vec<RelPath>> {
     let mut take = |path: RelPath, entry: &Entry| {
         if catalogue::classify(&path).is_none() {
             return;
@@ -98,12 +97,22 @@ fn look(at: &AssistantHome, found: &mut Vec<(RelPath, Stamp)>, problems: &mut Ve
             take(path, &entry);
         }
     }
-    let mut more = Vec::new();
+    let (mut more, mut unseen) = (Vec::new(), Vec::new());
     for top in [&layout::CONTINUITY, &layout::MEMORY] {
-        more.extend(at.files.walk(top, DEEPEST, &mut take)?);
+        match at.files.walk(top, DEEPEST, &mut take) {
+            Ok(walked) => {
+                more.extend(walked.problems);
+                unseen.extend(walked.unseen);
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => {
+                more.push(Problem::of(&at.files.shown().join(top.as_str()), &e));
+                unseen.push(top.clone());
+            }
+        }
     }
     problems.extend(more);
-    Ok(())
+    Ok(unseen)
 }
 
 fn known(at: &AssistantHome) -> Result<HashMap<String, Known>> {

@@ -49,7 +49,7 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
         for (key, value) in fields(new, &id, desk) {
             doc.set(&key, &value)?;
         }
-        doc.set_body(&body(&title, text));
+        doc.set_body(&body(&title, text))?;
         let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
         desk.perform(act("loop.add").step(step).note("item", id), |_| Ok(()))?;
         return Ok(item);
@@ -73,13 +73,8 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
         return Ok(item);
     }
     item.change = Change::Changed;
-    let step = Step::Edit {
-        path: path.as_str().into(),
-        set,
-        unset: Vec::new(),
-        body: longer,
-        base: Some(hex(&known.digest)),
-    };
+    let step =
+        Step::Edit { path: path.as_str().into(), set, unset: Vec::new(), body: longer, base: Some(hex(&known.digest)) };
     desk.perform(act("loop.change").step(step).note("item", id), |_| Ok(()))?;
     Ok(item)
 }

@@ -64,7 +64,9 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
         }
     }
     if entries.is_empty() {
-        return Err(Error::usage("a proposal needs at least one entry").hint("say what is to be remembered: --entry TEXT"));
+        return Err(
+            Error::usage("a proposal needs at least one entry").hint("say what is to be remembered: --entry TEXT")
+        );
     }
     let mut item = Item { id: id.clone(), title: title.clone(), path: path.clone(), change: Change::New };
     if let Some(known) = desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &path))? {
@@ -98,7 +100,7 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
     }
     doc.set("proposed", &now(desk))?;
     doc.set("format", &FORMAT.into())?;
-    doc.set_body(&format!("# {title}\n\n{}", listed(&entries)));
+    doc.set_body(&format!("# {title}\n\n{}", listed(&entries)))?;
     let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
     Ok((plan.step(step), item))
 }
@@ -126,7 +128,9 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
         Some(entries) => {
             let entries: Vec<String> = entries.iter().map(|e| crate::redact::redact(e.trim()).into_owned()).collect();
             if entries.iter().all(String::is_empty) {
-                return Err(Error::usage("a proposal needs at least one entry").hint("to drop it: heirloom proposal reject"));
+                return Err(
+                    Error::usage("a proposal needs at least one entry").hint("to drop it: heirloom proposal reject")
+                );
             }
             (entries_of(&doc) != entries).then(|| format!("# {}\n\n{}", entry.title, listed(&entries)))
         }
@@ -135,13 +139,8 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
     if set.is_empty() && body.is_none() {
         return Ok(Change::Same);
     }
-    let step = Step::Edit {
-        path: entry.path.as_str().into(),
-        set,
-        unset: Vec::new(),
-        body,
-        base: Some(hex(&entry.digest)),
-    };
+    let step =
+        Step::Edit { path: entry.path.as_str().into(), set, unset: Vec::new(), body, base: Some(hex(&entry.digest)) };
     let id = entry.item.clone().unwrap_or_default();
     desk.perform(act("proposal.edit").step(step).note("item", id), |_| Ok(()))?;
     Ok(Change::Changed)
@@ -179,7 +178,8 @@ pub fn entries_of(doc: &Document) -> Vec<String> {
             if inside {
                 entries.push(text.trim_end().to_owned());
             }
-        } else if inside && let Some(rest) = line.strip_prefix("  ")
+        } else if inside
+            && let Some(rest) = line.strip_prefix("  ")
             && let Some(last) = entries.last_mut()
         {
             last.push('\n');

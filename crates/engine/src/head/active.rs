@@ -67,8 +67,10 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
 
     let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
-    let lines: Vec<String> =
-        proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), e.item.as_deref().unwrap_or(e.path.name()))).collect();
+    let lines: Vec<String> = proposals
+        .iter()
+        .map(|e| format!("{} · [{}]", line(&e.title), e.item.as_deref().unwrap_or(e.path.name())))
+        .collect();
     out.push_str(&section("Proposed memory", &lines, all, LINES, "heirloom proposal list"));
 
     let pending = count(tx, "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'", agent)?;

@@ -170,7 +170,8 @@ fn channels(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut
     let mut rows = statement.query(params![at.agent_no, from, to, LINES])?;
     while let Some(r) = rows.next()? {
         let (channel, peer): (String, String) = (r.get(0)?, r.get(1)?);
-        let who = r.get::<_, Option<String>>(2)?.map_or_else(|| line(&peer), |n| format!("{} ({})", line(&n), line(&peer)));
+        let who =
+            r.get::<_, Option<String>>(2)?.map_or_else(|| line(&peer), |n| format!("{} ({})", line(&n), line(&peer)));
         let (asked, decided): (Millis, Option<Millis>) = (r.get(4)?, r.get(5)?);
         if (from..to).contains(&asked) {
             lines.push((asked, format!("{who} asked to be let in on {}", line(&channel))));

@@ -64,14 +64,17 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
     dismiss(desk, head, &removed)?;
     if let Some(first) = added.first() {
         let title: String = first.chars().take(80).collect();
-        let item = proposal::add(desk, &NewProposal {
-            title,
-            entries: added.clone(),
-            class: "preference".into(),
-            scope: "agent".into(),
-            confidence: None,
-            source: Provenance { origin: Origin::Hand, ..Provenance::default() },
-        })?;
+        let item = proposal::add(
+            desk,
+            &NewProposal {
+                title,
+                entries: added.clone(),
+                class: "preference".into(),
+                scope: "agent".into(),
+                confidence: None,
+                source: Provenance { origin: Origin::Hand, ..Provenance::default() },
+            },
+        )?;
         out.proposed.push(item.id);
     }
     Ok(out)

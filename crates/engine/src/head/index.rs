@@ -46,7 +46,8 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, scope: &str) -> Result<Strin
         out.push('\n');
     }
     if scope == "agent" {
-        let mut projects: Vec<&str> = leaves.iter().filter_map(|e| e.scope.as_deref()?.strip_prefix("workspace/")).collect();
+        let mut projects: Vec<&str> =
+            leaves.iter().filter_map(|e| e.scope.as_deref()?.strip_prefix("workspace/")).collect();
         projects.sort_unstable();
         projects.dedup();
         if !projects.is_empty() {

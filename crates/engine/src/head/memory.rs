@@ -81,7 +81,9 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     }
     out.push_str(&standing);
     if out.is_empty() {
-        out.push_str("Nothing yet. `heirloom remember \"…\"` keeps a memory, `heirloom loop add \"…\"` a commitment.\n");
+        out.push_str(
+            "Nothing yet. `heirloom remember \"…\"` keeps a memory, `heirloom loop add \"…\"` a commitment.\n",
+        );
     }
     Ok(format!("{}\n", out.trim_end()))
 }
@@ -158,8 +160,7 @@ fn id(e: &Entry) -> &str {
 fn dismissed(tx: &Read, agent_no: i64) -> Result<HashMap<String, Digest>> {
     let mut statement =
         tx.prepare_cached("SELECT item, digest FROM dismissals WHERE agent_no = ?1 AND head = 'memory'")?;
-    let rows = statement.query_map([agent_no], |r| {
-        Ok((r.get(0)?, Digest::try_from(r.get::<_, Vec<u8>>(1)?).unwrap_or_default()))
-    })?;
+    let rows = statement
+        .query_map([agent_no], |r| Ok((r.get(0)?, Digest::try_from(r.get::<_, Vec<u8>>(1)?).unwrap_or_default())))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

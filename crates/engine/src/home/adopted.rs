@@ -1,0 +1,27 @@
+//! An assistant home that stays where it is: another program's workspace, used in place. The same checks as for a home,
+//! and the same handle below it.
+
+use std::path::Path;
+
+use super::{Home, Rooted, check_not_writable_by_others, check_owner, open_root};
+use crate::error::{Error, Result};
+
+impl Home {
+    /// Opens a folder outside the home as a tree of its own. It must be there, be ours, be written by nobody else, and
+    /// neither lie in the home nor hold it.
+    pub fn open_elsewhere(&self, root: &Path) -> Result<Rooted> {
+        let (dir, shown) = open_root(root)?;
+        let stat = rustix::fs::fstat(&dir).map_err(|e| Error::io("examine", &shown, e))?;
+        check_owner(&shown, &stat)?;
+        check_not_writable_by_others(&shown, &stat)?;
+        if shown.starts_with(self.root()) || self.root().starts_with(&shown) {
+            return Err(Error::refused(format!(
+                "{} and the home {} lie in each other",
+                shown.display(),
+                self.root().display()
+            ))
+            .hint("choose a folder beside the home"));
+        }
+        Ok(Rooted::new(dir, shown))
+    }
+}
