@@ -19,7 +19,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`clock`] · [`error`] |
-//! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
+//! | 1 stores | [`document`] · [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] |
 //! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
@@ -29,6 +29,7 @@
 
 pub mod capture;
 pub mod clock;
+pub mod document;
 pub mod error;
 pub mod event;
 pub mod home;

@@ -10,6 +10,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("event", 0),
     ("clock", 0),
     ("error", 0),
+    ("document", 1),
     ("home", 1),
     ("ledger", 1),
     ("source", 1),

@@ -1,0 +1,405 @@
+//! A Markdown file with YAML front matter, as people write it: read, changed and printed so that every byte outside of
+//! what was changed is kept. Storey 1.
+//!
+//! The bytes are the truth; everything else here is a view of them. What cannot be read (broken front matter, invalid
+//! UTF-8) is shown as it is and never rewritten. A change to the front matter replaces the lines of one key, is read
+//! again, and is taken back if it did not do exactly what was asked.
+
+mod flow;
+mod front;
+mod lines;
+mod region;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+
+pub use front::Front;
+pub use region::{Found, Placed, Region, RegionFault};
+
+use front::{BOM, Owned};
+use lines::{Fence, bare, line_break, lines, split};
+use region::Care;
+
+/// How many ` #` on a line are tried for being the beginning of its comment.
+const COMMENT_TRIES: usize = 16;
+
+/// The exact bytes of a file, and what they say.
+#[derive(Clone, Debug)]
+pub struct Document {
+    bytes: Vec<u8>,
+    front: Front,
+    fields: Map<String, Value>,
+    yaml: std::ops::Range<usize>,
+    /// Where the body begins: behind the front matter; of a damaged one at the beginning.
+    body: usize,
+    body_line: usize,
+    /// Where the first heading is looked for: behind front matter even if it is damaged, as far as it is closed.
+    prose: usize,
+}
+
+impl Default for Document {
+    fn default() -> Document {
+        Document::new()
+    }
+}
+
+impl Document {
+    /// Reads any bytes; what is wrong with them is said by [`Document::front`].
+    pub fn parse(bytes: impl Into<Vec<u8>>) -> Document {
+        let bytes = bytes.into();
+        let found = front::find(&bytes);
+        let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        let (body, body_line) = match found.front {
+            Front::Damaged(_) => (start, 1),
+            _ => (found.behind, found.lines + 1),
+        };
+        let front::Found { front, fields, yaml, behind, .. } = found;
+        Document { bytes, front, fields, yaml, body, body_line, prose: behind }
+    }
+
+    /// An empty file.
+    pub fn new() -> Document {
+        Document::parse(Vec::new())
+    }
+
+    /// The bytes of the file.
+    pub fn print(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn front(&self) -> &Front {
+        &self.front
+    }
+
+    /// The top-level keys of the front matter; none if it is missing or damaged.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+
+    /// The value of a key, if it is text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    /// Gives a key a value, printed on one line: in place of the lines the key has now, else as the last key, else in
+    /// new front matter. A comment behind a one-line value stays. A value the key already has changes no byte.
+    ///
+    /// Refused, with nothing changed, if the front matter is damaged or written in a way that cannot be changed line by
+    /// line (a flow mapping, anchors used elsewhere, indented keys).
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        self.editable(key)?;
+        if self.fields.get(key) == Some(value) {
+            return Ok(());
+        }
+        let mut expected = self.fields.clone();
+        expected.insert(key.to_owned(), value.clone());
+        let printed = flow::value(value);
+        if self.front == Front::Missing {
+            let end = line_break(&self.bytes);
+            let front = format!("---{end}{}: {printed}{end}---{end}", flow::key(key));
+            return self.replace(key, self.body..self.body, front.as_bytes(), &expected);
+        }
+        let yaml = self.yaml_text();
+        let (place, line) = match self.owned(key)? {
+            Some(owned) => {
+                let first = self.first_line(&owned);
+                let comment = self.comment(&owned, first);
+                let gap = yaml[owned.colon..first.end].bytes().take_while(|b| *b == b' ').count();
+                // A block scalar's or list's own `key:` line says nothing about how far values stand apart.
+                let gap = if comment.start > owned.colon + gap && gap > 0 { gap } else { 1 };
+                let end = if yaml[..first.end_with_break].ends_with("\r\n") { "\r\n" } else { "\n" };
+                let line = format!(
+                    "{}{:gap$}{printed}{}{end}",
+                    &yaml[owned.lines.start..owned.colon],
+                    "",
+                    &yaml[comment.clone()]
+                );
+                (owned.lines, line)
+            }
+            None => (yaml.len()..yaml.len(), format!("{}: {printed}{}", flow::key(key), line_break(&self.bytes))),
+        };
+        let place = self.yaml.start + place.start..self.yaml.start + place.end;
+        self.replace(key, place, line.as_bytes(), &expected)
+    }
+
+    /// Takes a key and its lines out; comments and blank lines around it stay. Refused like [`Document::set`].
+    pub fn unset(&mut self, key: &str) -> Result<()> {
+        self.editable(key)?;
+        if !self.fields.contains_key(key) {
+            return Ok(());
+        }
+        let mut expected = self.fields.clone();
+        expected.remove(key);
+        let Some(owned) = self.owned(key)? else { return Err(exotic(key)) };
+        let place = self.yaml.start + owned.lines.start..self.yaml.start + owned.lines.end;
+        self.replace(key, place, b"", &expected)
+    }
+
+    /// The text behind the front matter; of damaged front matter the whole text. Invalid UTF-8 is shown as `�`.
+    pub fn body(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes[self.body..])
+    }
+
+    /// The line of the file where the body begins, counted from 1.
+    pub fn body_line(&self) -> usize {
+        self.body_line
+    }
+
+    /// Replaces the body, with the line breaks the file has.
+    ///
+    /// Refused if the front matter is damaged (it would be lost, being part of the body), or if the text itself would
+    /// be taken for front matter.
+    pub fn set_body(&mut self, text: &str) -> Result<()> {
+        if let Front::Damaged(what) = &self.front {
+            return Err(Error::refused(format!("the text cannot be replaced: {what}"))
+                .hint("repair the front matter by hand first"));
+        }
+        let end = line_break(&self.bytes);
+        let mut bytes = self.bytes[..self.body].to_vec();
+        if self.front == Front::Sound && !bytes.ends_with(b"\n") && !text.is_empty() {
+            bytes.extend_from_slice(end.as_bytes());
+        }
+        let begin = bytes.len();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (i, line) in split(text).enumerate() {
+            bytes.extend_from_slice(if i > 0 { end.as_bytes() } else { b"" });
+            bytes.extend_from_slice(line.as_bytes());
+        }
+        let changed = Document::parse(bytes);
+        if changed.front != self.front || changed.fields != self.fields || changed.body != begin {
+            return Err(Error::refused("the text begins like front matter, which this file has not")
+                .hint("begin it with another line than ---"));
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The text of the first `# ` heading outside of code fences.
+    pub fn heading(&self) -> Option<String> {
+        self.first_heading().map(|(text, _)| text)
+    }
+
+    /// The `- Key: value` lines at the beginning of the body, or else directly below the first heading: the metadata of
+    /// files that have no front matter. The first other line ends them; blank lines before them do not.
+    pub fn bullets(&self) -> Vec<(String, String)> {
+        let from = |at: usize| -> Vec<(String, String)> {
+            let texts = lines(&self.bytes, at).map(|l| bare(&self.bytes[l]));
+            texts.skip_while(|l| l.trim_ascii().is_empty()).map_while(bullet).collect()
+        };
+        let first = from(self.prose);
+        if !first.is_empty() {
+            return first;
+        }
+        self.first_heading().map(|(_, end)| from(end)).unwrap_or_default()
+    }
+
+    /// What stands between the markers `<!-- heirloom:NAME … -->` and `<!-- /heirloom:NAME -->`.
+    pub fn region(&self, name: &str) -> Region<'_> {
+        let (span, faults) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(name));
+        let found = span.map(|s| Found { attributes: s.attributes, content: &self.bytes[s.content], line: s.line });
+        Region { found, faults }
+    }
+
+    /// Renders a region: in its place, or, where there is none, once at the end behind a blank line. Every byte before
+    /// the opening marker and behind the content stays.
+    ///
+    /// Nothing given here can forge or hide a marker. A name keeps letters, digits and `-_./` (the rest becomes `-`).
+    /// Attributes are put on one line and cannot end the comment. In content, a line that begins like one of our
+    /// markers gets `&lt;!--` for `<!--`, a code fence left open is closed, and in the rare files with a code fence that
+    /// is never closed or a first `---` that opens no sound front matter, a line that would close them is indented.
+    pub fn set_region(&mut self, name: &str, attributes: &str, content: &str) -> Placed {
+        let (name, attributes) = (region::plain_name(name), region::plain_attributes(attributes));
+        let dashes = matches!(self.front, Front::Damaged(_));
+        // Whether a fence in the content does harm depends on all of the file, so it is tried.
+        let mut tried = self.rendered(&name, &attributes, content, Care { dashes, fences: false });
+        if !tried.2 {
+            tried = self.rendered(&name, &attributes, content, Care { dashes, fences: true });
+        }
+        let (changed, placed, _) = tried;
+        if changed.bytes == self.bytes {
+            return Placed::Unchanged;
+        }
+        *self = changed;
+        placed
+    }
+
+    /// The file with a region rendered, and whether the region is found in it where it was put.
+    fn rendered(&self, name: &str, attributes: &str, content: &str, care: Care) -> (Document, Placed, bool) {
+        let end = line_break(&self.bytes);
+        let content = region::plain_content(content, end, care);
+        let space = if attributes.is_empty() { "" } else { " " };
+        let opening = format!("<!-- heirloom:{name}{space}{attributes} -->{end}");
+        let (span, _) = region::find(&self.bytes, self.body, self.body_line, name);
+        let (mut bytes, placed, rest) = match &span {
+            // A marker that says the same stays as it was written.
+            Some(span) if span.attributes == attributes => {
+                (self.bytes[..span.marker.end].to_vec(), Placed::Replaced, span.content.end)
+            }
+            Some(span) => {
+                let mut bytes = self.bytes[..span.marker.start].to_vec();
+                bytes.extend_from_slice(opening.as_bytes());
+                (bytes, Placed::Replaced, span.content.end)
+            }
+            None => {
+                let mut bytes = self.bytes.clone();
+                if !bytes.is_empty() && bytes != BOM && !bytes.ends_with(b"\n") {
+                    bytes.extend_from_slice(end.as_bytes());
+                }
+                let last = lines(&bytes, self.body).last();
+                if last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+                    bytes.extend_from_slice(end.as_bytes());
+                }
+                bytes.extend_from_slice(opening.as_bytes());
+                (bytes, Placed::Appended, self.bytes.len())
+            }
+        };
+        let begin = bytes.len();
+        bytes.extend_from_slice(content.as_bytes());
+        let place = begin..bytes.len();
+        match placed {
+            Placed::Appended => bytes.extend_from_slice(format!("<!-- /heirloom:{name} -->{end}").as_bytes()),
+            _ => bytes.extend_from_slice(&self.bytes[rest..]),
+        }
+        let changed = Document::parse(bytes);
+        let (found, _) = region::find(&changed.bytes, changed.body, changed.body_line, name);
+        let fits = found.is_some_and(|f| f.content == place && f.attributes == attributes);
+        (changed, placed, fits)
+    }
+
+    fn editable(&self, key: &str) -> Result<()> {
+        match &self.front {
+            Front::Damaged(what) => Err(Error::refused(format!("`{key}` cannot be changed: {what}"))
+                .hint("repair the front matter by hand first")),
+            _ => Ok(()),
+        }
+    }
+
+    fn yaml_text(&self) -> &str {
+        // Sound front matter is UTF-8; of any other there is nothing to change.
+        std::str::from_utf8(&self.bytes[self.yaml.clone()]).unwrap_or_default()
+    }
+
+    /// The lines of a key. Refused where a key seen line by line is none the YAML reader found, or the other way round.
+    fn owned(&self, key: &str) -> Result<Option<Owned>> {
+        let keys = front::keys(self.yaml_text());
+        let seen = keys.iter().any(|k| k.key == key);
+        if seen != self.fields.contains_key(key) || !keys.iter().all(|k| self.fields.contains_key(&k.key)) {
+            return Err(exotic(key));
+        }
+        let Some(mut owned) = keys.into_iter().find(|k| k.key == key) else { return Ok(None) };
+        let first = self.first_line(&owned);
+        if let Ok(alone) = front::read(&self.yaml_text()[owned.lines.start..first.end])
+            && alone.get(key) == self.fields.get(key)
+        {
+            // What follows a value that ends on its first line are indented comments.
+            owned.lines.end = first.end_with_break;
+        }
+        Ok(Some(owned))
+    }
+
+    fn first_line(&self, owned: &Owned) -> FirstLine {
+        let yaml = self.yaml_text();
+        let end_with_break = yaml[owned.lines.start..].find('\n').map_or(yaml.len(), |at| owned.lines.start + at + 1);
+        let line = bare(&yaml.as_bytes()[owned.lines.start..end_with_break]);
+        FirstLine { end: owned.lines.start + line.len(), end_with_break }
+    }
+
+    /// The comment behind a value that stands on one line, with the space before it; empty where there is none.
+    fn comment(&self, owned: &Owned, line: FirstLine) -> std::ops::Range<usize> {
+        let yaml = self.yaml_text();
+        let text = &yaml[owned.lines.start..line.end];
+        let behind = owned.colon - owned.lines.start;
+        for (at, _) in text[behind..].match_indices('#').take(COMMENT_TRIES) {
+            let before = text[..behind + at].trim_end_matches([' ', '\t']);
+            // The first cut that leaves the value as it is has cut off nothing but a comment.
+            if before.len() < behind + at
+                && let Ok(fields) = front::read(before)
+                && fields.get(&owned.key) == self.fields.get(&owned.key)
+            {
+                return owned.lines.start + before.len()..line.end;
+            }
+        }
+        line.end..line.end
+    }
+
+    /// Puts `with` in the place of some of the front matter, unless it then says anything but `expected`.
+    fn replace(
+        &mut self,
+        key: &str,
+        place: std::ops::Range<usize>,
+        with: &[u8],
+        expected: &Map<String, Value>,
+    ) -> Result<()> {
+        let mut bytes = Vec::with_capacity(self.bytes.len() + with.len());
+        bytes.extend_from_slice(&self.bytes[..place.start]);
+        bytes.extend_from_slice(with);
+        bytes.extend_from_slice(&self.bytes[place.end..]);
+        let changed = Document::parse(bytes);
+        let kept = changed.bytes[changed.body..] == self.bytes[self.body..];
+        match &changed.front {
+            Front::Sound if changed.fields == *expected && kept => {
+                *self = changed;
+                Ok(())
+            }
+            Front::Damaged(what) => Err(exotic(key).because(format!("it would then be wrong in {what}"))),
+            _ => Err(exotic(key)),
+        }
+    }
+
+    /// The first heading and where its line ends.
+    fn first_heading(&self) -> Option<(String, usize)> {
+        let mut open = None;
+        for place in lines(&self.bytes, self.prose) {
+            let line = bare(&self.bytes[place.clone()]);
+            if open.is_none()
+                && let Some(text) = heading_of(line)
+            {
+                return Some((text, place.end));
+            }
+            open = Fence::step(open, line);
+        }
+        None
+    }
+}
+
+#[derive(Clone, Copy)]
+struct FirstLine {
+    end: usize,
+    end_with_break: usize,
+}
+
+fn exotic(key: &str) -> Error {
+    Error::refused(format!("`{key}` cannot be changed without rewriting the rest of the front matter"))
+        .hint("edit it by hand")
+}
+
+/// The text of a `# ` line, without the `#` some people close it with.
+fn heading_of(line: &[u8]) -> Option<String> {
+    let indent = line.iter().take_while(|b| **b == b' ').count();
+    let rest = line[indent..].strip_prefix(b"#")?;
+    if indent > 3 || !rest.starts_with(b" ") && !rest.starts_with(b"\t") {
+        return None;
+    }
+    let text = String::from_utf8_lossy(rest);
+    let text = text.trim();
+    let open = text.trim_end_matches('#');
+    let text = if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { text };
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The key and the value of a `- Key: value` line.
+fn bullet(line: &[u8]) -> Option<(String, String)> {
+    let text = std::str::from_utf8(line).ok()?.strip_prefix("- ")?.trim();
+    let (key, value) = text.split_once(": ").or_else(|| Some((text.strip_suffix(':')?, "")))?;
+    let key = key.trim();
+    (!key.is_empty()).then(|| (key.to_owned(), value.trim().to_owned()))
+}

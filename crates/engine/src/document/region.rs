@@ -1,0 +1,242 @@
+//! Managed regions: the parts of a file between two comment lines, which the program renders. Everything else belongs
+//! to people.
+//!
+//! ```text
+//! <!-- heirloom:NAME attributes · any words -->
+//! content
+//! <!-- /heirloom:NAME -->
+//! ```
+//!
+//! Which pair of markers counts: the first opening marker whose next marker of the same name is a closing one. Looking
+//! for the *next* one only, and not for any later one, is what keeps people's text safe when somebody deletes a closing
+//! marker: the text below it never becomes part of a region.
+//!
+//! Markers in closed code fences are text. A fence that is never closed hides nothing: otherwise a forgotten one would
+//! hide the region that is appended below it, and each further write would append another.
+
+use std::ops::Range;
+
+use super::front::closes;
+use super::lines::{Fence, bare, lines, split};
+
+/// What a file has under one name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region<'a> {
+    pub found: Option<Found<'a>>,
+    /// Markers of this name that do not count, in the order of their lines.
+    pub faults: Vec<RegionFault>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found<'a> {
+    /// What follows the name in the opening marker.
+    pub attributes: &'a str,
+    /// The lines between the markers.
+    pub content: &'a [u8],
+    /// The line of the opening marker, counted from 1.
+    pub line: usize,
+}
+
+/// A marker that does not count. Its line, counted from 1, is that of the opening marker (of a `StrayEnd`: its own).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegionFault {
+    /// A second pair below the one that counts.
+    Doubled { line: usize },
+    /// A pair around another pair of the same name; the inner one counts.
+    Nested { line: usize },
+    /// No closing marker follows.
+    Unclosed { line: usize },
+    /// A closing marker without an opening one.
+    StrayEnd { line: usize },
+}
+
+impl RegionFault {
+    pub fn line(self) -> usize {
+        match self {
+            Self::Doubled { line } | Self::Nested { line } | Self::Unclosed { line } | Self::StrayEnd { line } => line,
+        }
+    }
+}
+
+/// What [`set_region`](super::Document::set_region) did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placed {
+    Replaced,
+    Appended,
+    Unchanged,
+}
+
+/// A marker line.
+#[derive(Clone)]
+struct Marker<'a> {
+    name: &'a str,
+    opens: bool,
+    attributes: &'a str,
+    place: Range<usize>,
+    line: usize,
+}
+
+enum Event<'a> {
+    Fence(Fence),
+    Marker(Marker<'a>),
+}
+
+/// Where the region that counts stands.
+pub(super) struct Span<'a> {
+    pub attributes: &'a str,
+    pub marker: Range<usize>,
+    pub content: Range<usize>,
+    pub line: usize,
+}
+
+/// Looks through the text from `from` on, which is line `line` of the file.
+pub(super) fn find<'a>(bytes: &'a [u8], from: usize, line: usize, name: &str) -> (Option<Span<'a>>, Vec<RegionFault>) {
+    let (mut found, mut faults) = (None, Vec::new());
+    // The opening markers not closed yet, and whether the latest marker is one of them.
+    let (mut open, mut fresh): (Vec<Marker<'a>>, bool) = (Vec::new(), false);
+    for marker in markers(bytes, from, line, name) {
+        if marker.opens {
+            open.push(marker);
+            fresh = true;
+            continue;
+        }
+        match open.pop() {
+            None => faults.push(RegionFault::StrayEnd { line: marker.line }),
+            Some(start) if !fresh => faults.push(RegionFault::Nested { line: start.line }),
+            Some(start) if found.is_some() => faults.push(RegionFault::Doubled { line: start.line }),
+            Some(start) => {
+                found = Some(Span {
+                    attributes: start.attributes,
+                    content: start.place.end..marker.place.start,
+                    marker: start.place,
+                    line: start.line,
+                });
+            }
+        }
+        fresh = false;
+    }
+    faults.extend(open.iter().map(|start| RegionFault::Unclosed { line: start.line }));
+    faults.sort_by_key(|fault| fault.line());
+    (found, faults)
+}
+
+/// The marker lines of one name outside of code fences.
+fn markers<'a>(bytes: &'a [u8], from: usize, first: usize, name: &str) -> Vec<Marker<'a>> {
+    let mut events = Vec::new();
+    for (i, place) in lines(bytes, from).enumerate() {
+        let line = bare(&bytes[place.clone()]);
+        if let Some(fence) = Fence::of(line) {
+            events.push(Event::Fence(fence));
+        } else if let Some(marker) = marker_of(line, place, first + i).filter(|m| m.name == name) {
+            events.push(Event::Marker(marker));
+        }
+    }
+    // The longest fence of either mark that can close, at or behind each event: tells at once whether one is ever closed.
+    let mut longest = [0, 0];
+    let mut ahead = vec![longest; events.len()];
+    for (event, ahead) in events.iter().zip(&mut ahead).rev() {
+        *ahead = longest;
+        if let Event::Fence(fence) = event
+            && fence.plain
+        {
+            let longest = &mut longest[usize::from(fence.mark == b'~')];
+            *longest = fence.length.max(*longest);
+        }
+    }
+    let mut open: Option<Fence> = None;
+    let mut found = Vec::new();
+    for (event, ahead) in events.into_iter().zip(ahead) {
+        match (event, open) {
+            (Event::Marker(marker), None) => found.push(marker),
+            (Event::Marker(_), Some(_)) => {}
+            (Event::Fence(fence), None) => {
+                open = Some(fence).filter(|f| ahead[usize::from(f.mark == b'~')] >= f.length);
+            }
+            (Event::Fence(fence), Some(opened)) if fence.closes(opened) => open = None,
+            (Event::Fence(_), Some(_)) => {}
+        }
+    }
+    found
+}
+
+fn marker_of(line: &[u8], place: Range<usize>, number: usize) -> Option<Marker<'_>> {
+    let inner = line.trim_ascii().strip_prefix(b"<!--")?.strip_suffix(b"-->")?;
+    let inner = std::str::from_utf8(inner).ok().filter(|i| !i.contains("-->"))?.trim();
+    let (opens, rest) = match inner.strip_prefix('/') {
+        Some(rest) => (false, rest),
+        None => (true, inner),
+    };
+    let rest = rest.strip_prefix("heirloom:")?;
+    let (name, attributes) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let attributes = attributes.trim();
+    let well = !name.is_empty() && name.chars().all(names) && (opens || attributes.is_empty());
+    well.then_some(Marker { name, opens, attributes, place, line: number })
+}
+
+fn names(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')
+}
+
+/// A name as it can stand in a marker.
+pub(super) fn plain_name(name: &str) -> String {
+    let plain: String = name.chars().map(|c| if names(c) { c } else { '-' }).collect();
+    if plain.is_empty() { "-".into() } else { plain }
+}
+
+/// Attributes as they can stand in a marker: on one line, and not ending the comment.
+pub(super) fn plain_attributes(attributes: &str) -> String {
+    let one_line: String = attributes.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    one_line.replace("-->", "--&gt;").replace("--!>", "--!&gt;").trim().to_owned()
+}
+
+/// How content has to be changed so that it cannot break out of its place.
+#[derive(Clone, Copy)]
+pub(super) struct Care {
+    /// The file begins with a `---` that opens nothing readable; a line `---` in the content could close it.
+    pub dashes: bool,
+    /// A code fence above is never closed; one in the content would close it and hide the opening marker.
+    pub fences: bool,
+}
+
+/// Content as it stands between the markers: the file's line breaks, one at the end; a line that looks like one of our
+/// markers begins with `&lt;!--` instead of `<!--` (which Markdown shows the same way); a code fence left open is closed.
+pub(super) fn plain_content(content: &str, line_break: &str, care: Care) -> String {
+    let mut out = String::with_capacity(content.len() + 64);
+    let mut open: Option<Fence> = None;
+    let text = content.strip_suffix('\n').unwrap_or(content);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if content.is_empty() {
+        return out;
+    }
+    for line in split(text) {
+        if looks_like_a_marker(line) {
+            let at = line.find("<!--").unwrap_or(0);
+            out.push_str(&line[..at]);
+            out.push_str("&lt;");
+            out.push_str(&line[at + 1..]);
+        } else {
+            if care.fences && Fence::of(line.as_bytes()).is_some() {
+                out.push_str("    ");
+            } else {
+                open = Fence::step(open, line.as_bytes());
+            }
+            if care.dashes && closes(line.as_bytes()) {
+                out.push(' ');
+            }
+            out.push_str(line);
+        }
+        out.push_str(line_break);
+    }
+    if let Some(fence) = open {
+        out.extend(std::iter::repeat_n(char::from(fence.mark), fence.length));
+        out.push_str(line_break);
+    }
+    out
+}
+
+/// Wider than what is a marker: whatever begins like one.
+fn looks_like_a_marker(line: &str) -> bool {
+    let Some(inner) = line.trim().strip_prefix("<!--") else { return false };
+    let inner = inner.trim_start();
+    inner.strip_prefix('/').unwrap_or(inner).trim_start().starts_with("heirloom:")
+}
