@@ -33,11 +33,6 @@ impl Tree {
         tree
     }
 
-    /// Another process on the same home: its own handles and connections.
-    pub fn other(&self) -> (Home, Ledger) {
-        open(&self.folder.path().join("home"))
-    }
-
     pub fn at(&self) -> AssistantHome<'_> {
         at(&self.home, &self.ledger, self.agent_no)
     }
@@ -99,7 +94,8 @@ pub fn at<'a>(home: &'a Home, ledger: &'a Ledger, agent_no: i64) -> AssistantHom
     AssistantHome::create(home, ledger, &AgentId::main(), agent_no, "test", jiff::tz::TimeZone::UTC).unwrap()
 }
 
-fn open(root: &Path) -> (Home, Ledger) {
+/// Handles and connections of one process.
+pub fn open(root: &Path) -> (Home, Ledger) {
     let home = Home::create(root).unwrap();
     let path = home.root().join(layout::RUNTIME_DB.as_str());
     let backups = home.root().join(layout::BACKUPS.as_str());
