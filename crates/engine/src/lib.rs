@@ -19,7 +19,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`clock`] · [`error`] |
-//! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
+//! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] · [`redact`] |
 //! | 2 nouns | [`transcript`] |
 //! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
@@ -35,6 +35,7 @@ pub mod home;
 pub mod index;
 pub mod ledger;
 pub mod recall;
+pub mod redact;
 pub mod scope;
 pub mod source;
 pub mod sqlite;

@@ -14,6 +14,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("ledger", 1),
     ("source", 1),
     ("sqlite", 1),
+    ("redact", 1),
     ("transcript", 2),
     ("capture", 3),
     ("index", 3),

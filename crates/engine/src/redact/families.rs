@@ -1,0 +1,562 @@
+//! Credentials that are known by their own shape, and where in a text a rule has to be asked.
+
+use super::{MARK, Scan, Span, assigned, is_blank, is_word, value};
+
+macro_rules! kinds {
+    ($($kind:ident $name:literal)*) => {
+        /// What a credential is for, as far as its shape or its name tells.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Kind { $($kind),* }
+
+        impl Kind {
+            /// The word that stands in the place of the credential.
+            pub fn name(self) -> &'static str {
+                match self { $(Kind::$kind => $name),* }
+            }
+
+            #[cfg(test)]
+            pub(super) const ALL: &[Kind] = &[$(Kind::$kind),*];
+        }
+    };
+}
+
+kinds! {
+    AgeKey "age-key"
+    AnthropicKey "anthropic-key"
+    ApiKey "api-key"
+    AtlassianToken "atlassian-token"
+    Authorization "authorization"
+    AwsKey "aws-key"
+    AwsSecret "aws-secret"
+    AzureKey "azure-key"
+    Cookie "cookie"
+    DatabricksToken "databricks-token"
+    DigitalOceanToken "digitalocean-token"
+    DiscordToken "discord-token"
+    DockerToken "docker-token"
+    DopplerToken "doppler-token"
+    FigmaToken "figma-token"
+    FlyToken "fly-token"
+    GithubToken "github-token"
+    GitlabToken "gitlab-token"
+    GoogleKey "google-key"
+    GoogleOauth "google-oauth"
+    GrafanaToken "grafana-token"
+    GroqKey "groq-key"
+    HuggingFaceToken "huggingface-token"
+    Jwt "jwt"
+    LinearKey "linear-key"
+    MailgunKey "mailgun-key"
+    NewRelicKey "newrelic-key"
+    NotionToken "notion-token"
+    NpmToken "npm-token"
+    NvidiaKey "nvidia-key"
+    OnePasswordToken "1password-token"
+    OpenAiKey "openai-key"
+    OtpSecret "otp-secret"
+    Password "password"
+    PerplexityKey "perplexity-key"
+    PlanetScaleToken "planetscale-token"
+    PostmanKey "postman-key"
+    PrivateKey "private-key"
+    PypiToken "pypi-token"
+    ReplicateToken "replicate-token"
+    RubygemsToken "rubygems-token"
+    Secret "secret"
+    SendgridKey "sendgrid-key"
+    SentryToken "sentry-token"
+    ShopifyToken "shopify-token"
+    SlackToken "slack-token"
+    SquareToken "square-token"
+    StripeKey "stripe-key"
+    SupabaseToken "supabase-token"
+    TavilyKey "tavily-key"
+    TelegramToken "telegram-token"
+    Token "token"
+    TwilioKey "twilio-key"
+    UrlPassword "url-password"
+    VaultToken "vault-token"
+    Webhook "webhook"
+    XaiKey "xai-key"
+}
+
+/// Where a rule is asked, and the rule.
+pub(super) struct Family {
+    /// Any of these is what the text has to go on with. At least three bytes each.
+    heads: &'static [&'static str],
+    rule: Rule,
+}
+
+enum Rule {
+    /// A head and so many characters of an alphabet.
+    Token { kind: Kind, of: fn(u8) -> bool, min: usize, max: usize, look: Look },
+    /// A credential that begins at the head but takes more to describe.
+    Shape(fn(&mut Scan, usize) -> Option<Span>),
+    /// Finds credentials near the head, adds them and says where to go on. Heads match in either case.
+    Around(fn(&mut Scan, usize) -> Option<usize>),
+}
+
+/// What keeps names and placeholders from being taken for the random part of a token.
+#[derive(Clone, Copy, PartialEq)]
+enum Look {
+    /// Several characters, and a digit or both cases.
+    Mixed,
+    /// The head is also part of ordinary names: a long run without a break that has digits and letters.
+    Unbroken,
+    /// The head is an ordinary word, so it must not be the end of a longer name either.
+    Alone,
+}
+
+const ANY: usize = usize::MAX;
+
+const fn token(kind: Kind, heads: &'static [&'static str], of: fn(u8) -> bool, min: usize, max: usize) -> Family {
+    Family { heads, rule: Rule::Token { kind, of, min, max, look: Look::Mixed } }
+}
+
+const fn looking(mut family: Family, now: Look) -> Family {
+    if let Rule::Token { look, .. } = &mut family.rule {
+        *look = now;
+    }
+    family
+}
+
+const fn shape(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Option<Span>) -> Family {
+    Family { heads, rule: Rule::Shape(read) }
+}
+
+const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Option<usize>) -> Family {
+    Family { heads, rule: Rule::Around(read) }
+}
+
+/// Rules that are asked at the same place are asked in this order.
+static FAMILIES: [Family; 62] = [
+    around(&[MARK], already),
+    token(Kind::AwsKey, &["AKIA", "ASIA", "ABIA", "ACCA"], upper, 16, 16),
+    token(Kind::GithubToken, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], alnum, 30, ANY),
+    token(Kind::GithubToken, &["github_pat_"], is_word, 30, ANY),
+    token(Kind::GitlabToken, &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-"], is_word, 20, ANY),
+    token(Kind::SlackToken, &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xapp-"], is_word, 10, ANY),
+    token(Kind::SlackToken, &["xoxd-"], percent, 10, ANY),
+    token(Kind::SlackToken, &["xoxe-", "xoxe.xoxp-", "xoxe.xoxb-"], is_word, 10, ANY),
+    token(Kind::StripeKey, &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"], alnum, 16, ANY),
+    token(Kind::AnthropicKey, &["sk-ant-"], is_word, 20, ANY),
+    looking(token(Kind::OpenAiKey, &["sk-"], is_word, 20, ANY), Look::Unbroken),
+    token(Kind::GoogleKey, &["AIza"], is_word, 35, 35),
+    token(Kind::GoogleOauth, &["ya29.c.", "ya29."], is_word, 20, ANY),
+    token(Kind::GoogleOauth, &["GOCSPX-", "1//0"], is_word, 20, ANY),
+    looking(token(Kind::MailgunKey, &["key-"], hex, 32, 32), Look::Alone),
+    token(Kind::NpmToken, &["npm_"], alnum, 36, 36),
+    token(Kind::PypiToken, &["pypi-AgE", "pypi-AgN"], is_word, 30, ANY),
+    token(Kind::HuggingFaceToken, &["hf_"], alnum, 30, 40),
+    token(Kind::DigitalOceanToken, &["dop_v1_", "doo_v1_", "dor_v1_"], hex, 40, 64),
+    token(Kind::VaultToken, &["hvs.", "hvb.", "hvr."], is_word, 24, ANY),
+    token(Kind::DatabricksToken, &["dapi"], hex, 32, 32),
+    token(Kind::ShopifyToken, &["shpat_", "shpca_", "shppa_", "shpss_"], hex, 32, 32),
+    token(Kind::LinearKey, &["lin_api_", "lin_oauth_"], alnum, 32, ANY),
+    token(Kind::NotionToken, &["secret_"], alnum, 43, 43),
+    token(Kind::NotionToken, &["ntn_"], alnum, 40, 60),
+    token(Kind::SupabaseToken, &["sbp_"], hex, 40, 40),
+    looking(token(Kind::SupabaseToken, &["sb_secret_"], is_word, 20, ANY), Look::Unbroken),
+    token(Kind::FlyToken, &["fo1_", "fm1_", "fm2_", "fm1r_", "fm1a_"], base64, 40, ANY),
+    token(Kind::AgeKey, &["AGE-SECRET-KEY-1"], upper, 50, 60),
+    token(Kind::DockerToken, &["dckr_pat_", "dckr_oat_"], is_word, 20, ANY),
+    token(Kind::SentryToken, &["sntrys_", "sntryu_"], base64, 40, ANY),
+    token(Kind::GrafanaToken, &["glsa_", "glc_"], base64, 32, ANY),
+    token(Kind::PostmanKey, &["PMAK-"], is_word, 40, ANY),
+    token(Kind::NewRelicKey, &["NRAK-"], upper, 27, 27),
+    token(Kind::GroqKey, &["gsk_"], alnum, 40, 60),
+    token(Kind::XaiKey, &["xai-"], alnum, 60, 90),
+    token(Kind::ReplicateToken, &["r8_"], alnum, 37, 37),
+    token(Kind::PerplexityKey, &["pplx-"], alnum, 40, 60),
+    token(Kind::NvidiaKey, &["nvapi-"], is_word, 40, ANY),
+    looking(token(Kind::TavilyKey, &["tvly-"], is_word, 24, ANY), Look::Unbroken),
+    token(Kind::RubygemsToken, &["rubygems_"], hex, 48, 48),
+    token(Kind::FigmaToken, &["figd_", "figdh_"], is_word, 36, ANY),
+    token(Kind::PlanetScaleToken, &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], is_word, 30, ANY),
+    token(Kind::OnePasswordToken, &["ops_eyJ"], base64, 60, ANY),
+    token(Kind::SquareToken, &["sq0csp-", "sq0atp-"], is_word, 22, ANY),
+    token(Kind::DopplerToken, &["dp.pt.", "dp.ct.", "dp.sa."], alnum, 40, ANY),
+    token(Kind::AtlassianToken, &["ATATT3x"], base64, 60, ANY),
+    shape(&["SG."], sendgrid),
+    shape(&["eyJ"], jwt),
+    // The number of an account in base64: of each of the three letters only a few are possible, here all of them.
+    shape(&["MDA", "NTE", "OjI", "MzM", "MDQ", "MDU", "MDY", "MDc", "MDg", "MDk"], discord),
+    shape(
+        &[
+            "SK0", "AC1", "SK2", "SK3", "SK4", "SK5", "SK6", "SK7", "SK8", "SK9", "SKa", "SKb", "SKc", "SKd", "SKe",
+            "SKf",
+        ],
+        twilio,
+    ),
+    shape(&["-----BEGIN "], private_key),
+    around(&[":AA"], telegram_before),
+    around(&["://"], url_password),
+    around(&["hooks.slack.com/services/", "webhooks/"], webhook),
+    around(&["-u ", "--user "], curl_user),
+    // Apart, because a family is asked wherever the first letters of its heads mix.
+    around(&["pass", "pwd"], assigned::read),
+    around(&["secret", "sig="], assigned::read),
+    around(&["token", "key"], assigned::read),
+    around(&["auth"], assigned::read),
+    around(&["cookie"], assigned::read),
+    around(&["bearer "], assigned::bearer),
+];
+
+/// Per byte value, which families may have it as the first, second and third byte of a head: one bit each.
+static FILTER: [[u64; 3]; 256] = filter();
+
+const fn filter() -> [[u64; 3]; 256] {
+    let mut table = [[0; 3]; 256];
+    let mut family = 0;
+    while family < FAMILIES.len() {
+        let either = matches!(FAMILIES[family].rule, Rule::Around(_));
+        let mut head = 0;
+        while head < FAMILIES[family].heads.len() {
+            let bytes = FAMILIES[family].heads[head].as_bytes();
+            let mut at = 0;
+            while at < 3 {
+                table[bytes[at] as usize][at] |= 1 << family;
+                if either {
+                    table[bytes[at].to_ascii_uppercase() as usize][at] |= 1 << family;
+                }
+                at += 1;
+            }
+            head += 1;
+        }
+        family += 1;
+    }
+    table
+}
+
+/// The next place where a rule has to be asked, and which.
+pub(super) fn next(bytes: &[u8], from: usize) -> Option<(usize, u64)> {
+    let rest = bytes.get(from..)?;
+    for (at, three) in rest.windows(3).enumerate() {
+        let mask = FILTER[three[0] as usize][0] & FILTER[three[1] as usize][1] & FILTER[three[2] as usize][2];
+        if mask != 0 {
+            return Some((from + at, mask));
+        }
+    }
+    None
+}
+
+pub(super) fn mask(bytes: &[u8], at: usize) -> u64 {
+    bytes
+        .get(at..at + 3)
+        .map_or(0, |three| FILTER[three[0] as usize][0] & FILTER[three[1] as usize][1] & FILTER[three[2] as usize][2])
+}
+
+pub(super) fn of(mut mask: u64) -> impl Iterator<Item = &'static Family> {
+    std::iter::from_fn(move || {
+        let lowest = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        FAMILIES.get(lowest)
+    })
+}
+
+impl Family {
+    pub(super) fn read(&self, scan: &mut Scan, at: usize) -> Option<usize> {
+        if let Rule::Around(read) = self.rule {
+            let rest = &scan.bytes[at..];
+            let fits = |h: &&str| rest.get(..h.len()).is_some_and(|start| start.eq_ignore_ascii_case(h.as_bytes()));
+            return if self.heads.iter().any(fits) { read(scan, at) } else { None };
+        }
+        let span = self.shape(scan, at)?;
+        scan.add(span.range, span.kind)
+    }
+
+    pub(super) fn shape(&self, scan: &mut Scan, at: usize) -> Option<Span> {
+        match self.rule {
+            Rule::Token { kind, of, min, max, look } => {
+                let head = self.heads.iter().find(|h| scan.starts(at, h))?;
+                let alone = look != Look::Alone || !matches!(scan.before(at), b'_' | b'-');
+                if !alone || !scan.free(at) {
+                    return None;
+                }
+                let start = at + head.len();
+                let sample = scan.bytes.get(start..start + min)?;
+                // Decided on a sample of bounded length before the run is measured.
+                if !sample.iter().all(|b| of(*b)) || !random(sample, &scan.bytes[start..], look, of) {
+                    return None;
+                }
+                let end = match max {
+                    ANY if std::ptr::fn_addr_eq(of, is_word as fn(u8) -> bool) => scan.word_end(start),
+                    ANY => scan.run(start, of),
+                    max => start + scan.bytes[start..].iter().take(max).take_while(|b| of(**b)).count(),
+                };
+                let end = start + scan.bytes[start..end].trim_ascii_end().len();
+                let end = if scan.before(end) == b'.' { end - 1 } else { end };
+                let over = max != ANY && scan.at(end).is_ascii_alphanumeric();
+                (!over).then_some(Span { range: at..end, kind })
+            }
+            Rule::Shape(read) => read(scan, at),
+            Rule::Around(_) => None,
+        }
+    }
+}
+
+fn random(sample: &[u8], rest: &[u8], look: Look, of: fn(u8) -> bool) -> bool {
+    match look {
+        Look::Mixed | Look::Alone => {
+            let has = |what: fn(&u8) -> bool| sample.iter().any(what);
+            let cases = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+            // An alphabet without small letters has its digits, if it has any, at random.
+            let capitals = !of(b'z') && has(u8::is_ascii_uppercase);
+            (has(u8::is_ascii_digit) || cases || capitals) && value::variety(sample) >= 5
+        }
+        Look::Unbroken => {
+            let length = rest.iter().take(64).take_while(|b| of(**b)).count();
+            rest[..length].split(|b| !b.is_ascii_alphanumeric()).any(|run| {
+                run.len() >= 16
+                    && run.iter().any(u8::is_ascii_digit)
+                    && run.iter().any(u8::is_ascii_alphabetic)
+                    && value::variety(run) >= 5
+            })
+        }
+    }
+}
+
+fn alnum(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
+fn upper(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit()
+}
+
+fn hex(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'a'..=b'f')
+}
+
+fn percent(byte: u8) -> bool {
+    is_word(byte) || byte == b'%'
+}
+
+fn base64(byte: u8) -> bool {
+    is_word(byte) || matches!(byte, b'+' | b'/' | b'=')
+}
+
+/// What was redacted before is stepped over whole: the word in it is no name something is given to.
+fn already(scan: &mut Scan, at: usize) -> Option<usize> {
+    let end = scan.run(at + MARK.len(), |b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    (scan.at(end) == b']').then_some(end + 1)
+}
+
+fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.free(at) {
+        return None;
+    }
+    let end = segments(scan, at + 2, &[(16, 30), (30, ANY)])?;
+    Some(Span { range: at..end, kind: Kind::SendgridKey })
+}
+
+/// Header, content and signature; the header is JSON, so its base64 is known to begin with `eyJ`.
+fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
+    let header = scan.word_end(at);
+    if header - at < 12 || !scan.free(at) || value::variety(&scan.bytes[at..at + 12]) < 5 {
+        return None;
+    }
+    let mut end = segments(scan, header, &[(10, ANY), (10, ANY)])?;
+    // An encrypted one has two parts more.
+    if let Some(longer) = segments(scan, end, &[(10, ANY), (10, ANY)]) {
+        end = longer;
+    }
+    Some(Span { range: at..end, kind: Kind::Jwt })
+}
+
+/// Account, time and signature.
+fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.free(at) {
+        return None;
+    }
+    let account = scan.word_end(at);
+    if !(23..=30).contains(&(account - at)) {
+        return None;
+    }
+    let end = segments(scan, account, &[(5, 8), (25, ANY)])?;
+    Some(Span { range: at..end, kind: Kind::DiscordToken })
+}
+
+/// The end of runs of word characters of these lengths, each after a full stop.
+fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Option<usize> {
+    for (min, max) in lengths {
+        if scan.at(at) != b'.' || at + 1 >= scan.bytes.len() {
+            return None;
+        }
+        let end = scan.word_end(at + 1);
+        if !(*min..=*max).contains(&(end - at - 1)) {
+            return None;
+        }
+        at = end;
+    }
+    Some(at)
+}
+
+/// `SK` and 32 hex digits is a key; `AC…` is an account, which is no secret, but what follows it after a colon is.
+fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.free(at) {
+        return None;
+    }
+    let id = |from: usize| {
+        let bytes = scan.bytes.get(from..from + 32)?;
+        (bytes.iter().all(|b| hex(*b)) && value::variety(bytes) >= 5 && !scan.at(from + 32).is_ascii_alphanumeric())
+            .then_some(from + 32)
+    };
+    let end = id(at + 2)?;
+    match (scan.at(at), scan.at(at + 1)) {
+        (b'S', b'K') => Some(Span { range: at..end, kind: Kind::TwilioKey }),
+        (b'A', b'C') if scan.at(end) == b':' => Some(Span { range: end + 1..id(end + 1)?, kind: Kind::TwilioKey }),
+        _ => None,
+    }
+}
+
+/// A block with its BEGIN and END lines; one without an end up to where the base64 lines stop. A block that is only
+/// spoken of has no base64 in it.
+fn private_key(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.starts(at, "-----BEGIN ") {
+        return None;
+    }
+    let label = at + 11;
+    let label_end = label + memchr::memmem::find(&scan.bytes[label..scan.bytes.len().min(label + 60)], b"-----")?;
+    let is_private = |label: &[u8]| {
+        memchr::memmem::find(label, b"PRIVATE KEY").is_some() || label.eq_ignore_ascii_case(b"OpenVPN Static key V1")
+    };
+    if !is_private(&scan.bytes[label..label_end]) {
+        return None;
+    }
+    let body = label_end + 5;
+    // The next dashes decide; a search that went past another BEGIN would be repeated from there.
+    let stop = memchr::memmem::find(&scan.bytes[body..], b"-----").map_or(scan.bytes.len(), |found| body + found);
+    let has_key = scan.bytes[body..stop].split(|b| !base64(*b)).any(|run| run.len() >= 16);
+    // In a patch there is one dash more.
+    let dashes = scan.run(stop, |b| b == b'-');
+    if has_key && dashes <= stop + 6 && scan.starts(dashes, "END ") {
+        let end = dashes + 4;
+        let window = &scan.bytes[end..scan.bytes.len().min(end + 60)];
+        if let Some(close) = memchr::memmem::find(window, b"-----")
+            && is_private(&window[..close])
+        {
+            return Some(Span { range: at..end + close + 5, kind: Kind::PrivateKey });
+        }
+    }
+    let end = base64_lines(scan, body, stop);
+    (end > body).then_some(Span { range: at..end, kind: Kind::PrivateKey })
+}
+
+/// The end of the last line of base64 from here. Lines may be indented, numbered, quoted or marked as in a patch, and
+/// their ends may be escapes.
+fn base64_lines(scan: &Scan, from: usize, stop: usize) -> usize {
+    let (mut at, mut end) = (from, from);
+    while at < stop {
+        let start = at + scan.bytes[at..stop].iter().take_while(|b| !base64(**b) || **b == b'+').count();
+        if start - at > 24 {
+            break;
+        }
+        let run = start + scan.bytes[start..stop].iter().take_while(|b| base64(**b)).count();
+        let bytes = &scan.bytes[start..run];
+        let header = matches!(bytes, b"Proc-Type" | b"DEK-Info" | b"Version" | b"Comment");
+        let closed = matches!(scan.at(run), 0 | b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b'`');
+        let mixed = bytes.iter().any(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) && bytes.len() >= 4;
+        if bytes.len() >= 16 {
+            (end, at) = (run, run);
+        } else if end > from && (bytes.ends_with(b"=") || (closed && mixed)) {
+            return run;
+        } else if header {
+            at = run + memchr::memchr2(b'\n', b'\\', &scan.bytes[run..stop]).unwrap_or(stop - run);
+        } else if bytes.len() <= 8 && (bytes.iter().all(u8::is_ascii_digit) || matches!(bytes, b"n" | b"r" | b"rn")) {
+            at = run.max(at + 1);
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+/// The number of a bot, a colon and what Telegram's secrets begin with.
+pub(super) fn telegram(scan: &mut Scan, start: usize) -> Option<Span> {
+    let colon =
+        start + scan.bytes[start.min(scan.bytes.len())..].iter().take(11).take_while(|b| b.is_ascii_digit()).count();
+    // In an address the number follows the word `bot`.
+    let free = scan.free(start) || scan.bytes[..start].ends_with(b"bot");
+    if !(8..=10).contains(&(colon - start)) || !free || !scan.starts(colon, ":AA") {
+        return None;
+    }
+    let end = scan.word_end(colon + 1);
+    (end - colon > 33).then_some(Span { range: start..end, kind: Kind::TelegramToken })
+}
+
+/// Asked at the colon.
+fn telegram_before(scan: &mut Scan, at: usize) -> Option<usize> {
+    let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(11));
+    let digits = scan.bytes[from..at].iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let span = telegram(scan, at - digits)?;
+    scan.add(span.range, span.kind)
+}
+
+/// `scheme://user:password@host`: the password.
+fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
+    if !scan.before(at).is_ascii_alphanumeric() {
+        return None;
+    }
+    let start = at + 3;
+    let limit = scan.bytes.len().min(start + 512);
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"/?#\"'`<>\\()[]{}".contains(b);
+    let stop = start + scan.bytes[start..limit].iter().position(ends).unwrap_or(limit - start);
+    let authority = &scan.bytes[start..stop];
+    // The last one that a host follows: passwords have been seen with an `@` in them.
+    let follows = |at: &usize| authority.get(at + 1).copied().unwrap_or(scan.at(stop));
+    let host = memchr::memrchr_iter(b'@', authority)
+        .find(|at| is_word(follows(at)) || matches!(follows(at), b'[' | 0x80..))?;
+    let colon = memchr::memchr(b':', &authority[..host])?;
+    let password = start + colon + 1..start + host;
+    let port = password.len() <= 5 && scan.bytes[password.clone()].iter().all(u8::is_ascii_digit);
+    if port || value::is_reference(&scan.text[password.clone()]) {
+        return None;
+    }
+    let kind = scan.shape_at(password.start).map_or(Kind::UrlPassword, |shape| shape.kind);
+    scan.add(password, kind)
+}
+
+/// The path of an address that whoever knows it may post to.
+fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
+    let slack = "hooks.slack.com/services/";
+    let start = if scan.starts(at, slack) {
+        at + slack.len()
+    } else {
+        let number = at + "webhooks/".len();
+        let token = scan.bytes[number..].iter().take(24).take_while(|b| b.is_ascii_digit()).count();
+        if token < 16 || scan.at(number + token) != b'/' {
+            return None;
+        }
+        number + token + 1
+    };
+    let end = start + scan.bytes[start..].iter().take(128).take_while(|b| is_word(**b) || **b == b'/').count();
+    let path = &scan.bytes[start..end];
+    let random = |part: &[u8]| part.len() >= 16 && part.iter().any(u8::is_ascii_digit) && value::variety(part) >= 5;
+    if end - start < 24 || !path.split(|b| *b == b'/').any(random) {
+        return None;
+    }
+    scan.add(start..end, Kind::Webhook)
+}
+
+/// `curl -u name:password`. Without curl in the line, `-u 1000:1000` means something else.
+fn curl_user(scan: &mut Scan, at: usize) -> Option<usize> {
+    if !is_blank(scan.before(at)) {
+        return None;
+    }
+    let line = &scan.bytes[at.saturating_sub(256)..at];
+    let line = memchr::memrchr(b'\n', line).map_or(line, |newline| &line[newline..]);
+    memchr::memmem::rfind(line, b"curl")?;
+    let mut start = scan.run(at, |b| b == b'-' || b.is_ascii_lowercase());
+    start +=
+        scan.bytes[start..].iter().take(8).take_while(|b| is_blank(**b) || matches!(b, b'\\' | b'"' | b'\'')).count();
+    let limit = scan.bytes.len().min(start + 256);
+    let ends = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b'`');
+    let stop = start + scan.bytes[start..limit].iter().position(ends)?;
+    let colon = start + memchr::memchr2(b':', b'[', &scan.bytes[start..stop])?;
+    let password = colon + 1..stop;
+    if scan.at(colon) == b'[' || password.is_empty() || value::is_reference(&scan.text[password.clone()]) {
+        return None;
+    }
+    scan.add(password, Kind::Password)
+}
