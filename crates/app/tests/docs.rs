@@ -380,7 +380,7 @@ mod source {
     #[test]
     fn the_engine_is_synchronous_and_knows_no_program() {
         let programs = ["claude", "codex", "opencode", "openclaw"];
-        let absent = ["async ", ".await", "println!", "eprintln!", "std::env", "env::var", "thread::", "std::net"];
+        let absent = ["async ", ".await", "println!", "eprintln!", "std::env", "env::var", "thread::spawn", "thread::scope", "std::net"];
         let engine = engine();
         assert!(engine.len() > 30, "{} files", engine.len());
         for (file, code) in engine {
@@ -662,7 +662,8 @@ mod documents {
 
     #[test]
     fn links_lead_somewhere() {
-        for (file, text) in markdown() {
+        // Pages that are written into a home lead to places there.
+        for (file, text) in markdown().into_iter().filter(|(file, _)| !file.to_string_lossy().contains("/bootstrap/")) {
             for target in links(&text) {
                 if target.contains("://") || target.starts_with("mailto:") {
                     continue;

@@ -14,7 +14,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Agents, each with a memory of its own: list, add, adopt a workspace
+/// Agents, each with a memory and pages of its own
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]

@@ -45,7 +45,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
 
     let mut wrong = Vec::new();
     wrong.extend(visible.iter().flat_map(|v| v.wrong.clone()));
-    if !index_exists {
+    if !index_exists && totals.turns > 0 {
         wrong.push("the search index is missing: heirloom reindex".to_owned());
     }
     match missing {
