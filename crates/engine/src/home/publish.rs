@@ -74,7 +74,7 @@ pub enum Published {
 /// A publication up to its last step: done without writing, or a temporary file that is ready to take the name.
 pub(super) enum Prepared<'a> {
     Answer(Published),
-    Ready(Ready<'a>),
+    Ready(Box<Ready<'a>>),
 }
 
 /// The new file under its temporary name, whole and synced.
@@ -149,7 +149,7 @@ impl Rooted {
         new.fill(what.bytes, old).map_err(|e| Error::io("write", &self.shown().join(path.as_str()), e))?;
         let written = rustix::fs::fstat(&new.file).map_err(|e| self.fault("write", path, e))?;
         let (digest, written) = (digest(what.bytes), rooted::stamp(&written));
-        Ok(Prepared::Ready(Ready { home: self, path, new, digest, written, found }))
+        Ok(Prepared::Ready(Box::new(Ready { home: self, path, new, digest, written, found })))
     }
 }
 

@@ -104,6 +104,16 @@ impl Stage {
             .unwrap()
     }
 
+    /// Says so where there is no tracer, or where it may not trace.
+    fn can_be_traced(&self) -> bool {
+        let tried = Command::new("strace").arg("-o").arg(self.trace()).arg("true").output();
+        let works = tried.is_ok_and(|o| o.status.success());
+        if !works {
+            println!("skipped: there is no strace here, or it may not trace");
+        }
+        works
+    }
+
     fn trace(&self) -> PathBuf {
         self.home.root().join("logs/trace")
     }
@@ -147,17 +157,38 @@ fn calls(trace: &str) -> BTreeMap<String, (usize, usize)> {
     found
 }
 
-/// The calls of a scenario that runs through; `None`, and said, where nothing can be traced.
+/// The calls of a scenario that runs through; `None` where nothing can be traced.
 fn traced(scenario: &'static str) -> Option<BTreeMap<String, (usize, usize)>> {
-    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).output().is_ok_and(|o| o.status.success());
-    if !works {
-        println!("skipped: there is no strace here, or it may not trace");
+    let stage = Stage::new(scenario);
+    if !stage.can_be_traced() {
         return None;
     }
-    let stage = Stage::new(scenario);
     let ran = stage.run(&[]);
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     Some(calls(&std::fs::read_to_string(stage.trace()).unwrap()))
+}
+
+/// A kill does not show what a power cut would: the bytes must be on the disk before they get their name, the name
+/// before the old file is let go.
+#[test]
+fn the_order_survives_a_power_cut() {
+    for (scenario, expected) in [
+        ("replace", "write fchmod fsync renameat2 fsync unlinkat fsync"),
+        ("new", "write fchmod fsync renameat2 fsync"),
+        ("moved", "mkdirat mkdirat fsync renameat2 fsync fsync"),
+    ] {
+        let stage = Stage::new(scenario);
+        if !stage.can_be_traced() {
+            return;
+        }
+        assert!(stage.run(&[]).status.success());
+        let trace = std::fs::read_to_string(stage.trace()).unwrap();
+        let between = trace.lines().skip_while(|l| !l.contains(BEGIN)).take_while(|l| !l.contains(END));
+        let calls = between.filter_map(|line| line.split_once(' ')?.1.trim_start().split_once('('));
+        let expected: Vec<&str> = expected.split(' ').collect();
+        let calls: Vec<&str> = calls.map(|(call, _)| call).filter(|call| expected.contains(call)).collect();
+        assert_eq!(calls, expected, "{scenario}: {trace}");
+    }
 }
 
 #[test]
@@ -269,10 +300,10 @@ fn an_error_at_any_call_leaves_the_old_and_no_rubbish() {
 fn without_an_exchange_it_still_works() {
     let without = ["-e", "trace=renameat2", "-e", "inject=renameat2:error=EINVAL"];
     for scenario in ["replace", "new", "displaced", "moved"] {
-        if traced(scenario).is_none() {
+        let stage = Stage::new(scenario);
+        if !stage.can_be_traced() {
             return;
         }
-        let stage = Stage::new(scenario);
         let ran = stage.run(&without);
         let said = String::from_utf8_lossy(&ran.stdout);
         let (told, file, bytes) = match scenario {

@@ -41,7 +41,7 @@ fn written(result: Result<Published>) -> Stamp {
 
 /// A publication that stands before its last step.
 #[track_caller]
-fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<&[u8]>) -> Ready<'a> {
+fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<&[u8]>) -> Box<Ready<'a>> {
     let what = Publication { path, bytes, base: base.map(digest), own: base.map(digest) };
     match home.prepare(&what, later()).unwrap() {
         Prepared::Ready(ready) => ready,
