@@ -20,7 +20,7 @@
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`clock`] · [`error`] |
 //! | 1 stores | [`home`] · [`ledger`] · [`source`] · [`sqlite`] |
-//! | 2 nouns | [`transcript`] |
+//! | 2 nouns | [`transcript`] · [`memory`] |
 //! | 3 verbs | [`capture`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
 //!
@@ -34,6 +34,7 @@ pub mod event;
 pub mod home;
 pub mod index;
 pub mod ledger;
+pub mod memory;
 pub mod recall;
 pub mod scope;
 pub mod source;

@@ -15,6 +15,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("source", 1),
     ("sqlite", 1),
     ("transcript", 2),
+    ("memory", 2),
     ("capture", 3),
     ("index", 3),
     ("recall", 3),
