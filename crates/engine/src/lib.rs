@@ -20,7 +20,7 @@
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`clock`] · [`error`] |
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
-//! | 2 nouns | [`transcript`] · [`continuity`] |
+//! | 2 nouns | [`transcript`] · [`continuity`] · [`memory`] |
 //! | 3 verbs | [`capture`] → [`head`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
 //!
@@ -38,6 +38,7 @@ pub mod head;
 pub mod home;
 pub mod index;
 pub mod ledger;
+pub mod memory;
 pub mod recall;
 pub mod redact;
 pub mod scope;

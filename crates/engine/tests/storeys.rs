@@ -21,6 +21,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("redact", 1),
     ("transcript", 2),
     ("continuity", 2),
+    ("memory", 2),
     ("capture", 3),
     ("head", 3),
     ("index", 3),

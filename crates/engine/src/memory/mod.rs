@@ -1,0 +1,3 @@
+//! Durable memory. Storey 2.
+
+pub mod signals;
