@@ -1,7 +1,8 @@
 //! The visible home: one directory handle, and everything below it opened through that handle (R3.1). Storey 1.
 //!
 //! Here live the checks a folder must pass before it may hold somebody's memory (owner, mode, file system), the file
-//! operations that cannot leave it, the locks under `run/`, and the list of what `doctor` would complain about.
+//! operations that cannot leave it, among them the one that replaces files ([`Rooted::publish`]), the locks under
+//! `run/`, and the list of what `doctor` would complain about.
 //! [`layout`] names every file and folder. Deliberately knows nothing about what the files say, about SQL or about the
 //! environment: where the home is and what is allowed arrives as values.
 
@@ -12,10 +13,16 @@ mod filesystem;
 mod inspect;
 pub mod layout;
 mod lock;
+mod memory_path;
+mod publish;
+mod read;
 mod rel_path;
+mod rename;
 mod rooted;
+mod temporary;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::ops::Deref;
 use std::os::unix::fs::DirBuilderExt;
@@ -29,9 +36,13 @@ use crate::error::{Error, Result};
 
 pub use inspect::Finding;
 pub use lock::HomeLock;
+pub use memory_path::MemoryPath;
+pub use publish::{Digest, Publication, Published, digest};
 pub use rel_path::RelPath;
-pub(crate) use rooted::temporary_name;
+pub use rename::Renamed;
 pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
+pub(crate) use temporary::temporary_name;
+pub use walk::Walked;
 
 /// What the caller allows when a home is opened.
 #[derive(Clone, Copy, Debug, Default)]

@@ -70,7 +70,7 @@ impl fmt::Display for RelPath {
 }
 
 /// The rule a text breaks, if any. Bytes rather than characters, because it also runs at compile time.
-const fn fault(text: &str) -> Option<&'static str> {
+pub(super) const fn fault(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     if bytes.is_empty() {
         return Some("it is empty");

@@ -7,8 +7,6 @@
 //! moment at which swapping a directory for a symlink helps. Knows nothing about homes, only about one directory.
 
 use std::ffi::{CStr, OsStr, OsString};
-use std::fs::File;
-use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
+use super::temporary::{Temporary, is_temporary, refuse_temporary};
 use super::{RelPath, quoted};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
@@ -110,35 +109,6 @@ impl Rooted {
         Ok(Rooted { dir, shown: self.shown.join(path.as_str()), resolver: self.resolver })
     }
 
-    /// The bytes of a file, or `None` when it or a folder above it is missing.
-    ///
-    /// Refused, with the cause named: a symlink, anything that is not a regular file, another owner's file, one with a
-    /// second hard link, one larger than `cap` bytes.
-    pub fn read(&self, path: &RelPath, cap: u64) -> Result<Option<Vec<u8>>> {
-        let opened = self.parent_of(path).and_then(|(parent, leaf)| {
-            rustix::io::retry_on_intr(|| rustix::fs::openat(&parent, leaf, OFlags::RDONLY | LEAF, Mode::empty()))
-        });
-        let file = match opened {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(e) => return Err(self.fault("read", path, e)),
-        };
-        let stat = self.check_leaf(path, &file)?;
-        let too_large = || {
-            Error::refused(format!("{} is larger than {cap} bytes", self.place(path)))
-                .hint("it is left alone; make it smaller or move it away")
-        };
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        if size > cap {
-            return Err(too_large());
-        }
-        // It may grow while we read, so the cap is held here again.
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        let mut reader = File::from(file).take(cap.saturating_add(1));
-        reader.read_to_end(&mut bytes).map_err(|e| Error::io("read", &self.shown.join(path.as_str()), e))?;
-        if bytes.len() as u64 > cap { Err(too_large()) } else { Ok(Some(bytes)) }
-    }
-
     /// What one `stat` tells about a path, symlinks not followed; `None` when it is missing.
     pub fn stat(&self, path: &RelPath) -> Result<Option<Entry>> {
         Ok(self.lstat(path)?.map(|stat| entry(OsString::from(path.name()), &stat)))
@@ -186,22 +156,15 @@ impl Rooted {
     /// all: the bytes go to a temporary name first, which then takes the final one if that is still free.
     pub fn write_new(&self, path: &RelPath, bytes: &[u8]) -> Result<NewFile> {
         let fault = |e| self.fault("write", path, e);
-        if is_temporary(OsStr::new(path.name())) {
-            return Err(Error::usage(format!("{path} is named like a temporary file")));
-        }
+        refuse_temporary(path)?;
         let (parent, leaf) = self.parent_of(path).map_err(fault)?;
-        let temporary = temporary_name()?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | LEAF;
-        let file = rustix::fs::openat(&parent, &temporary, flags, FILE_MODE).map_err(fault)?;
-        let written = fill(file, bytes)
-            .map_err(|e| Error::io("write", &self.shown.join(path.as_str()), e))
-            .and_then(|()| place(&parent, &temporary, leaf).map_err(fault));
-        if written.as_ref().ok() != Some(&NewFile::Written) {
-            // Whatever stopped us is the news; a temporary that stays is swept later.
-            let _ = rustix::fs::unlinkat(&parent, &temporary, AtFlags::empty());
+        let mut temporary = Temporary::create(parent)?.map_err(fault)?;
+        temporary.fill(bytes, None).map_err(|e| Error::io("write", &self.shown.join(path.as_str()), e))?;
+        let written = rename_without_replacing(temporary.at(), (&temporary.parent, leaf)).map_err(fault)?;
+        if written == NewFile::Written {
+            temporary.disposable = false;
+            sync_directory(&temporary.parent).map_err(fault)?;
         }
-        let written = written?;
-        sync_directory(&parent).map_err(fault)?;
         Ok(written)
     }
 
@@ -301,13 +264,13 @@ impl Rooted {
     }
 
     /// Refuses an opened leaf that is not a plain file of our own.
-    pub(super) fn check_leaf(&self, path: &RelPath, file: &OwnedFd) -> Result<Stat> {
+    pub(super) fn check_leaf(&self, path: &RelPath, file: impl AsFd) -> Result<Stat> {
         let stat = rustix::fs::fstat(file).map_err(|e| self.fault("examine", path, e))?;
         self.judge_leaf(path, &stat)?;
         Ok(stat)
     }
 
-    fn judge_leaf(&self, path: &RelPath, stat: &Stat) -> Result<()> {
+    pub(super) fn judge_leaf(&self, path: &RelPath, stat: &Stat) -> Result<()> {
         let place = self.place(path);
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
@@ -350,7 +313,7 @@ impl Rooted {
         error.hint("inside a home only real files and folders are used; put one in its place")
     }
 
-    fn place(&self, path: &RelPath) -> String {
+    pub(super) fn place(&self, path: &RelPath) -> String {
         self.shown.join(path.as_str()).display().to_string()
     }
 
@@ -460,77 +423,61 @@ pub(super) fn in_words(kind: FileType) -> &'static str {
     }
 }
 
-fn fill(file: OwnedFd, bytes: &[u8]) -> std::io::Result<()> {
-    // Its mode was given at creation; the umask may have taken from it.
-    rustix::fs::fchmod(&file, FILE_MODE)?;
-    let mut file = File::from(file);
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Gives a finished temporary file its name, unless that is taken.
-fn place(parent: &OwnedFd, temporary: &str, leaf: &str) -> rustix::io::Result<NewFile> {
-    match rustix::fs::renameat_with(parent, temporary, parent, leaf, RenameFlags::NOREPLACE) {
+/// Gives a file another name, unless that is taken.
+pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> rustix::io::Result<NewFile> {
+    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(NewFile::Written),
         Err(Errno::EXIST) => Ok(NewFile::Exists),
         // A file system that cannot do this in one step can at least make a second name without replacing one.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            match rustix::fs::linkat(parent, temporary, parent, leaf, AtFlags::empty()) {
-                Ok(()) => {
-                    rustix::fs::unlinkat(parent, temporary, AtFlags::empty())?;
-                    Ok(NewFile::Written)
+        Err(e) if is_unsupported(e) => match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
+            Ok(()) => {
+                let of = |(dir, name): (&OwnedFd, &str)| {
+                    rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| (stat.st_dev, stat.st_ino))
+                };
+                // Whoever saved a new file under the old name in between keeps it.
+                if of(from)? == of(to)? {
+                    rustix::fs::unlinkat(from.0, from.1, AtFlags::empty())?;
                 }
-                Err(Errno::EXIST) => Ok(NewFile::Exists),
-                Err(e) => Err(e),
+                Ok(NewFile::Written)
             }
-        }
+            Err(Errno::EXIST) => Ok(NewFile::Exists),
+            Err(e) => Err(e),
+        },
         Err(e) => Err(e),
     }
 }
 
+/// How a file system says that it cannot rename with conditions. Two of these are one number on Linux.
+pub(super) fn is_unsupported(errno: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&errno)
+}
+
 /// Makes the names in a directory durable. A file system that cannot sync directories says INVAL and has no need to.
-fn sync_directory(dir: impl AsFd) -> rustix::io::Result<()> {
+pub(super) fn sync_directory(dir: impl AsFd) -> rustix::io::Result<()> {
     match rustix::io::retry_on_intr(|| rustix::fs::fsync(&dir)) {
         Err(Errno::INVAL) => Ok(()),
         other => other,
     }
 }
 
-const TEMPORARY_PREFIX: &str = ".hl-";
-const TEMPORARY_SUFFIX: &str = ".tmp";
-
-/// A name nobody can guess, for a file that lives as long as one command; what a crash leaves behind is swept by it.
-pub(crate) fn temporary_name() -> Result<String> {
-    let mut random = [0u8; 8];
-    getrandom::fill(&mut random).map_err(|e| {
-        let cause =
-            e.raw_os_error().map_or_else(|| std::io::ErrorKind::Unsupported.into(), std::io::Error::from_raw_os_error);
-        Error::new(crate::error::ErrorKind::Machine, "the system gives no random numbers").because(cause)
-    })?;
-    Ok(format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", u64::from_ne_bytes(random)))
-}
-
-fn is_temporary(name: &OsStr) -> bool {
-    name.to_str()
-        .and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)?.strip_suffix(TEMPORARY_SUFFIX))
-        .is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
-}
-
-// The fields of `Stat` have other widths on other systems, so a cast that is idle here is needed there.
-#[allow(clippy::unnecessary_cast)]
-fn entry(name: OsString, stat: &Stat) -> Entry {
-    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+pub(super) fn entry(name: OsString, stat: &Stat) -> Entry {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Directory,
         FileType::Symlink => Kind::Symlink,
         _ => Kind::Other,
     };
-    let stamp = Stamp {
+    Entry { name, kind, stamp: stamp(stat) }
+}
+
+// The fields of `Stat` have other widths on other systems, so a cast that is idle here is needed there.
+#[allow(clippy::unnecessary_cast)]
+pub(super) fn stamp(stat: &Stat) -> Stamp {
+    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    Stamp {
         size: stat.st_size as u64,
         modified_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
         changed_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         inode: stat.st_ino as u64,
-    };
-    Entry { name, kind, stamp }
+    }
 }
