@@ -27,7 +27,6 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
     for entry in entries {
         let class = leaf::class_of(entry).ok_or_else(|| Error::refused(format!("{} is no memory", entry.path)))?;
         let text = leaf::text_of(&leaf::read(at, &entry.path)?);
-        words.push(text.clone());
         texts.push((class, leaf::scope_of(entry), text, entry));
         act = leaf::scope_of(entry).shown(act);
         act = act.step(Step::Forget { path: entry.path.as_str().into(), digest: hex(&entry.digest) });
@@ -63,6 +62,7 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
             let mut said = revised(tx, agent, entry.path.as_str())?;
             said.push(text.clone());
             for text in said {
+                words.push(text.clone());
                 tombstone::put(tx, agent, (*class, scope), &text, (&item, &folder))?;
             }
         }

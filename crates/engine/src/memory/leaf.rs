@@ -144,7 +144,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The first sentence of a text, on one line, cut between words.
-pub(super) fn derived_title(text: &str) -> String {
+pub fn derived_title(text: &str) -> String {
     sentence(text, LONGEST_DERIVED)
 }
 
@@ -173,8 +173,16 @@ fn sentence(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// What decides whether two texts are the same: composed letters, single spaces.
-pub(super) fn normal(text: &str) -> String {
+/// What decides whether two texts say the same: neither spaces, nor how the sentence begins and ends.
+pub(super) fn said(text: &str) -> String {
+    let text = normal(text);
+    let text = text.strip_suffix('.').filter(|t| !t.ends_with('.')).unwrap_or(&text);
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Composed letters, single spaces.
+fn normal(text: &str) -> String {
     text.nfc().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -185,7 +193,7 @@ pub(super) fn lowered(text: &str) -> String {
 
 /// The file name and the id of a leaf with this content. `again`: how many files of that name stand for something else.
 pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: usize) -> (String, String) {
-    let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), normal(text));
+    let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), said(text));
     if again > 0 {
         key.push_str(&format!("\0{again}"));
     }
@@ -320,7 +328,8 @@ mod tests {
     fn names_follow_content() {
         let of = |title: &str, text: &str| name(Class::Fact, &Scope::Workspace("w".into()), title, text, 0);
         assert_eq!(of("A title", "the  text\n"), of("a TITLE", " the text"));
-        assert_ne!(of("A title", "the text").0, of("A title", "The text").0);
+        assert_eq!(of("A title", "the text"), of("A title", "The text."));
+        assert_ne!(of("A title", "the text").0, of("A title", "the Text").0);
         assert_ne!(of("A", "t"), name(Class::Fact, &Scope::Workspace("v".into()), "A", "t", 0));
         assert_ne!(of("A", "t"), name(Class::Fact, &Scope::Workspace("w".into()), "A", "t", 1));
         let (file, id) = of(&"🙂".repeat(70), "t");

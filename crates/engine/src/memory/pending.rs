@@ -176,7 +176,8 @@ fn profile_says(tx: &Read, agent_no: i64, key: &str) -> Result<Option<String>> {
         .optional()?)
 }
 
-const COLUMNS: &str = "pending_no, kind, key, title, text, confidence, state, seen, turn_no, session_key, p.created_at,
+const COLUMNS: &str =
+    "pending_no, kind, key, p.title, text, confidence, state, seen, p.turn_no, session_key, p.created_at,
                        decided_at, result";
 
 fn row(r: &Row) -> rusqlite::Result<Pending> {

@@ -63,7 +63,7 @@ struct Known {
     path: RelPath,
     title: String,
     subject: Option<String>,
-    /// [`leaf::normal`] of its text.
+    /// [`leaf::said`] of its text.
     text: String,
     superseded_by: Option<String>,
     supersedes: Vec<String>,
@@ -117,7 +117,7 @@ impl<'d> Writing<'d> {
         let sound = sound(new)?;
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.desk.at, new.by_person(), self.desk.at.agent_no);
-        let (text, now) = (leaf::normal(&sound.text), at.ledger.now());
+        let (text, now) = (leaf::said(&sound.text), at.ledger.now());
         let observed = new.observed.unwrap_or(now);
         let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &sound.text))?;
         if !buried.is_empty() && !person {
@@ -282,7 +282,7 @@ impl<'d> Writing<'d> {
             path: entry.path.clone(),
             title: entry.title.clone(),
             subject: entry.field("subject").map(leaf::lowered).filter(|s| doc.is_some() && !s.is_empty()),
-            text: doc.as_ref().map(|d| leaf::normal(&leaf::text_of(d))).unwrap_or_default(),
+            text: doc.as_ref().map(|d| leaf::said(&leaf::text_of(d))).unwrap_or_default(),
             superseded_by: entry.field("superseded_by").map(str::to_owned),
             supersedes: leaf::superseded_ids(entry),
             pinned: leaf::is_pinned(entry),

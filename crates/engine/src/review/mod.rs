@@ -192,13 +192,16 @@ fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
     Ok((class, scope))
 }
 
-/// A proposal's title is that of its one memory, unless it is only the beginning of it.
+/// A proposal's title is that of its one memory, unless it was taken from its beginning.
 fn title_for(proposed: &Proposed, text: &str) -> Option<String> {
     let key = |t: &str| TitleKey::of(t).map(|k| k.as_str().to_owned()).unwrap_or_default();
-    let (title, text) = (key(&proposed.title), key(text));
-    let beginning = text.starts_with(title.trim_end_matches(['…', '.']));
-    (proposed.entries.len() == 1 && !beginning).then(|| proposed.title.clone())
+    let title = key(&proposed.title);
+    let taken = title == key(&leaf::derived_title(text)) || (title.len() >= TAKEN && key(text).starts_with(&title));
+    (proposed.entries.len() == 1 && !taken).then(|| proposed.title.clone())
 }
+
+/// Nobody writes a title as long as this that is the beginning of the text.
+const TAKEN: usize = 60;
 
 fn tags_of(entry: &Entry) -> Vec<String> {
     listed(entry, "tags")
