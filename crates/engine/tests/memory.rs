@@ -116,6 +116,13 @@ fn propose(desk: &Desk, title: &str, entries: &[&str], class: &str, scope: &str)
 fn write(path: &Path, change: impl Fn(&str) -> String) {
     let old = std::fs::read_to_string(path).unwrap();
     std::fs::write(path, change(&old)).unwrap();
+    rest(path);
+}
+
+/// A while ago: a file saved just now is waited for.
+fn rest(path: &Path) {
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::options().append(true).open(path).unwrap().set_modified(ago).unwrap();
 }
 
 /// Every file below the assistant home.
@@ -409,7 +416,6 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
     write(&place.tree().join("memory/workspace").join(API).join("MEMORY.md"), |t| t.replace("## Facts", "## Facts!"));
     let at = place.at();
     head::mark_all(&at).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2_100));
     head::refresh(&at).unwrap();
     let notice =
         Notice { kind: NoticeKind::Preference, title: "Zanzibar".into(), text: secret.into(), confidence: 0.9 };
@@ -768,7 +774,10 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         assert_eq!(place.ledger.read(|tx| flush::unfinished(tx, place.agent_no)).unwrap().len(), 1);
         // Files as a crash at each point could have left them.
         let is_leaf = |name: &String| name.starts_with("memory/workspace");
-        let put = |name: &str, text: &str| std::fs::write(place.tree().join(name), text).unwrap();
+        let put = |name: &str, text: &str| {
+            std::fs::write(place.tree().join(name), text).unwrap();
+            rest(&place.tree().join(name));
+        };
         let (new_leaf, old_leaf) = {
             let new = after.keys().find(|n| is_leaf(n) && !before.contains_key(*n)).unwrap().clone();
             (new, old.path.clone().unwrap().to_string())
