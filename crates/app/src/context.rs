@@ -170,6 +170,15 @@ impl Context {
         Ok(())
     }
 
+    /// After conversations came in: makes the assistant home where there is none and renders what shows them. What was
+    /// stored stands whatever happens here.
+    pub fn settle_conversations(&self, actor: &str) {
+        let settled = self.assistant(actor).and_then(|at| self.settle(&at));
+        if let Err(e) = settled {
+            crate::print::note(&format!("the visible pages could not be brought up to date: {e}"));
+        }
+    }
+
     /// The id of a project: by its id, label or path, or that of the current directory. A project nothing was said in
     /// yet has one, too.
     pub fn workspace_id(&self, name: Option<&str>) -> Result<String> {

@@ -13,4 +13,5 @@ mod mutated;
 mod reference;
 mod roundtrip;
 mod search;
+mod visible;
 mod world;

@@ -1,7 +1,9 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod assistant;
 mod concurrent;
 mod foreign;
+mod heads;
 mod identity;
 mod index;
 mod jobs;
@@ -13,5 +15,6 @@ mod rewritten;
 mod runs;
 mod search;
 mod storeys;
+mod tree;
 mod verify;
 mod world;

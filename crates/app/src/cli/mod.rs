@@ -19,6 +19,7 @@ mod timeline;
 mod times;
 mod up;
 mod verify;
+mod visible;
 mod work;
 mod workspace;
 

@@ -416,6 +416,17 @@ pub fn newest(tx: &Read, agent_no: i64, kind: Kind, field: &str, limit: usize) -
     Ok((rows, all as u64))
 }
 
+/// How many files of each kind count, and how many memories of them were superseded.
+pub fn counts(tx: &Read, agent_no: i64) -> Result<Vec<(Kind, u64)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT kind, count(*) FROM catalogue
+         WHERE agent_no = ?1 AND state = 'active' AND coalesce(status, '') != 'superseded' GROUP BY kind",
+    )?;
+    let rows = statement.query_map([agent_no], |r| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)? as u64)))?;
+    let found: Vec<(String, u64)> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::parse(&kind)?, n))).collect())
+}
+
 /// The newest change of an agent's files.
 pub fn last_change(tx: &Read, agent_no: i64) -> Result<i64> {
     Ok(tx

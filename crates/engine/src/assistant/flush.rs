@@ -260,9 +260,9 @@ impl Desk<'_> {
                 match self.at.files.rename_new(&self.lock, &from, &to)? {
                     // There already: the move was made before a crash, and what stands at the old place is new.
                     Renamed::Done | Renamed::TargetExists => {}
-                    // Moved, and no more, before a crash.
-                    Renamed::SourceMissing if self.at.files.stat(&to)?.is_some() => {}
-                    Renamed::SourceMissing => return Ok(vec![(from, None)]),
+                    // Moved before a crash; or a person took it away, and there is nothing left to do.
+                    Renamed::SourceMissing if self.at.files.stat(&to)?.is_none() => return Ok(vec![(from, None)]),
+                    Renamed::SourceMissing => {}
                 }
                 let mut touched: Vec<Touched> = self.edit(id, &to, set, unset, None, None)?.into_iter().collect();
                 if self.at.files.stat(&from)?.is_none() {

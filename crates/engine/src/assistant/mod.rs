@@ -6,6 +6,7 @@
 //!
 //! Knows what kinds of file there are and where they stand; does not know what a loop or a leaf means.
 
+pub mod adopt;
 pub mod bootstrap;
 pub mod catalogue;
 pub mod flush;
@@ -106,19 +107,24 @@ impl<'a> AssistantHome<'a> {
     /// Waits for whoever else is changing files of this agent, finishes what a crash left, and looks at the files.
     pub fn desk(&'a self) -> Result<Desk<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
-        let problems = sweep::sweep(self)?.problems;
-        let desk = Desk { at: self, lock, problems };
-        flush::recover(&desk)?;
-        Ok(desk)
+        self.sit_down(lock)
     }
 
     /// [`AssistantHome::desk`], if nobody else is at it.
     pub fn desk_if_free(&'a self) -> Result<Option<Desk<'a>>> {
         let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
+        Ok(Some(self.sit_down(lock)?))
+    }
+
+    fn sit_down(&'a self, lock: HomeLock) -> Result<Desk<'a>> {
+        if lock.was_abandoned() {
+            // Whoever wrote here last died at it. Not being able to tidy up is no reason not to work.
+            let _ = self.files.sweep_abandoned();
+        }
         let problems = sweep::sweep(self)?.problems;
         let desk = Desk { at: self, lock, problems };
         flush::recover(&desk)?;
-        Ok(Some(desk))
+        Ok(desk)
     }
 
     /// A write to the ledger in this agent's name.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::fs::RenameFlags;
+use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::read::{self, Found};
@@ -74,7 +74,7 @@ pub enum Published {
 /// A publication up to its last step: done without writing, or a temporary file that is ready to take the name.
 pub(super) enum Prepared<'a> {
     Answer(Published),
-    Ready(Ready<'a>),
+    Ready(Box<Ready<'a>>),
 }
 
 /// The new file under its temporary name, whole and synced.
@@ -149,7 +149,7 @@ impl Rooted {
         new.fill(what.bytes, old).map_err(|e| Error::io("write", &self.shown().join(path.as_str()), e))?;
         let written = rustix::fs::fstat(&new.file).map_err(|e| self.fault("write", path, e))?;
         let (digest, written) = (digest(what.bytes), rooted::stamp(&written));
-        Ok(Prepared::Ready(Ready { home: self, path, new, digest, written, found }))
+        Ok(Prepared::Ready(Box::new(Ready { home: self, path, new, digest, written, found })))
     }
 }
 
@@ -230,7 +230,12 @@ impl Ready<'_> {
             Ok(mut old) => self.settle(&mut old, keep),
             // A symlink, which has no bytes; or somebody deleted it.
             Err(Errno::LOOP | Errno::NOENT) => Ok(false),
-            Err(e) => Err(self.fault(e)),
+            Err(e) => {
+                // A socket cannot even be opened; say what it is.
+                let stat = rustix::fs::statat(&self.new.parent, &self.new.name, AtFlags::SYMLINK_NOFOLLOW);
+                stat.map_err(|e| self.fault(e)).and_then(|stat| self.home.judge_leaf(self.path, &stat))?;
+                Err(self.fault(e))
+            }
         }
     }
 
