@@ -10,6 +10,7 @@ mod jobs;
 mod ledger;
 mod lines;
 mod live;
+mod memory;
 mod rewritten;
 mod runs;
 mod search;

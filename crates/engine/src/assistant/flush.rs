@@ -52,6 +52,8 @@ pub enum Step {
     },
     /// A file goes, if it is still the one it was.
     Remove { path: String, digest: String },
+    /// A file goes, if it is still the one it was, and its row and its revisions keep no word of it.
+    Forget { path: String, digest: String },
 }
 
 /// What is to be done, and why.
@@ -153,6 +155,13 @@ impl Desk<'_> {
                     None => catalogue::gone(tx, self.at.agent_no, path.as_str())?,
                 }
             }
+            for step in &plan.steps {
+                if let Step::Forget { path, .. } = step
+                    && touched.iter().any(|(p, now)| p.as_str() == path && now.is_none())
+                {
+                    catalogue::forget(tx, self.at.agent_no, path)?;
+                }
+            }
             mark_dirty(tx, self.at.agent_no, &plan.heads)?;
             let done = tx
                 .prepare_cached("UPDATE flushes SET state = 'done', plan = NULL, done_at = ?2, last_error = NULL WHERE flush_id = ?1")?
@@ -196,7 +205,7 @@ impl Desk<'_> {
                     None => Ok(()),
                 }
             }
-            Step::Remove { path, .. } => {
+            Step::Remove { path, .. } | Step::Forget { path, .. } => {
                 let path = RelPath::parse(path)?;
                 files.read_with_stamp(&path, LARGEST_FILE)?.map(|_| ()).ok_or_else(|| missing(self, &path))
             }
@@ -221,12 +230,15 @@ impl Desk<'_> {
         match step {
             Step::Create { path, text } => {
                 let path = RelPath::parse(path)?;
-                if self.bears(id, &path)? {
-                    return Ok(Vec::new());
-                }
                 let mut doc = Document::parse(text.as_bytes().to_vec());
                 doc.set("flush", &Value::from(id))?;
                 let bytes = doc.print().to_vec();
+                if self.bears(id, &path)? {
+                    // Written before a crash: as far as nobody has touched it since, it is ours.
+                    let found = self.at.files.read_with_stamp(&path, LARGEST_FILE)?.filter(|(b, _)| *b == bytes);
+                    let now = found.map(|(_, stamp)| Now { stamp, digest: home::digest(&bytes) });
+                    return Ok(now.map(|now| (path, Some((now, bytes)))).into_iter().collect());
+                }
                 let revised = self.revise(&path, None, Patience::Wait, |current| {
                     // A person made a file of that name meanwhile: theirs stays.
                     Ok(if current.is_some_and(|c| c != bytes) { None } else { Some(bytes.clone()) })
@@ -258,7 +270,7 @@ impl Desk<'_> {
                 }
                 Ok(touched)
             }
-            Step::Remove { path, digest } => {
+            Step::Remove { path, digest } | Step::Forget { path, digest } => {
                 let path = RelPath::parse(path)?;
                 if let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? {
                     if hex(&home::digest(&bytes)) != *digest {
@@ -349,7 +361,7 @@ fn clean(step: &mut Step) {
             }
         }
         Step::Move { set, .. } => clean_map(set),
-        Step::Remove { .. } => {}
+        Step::Remove { .. } | Step::Forget { .. } => {}
     }
 }
 
