@@ -28,16 +28,19 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
         if noticed.contains_key(&turn.text) {
             continue;
         }
-        let notices: Vec<Notice> = signals(&turn.text).into_iter().filter_map(|s| {
-            let kind = match s.kind {
-                SignalKind::Preference => NoticeKind::Preference,
-                SignalKind::Identity => NoticeKind::Identity,
-                SignalKind::Profile { key, value } => NoticeKind::Profile { key: key.to_owned(), value },
-                // A rule of one project is no memory about the user.
-                SignalKind::Rule => return None,
-            };
-            Some(Notice { kind, title: s.title, text: s.text, confidence: s.confidence })
-        }).collect();
+        let notices: Vec<Notice> = signals(&turn.text)
+            .into_iter()
+            .filter_map(|s| {
+                let kind = match s.kind {
+                    SignalKind::Preference => NoticeKind::Preference,
+                    SignalKind::Identity => NoticeKind::Identity,
+                    SignalKind::Profile { key, value } => NoticeKind::Profile { key: key.to_owned(), value },
+                    // A rule of one project is no memory about the user.
+                    SignalKind::Rule => return None,
+                };
+                Some(Notice { kind, title: s.title, text: s.text, confidence: s.confidence })
+            })
+            .collect();
         if !notices.is_empty() {
             noticed.insert(turn.text.clone(), notices);
         }
