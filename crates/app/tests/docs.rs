@@ -382,7 +382,17 @@ mod source {
     #[test]
     fn the_engine_is_synchronous_and_knows_no_program() {
         let programs = ["claude", "codex", "opencode", "openclaw"];
-        let absent = ["async ", ".await", "println!", "eprintln!", "std::env", "env::var", "thread::spawn", "thread::scope", "std::net"];
+        let absent = [
+            "async ",
+            ".await",
+            "println!",
+            "eprintln!",
+            "std::env",
+            "env::var",
+            "thread::spawn",
+            "thread::scope",
+            "std::net",
+        ];
         let engine = engine();
         assert!(engine.len() > 30, "{} files", engine.len());
         for (file, code) in engine {

@@ -58,7 +58,9 @@ fn killed_at_any_system_call_an_act_is_done_whole_or_not_at_all() {
     // All of them take minutes; which are left out moves with the day, so that each has its turn.
     let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
     let day = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as usize / 86_400;
-    for (call, stride) in [("renameat2", 1), ("unlinkat", 1), ("fsync", 3), ("fdatasync", 3), ("pwrite64", 40), ("openat2", 60)] {
+    for (call, stride) in
+        [("renameat2", 1), ("unlinkat", 1), ("fsync", 3), ("fdatasync", 3), ("pwrite64", 40), ("openat2", 60)]
+    {
         let stride = if full { 1 } else { stride };
         for n in (1 + day % stride..).step_by(stride) {
             let title = format!("{call} {n}");
@@ -201,7 +203,11 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(caught.load(Ordering::Relaxed), "the naive reader was not caught in {} swaps", swaps.load(Ordering::Relaxed));
+    assert!(
+        caught.load(Ordering::Relaxed),
+        "the naive reader was not caught in {} swaps",
+        swaps.load(Ordering::Relaxed)
+    );
     assert_eq!(files(&outside), [outside.join("canary.md")], "nothing was written outside");
     assert_eq!(std::fs::read_to_string(outside.join("canary.md")).unwrap(), format!("# {CANARY}\n"));
     let known = world.json(&["loop", "list", "-n", "9999"]).to_string();
@@ -229,7 +235,9 @@ fn whatever_stands_in_place_of_a_file_is_named_in_no_time() {
     std::fs::File::create(loops.join("sparse.md")).unwrap().set_len(1 << 40).unwrap();
     std::os::unix::net::UnixListener::bind(loops.join("socket.md")).unwrap();
     let odd = ["link", "proc", "dangling", "hard", "pipe", "folder", "sparse", "socket"];
-    for args in [vec!["loop", "list"], vec!["loop", "add", "Another"], vec!["status"], vec!["search", "SECRET"], vec!["verify"]] {
+    for args in
+        [vec!["loop", "list"], vec!["loop", "add", "Another"], vec!["status"], vec!["search", "SECRET"], vec!["verify"]]
+    {
         let began = Instant::now();
         let out = world.run(&args);
         assert!(began.elapsed() < Duration::from_secs(2), "{args:?} took {:?}", began.elapsed());
@@ -304,7 +312,8 @@ fn a_title_may_be_long_or_wordless_and_never_empty() {
 fn a_disk_without_room_loses_nothing_and_the_act_is_finished_later() {
     let world = World::new();
     let small = world.test.folder("small");
-    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "none"]).arg(&small).stderr(Stdio::null()).status();
+    let mount =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "none"]).arg(&small).stderr(Stdio::null()).status();
     if !mount.is_ok_and(|s| s.success()) {
         eprintln!("skipped: no small file system can be mounted here");
         return;
@@ -364,14 +373,21 @@ fn hand_edits_are_seen_without_a_restart() {
     let value = world.json(&["loop", "add", "Call mum"]);
     let path = tree(&world).join(value["items"][0]["path"].as_str().unwrap());
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("---\n# Call mum\n", "due: 2026-12-01\nmine: true # kept\n---\r\n# Call mum\n\nMy words")).unwrap();
+    std::fs::write(
+        &path,
+        text.replace("---\n# Call mum\n", "due: 2026-12-01\nmine: true # kept\n---\r\n# Call mum\n\nMy words"),
+    )
+    .unwrap();
     rest(&path);
     let seen = world.json(&["loop", "list"]);
     assert_eq!(seen["loops"][0]["fields"]["due"], "2026-12-01", "{seen}");
     assert_eq!(seen["loops"][0]["by_hand"], true);
     let done = world.json(&["loop", "resolve", "Call mum", "--note", "She is fine"]);
     let archived = std::fs::read_to_string(tree(&world).join(done["items"][0]["path"].as_str().unwrap())).unwrap();
-    assert!(archived.contains("mine: true # kept\n") && archived.ends_with("\r\n# Call mum\n\nMy words"), "{archived:?}");
+    assert!(
+        archived.contains("mine: true # kept\n") && archived.ends_with("\r\n# Call mum\n\nMy words"),
+        "{archived:?}"
+    );
     std::fs::write(tree(&world).join("continuity/open-loops/own.md"), "My own, without any front matter").unwrap();
     assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["own".to_owned()]));
     std::fs::remove_file(tree(&world).join("continuity/open-loops/own.md")).unwrap();

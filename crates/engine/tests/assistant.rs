@@ -33,7 +33,10 @@ fn the_catalogue_follows_what_a_person_does_to_files() {
     // Gone, and back.
     std::fs::rename(tree.path(LOOP), tree.path("memory/kept.md")).unwrap();
     assert_eq!(tree.items(Kind::OpenLoop, State::Active), [""; 0]);
-    assert_eq!(tree.entries(Kind::Note, State::Active).iter().filter(|e| e.path.as_str() == "memory/kept.md").count(), 1);
+    assert_eq!(
+        tree.entries(Kind::Note, State::Active).iter().filter(|e| e.path.as_str() == "memory/kept.md").count(),
+        1
+    );
     std::fs::rename(tree.path("memory/kept.md"), tree.path(LOOP)).unwrap();
     assert_eq!(tree.items(Kind::OpenLoop, State::Active), ["l:call-mum"]);
 }
@@ -47,7 +50,9 @@ fn catalogue_rows_are_derived() {
     sweep::sweep(&tree.at()).unwrap();
     let rows = |tree: &Tree| -> Vec<(String, String, Option<String>, String)> {
         let all = tree.ledger.read(|tx| catalogue::all(tx, tree.agent_no)).unwrap();
-        all.into_iter().map(|e| (e.path.as_str().to_owned(), e.title, e.item, serde_json::to_string(&e.fields).unwrap())).collect()
+        all.into_iter()
+            .map(|e| (e.path.as_str().to_owned(), e.title, e.item, serde_json::to_string(&e.fields).unwrap()))
+            .collect()
     };
     let before = rows(&tree);
     assert!(before.len() > 8, "{before:?}");
@@ -70,7 +75,9 @@ fn what_is_no_plain_file_is_named_and_left_out() {
     let swept = sweep::sweep(&tree.at()).unwrap();
     assert_eq!(tree.entries(Kind::OpenLoop, State::Active), []);
     let said: Vec<String> = swept.problems.iter().map(ToString::to_string).collect();
-    for (name, why) in [("link.md", "symlink"), ("folder.md", "directory"), ("pipe.md", "no regular file"), ("hard.md", "hard links")] {
+    for (name, why) in
+        [("link.md", "symlink"), ("folder.md", "directory"), ("pipe.md", "no regular file"), ("hard.md", "hard links")]
+    {
         assert!(said.iter().any(|s| s.contains(name) && s.contains(why)), "{name}: {said:?}");
     }
     assert!(!said.iter().any(|s| s.contains("hidden")), "{said:?}");
@@ -127,7 +134,11 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
         }
         if cut >= 2 {
             std::fs::create_dir_all(tree.path("continuity/open-loops/archive")).unwrap();
-            std::fs::rename(tree.path("continuity/open-loops/a.md"), tree.path("continuity/open-loops/archive/a--x.md")).unwrap();
+            std::fs::rename(
+                tree.path("continuity/open-loops/a.md"),
+                tree.path("continuity/open-loops/archive/a--x.md"),
+            )
+            .unwrap();
         }
         if cut >= 3 {
             tree.hand("continuity/open-loops/archive/a--x.md", "---\nstatus: resolved\nflush: f1\n---\n# A\n\nmine\n");
@@ -151,15 +162,18 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
 fn what_a_person_did_meanwhile_is_not_undone_by_finishing_a_plan() {
     let tree = Tree::new();
     // They wrote a file of the planned name, and opened a loop of the moved one's name again.
-    planned(&tree, &[
-        Step::Create { path: "memory/preference/new.md".into(), text: "# Ours\n".into() },
-        Step::Move {
-            from: "continuity/open-loops/a.md".into(),
-            to: "continuity/open-loops/archive/a--x.md".into(),
-            set: Default::default(),
-            unset: Vec::new(),
-        },
-    ]);
+    planned(
+        &tree,
+        &[
+            Step::Create { path: "memory/preference/new.md".into(), text: "# Ours\n".into() },
+            Step::Move {
+                from: "continuity/open-loops/a.md".into(),
+                to: "continuity/open-loops/archive/a--x.md".into(),
+                set: Default::default(),
+                unset: Vec::new(),
+            },
+        ],
+    );
     tree.hand("memory/preference/new.md", "# Theirs\n");
     tree.hand("continuity/open-loops/archive/a--x.md", "# A\n");
     tree.hand("continuity/open-loops/a.md", "# A, once more\n");
@@ -168,7 +182,8 @@ fn what_a_person_did_meanwhile_is_not_undone_by_finishing_a_plan() {
     assert_eq!(tree.text("memory/preference/new.md"), "# Theirs\n");
     assert_eq!(tree.text("continuity/open-loops/a.md"), "# A, once more\n");
     // What could not be written is kept.
-    let kept = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some("memory/preference/new.md"), 9)).unwrap();
+    let kept =
+        tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some("memory/preference/new.md"), 9)).unwrap();
     assert!(kept.iter().any(|r| String::from_utf8_lossy(&r.bytes).contains("# Ours")), "{kept:?}");
 }
 
@@ -294,11 +309,11 @@ fn a_tree_that_is_there_is_adopted_as_it_is() {
         assert_eq!(std::fs::read_to_string(root.join("workspaces/main").join(path)).unwrap(), text, "{path}");
     }
     assert_eq!(std::fs::read_to_string(root.join("lionclaw.db")).unwrap(), "not ours");
-    let mode = |p: &str| std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(root.join(p)).unwrap().permissions()) & 0o777;
+    let mode = |p: &str| {
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(root.join(p)).unwrap().permissions()) & 0o777
+    };
     assert_eq!(mode("workspaces/main"), 0o755);
-    let found = ledger
-        .read(|tx| catalogue::named(tx, agent_no, Kind::OpenLoop, State::Active, "pay rent"))
-        .unwrap();
+    let found = ledger.read(|tx| catalogue::named(tx, agent_no, Kind::OpenLoop, State::Active, "pay rent")).unwrap();
     assert_eq!(found.item.as_deref(), Some("l:pay-rent-8d9f9b"));
     assert_eq!((found.field("status"), found.field("next_step")), (Some("open"), Some("ask the bank")));
     // What was not there is there now.

@@ -57,8 +57,14 @@ fn a_refresh_without_a_change_writes_nothing() {
     let tree = Tree::new();
     tree.add("Water the plants");
     tree.refresh();
-    let stat = |p: &str| heirloom_engine::home::Home::open(tree.home.root()).unwrap().stat(
-        &heirloom_engine::home::RelPath::parse(&format!("workspaces/main/{p}")).unwrap()).unwrap().unwrap().stamp;
+    let stat = |p: &str| {
+        heirloom_engine::home::Home::open(tree.home.root())
+            .unwrap()
+            .stat(&heirloom_engine::home::RelPath::parse(&format!("workspaces/main/{p}")).unwrap())
+            .unwrap()
+            .unwrap()
+            .stamp
+    };
     let before = (stat(MEMORY), stat(ACTIVE));
     head::mark_all(&tree.at()).unwrap();
     let refreshed = tree.refresh();
@@ -270,7 +276,10 @@ fn an_editor_that_saves_at_random_loses_nothing() {
             let at = crate::tree::at(&home, &ledger, agent_no);
             let mut n = 0;
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let new = heirloom_engine::continuity::open_loop::NewLoop { title: format!("Loop {n}"), ..Default::default() };
+                let new = heirloom_engine::continuity::open_loop::NewLoop {
+                    title: format!("Loop {n}"),
+                    ..Default::default()
+                };
                 heirloom_engine::continuity::open_loop::add(&at.desk().unwrap(), &new).unwrap();
                 // As if every save were old: the race is tried, not the waiting.
                 head::refresh(&at).unwrap();

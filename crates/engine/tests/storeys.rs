@@ -18,7 +18,6 @@ const STOREYS: &[(&str, u8)] = &[
     ("assistant", 1),
     ("source", 1),
     ("sqlite", 1),
-    ("redact", 1),
     ("transcript", 2),
     ("continuity", 2),
     ("memory", 2),

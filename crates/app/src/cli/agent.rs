@@ -89,7 +89,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
     let context = Context::create(global)?;
-    let agent_no = context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| read::ensure_agent(tx, context.agent()))?;
+    let agent_no =
+        context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| read::ensure_agent(tx, context.agent()))?;
     adopt_tree(&context.home, &context.ledger, agent_no, "cli agent", folder)?;
     let at = context.assistant("cli agent")?;
     heirloom_engine::assistant::sweep::sweep(&at)?;

@@ -43,7 +43,10 @@ pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Opt
              WHERE agent_no = ?1",
             [agent_no],
         )?;
-        tx.execute("UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head != 'days'", [agent_no])?;
+        tx.execute(
+            "UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head != 'days'",
+            [agent_no],
+        )?;
         tx.note("root", root.as_ref().map_or("workspaces/".to_owned(), |r| r.display().to_string()));
         Ok(())
     })?;
