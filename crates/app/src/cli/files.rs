@@ -1,11 +1,15 @@
 //! Showing a visible file: the same for every command that has one.
 
-use heirloom_engine::assistant::AssistantHome;
-use heirloom_engine::assistant::catalogue::Entry;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use heirloom_engine::assistant::catalogue::{self, Entry};
+use heirloom_engine::assistant::{AssistantHome, sweep};
 use heirloom_engine::continuity;
-use heirloom_engine::error::Result;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::head;
 use heirloom_engine::redact::redact;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Exit;
@@ -13,10 +17,20 @@ use crate::print::{self, Paint};
 
 /// Prints a file and where it stands.
 pub fn show(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit> {
+    show_with(context, at, entry, super::open_loop::entry_json(entry), None)
+}
+
+/// [`show`], with what else there is to say: for programs, and in the last line.
+pub fn show_with(
+    context: &Context,
+    at: &AssistantHome,
+    entry: &Entry,
+    mut value: Value,
+    more: Option<String>,
+) -> Result<Exit> {
     let doc = continuity::read(at, &entry.path)?;
     let text = String::from_utf8_lossy(doc.print());
     if context.json {
-        let mut value = super::open_loop::entry_json(entry);
         value["kind"] = json!(entry.kind.name());
         value["state"] = json!(entry.state.name());
         value["body"] = json!(redact(&doc.body()));
@@ -27,7 +41,37 @@ pub fn show(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit
     print::line(print::safe(&redact(&text)).trim_end());
     print::line("");
     let mut foot = vec![at.shown(&entry.path)];
+    foot.extend(more);
     foot.extend(entry.problem.clone());
     print::line(&Paint::stdout().dim(&print::safe_line(&foot.join(" · "))));
     Ok(Exit::Ok)
+}
+
+/// Lets a person change a file in their editor, and brings everything up to it. Returns whether they did.
+pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool> {
+    let file = at.shown(&entry.path);
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() || context.json {
+        return Err(Error::usage("say what to change; there is no terminal to open an editor on").hint(format!(
+            "see the options (--help), or edit {file} with anything you like: it is read again by itself"
+        )));
+    }
+    let named = |name| std::env::var(name).ok().filter(|v| !v.trim().is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
+    // As git does it: an editor may come with arguments, and the file's name is one more.
+    let status = std::process::Command::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "heirloom", &file])
+        .status()
+        .map_err(|e| Error::io("start", Path::new("sh"), e))?;
+    if !status.success() {
+        return Err(Error::refused(format!("the editor {editor:?} did not end well"))
+            .hint(format!("set $VISUAL or $EDITOR; the file is {file}")));
+    }
+    sweep::sweep(at)?;
+    let now = at.read(|tx| catalogue::at(tx, at.agent_no, &entry.path))?;
+    let written = now.is_none_or(|n| n.digest != entry.digest);
+    if written {
+        head::mark_all(at)?;
+        context.settle(at)?;
+    }
+    Ok(written)
 }

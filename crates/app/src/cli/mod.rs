@@ -8,8 +8,12 @@ mod doctor;
 mod export;
 mod files;
 mod import;
+mod memory;
 mod open_loop;
+mod profile;
+mod proposal;
 mod reindex;
+mod remember;
 mod report;
 mod search;
 mod session;
@@ -51,7 +55,11 @@ enum Command {
     Search(search::Args),
     Show(show::Args),
     Timeline(timeline::Args),
+    Remember(remember::Args),
+    Memory(memory::Args),
+    Proposal(proposal::Args),
     Loop(open_loop::Args),
+    Profile(profile::Args),
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
@@ -75,6 +83,10 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Search(args) => search::run(global, args),
         Command::Show(args) => show::run(global, args),
         Command::Timeline(args) => timeline::run(global, args),
+        Command::Remember(args) => remember::run(global, args),
+        Command::Memory(args) => memory::run(global, args),
+        Command::Proposal(args) => proposal::run(global, args),
+        Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),

@@ -117,6 +117,11 @@ pub(super) fn sound_text(text: &str) -> Result<String> {
     Ok(text)
 }
 
+/// Refuses what could not be remembered.
+pub fn check_text(text: &str) -> Result<()> {
+    sound_text(text).map(drop)
+}
+
 pub(super) fn sound_tags(tags: &[String]) -> Result<Vec<String>> {
     let mut out: Vec<String> = Vec::new();
     for tag in tags.iter().map(|t| redact(&one_line(t)).into_owned()).filter(|t| !t.is_empty()) {
