@@ -72,6 +72,8 @@ fn the_exit_codes_of_the_help_are_those_of_the_code() {
     let coded: BTreeMap<u8, String> = table
         .lines()
         .filter_map(|l| l.trim().strip_prefix("Exit::")?.trim_end_matches(',').split_once(" => "))
+        // Not ours: that of a command `job run` ran.
+        .filter(|(name, _)| *name != "Passed(code)")
         .map(|(name, code)| (code.parse().unwrap(), name.to_lowercase()))
         .collect();
     assert_eq!(told.keys().collect::<Vec<_>>(), coded.keys().collect::<Vec<_>>());

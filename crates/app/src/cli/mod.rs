@@ -2,12 +2,16 @@
 
 mod agent;
 mod append;
+mod artifact;
 mod audit;
 mod bench;
+mod channel;
 mod doctor;
+mod draft;
 mod export;
 mod files;
 mod import;
+mod job;
 mod open_loop;
 mod reindex;
 mod report;
@@ -51,6 +55,10 @@ enum Command {
     Show(show::Args),
     Timeline(timeline::Args),
     Loop(open_loop::Args),
+    Artifact(artifact::Args),
+    Job(job::Args),
+    Channel(channel::Args),
+    Draft(draft::Args),
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
@@ -75,6 +83,10 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Show(args) => show::run(global, args),
         Command::Timeline(args) => timeline::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
+        Command::Artifact(args) => artifact::run(global, args),
+        Command::Job(args) => job::run(global, args),
+        Command::Channel(args) => channel::run(global, args),
+        Command::Draft(args) => draft::run(global, args),
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),
         Command::Export(args) => export::run(global, args),
