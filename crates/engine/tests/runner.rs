@@ -1,6 +1,7 @@
 //! One test binary per crate: every file of this folder is a module here.
 
 mod concurrent;
+mod continuity;
 mod foreign;
 mod identity;
 mod index;
@@ -12,5 +13,6 @@ mod rewritten;
 mod runs;
 mod search;
 mod storeys;
+mod tree;
 mod verify;
 mod world;
