@@ -92,7 +92,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
-    let runs = looked(&context, |tx, agent_no| scheduled::jobs(tx, agent_no))?;
+    let runs = looked(&context, scheduled::jobs)?;
     if global.json {
         let list: Vec<Value> = runs.iter().map(run_json).collect();
         print::line(&json!({"jobs": list}).to_string());

@@ -38,7 +38,8 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
     };
     let early = opening.recv_timeout(BEFORE).ok();
     let ended = child::run(&args.command, args.timeout.map(Duration::from_secs));
-    let keep = !ended.output.is_empty() && !(args.quiet_success && ended.outcome == Outcome::Exit(0));
+    let quiet = args.quiet_success && ended.outcome == Outcome::Exit(0);
+    let keep = !quiet && !ended.output.is_empty();
     let opened = early.unwrap_or_else(|| {
         opening.recv_timeout(AFTER).unwrap_or_else(|_| Err(Error::new(ErrorKind::Busy, "the memory does not open")))
     });
