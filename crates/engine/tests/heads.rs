@@ -149,6 +149,34 @@ fn edits_inside_other_blocks_are_kept_as_revisions() {
 }
 
 #[test]
+fn a_block_written_and_not_recorded_is_no_edit() {
+    let tree = Tree::new();
+    tree.add("Water the plants");
+    tree.refresh();
+    let content = |tree: &Tree| -> Vec<u8> {
+        tree.sql().query_row("SELECT content FROM heads WHERE head = 'memory'", [], |r| r.get(0)).unwrap()
+    };
+    let before = content(&tree);
+    tree.add("Feed the cat");
+    tree.refresh();
+    // As a crash between the file and the ledger leaves it.
+    tree.sql().execute("UPDATE heads SET content = ?1, rendered = dirty - 1 WHERE head = 'memory'", [before]).unwrap();
+    let refreshed = tree.refresh();
+    assert!(refreshed.proposed.is_empty(), "{refreshed:?}");
+    assert_eq!(kept(&tree, MEMORY).len(), 0);
+    assert!(tree.text(MEMORY).contains("Feed the cat"));
+    assert_eq!(tree.count("SELECT count(*) FROM dismissals"), 0);
+    // An older page put back whole is no edit, either.
+    let now = tree.text(MEMORY);
+    tree.add("Third");
+    tree.refresh();
+    tree.hand(MEMORY, &now);
+    head::mark_all(&tree.at()).unwrap();
+    assert!(tree.refresh().proposed.is_empty());
+    assert!(tree.text(MEMORY).contains("Third"));
+}
+
+#[test]
 fn missing_markers_are_appended_once_and_doubled_ones_reported() {
     let tree = Tree::new();
     tree.add("Water the plants");

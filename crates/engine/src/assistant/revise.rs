@@ -70,7 +70,9 @@ impl Desk<'_> {
                 Err(e) => return Err(e),
             };
             let base = current.as_deref().map(home::digest);
-            let Some(bytes) = change(displaced.as_deref().or(current.as_deref()))? else {
+            // What was pushed out is newer than what we put there, and older than anything saved on top of that since.
+            let newest = displaced.as_deref().filter(|_| base == own).or(current.as_deref());
+            let Some(bytes) = change(newest)? else {
                 return Ok(Revised::LeftAlone);
             };
             let digest = home::digest(&bytes);

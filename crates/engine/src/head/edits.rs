@@ -1,6 +1,6 @@
 //! What a person changed inside a rendered block (D2).
 //!
-//! The block is compared with what was last rendered into it. If it differs, the file as the person left it is kept as
+//! The opening marker has a fingerprint of the block as it was rendered. If the block is another one, the file as the person left it is kept as
 //! a revision. In MEMORY.md, besides: lines that were added become one proposal (same text, same proposal), and a line
 //! that was taken out dismisses its item, until the item changes. A line that was changed is both.
 
@@ -28,6 +28,12 @@ pub(super) struct Honoured {
 const LONGEST: usize = 2_000;
 const MOST: usize = 50;
 
+/// What tells one rendered block from another, whatever line ends its file has: 12 hex digits.
+pub(super) fn fingerprint(block: &[u8]) -> String {
+    let digest = home::digest(lines(block).join("\n").as_bytes());
+    digest[..6].iter().map(|b| format!("{b:02x}")).collect()
+}
+
 /// Digest of what stands inside the block.
 pub(super) fn inside(doc: &Document, head: &Head) -> Option<home::Digest> {
     doc.region(head.region()).found.map(|found| home::digest(found.content))
@@ -44,15 +50,18 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
     let doc = Document::parse(bytes.clone());
     let mut out = Honoured { seen: inside(&doc, head), proposed: Vec::new() };
     let region = doc.region(head.region());
-    let (Some(block), Some(last)) = (region.found, last) else { return Ok(out) };
-    let (now, before) = (lines(block.content), lines(last));
-    if now == before {
+    let Some(block) = region.found else { return Ok(out) };
+    let rendered_as = block.attributes.split_whitespace().next().unwrap_or_default();
+    if fingerprint(block.content) == rendered_as {
         return Ok(out);
     }
     desk.at.keep_revision(&path, &bytes, "edited inside the rendered block")?;
+    // Without the block they edited there is nothing to compare with: the revision has to do.
+    let Some(last) = last.filter(|last| fingerprint(last) == rendered_as) else { return Ok(out) };
     if *head != Head::Memory {
         return Ok(out);
     }
+    let (now, before) = (lines(block.content), lines(last));
     let removed = without(&before, &now);
     let added: Vec<String> = without(&now, &before)
         .iter()

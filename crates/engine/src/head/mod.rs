@@ -17,7 +17,7 @@ mod page;
 use rusqlite::params;
 use serde_json::json;
 
-use crate::assistant::revise::{Patience, Revised};
+use crate::assistant::revise::{Now, Patience, Revised};
 use crate::assistant::{AssistantHome, Desk, catalogue};
 use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
@@ -83,12 +83,14 @@ impl Head {
         }
     }
 
-    /// What the opening marker says to whoever finds it.
-    fn attributes(&self) -> &'static str {
-        match self {
+    /// What the opening marker says: a fingerprint of the block, so that an edited one can be told from one we have just
+    /// written and not recorded yet, and a word to whoever finds it.
+    fn attributes(&self, content: &str) -> String {
+        let word = match self {
             Head::Memory => "· edit freely: what you change here is kept as a proposal",
             _ => "· rendered: write above or below, not in here",
-        }
+        };
+        format!("{} {word}", edits::fingerprint(content.as_bytes()))
     }
 
     /// The file where there is none yet.
@@ -149,19 +151,21 @@ pub fn refresh_at(desk: &Desk) -> Result<Refreshed> {
         if marks.is_empty() {
             break;
         }
+        let mut rendered = Vec::new();
         for (head, mark) in marks {
             let path = head.path()?;
             if out.deferred.contains(&path) {
                 continue;
             }
-            if let Err(e) = one(desk, &head, mark, &mut out) {
-                if e.kind() == ErrorKind::Busy && e.to_string().contains("the store") {
-                    return Err(e);
+            match one(desk, &head, mark, &mut out) {
+                Ok(done) => rendered.extend(done),
+                Err(e) => {
+                    failed(desk.at, &head, &e)?;
+                    out.failed.push(Problem::of(&desk.at.files.shown().join(path.as_str()), &e));
                 }
-                failed(desk.at, &head, &e)?;
-                out.failed.push(Problem::of(&desk.at.files.shown().join(path.as_str()), &e));
             }
         }
+        record(desk.at, &rendered)?;
         if !out.failed.is_empty() {
             break;
         }
@@ -194,14 +198,24 @@ fn dirty(at: &AssistantHome) -> Result<Vec<(Head, i64)>> {
     Ok(found.into_iter().filter_map(|(name, mark)| Some((Head::parse(&name)?, mark))).collect())
 }
 
-/// Renders one page, puts it into its file, and notes that it was.
-fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<()> {
+/// A page that stands in its file.
+struct Rendered {
+    name: String,
+    mark: i64,
+    content: String,
+    path: RelPath,
+    now: Now,
+    bytes: Vec<u8>,
+}
+
+/// Renders one page and puts it into its file. `None`: it has to wait.
+fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<Option<Rendered>> {
     let (at, path, name) = (desk.at, head.path()?, head.name());
     let last = at.read(|tx| last_content(tx, at.agent_no, &name))?;
     let own = at.read(|tx| catalogue::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
     if at_work(desk, &path, own)? {
         out.deferred.push(path);
-        return Ok(());
+        return Ok(None);
     }
     // What a person did inside the block comes first: it may take lines out of what is rendered next.
     let honoured = edits::honour(desk, head, last.as_deref())?;
@@ -214,7 +228,7 @@ fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<()> {
         if current.is_some() && edits::inside(&doc, head) != honoured.seen {
             return Ok(None);
         }
-        doc.set_region(head.region(), head.attributes(), &content);
+        doc.set_region(head.region(), &head.attributes(&content), &content);
         bytes = doc.print().to_vec();
         Ok(Some(bytes.clone()))
     })?;
@@ -226,16 +240,32 @@ fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<()> {
         Revised::Unchanged(now) => now,
         Revised::LeftAlone | Revised::Deferred { .. } => {
             out.deferred.push(path);
-            return Ok(());
+            return Ok(None);
         }
     };
+    Ok(Some(Rendered { name, mark, content, path, now, bytes }))
+}
+
+/// Notes in one transaction what was rendered.
+fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
+    if rendered.is_empty() {
+        return Ok(());
+    }
     at.write("head.render", |tx| {
-        at.seen(tx, &path, now, &bytes)?;
-        tx.prepare_cached(
-            "UPDATE heads SET rendered = max(rendered, ?3), at = ?4, content = ?5 WHERE agent_no = ?1 AND head = ?2",
-        )?
-        .execute(params![at.agent_no, name, mark, tx.now(), blocks::squeeze(content.as_bytes())?])?;
-        tx.note("head", name.as_str());
+        for page in rendered {
+            at.seen(tx, &page.path, page.now, &page.bytes)?;
+            tx.prepare_cached(
+                "UPDATE heads SET rendered = max(rendered, ?3), at = ?4, content = ?5 WHERE agent_no = ?1 AND head = ?2",
+            )?
+            .execute(params![
+                at.agent_no,
+                page.name,
+                page.mark,
+                tx.now(),
+                blocks::squeeze(page.content.as_bytes())?
+            ])?;
+        }
+        tx.note("heads", rendered.iter().map(|page| page.name.as_str()).collect::<Vec<_>>());
         Ok(())
     })
 }
