@@ -356,3 +356,24 @@ fn a_renamed_or_copied_file_is_reported_and_left_alone() {
     tree.add("Something else");
     assert_eq!(tree.text("continuity/open-loops/copy.md"), text);
 }
+
+#[test]
+fn what_a_killed_command_left_under_a_temporary_name_is_kept_and_swept() {
+    let tree = Tree::new();
+    let item = tree.add("Original");
+    let known = tree.text(item.path.as_str());
+    let at = |name: &str| tree.path(&format!("continuity/open-loops/.hl-{name}.tmp"));
+    std::fs::write(at("0123456789abcdef"), "Saved by a person in that instant.\n").unwrap();
+    std::fs::write(at("0123456789abcdee"), &known).unwrap();
+    // The lock's last holder died with it.
+    std::fs::write(tree.home.root().join("run/files-main.lock"), "held").unwrap();
+    tree.add("Another");
+    assert!(!at("0123456789abcdef").exists() && !at("0123456789abcdee").exists());
+    let kept = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, None, 9)).unwrap();
+    let kept: Vec<&str> = kept.iter().map(|r| std::str::from_utf8(&r.bytes).unwrap()).collect();
+    assert_eq!(kept, ["Saved by a person in that instant.\n"]);
+    // Somebody alive is never swept under: without the mark it stays.
+    std::fs::write(at("0123456789abcded"), "being written").unwrap();
+    tree.add("Third");
+    assert!(at("0123456789abcded").exists());
+}

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use std::path::Path;
+
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, params};
 
@@ -124,7 +126,7 @@ impl<'a> AssistantHome<'a> {
     fn sit_down(&'a self, lock: HomeLock) -> Result<Desk<'a>> {
         if lock.was_abandoned() {
             // Whoever wrote here last died at it. Not being able to tidy up is no reason not to work.
-            let _ = self.files.sweep_abandoned();
+            let _ = self.files.sweep_abandoned(&mut |dir, bytes| self.rescue(dir, bytes));
         }
         let problems = sweep::sweep(self)?.problems;
         let desk = Desk { at: self, lock, problems };
@@ -151,6 +153,26 @@ impl<'a> AssistantHome<'a> {
     /// The day a moment belongs to, where the operator is.
     pub fn day_of(&self, moment: Millis) -> Option<Date> {
         Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
+    }
+
+    /// Keeps what a dead process left under a temporary name, unless it is what a file is or was: in the instant of an
+    /// exchange that may be the only copy of what a person had just saved.
+    fn rescue(&self, dir: &Path, bytes: &[u8]) -> Result<()> {
+        let digest = crate::home::digest(bytes);
+        let known = self.read(|tx| {
+            Ok(tx
+                .prepare_cached(
+                    "SELECT 1 FROM catalogue WHERE agent_no = ?1 AND (digest = ?2 OR published = ?2) LIMIT 1",
+                )?
+                .exists(params![self.agent_no, digest.as_slice()])?)
+        })?;
+        if known {
+            return Ok(());
+        }
+        let below = dir.strip_prefix(self.files.shown()).ok().and_then(Path::to_str).unwrap_or_default();
+        let name = format!("found-{}.md", &flush::hex(&digest)[..8]);
+        let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+        self.keep_revision(&RelPath::parse(&path)?, bytes, "found under a temporary name after a command was killed")
     }
 
     /// A write to the ledger in this agent's name.

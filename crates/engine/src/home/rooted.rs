@@ -203,16 +203,23 @@ impl Rooted {
     /// A missing directory has none.
     pub fn sweep(&self, path: &RelPath, now: Millis) -> Result<usize> {
         match self.open_dir(path) {
-            Ok(dir) => dir.sweep_here(now, DEEPEST_SWEEP),
+            Ok(dir) => dir.sweep_here(now, DEEPEST_SWEEP, &mut |_, _| Ok(())),
             Err(error) if error.kind() == crate::error::ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error),
         }
     }
 
     /// Removes our own temporary files of any age from this directory and everything below it. For whoever holds the
-    /// lock without which none is made here: those that are there belong to the dead.
-    pub fn sweep_abandoned(&self) -> Result<usize> {
-        self.sweep_here(Millis::MAX, DEEPEST_SWEEP)
+    /// lock without which none is made here: those that are there belong to the dead. Each is shown to `keep` first,
+    /// with the directory it is in: it may be what a person saved in the instant of an exchange.
+    pub fn sweep_abandoned(&self, keep: &mut dyn FnMut(&Path, &[u8]) -> Result<()>) -> Result<usize> {
+        self.sweep_here(Millis::MAX, DEEPEST_SWEEP, &mut |dir, name| {
+            let Some(Ok(path)) = name.to_str().map(RelPath::parse) else { return Ok(()) };
+            match dir.read(&path, super::publish::LARGEST)? {
+                Some(bytes) if !bytes.is_empty() => keep(&dir.shown, &bytes),
+                _ => Ok(()),
+            }
+        })
     }
 
     pub(super) fn new(dir: OwnedFd, shown: PathBuf) -> Rooted {
@@ -362,11 +369,17 @@ impl Rooted {
         None
     }
 
-    fn sweep_here(&self, now: Millis, depth: usize) -> Result<usize> {
+    fn sweep_here(
+        &self,
+        now: Millis,
+        depth: usize,
+        before: &mut dyn FnMut(&Rooted, &OsStr) -> Result<()>,
+    ) -> Result<usize> {
         let mut swept = 0;
         for entry in self.entries_and_temporaries()? {
             let age = now.saturating_sub(entry.stamp.modified_ns / 1_000_000);
             if entry.kind == Kind::File && is_temporary(&entry.name) && age > TEMPORARY_AGE {
+                before(self, &entry.name)?;
                 match rustix::fs::unlinkat(&self.dir, &entry.name, AtFlags::empty()) {
                     Ok(()) => swept += 1,
                     Err(Errno::NOENT) => {}
@@ -376,7 +389,7 @@ impl Rooted {
                 // A name that is no `RelPath` was not made by us, so nothing of ours is below it.
                 if let Some(Ok(below)) = entry.name.to_str().map(RelPath::parse) {
                     match self.open_dir(&below) {
-                        Ok(dir) => swept += dir.sweep_here(now, depth - 1)?,
+                        Ok(dir) => swept += dir.sweep_here(now, depth - 1, before)?,
                         Err(error) if error.kind() == crate::error::ErrorKind::NotFound => {}
                         Err(error) => return Err(error),
                     }
