@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::continuity::scheduled::{self, Begun, JobName, Outcome};
@@ -21,6 +21,9 @@ const BEFORE: Duration = Duration::from_secs(2);
 /// How long the end of the command is held up by a memory that is busy.
 const AFTER: Duration = Duration::from_secs(30);
 
+/// A failure older than this is worth another try.
+const STALE: Duration = Duration::from_secs(1);
+
 /// The memory, and the run in it.
 struct Opened {
     context: Context,
@@ -33,18 +36,25 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
     let opening = {
         let (global, name, shown) = (global.clone(), name.clone(), shown.clone());
         let (tell, hear) = mpsc::channel();
-        thread::spawn(move || tell.send(open(&global, &name, &shown, started)).is_ok());
+        thread::spawn(move || {
+            let opened = open(&global, &name, &shown, started);
+            tell.send((opened, Instant::now())).is_ok()
+        });
         hear
     };
     let early = opening.recv_timeout(BEFORE).ok();
     let ended = child::run(&args.command, args.timeout.map(Duration::from_secs));
     let quiet = args.quiet_success && ended.outcome == Outcome::Exit(0);
     let keep = !quiet && !ended.output.is_empty();
-    let opened = early.unwrap_or_else(|| {
-        opening.recv_timeout(AFTER).unwrap_or_else(|_| Err(Error::new(ErrorKind::Busy, "the memory does not open")))
+    let (opened, told) = early.or_else(|| opening.recv_timeout(AFTER).ok()).unwrap_or_else(|| {
+        let busy = Error::new(ErrorKind::Busy, "the memory does not open").hint("is its disk still there?");
+        (Err(busy), Instant::now())
     });
-    // What was in the way when the command started may be gone now that it has ended.
-    let opened = opened.or_else(|first| open(global, &name, &shown, started).map_err(|_| first));
+    // What was in the way when the command started may be gone by now, if that was a while ago.
+    let opened = match opened {
+        Err(first) if told.elapsed() > STALE => open(global, &name, &shown, started).map_err(|_| first),
+        opened => opened,
+    };
     let recorded = opened.and_then(|Opened { context, begun }| {
         let at = context.assistant(ACTOR)?;
         let finished = scheduled::finish(&at, begun, &ended.outcome, keep.then_some(&ended.output))?;
