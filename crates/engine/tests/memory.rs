@@ -400,7 +400,7 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
     let (_folder, place) = place();
     let secret = "Zanzibar is the codename of the merger";
     let id = place.do_it(|desk| {
-        let id = propose(desk, "Codename", &[secret], "fact", &format!("workspace/{API}"));
+        let id = propose(desk, secret, &[secret], "fact", &format!("workspace/{API}"));
         let merged = review::merge(desk, &[id], None).unwrap();
         merged[0].leaves[0].id.clone()
     });
@@ -408,7 +408,8 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
     place.do_it(|desk| {
         let edit = change::Edit { text: Some(format!("{secret} with Atlantis")), ..Default::default() };
         change::edit(desk, &place.leaf(&id), &edit).unwrap();
-        add(desk, &titled("Codename", "There is no Quicksilver any more")).unwrap();
+        let other = fact("There is no merger any more");
+        assert_eq!(change::supersede_with(desk, &place.leaf(&id), &other).unwrap().superseded, [id.clone()]);
         change::pin(desk, &[place.leaf(&id)], true).unwrap();
     });
     // It stands in MEMORY.md, whose block a person edits: a revision with the words.

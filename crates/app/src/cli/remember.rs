@@ -134,12 +134,12 @@ pub fn told(global: &Global, added: &[Added], guessed: bool) -> Result<Exit> {
         }
         if guessed && added.outcome == Outcome::New {
             let other = match added.scope {
-                Scope::Agent => "of a project instead: --workspace W",
-                Scope::Workspace(_) => "for everywhere instead: --class preference",
+                Scope::Agent => "in one project only: --workspace W",
+                Scope::Workspace(_) => "everywhere: --class preference",
             };
+            let id = &added.id;
             let line = format!(
-                "  to change it: heirloom memory edit {} · to take it back: heirloom memory forget {} · {other}",
-                added.id, added.id
+                "  change it: heirloom memory edit {id}\n  take it back: heirloom memory forget {id}\n  {other}"
             );
             print::line(&Paint::stdout().dim(&line));
         }

@@ -10,7 +10,7 @@ use crate::assistant::provenance::Provenance;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::layout;
-use crate::title::TitleKey;
+use crate::title::{TitleKey, wordless};
 
 /// Memory somebody proposes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -45,7 +45,7 @@ pub(crate) fn act(action: &'static str) -> Act {
 pub fn add(desk: &Desk, new: &NewProposal) -> Result<Item> {
     let (plan, item) = plan_to_add(desk, new, act("proposal.add"))?;
     if item.change != Change::Same {
-        desk.perform(plan.note("item", item.id.clone()), |_| Ok(()))?;
+        desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
     }
     Ok(item)
 }
@@ -142,7 +142,7 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
     let step =
         Step::Edit { path: entry.path.as_str().into(), set, unset: Vec::new(), body, base: Some(hex(&entry.digest)) };
     let id = entry.item.clone().unwrap_or_default();
-    desk.perform(act("proposal.edit").step(step).note("item", id), |_| Ok(()))?;
+    desk.perform(act("proposal.edit").step(step).note("item", wordless(&id)), |_| Ok(()))?;
     Ok(Change::Changed)
 }
 

@@ -18,6 +18,7 @@ use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::ledger::Write;
+use crate::title::wordless;
 
 /// What a leaf that was to be written came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,10 +181,10 @@ impl<'d> Writing<'d> {
         }
         for (old, place) in other.iter().map(|k| (k.id.clone(), k.path.clone())).collect::<Vec<_>>() {
             self.mark_superseded(new.class, &new.scope, &place, &id)?;
-            self.items.push(leaf::wordless(&old));
+            self.items.push(wordless(&old));
         }
         self.lifted.extend(buried);
-        self.items.push(leaf::wordless(&id));
+        self.items.push(wordless(&id));
         self.also(|act| new.scope.shown(act));
         self.creates.insert(path.clone(), doc);
         let Sound { title, subject, .. } = sound;
@@ -214,7 +215,7 @@ impl<'d> Writing<'d> {
             return Ok(());
         }
         self.mark_superseded(class, &scope, &old.path.clone(), &by.id)?;
-        self.items.push(leaf::wordless(&id));
+        self.items.push(wordless(&id));
         self.also(|act| scope.shown(act));
         let shelf = self.shelf(by.class, &by.scope)?;
         let Some(new) = shelf.iter_mut().find(|k| k.path == *path) else { return Ok(()) };
