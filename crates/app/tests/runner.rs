@@ -11,6 +11,7 @@ mod killed;
 mod memory;
 mod mutated;
 mod reference;
+mod remember;
 mod roundtrip;
 mod search;
 mod visible;

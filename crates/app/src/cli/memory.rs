@@ -135,7 +135,7 @@ enum Command {
         /// Ids (m:…), titles, or paths below memory/
         #[arg(value_name = "MEMORY", required = true)]
         names: Vec<String>,
-        /// No longer
+        /// Let go of them again
         #[arg(long)]
         off: bool,
     },

@@ -95,7 +95,7 @@ enum Command {
         /// Ids (p:…), titles or files
         #[arg(value_name = "PROPOSAL", required = true)]
         names: Vec<String>,
-        /// Why
+        /// Why not; it is kept with the proposal
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },

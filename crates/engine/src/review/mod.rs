@@ -20,7 +20,7 @@ use crate::document::Front;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, leaf};
-use crate::title::{TitleKey, active_name, archived_name, wordless};
+use crate::title::{active_name, archived_name, wordless};
 
 /// A merged proposal and what its entries came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,8 +63,10 @@ pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<
         scope.allowed(within)?;
         let mut leaves: Vec<Added> = Vec::new();
         for text in &proposed.entries {
+            // A proposal's own title is that of its one memory.
+            let titled = proposed.entries.len() == 1 && proposal::is_titled(&entry, text);
             let new = NewLeaf {
-                title: title_for(&proposed, text),
+                title: titled.then(|| proposed.title.clone()),
                 subject: entry.field("subject").filter(|_| proposed.entries.len() == 1).map(str::to_owned),
                 tags: tags_of(&entry),
                 confidence: proposed.confidence.filter(|c| (0.0..=1.0).contains(c)),
@@ -191,17 +193,6 @@ fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
     scope.folder(class)?;
     Ok((class, scope))
 }
-
-/// A proposal's title is that of its one memory, unless it was taken from its beginning.
-fn title_for(proposed: &Proposed, text: &str) -> Option<String> {
-    let key = |t: &str| TitleKey::of(t).map(|k| k.as_str().to_owned()).unwrap_or_default();
-    let title = key(&proposed.title);
-    let taken = title == key(&leaf::derived_title(text)) || (title.len() >= TAKEN && key(text).starts_with(&title));
-    (proposed.entries.len() == 1 && !taken).then(|| proposed.title.clone())
-}
-
-/// Nobody writes a title as long as this that is the beginning of the text.
-const TAKEN: usize = 60;
 
 fn tags_of(entry: &Entry) -> Vec<String> {
     listed(entry, "tags")
