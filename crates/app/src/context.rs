@@ -156,9 +156,16 @@ impl Context {
         Ok(Some((at, problems)))
     }
 
-    /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change.
+    /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change:
+    /// what could not be rendered stays marked for the next command.
     pub fn settle(&self, at: &AssistantHome) -> Result<()> {
-        let refreshed = head::refresh(at)?;
+        let refreshed = match head::refresh(at) {
+            Ok(refreshed) => refreshed,
+            Err(e) => {
+                crate::print::note(&format!("done, but the pages could not be refreshed: {e}"));
+                return Ok(());
+            }
+        };
         for id in &refreshed.proposed {
             crate::print::note(&format!(
                 "your lines in MEMORY.md are kept as the proposal {id}: heirloom proposal show {id}"

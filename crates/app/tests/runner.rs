@@ -2,6 +2,7 @@
 
 mod append;
 mod bad_input;
+mod continuity;
 mod cut;
 mod display;
 mod docs;

@@ -102,19 +102,30 @@ fn killed_at_any_system_call_an_act_is_done_whole_or_not_at_all() {
     world.says(0, &["verify"]);
 }
 
+/// Twelve merges at once once left a peer with four entries.
 #[test]
 fn several_processes_at_once_lose_nothing() {
     let world = World::new();
     world.says(0, &["loop", "add", "Seed"]);
-    const PROCESSES: usize = 6;
-    const EACH: usize = 5;
+    let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
+    let (processes, each) = if full { (16, 25) } else { (6, 4) };
+    let project = world.test.folder("project");
+    let project = project.to_str().unwrap();
+    let began = Instant::now();
     std::thread::scope(|scope| {
-        for p in 0..PROCESSES {
+        for p in 0..processes {
             let world = &world;
             scope.spawn(move || {
-                for n in 0..EACH {
+                for n in 0..each {
                     let title = format!("Loop {p} {n}");
                     world.says(0, &["loop", "add", &title]);
+                    let (one, two) = (format!("Fact {p} {n} one"), format!("Fact {p} {n} two"));
+                    let proposal = format!("Proposal {p} {n}");
+                    world.says(
+                        0,
+                        &["proposal", "add", &proposal, "--entry", &one, "--entry", &two, "--workspace", project],
+                    );
+                    world.says(0, &["proposal", "merge", &proposal]);
                     if n % 2 == 0 {
                         world.says(0, &["loop", "resolve", &title]);
                     }
@@ -122,17 +133,39 @@ fn several_processes_at_once_lose_nothing() {
             });
         }
     });
-    let open = titles(&world, &["loop", "list", "-n", "999"], "loops");
-    let resolved = titles(&world, &["loop", "list", "--resolved", "-n", "999"], "loops");
-    let all = |even: bool| -> BTreeSet<String> {
-        let numbered = (0..PROCESSES).flat_map(|p| (0..EACH).map(move |n| (p, n)));
-        numbered.filter(|(_, n)| (n % 2 == 0) == even).map(|(p, n)| format!("Loop {p} {n}")).collect()
+    eprintln!("{processes} processes, {each} times 3.5 acts: {:.1} s", began.elapsed().as_secs_f64());
+    let numbered = || (0..processes).flat_map(|p| (0..each).map(move |n| (p, n)));
+    let loops = |even: bool| -> BTreeSet<String> {
+        numbered().filter(|(_, n)| (n % 2 == 0) == even).map(|(p, n)| format!("Loop {p} {n}")).collect()
     };
-    assert_eq!(resolved, all(true));
-    assert_eq!(open, &all(false) | &BTreeSet::from(["Seed".to_owned()]));
+    let open = titles(&world, &["loop", "list", "-n", "9999"], "loops");
+    assert_eq!(titles(&world, &["loop", "list", "--resolved", "-n", "9999"], "loops"), loops(true));
+    assert_eq!(open, &loops(false) | &BTreeSet::from(["Seed".to_owned()]));
+    // Every entry is a leaf, as a file and as a row; every proposal is archived once.
+    let facts: BTreeSet<String> =
+        numbered().flat_map(|(p, n)| [format!("Fact {p} {n} one"), format!("Fact {p} {n} two")]).collect();
+    let listed = world.json(&["memory", "list", "-n", "9999"]);
+    let listed: BTreeSet<String> =
+        listed["memories"].as_array().unwrap().iter().map(|m| m["title"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(listed, facts);
+    let on_disk: BTreeSet<String> = files(&tree(&world).join("memory/workspace"))
+        .iter()
+        .filter(|f| f.to_string_lossy().contains("/knowledge/facts/"))
+        .map(|f| std::fs::read_to_string(f).unwrap().lines().last().unwrap().trim_start_matches("# ").to_owned())
+        .collect();
+    assert_eq!(on_disk, facts);
+    let proposals = tree(&world).join("continuity/proposals/memory");
+    let archived = files(&proposals.join("archive/merged"));
+    assert_eq!(archived.len(), processes * each);
+    assert_eq!(files(&proposals).len(), archived.len(), "nothing else is left there");
     // The pages show the end of it all.
     let active = std::fs::read_to_string(tree(&world).join("continuity/ACTIVE.md")).unwrap();
     assert!(active.contains(&format!("and {} more", open.len() - 10)), "{active}");
+    let index = files(&tree(&world).join("memory/workspace")).into_iter().find(|f| f.ends_with("MEMORY.md")).unwrap();
+    let shown = std::fs::read_to_string(index).unwrap().matches("](knowledge/facts/").count();
+    assert_eq!(shown, facts.len().min(200));
+    let stray = files(&tree(&world)).into_iter().find(|f| f.file_name().unwrap().to_string_lossy().starts_with('.'));
+    assert_eq!(stray, None);
     assert_eq!(world.json(&["status"])["wrong"], serde_json::json!([]));
     world.says(0, &["verify"]);
 }

@@ -2,6 +2,7 @@
 
 mod assistant;
 mod concurrent;
+mod continuity;
 mod foreign;
 mod heads;
 mod identity;

@@ -33,6 +33,11 @@ impl Tree {
         tree
     }
 
+    /// Another process on the same home: its own handles and connections.
+    pub fn other(&self) -> (Home, Ledger) {
+        open(self.home.root())
+    }
+
     pub fn at(&self) -> AssistantHome<'_> {
         at(&self.home, &self.ledger, self.agent_no)
     }

@@ -2,12 +2,16 @@
 
 mod agent;
 mod append;
+mod artifact;
 mod audit;
 mod bench;
+mod channel;
 mod doctor;
+mod draft;
 mod export;
 mod files;
 mod import;
+mod job;
 mod memory;
 mod open_loop;
 mod profile;
@@ -60,6 +64,10 @@ enum Command {
     Proposal(proposal::Args),
     Loop(open_loop::Args),
     Profile(profile::Args),
+    Artifact(artifact::Args),
+    Job(job::Args),
+    Channel(channel::Args),
+    Draft(draft::Args),
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
@@ -88,6 +96,10 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Proposal(args) => proposal::run(global, args),
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
+        Command::Artifact(args) => artifact::run(global, args),
+        Command::Job(args) => job::run(global, args),
+        Command::Channel(args) => channel::run(global, args),
+        Command::Draft(args) => draft::run(global, args),
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),
         Command::Export(args) => export::run(global, args),

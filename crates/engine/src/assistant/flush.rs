@@ -253,10 +253,15 @@ impl Desk<'_> {
             }
             Step::Edit { path, set, unset, body, base } => {
                 let path = RelPath::parse(path)?;
-                Ok(self.edit(id, &path, set, unset, body.as_deref(), base.as_deref())?.into_iter().collect())
+                let own = self.own(&path)?;
+                let body = body.as_deref().map(|body| (body, base.as_deref()));
+                Ok(self.edit(id, &path, own, set, unset, body)?.into_iter().collect())
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
+                // What we last wrote is known of the old name; under the new one it would look like a person's save of
+                // just now, which is waited for.
+                let own = self.own(&to)?.or(self.own(&from)?);
                 match self.at.files.rename_new(&self.lock, &from, &to)? {
                     // There already: the move was made before a crash, and what stands at the old place is new.
                     Renamed::Done | Renamed::TargetExists => {}
@@ -264,7 +269,7 @@ impl Desk<'_> {
                     Renamed::SourceMissing if self.at.files.stat(&to)?.is_none() => return Ok(vec![(from, None)]),
                     Renamed::SourceMissing => {}
                 }
-                let mut touched: Vec<Touched> = self.edit(id, &to, set, unset, None, None)?.into_iter().collect();
+                let mut touched: Vec<Touched> = self.edit(id, &to, own, set, unset, None)?.into_iter().collect();
                 if self.at.files.stat(&from)?.is_none() {
                     touched.push((from, None));
                 }
@@ -288,12 +293,11 @@ impl Desk<'_> {
         &self,
         id: &str,
         path: &RelPath,
+        own: Option<home::Digest>,
         set: &Map<String, Value>,
         unset: &[String],
-        body: Option<&str>,
-        base: Option<&str>,
+        body: Option<(&str, Option<&str>)>,
     ) -> Result<Option<Touched>> {
-        let own = self.at.read(|tx| catalogue::at(tx, self.at.agent_no, path))?.and_then(|e| e.published);
         let (mut written, mut replaced) = (Vec::new(), None);
         let revised = self.revise(path, own, Patience::Wait, |current| {
             let Some(current) = current else { return Ok(None) };
@@ -309,7 +313,7 @@ impl Desk<'_> {
                 doc.unset(key)?;
             }
             doc.set("flush", &Value::from(id))?;
-            if let Some(body) = body
+            if let Some((body, base)) = body
                 && base.is_none_or(|base| base == hex(&home::digest(current)))
             {
                 doc.set_body(body)?;
@@ -325,6 +329,11 @@ impl Desk<'_> {
             Revised::Written(now) | Revised::Unchanged(now) => Some((path.clone(), Some((now, written)))),
             Revised::LeftAlone | Revised::Deferred { .. } => None,
         })
+    }
+
+    /// Digest of what we last wrote to a file.
+    fn own(&self, path: &RelPath) -> Result<Option<home::Digest>> {
+        Ok(self.at.read(|tx| catalogue::at(tx, self.at.agent_no, path))?.and_then(|e| e.published))
     }
 
     /// Whether the file this act made is there, in its place or in an archive.

@@ -14,9 +14,14 @@ pub mod provenance;
 pub mod revise;
 pub mod sweep;
 
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, params};
 
+use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
 use crate::ledger::{Audit, Ledger, Read, Write};
@@ -125,6 +130,27 @@ impl<'a> AssistantHome<'a> {
         let desk = Desk { at: self, lock, problems };
         flush::recover(&desk)?;
         Ok(desk)
+    }
+
+    /// [`AssistantHome::desk`], by somebody who has other things to do than wait for ever.
+    pub fn desk_within(&'a self, patience: Duration) -> Result<Option<Desk<'a>>> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.desk_if_free()? {
+                None if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// The home the tree belongs to.
+    pub fn home(&self) -> &'a Home {
+        self.home
+    }
+
+    /// The day a moment belongs to, where the operator is.
+    pub fn day_of(&self, moment: Millis) -> Option<Date> {
+        Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
     }
 
     /// A write to the ledger in this agent's name.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::read::{self, Found};
+use super::read::{self, Found, Whole};
 use super::rooted::{self, NewFile, Rooted, Stamp};
 use super::temporary::{Temporary, random_digits, refuse_temporary};
 use super::{HomeLock, RelPath};
@@ -191,13 +191,22 @@ impl Ready<'_> {
 
     /// The last step where the file system cannot exchange two names: look once more and replace. Between the two,
     /// somebody who replaces the file is not noticed; somebody who writes into it is.
-    fn put_over(mut self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
+    fn put_over(self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
         let again = self.home.look(&self.new.parent, self.path, LARGEST)?;
         let old = match (&self.found, again) {
             (Found::Link, Found::Link) => None,
             (Found::File(was), Found::File(is)) if was.digest == is.digest => Some(is),
             _ => return Ok(Published::Moved),
         };
+        self.replace(old, keep)
+    }
+
+    /// Takes the name of `old`, which is held open and may still be written into.
+    pub(super) fn replace(
+        mut self,
+        old: Option<Box<Whole>>,
+        keep: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Published> {
         rustix::fs::renameat(&self.new.parent, &self.new.name, &self.new.parent, self.path.name())
             .map_err(|e| self.fault(e))?;
         self.new.disposable = false;

@@ -4,7 +4,7 @@
 //! The files are the authority. A leaf's name is made from its content, so the same thing said twice is one file; a
 //! thing said otherwise supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
 //! [`forget`] removes without a trace but a digest nobody can read, [`find`] looks leaves up within what a caller may
-//! see, [`pending`] holds what was noticed about the user and waits for their yes.
+//! see, [`signals`] notices what a prompt says about its author, [`pending`] holds it until they say yes.
 //!
 //! Knows nothing of proposals, prompts or indexes.
 
@@ -14,6 +14,7 @@ pub mod find;
 pub mod forget;
 pub mod leaf;
 pub mod pending;
+pub mod signals;
 pub mod staleness;
 mod tombstone;
 pub mod writing;

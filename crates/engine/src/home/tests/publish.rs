@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::home::publish::{Prepared, Ready};
+use crate::home::read::Found;
 
 /// Ends another thread's loop when it goes out of scope, in a panic as well.
 pub(super) struct Stop<'a>(pub(super) &'a AtomicBool);
@@ -357,6 +358,44 @@ fn what_cannot_be_kept_goes_back() {
     });
     assert!(done.is_err());
     assert_eq!((std::fs::read(&at).unwrap(), names(&home)), (b"first".to_vec(), vec!["x.md".to_owned()]));
+}
+
+/// Where two names cannot be exchanged, what is written into the old file is still noticed.
+#[test]
+fn without_an_exchange_the_open_file_is_watched() {
+    let (_dir, home) = new_home();
+    let (lock, x, at) = (home.lock("head").unwrap(), rel("workspaces/x.md"), home.root().join("workspaces/x.md"));
+    let whole = || match home.look(&home.parent_of(&x).unwrap().0, &x, CAP).unwrap() {
+        Found::File(whole) => Some(whole),
+        _ => panic!("no file"),
+    };
+    written(write(&home, &lock, &x, b"old", None));
+    let (publication, old) = (ready(&home, &x, b"new", Some(b"old")), whole());
+    std::fs::write(&at, "saved").unwrap();
+    let mut kept = Vec::new();
+    let done = publication.replace(old, &mut |bytes| {
+        kept.push(bytes.to_vec());
+        Ok(())
+    });
+    assert!(matches!(done.unwrap(), Published::Displaced(_)));
+    assert_eq!((kept, std::fs::read(&at).unwrap()), (vec![b"saved".to_vec()], b"new".to_vec()));
+
+    let (publication, old) = (ready(&home, &x, b"newer", Some(b"new")), whole());
+    std::fs::write(&at, "saved").unwrap();
+    set_mode(&at, 0o640);
+    assert!(publication.replace(old, &mut |_| Err(Error::refused("no room"))).is_err());
+    assert_eq!((mode(&at), std::fs::read(&at).unwrap(), names(&home).len()), (0o640, b"saved".to_vec(), 1));
+
+    let (publication, old) = (ready(&home, &x, b"newer", Some(b"saved")), whole());
+    std::fs::write(&at, "first").unwrap();
+    let done = publication.replace(old, &mut |_| {
+        std::fs::write(&at, "second").unwrap();
+        Err(Error::refused("no room"))
+    });
+    let aside = names(&home).into_iter().find(|n| n.starts_with("saved-")).expect("a file of its own");
+    assert!(done.unwrap_err().next_step().unwrap().contains(&aside));
+    assert_eq!(std::fs::read(&at).unwrap(), b"second", "the latest version keeps the name");
+    assert_eq!(std::fs::read(at.with_file_name(&aside)).unwrap(), b"first");
 }
 
 /// A person saves as fast as they can, now by replacing the file, now by writing into it, while we publish what we
