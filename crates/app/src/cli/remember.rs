@@ -90,6 +90,10 @@ pub fn text_of(text: &str) -> Result<String> {
         .take(most)
         .read_to_end(&mut read)
         .map_err(|e| Error::usage("standard input cannot be read").because(e))?;
+    if read.len() > LARGEST_TEXT {
+        // Said like any other text that is too long, and before a letter that was cut in two.
+        leaf::check_text(&String::from_utf8_lossy(&read))?;
+    }
     String::from_utf8(read).map_err(|e| Error::usage("standard input is not UTF-8").because(e))
 }
 

@@ -118,6 +118,14 @@ impl<'d> Writing<'d> {
         let sound = sound(new)?;
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.desk.at, new.by_person(), self.desk.at.agent_no);
+        if !person && !new.class.of_workspace() {
+            // R14.3: what was only read somewhere is nobody's wish.
+            return Err(Error::refused(format!(
+                "a program cannot make a memory of the class {} of its own",
+                new.class
+            ))
+            .hint("propose it: heirloom remember --propose"));
+        }
         let (text, now) = (leaf::said(&sound.text), at.ledger.now());
         let observed = new.observed.unwrap_or(now);
         let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &sound.text))?;
