@@ -15,7 +15,8 @@ fn section<'h>(help: &'h str, title: &str) -> Vec<&'h str> {
 }
 
 fn commands(help: &str) -> Vec<(String, String)> {
-    let lines = section(help, "Commands:").into_iter();
+    // A description may go on in the next line.
+    let lines = section(help, "Commands:").into_iter().filter(|l| !l.starts_with("    "));
     lines
         .map(|l| {
             let (name, about) = l.trim().split_once(' ').unwrap_or((l.trim(), ""));
@@ -124,6 +125,20 @@ fn every_command_speaks_json_when_asked_to() {
         &["show", "--quarantine"],
         &["timeline"],
         &["timeline", "--since", "2027-01"],
+        &["remember", "Redis is gone"],
+        &["remember", "--propose", "Bob knows why"],
+        &["memory", "list"],
+        &["memory", "show", "redis-is-gone"],
+        &["memory", "search", "redis"],
+        &["memory", "edit", "redis-is-gone", "--tag", "queue"],
+        &["memory", "pending"],
+        &["proposal", "list"],
+        &["proposal", "merge", "bob-knows-why"],
+        &["proposal", "undo", "bob-knows-why"],
+        &["loop", "add", "Ask Bob"],
+        &["loop", "list"],
+        &["profile", "set", "name", "Ada"],
+        &["profile", "show"],
         &["status"],
         &["doctor"],
         &["export", "--session", &key, "--out", out],

@@ -12,6 +12,7 @@ mod killed;
 mod memory;
 mod mutated;
 mod reference;
+mod remember;
 mod roundtrip;
 mod search;
 mod visible;

@@ -164,6 +164,26 @@ pub fn keyed(title: &str, key: &[u8]) -> (String, String) {
     (name, short)
 }
 
+/// An id without the readable part: `m:3f2a91` for `m:push-rule-3f2a91`. What is kept for ever calls an item by this, so
+/// that forgetting the item leaves none of its words there.
+pub fn wordless(id: &str) -> String {
+    let (prefix, rest) = id.split_once(':').unwrap_or(("", id));
+    match rest.rsplit('-').next() {
+        Some(hex) if hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => format!("{prefix}:{hex}"),
+        // Named by hand: the name is all there is.
+        _ => format!("{prefix}:{}", &Uuid::new_v5(&NAMESPACE, rest.as_bytes()).simple().to_string()[..6]),
+    }
+}
+
+/// A path without the readable part of its file's name, for the same purpose.
+pub fn wordless_path(path: &str) -> String {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match name.split_once("--") {
+        Some((_, keys)) => format!("{folder}/…--{keys}"),
+        None => format!("{folder}/…"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -222,6 +242,17 @@ mod tests {
         assert_eq!(short_of_file("call-mum.md"), "call-mum");
         assert_eq!(short_of_file(&archived_name("call-mum.md")), "call-mum");
         assert!(short_of_file(&name).starts_with("push-rule-"));
+    }
+
+    #[test]
+    fn what_is_kept_for_ever_has_no_words() {
+        assert_eq!(wordless("m:push-rule-3f2a91"), "m:3f2a91");
+        assert_eq!(wordless("m:zanzibar").len(), "m:123456".len());
+        let (name, short) = keyed("Push rule", b"key");
+        assert!(short.ends_with(wordless(&short).strip_prefix(':').unwrap()));
+        let path = wordless_path(&format!("memory/preference/{name}"));
+        assert!(path.starts_with("memory/preference/…--") && path.ends_with(".md"), "{path}");
+        assert_eq!(wordless_path("memory/identity/zanzibar.md"), "memory/identity/…");
     }
 
     #[test]

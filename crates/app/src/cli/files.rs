@@ -47,6 +47,16 @@ pub fn show_with(
     Ok(Exit::Ok)
 }
 
+/// A value without the credentials somebody may have written into a file by hand.
+pub fn redacted(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redact(&text).into_owned()),
+        Value::Array(list) => list.into_iter().map(redacted).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, redacted(value))).collect(),
+        other => other,
+    }
+}
+
 /// Lets a person change a file in their editor, and brings everything up to it. Returns whether they did.
 pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool> {
     let file = at.shown(&entry.path);

@@ -4,14 +4,12 @@ use heirloom_engine::assistant::catalogue::{Entry, Kind};
 use heirloom_engine::assistant::{AssistantHome, Desk};
 use heirloom_engine::clock::{Millis, parse_rfc3339, rfc3339};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::memory::pending::{self, NoticeKind, Pending};
 use heirloom_engine::memory::staleness::staleness;
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope, change, find, forget, leaf};
 use heirloom_engine::redact::redact;
-use heirloom_engine::review::noticed;
 use serde_json::{Value, json};
 
-use super::remember;
+use super::{noticed, remember};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -135,7 +133,7 @@ enum Command {
         /// Ids (m:…), titles, or paths below memory/
         #[arg(value_name = "MEMORY", required = true)]
         names: Vec<String>,
-        /// No longer
+        /// Let go of them again
         #[arg(long)]
         off: bool,
     },
@@ -201,7 +199,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let tags = (!tags.is_empty()).then_some(tags);
             edit(global, &name, &change::Edit { text, title, summary, tags, confidence, verified: true })
         }
-        Command::Verify { names } => each(global, &names, "Still holds", |desk, all| change::verify(desk, all)),
+        Command::Verify { names } => each(global, &names, "Still holds", change::verify),
         Command::Pin { names, off } => {
             let said = if off { "No longer pinned" } else { "Pinned" };
             each(global, &names, said, |desk, all| change::pin(desk, all, !off))
@@ -209,15 +207,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Supersede { old, new, text } => supersede(global, &old, new.as_deref(), text.as_deref()),
         Command::Forget { names } => forget_all(global, &names),
         Command::Search { words, filter, limit } => search(global, &words.join(" "), filter, limit),
-        Command::Pending { all } => waiting(global, all),
-        Command::Accept { ids } => accept(global, &ids),
-        Command::Dismiss { ids } => {
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            let done = pending::dismiss(&at, &numbers(&ids)?)?;
-            context.settle(&at)?;
-            decided(global, &done.iter().map(|p| (p, "Dismissed".to_owned(), Value::Null)).collect::<Vec<_>>())
-        }
+        Command::Pending { all } => noticed::list(global, all),
+        Command::Accept { ids } => noticed::accept(global, &ids),
+        Command::Dismiss { ids } => noticed::dismiss(global, &ids),
     }
 }
 
@@ -289,7 +281,7 @@ fn list(context: &Context, filter: &find::Filter, limit: usize) -> Result<Exit> 
             vec![
                 e.item.clone().unwrap_or_default(),
                 kind_of(e),
-                print::cut(&print::safe_line(&e.title), 60),
+                print::cut(&print::safe_line(&redact(&e.title)), 60),
                 print::when(observed(e), now),
                 marks(e, now),
             ]
@@ -473,85 +465,13 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
         print::line("No memory has any of these words.");
     }
     for hit in &found {
-        let (id, title) = (hit.entry.item.as_deref().unwrap_or_default(), print::safe_line(&hit.entry.title));
+        let (id, title) = (hit.entry.item.as_deref().unwrap_or_default(), print::safe_line(&redact(&hit.entry.title)));
         let marks = marks(&hit.entry, now);
         let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
         print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&hit.entry)));
         let text = print::cut(&print::safe_line(&redact(&hit.text)), print::width() * 2);
         if text != title {
             print::line(&format!("  {text}"));
-        }
-    }
-    Ok(Exit::Ok)
-}
-
-fn pending_json(p: &Pending) -> Value {
-    let profile = match &p.kind {
-        NoticeKind::Profile { key, value } => json!({"key": key, "value": value}),
-        _ => Value::Null,
-    };
-    json!({"id": p.id(), "kind": p.kind.name(), "title": p.title, "text": p.text, "profile": profile,
-           "confidence": p.confidence, "state": p.state, "seen": p.seen, "turn": p.turn.map(|t| t.to_string()),
-           "session": p.session, "noticed": rfc3339(p.created_at), "decided": p.decided_at.map(rfc3339),
-           "result": p.result})
-}
-
-fn waiting(global: &Global, all: bool) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let found = context.ledger.read(|tx| pending::list(tx, agent_no, all))?;
-    if context.json {
-        let list: Vec<Value> = found.iter().map(pending_json).collect();
-        print::line(&json!({"pending": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if found.is_empty() {
-        print::line("Nothing waits for your yes.");
-        return Ok(Exit::Ok);
-    }
-    let now = context.ledger.now();
-    let rows: Vec<Vec<String>> = found
-        .iter()
-        .map(|p| {
-            let state = if p.state == "pending" { print::counted(p.seen as u64, "time") } else { p.state.clone() };
-            let text = print::cut(&print::safe_line(&p.title), 70);
-            vec![p.id(), p.kind.name().into(), text, print::when(Some(p.created_at), now), state]
-        })
-        .collect();
-    print::out(&print::table(&rows));
-    print::line(&Paint::stdout().dim("heirloom memory accept u:…, heirloom memory dismiss u:…"));
-    Ok(Exit::Ok)
-}
-
-fn numbers(ids: &[String]) -> Result<Vec<i64>> {
-    ids.iter().map(|id| pending::parse_id(id)).collect()
-}
-
-fn accept(global: &Global, ids: &[String]) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let accepted = noticed::accept(&at.desk()?, &numbers(ids)?)?;
-    context.settle(&at)?;
-    let rows: Vec<(&Pending, String, Value)> = accepted
-        .iter()
-        .map(|a| match &a.leaf {
-            Some(leaf) => (&a.pending, remember::sentence(leaf), remember::added_json(leaf)),
-            None => (&a.pending, "Set in your profile".to_owned(), Value::Null),
-        })
-        .collect();
-    decided(global, &rows)
-}
-
-fn decided(global: &Global, rows: &[(&Pending, String, Value)]) -> Result<Exit> {
-    if global.json {
-        let list: Vec<Value> = rows
-            .iter()
-            .map(|(p, _, leaf)| json!({"id": p.id(), "kind": p.kind.name(), "title": p.title, "result": p.result, "memory": leaf}))
-            .collect();
-        print::line(&json!({"items": list}).to_string());
-    } else {
-        for (p, said, _) in rows {
-            print::line(&format!("{} {said}: {}", p.id(), print::safe_line(&p.title)));
         }
     }
     Ok(Exit::Ok)

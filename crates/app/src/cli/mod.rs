@@ -13,6 +13,7 @@ mod files;
 mod import;
 mod job;
 mod memory;
+mod noticed;
 mod open_loop;
 mod profile;
 mod proposal;

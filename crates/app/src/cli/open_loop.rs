@@ -5,6 +5,7 @@ use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::redact::redact;
 use serde_json::{Value, json};
 
 use crate::context::{Context, Global};
@@ -145,8 +146,8 @@ pub fn item_json(item: &Item) -> Value {
 
 /// A catalogue row, for programs.
 pub fn entry_json(entry: &Entry) -> Value {
-    json!({"id": entry.item, "title": entry.title, "path": entry.path.as_str(), "status": entry.status, "class": entry.class,
-           "scope": entry.scope, "fields": entry.fields, "problem": entry.problem, "by_hand": entry.by_hand()})
+    json!({"id": entry.item, "title": redact(&entry.title), "path": entry.path.as_str(), "status": entry.status, "class": entry.class,
+           "scope": entry.scope, "fields": super::files::redacted(Value::Object(entry.fields.clone())), "problem": entry.problem, "by_hand": entry.by_hand()})
 }
 
 fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) -> Result<Exit> {

@@ -7,6 +7,7 @@ use heirloom_engine::continuity::Change;
 use heirloom_engine::continuity::proposal::{self, NewProposal};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, Scope, leaf};
+use heirloom_engine::redact::redact;
 use heirloom_engine::review;
 use serde_json::{Value, json};
 
@@ -95,7 +96,7 @@ enum Command {
         /// Ids (p:…), titles or files
         #[arg(value_name = "PROPOSAL", required = true)]
         names: Vec<String>,
-        /// Why
+        /// Why not; it is kept with the proposal
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
@@ -202,7 +203,7 @@ fn list(global: &Global, status: &str, workspace: Option<&str>, limit: usize) ->
             vec![
                 e.item.clone().unwrap_or_default(),
                 print::safe_line(&kind),
-                print::cut(&print::safe_line(&e.title), 60),
+                print::cut(&print::safe_line(&redact(&e.title)), 60),
                 print::when(parse_rfc3339(&day(e)), now),
             ]
         })

@@ -90,6 +90,10 @@ pub fn text_of(text: &str) -> Result<String> {
         .take(most)
         .read_to_end(&mut read)
         .map_err(|e| Error::usage("standard input cannot be read").because(e))?;
+    if read.len() > LARGEST_TEXT {
+        // Said like any other text that is too long, and before a letter that was cut in two.
+        leaf::check_text(&String::from_utf8_lossy(&read))?;
+    }
     String::from_utf8(read).map_err(|e| Error::usage("standard input is not UTF-8").because(e))
 }
 
@@ -134,12 +138,12 @@ pub fn told(global: &Global, added: &[Added], guessed: bool) -> Result<Exit> {
         }
         if guessed && added.outcome == Outcome::New {
             let other = match added.scope {
-                Scope::Agent => "of a project instead: --workspace W",
-                Scope::Workspace(_) => "for everywhere instead: --class preference",
+                Scope::Agent => "in one project only: --workspace W",
+                Scope::Workspace(_) => "everywhere: --class preference",
             };
+            let id = &added.id;
             let line = format!(
-                "  to change it: heirloom memory edit {} · to take it back: heirloom memory forget {} · {other}",
-                added.id, added.id
+                "  change it: heirloom memory edit {id}\n  take it back: heirloom memory forget {id}\n  {other}"
             );
             print::line(&Paint::stdout().dim(&line));
         }

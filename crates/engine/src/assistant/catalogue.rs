@@ -341,6 +341,15 @@ pub(super) fn forget(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
     Ok(())
 }
 
+/// [`forget`] for every place where an item once was.
+pub(crate) fn forget_gone(tx: &Write, agent_no: i64, item: &str) -> Result<()> {
+    let mut statement =
+        tx.prepare_cached("SELECT path FROM catalogue WHERE agent_no = ?1 AND item = ?2 AND state = 'gone'")?;
+    let rows = statement.query_map(params![agent_no, item], |r| r.get::<_, String>(0))?;
+    let paths: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+    paths.iter().try_for_each(|path| forget(tx, agent_no, path))
+}
+
 const COLUMNS: &str =
     "file_no, path, kind, state, size, modified_ns, changed_ns, inode, digest, published, item, title,
                        class, scope, status, fields, problem, change_no";

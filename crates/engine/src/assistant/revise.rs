@@ -5,12 +5,14 @@
 
 use rusqlite::params;
 
+use super::catalogue::Kind;
 use super::{AssistantHome, Desk, LARGEST_FILE, catalogue};
 use crate::clock::{Clock, Millis};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, Digest, Publication, Published, RelPath, Stamp};
 use crate::ledger::{Read, Write, blocks};
+use crate::title::wordless_path;
 
 /// What became of a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,7 +143,8 @@ impl AssistantHome<'_> {
             home::digest(bytes).as_slice(),
             blocks::squeeze(bytes)?
         ])?;
-        tx.note("path", path.as_str());
+        let item = matches!(catalogue::classify(path), Some((Kind::Leaf | Kind::Proposal, _)));
+        tx.note("path", if item { wordless_path(path.as_str()) } else { path.as_str().to_owned() });
         Ok(())
     }
 

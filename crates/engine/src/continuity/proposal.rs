@@ -10,7 +10,7 @@ use crate::assistant::provenance::Provenance;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::layout;
-use crate::title::TitleKey;
+use crate::title::{TitleKey, wordless};
 
 /// Memory somebody proposes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -45,7 +45,7 @@ pub(crate) fn act(action: &'static str) -> Act {
 pub fn add(desk: &Desk, new: &NewProposal) -> Result<Item> {
     let (plan, item) = plan_to_add(desk, new, act("proposal.add"))?;
     if item.change != Change::Same {
-        desk.perform(plan.note("item", item.id.clone()), |_| Ok(()))?;
+        desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
     }
     Ok(item)
 }
@@ -95,6 +95,10 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
     doc.set("class", &new.class.as_str().into())?;
     doc.set("scope", &new.scope.as_str().into())?;
     doc.set("source", &new.source.to_value())?;
+    if entries.len() == 1 && is_beginning(&title, &entries[0]) {
+        // Nobody gave it: whoever changes the entry need not change it, too.
+        doc.set(TITLE_FROM, &ENTRY.into())?;
+    }
     if let Some(confidence) = new.confidence {
         doc.set("confidence", &confidence.into())?;
     }
@@ -103,6 +107,23 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
     doc.set_body(&format!("# {title}\n\n{}", listed(&entries)))?;
     let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
     Ok((plan.step(step), item))
+}
+
+const TITLE_FROM: &str = "title_from";
+const ENTRY: &str = "entry";
+
+/// Whether the title of a proposal is its own, and not the beginning of what it proposes.
+pub(crate) fn is_titled(entry: &Entry, text: &str) -> bool {
+    entry.field(TITLE_FROM) != Some(ENTRY) && !is_beginning(&entry.title, text)
+}
+
+/// The whole text, its first sentence, or so much of it that nobody writes it twice.
+fn is_beginning(title: &str, text: &str) -> bool {
+    let key = |t: &str| TitleKey::of(t).map(|k| k.as_str().to_owned()).unwrap_or_default();
+    let (title, text) = (key(title), key(text));
+    let title = title.trim_end_matches(['…', '.']);
+    text.strip_prefix(title)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '!', '?']) || title.len() >= 40)
 }
 
 /// What a change of a proposal sets; `None` leaves as it is.
@@ -142,7 +163,7 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
     let step =
         Step::Edit { path: entry.path.as_str().into(), set, unset: Vec::new(), body, base: Some(hex(&entry.digest)) };
     let id = entry.item.clone().unwrap_or_default();
-    desk.perform(act("proposal.edit").step(step).note("item", id), |_| Ok(()))?;
+    desk.perform(act("proposal.edit").step(step).note("item", wordless(&id)), |_| Ok(()))?;
     Ok(Change::Changed)
 }
 

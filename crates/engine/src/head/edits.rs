@@ -14,6 +14,7 @@ use crate::continuity::proposal::{self, NewProposal};
 use crate::document::Document;
 use crate::error::{ErrorKind, Result};
 use crate::home;
+use crate::title::wordless;
 
 /// What came of a look into a block.
 #[derive(Default, Debug)]
@@ -105,7 +106,7 @@ fn dismiss(desk: &Desk, head: &Head, removed: &[String]) -> Result<()> {
             )?
             .execute(params![at.agent_no, head.name(), item, entry.digest.as_slice(), tx.now()])?;
         }
-        tx.note("items", items.clone());
+        tx.note("items", items.iter().map(|i| wordless(i)).collect::<Vec<_>>());
         Ok(())
     })
 }

@@ -9,6 +9,7 @@ use crate::assistant::catalogue::{Entry, State};
 use crate::assistant::flush::{Act, Step, hex};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
+use crate::title::wordless;
 
 /// What a change sets; `None` leaves as it is.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -117,7 +118,7 @@ fn set_in(
             Some(value) => drop(set.insert(key.to_owned(), value)),
             None => unset.push(key.to_owned()),
         }
-        items.push(leaf::wordless(entry.item.as_deref().unwrap_or_default()));
+        items.push(wordless(entry.item.as_deref().unwrap_or_default()));
         act = leaf::scope_of(entry).shown(act);
         act = act.step(Step::Edit { path: entry.path.as_str().into(), set, unset, body: None, base: None });
     }
@@ -156,7 +157,7 @@ pub fn supersede(desk: &Desk, old: &Entry, new: &Entry) -> Result<bool> {
         });
     let mut act = to.shown(from.shown(Act::new("memory.supersede")));
     act.steps = steps.into();
-    desk.perform(act.note("items", json!([leaf::wordless(&id(old)), leaf::wordless(&id(new))])), |_| Ok(()))?;
+    desk.perform(act.note("items", json!([wordless(&id(old)), wordless(&id(new))])), |_| Ok(()))?;
     Ok(true)
 }
 
@@ -190,7 +191,7 @@ pub fn supersede_with(desk: &Desk, old: &Entry, new: &NewLeaf) -> Result<Added> 
 fn perform(desk: &Desk, action: &'static str, entry: &Entry, steps: Vec<Step>) -> Result<()> {
     let mut act = leaf::scope_of(entry).shown(Act::new(action));
     act.steps = steps;
-    act = act.note("items", vec![leaf::wordless(entry.item.as_deref().unwrap_or_default())]);
+    act = act.note("items", vec![wordless(entry.item.as_deref().unwrap_or_default())]);
     desk.perform(act, |_| Ok(()))?;
     Ok(())
 }

@@ -53,19 +53,15 @@ pub fn named(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Resu
         return catalogue::at(tx, agent_no, &path.in_home())?
             .ok_or_else(|| Error::not_found(format!("there is no memory at {path}")).hint("see heirloom memory list"));
     }
-    let entry = match within {
-        // Names of other workspaces must not make a name of this one ambiguous.
-        Some(_) => visible(tx, agent_no, name, within)?,
-        None => None,
-    };
-    let entry = match entry {
-        Some(entry) => entry,
-        None => catalogue::named(tx, agent_no, Kind::Leaf, State::Active, name)?,
-    };
-    leaf::scope_of(&entry).allowed(within)?;
-    Ok(entry)
+    if let Some(entry) = visible(tx, agent_no, name, within)? {
+        return Ok(entry);
+    }
+    let hidden = catalogue::named(tx, agent_no, Kind::Leaf, State::Active, name)?;
+    leaf::scope_of(&hidden).allowed(within)?;
+    Ok(hidden)
 }
 
+/// Names in other workspaces make none in this one ambiguous, nor do superseded memories those that count.
 fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
     let mut all = catalogue::list(tx, agent_no, Kind::Leaf, State::Active)?;
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
@@ -79,7 +75,10 @@ fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result
         &|e| bare.len() >= 3 && id(e).starts_with(bare),
     ];
     for test in tests {
-        let found: Vec<&Entry> = all.iter().filter(|e| test(e)).collect();
+        let mut found: Vec<&Entry> = all.iter().filter(|e| test(e)).collect();
+        if found.iter().any(|e| e.status.as_deref() != Some("superseded")) {
+            found.retain(|e| e.status.as_deref() != Some("superseded"));
+        }
         match found.as_slice() {
             [] => {}
             [one] => return Ok(Some((*one).clone())),

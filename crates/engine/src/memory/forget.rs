@@ -13,6 +13,7 @@ use crate::assistant::flush::{Act, Step, hex};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
+use crate::title::wordless;
 
 /// In place of the id of a leaf that is forgotten.
 const FORGOTTEN: &str = "forgotten";
@@ -24,6 +25,7 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
     let ids: Vec<&str> = entries.iter().filter_map(|e| e.item.as_deref()).collect();
     let mut act = Act::new("memory.forget");
     let (mut texts, mut words, mut also_gone) = (Vec::new(), Vec::new(), Vec::new());
+    let mut items: Vec<&str> = ids.clone();
     for entry in entries {
         let class = leaf::class_of(entry).ok_or_else(|| Error::refused(format!("{} is no memory", entry.path)))?;
         let text = leaf::text_of(&leaf::read(at, &entry.path)?);
@@ -45,6 +47,7 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
         {
             act = act.step(Step::Forget { path: other.path.as_str().into(), digest: hex(&other.digest) });
             also_gone.push(other.path.as_str().to_owned());
+            items.extend(other.item.as_deref());
         }
         if other.kind == Kind::Leaf
             && let Some(step) = unlinked(other, &ids)
@@ -52,11 +55,11 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
             act = act.step(step);
         }
     }
-    let plain: Vec<String> = ids.iter().map(|id| leaf::wordless(id)).collect();
+    let plain: Vec<String> = ids.iter().map(|id| wordless(id)).collect();
     let gone: Vec<&str> = entries.iter().map(|e| e.path.as_str()).chain(also_gone.iter().map(String::as_str)).collect();
     desk.perform(act.note("items", plain), |tx| {
         for (class, scope, text, entry) in &texts {
-            let item = leaf::wordless(entry.item.as_deref().unwrap_or_default());
+            let item = wordless(entry.item.as_deref().unwrap_or_default());
             let folder = entry.path.parent().map(|p| p.to_string()).unwrap_or_default();
             // What it said before counts as forgotten too.
             let mut said = revised(tx, agent, entry.path.as_str())?;
@@ -65,6 +68,9 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
                 words.push(text.clone());
                 tombstone::put(tx, agent, (*class, scope), &text, (&item, &folder))?;
             }
+        }
+        for item in &items {
+            catalogue::forget_gone(tx, agent, item)?;
         }
         let kept = erase(tx, agent, &gone, &ids, &words)?;
         tx.note("revisions", kept);

@@ -158,14 +158,20 @@ pub(super) fn summary_of(title: &str, text: &str) -> Option<String> {
     (lowered(title) != lowered(text)).then(|| sentence(text, LONGEST_SUMMARY))
 }
 
+/// Short words with a full stop that ends no sentence.
+const ABBREVIATIONS: [&str; 7] = ["Dr.", "Mr.", "Ms.", "St.", "vs.", "No.", "cf."];
+
 fn sentence(text: &str, most: usize) -> String {
     let line =
         text.lines().map(|l| l.trim_start_matches(['#', '-', '*', '>', ' ', '\t'])).find(|l| !l.trim().is_empty());
     let line = one_line(line.unwrap_or(text));
     let ends = |at: &usize| {
         let (head, rest) = line.split_at(*at);
-        // "e.g. this" and "v1. 2" end no sentence.
-        rest.starts_with(' ') && head.rsplit(' ').next().is_some_and(|w| w.len() > 3 && !w[..w.len() - 1].contains('.'))
+        let word = head.rsplit(' ').next().unwrap_or_default();
+        // "e.g. This", "Dr. No" and "v1. 2" end no sentence.
+        let short = word.len() < 3 || word[..word.len() - 1].contains('.') || ABBREVIATIONS.contains(&word);
+        let next = rest.strip_prefix(' ').and_then(|r| r.chars().next());
+        !short && next.is_some_and(|c| !c.is_lowercase() && !c.is_ascii_digit())
     };
     let mut stops = line.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?')).map(|(at, c)| at + c.len_utf8());
     let first = stops.find(ends).map_or(line.as_str(), |at| &line[..at]);
@@ -204,11 +210,6 @@ pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: 
     }
     let (name, short) = title::keyed(title, key.as_bytes());
     (name, format!("m:{short}"))
-}
-
-/// What the audit calls a leaf: the digits of its id, none of its words.
-pub fn wordless(id: &str) -> String {
-    format!("m:{}", id.rsplit('-').next().unwrap_or_default())
 }
 
 /// The file of a new leaf.
@@ -316,7 +317,10 @@ mod tests {
             ("I prefer tabs", "I prefer tabs"),
             ("I prefer tabs.", "I prefer tabs."),
             ("Deploy with just. Then wait.", "Deploy with just"),
-            ("Use e.g. this one. Or that.", "Use e.g. this one"),
+            ("Use e.g. This one. Or that.", "Use e.g. This one"),
+            ("No push without ci. It costs.", "No push without ci"),
+            ("Ask Dr. No. Or not.", "Ask Dr. No. Or not."),
+            ("v1. 2 comes next", "v1. 2 comes next"),
             ("- a list item\n- another", "a list item"),
             ("# Heading\n\nmore", "Heading"),
             ("🙂", "🙂"),
@@ -339,7 +343,6 @@ mod tests {
         assert_ne!(of("A", "t"), name(Class::Fact, &Scope::Workspace("w".into()), "A", "t", 1));
         let (file, id) = of(&"🙂".repeat(70), "t");
         assert!(file.starts_with("item--") && id.starts_with("m:item-"), "{file} {id}");
-        assert_eq!(wordless("m:push-rule-3f2a91"), "m:3f2a91");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub fn is_stale(entry: &Entry, now: Millis) -> bool {
 /// `30d`, `2w`, `12h`, a number of days, `never`. The outer `None`: it says nothing we know.
 fn after(value: &Value) -> Option<Option<Millis>> {
     if let Some(days) = value.as_f64() {
-        return (days >= 0.0).then(|| Some((days * DAY_MS as f64) as Millis));
+        return (days >= 0.0).then_some(Some((days * DAY_MS as f64) as Millis));
     }
     let text = value.as_str()?.trim();
     if text == "never" {

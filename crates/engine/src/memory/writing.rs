@@ -18,6 +18,7 @@ use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::ledger::Write;
+use crate::title::wordless;
 
 /// What a leaf that was to be written came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,6 +118,14 @@ impl<'d> Writing<'d> {
         let sound = sound(new)?;
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.desk.at, new.by_person(), self.desk.at.agent_no);
+        if !person && !new.class.of_workspace() {
+            // R14.3: what was only read somewhere is nobody's wish.
+            return Err(Error::refused(format!(
+                "a program cannot make a memory of the class {} of its own",
+                new.class
+            ))
+            .hint("propose it: heirloom remember --propose"));
+        }
         let (text, now) = (leaf::said(&sound.text), at.ledger.now());
         let observed = new.observed.unwrap_or(now);
         let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &sound.text))?;
@@ -180,10 +189,10 @@ impl<'d> Writing<'d> {
         }
         for (old, place) in other.iter().map(|k| (k.id.clone(), k.path.clone())).collect::<Vec<_>>() {
             self.mark_superseded(new.class, &new.scope, &place, &id)?;
-            self.items.push(leaf::wordless(&old));
+            self.items.push(wordless(&old));
         }
         self.lifted.extend(buried);
-        self.items.push(leaf::wordless(&id));
+        self.items.push(wordless(&id));
         self.also(|act| new.scope.shown(act));
         self.creates.insert(path.clone(), doc);
         let Sound { title, subject, .. } = sound;
@@ -214,7 +223,7 @@ impl<'d> Writing<'d> {
             return Ok(());
         }
         self.mark_superseded(class, &scope, &old.path.clone(), &by.id)?;
-        self.items.push(leaf::wordless(&id));
+        self.items.push(wordless(&id));
         self.also(|act| scope.shown(act));
         let shelf = self.shelf(by.class, &by.scope)?;
         let Some(new) = shelf.iter_mut().find(|k| k.path == *path) else { return Ok(()) };

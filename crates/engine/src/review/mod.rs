@@ -20,7 +20,7 @@ use crate::document::Front;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, leaf};
-use crate::title::{TitleKey, active_name, archived_name};
+use crate::title::{active_name, archived_name, wordless};
 
 /// A merged proposal and what its entries came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,8 +63,10 @@ pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<
         scope.allowed(within)?;
         let mut leaves: Vec<Added> = Vec::new();
         for text in &proposed.entries {
+            // A proposal's own title is that of its one memory.
+            let titled = proposed.entries.len() == 1 && proposal::is_titled(&entry, text);
             let new = NewLeaf {
-                title: title_for(&proposed, text),
+                title: titled.then(|| proposed.title.clone()),
                 subject: entry.field("subject").filter(|_| proposed.entries.len() == 1).map(str::to_owned),
                 tags: tags_of(&entry),
                 confidence: proposed.confidence.filter(|c| (0.0..=1.0).contains(c)),
@@ -100,7 +102,7 @@ pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<
         let unset = ["leaves", "known"].iter().filter(|k| !set.contains_key(**k)).map(|k| (*k).to_owned()).collect();
         let (from, target) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
         writing.also(|act| {
-            let act = act.shows_in("active").shows_in("memory").note("proposal", leaf::wordless(&id));
+            let act = act.shows_in("active").shows_in("memory").note("proposal", wordless(&id));
             act.step(Step::Move { from, to: target, set, unset })
         });
         out.push(Merged { proposal: item(&entry, &to), leaves });
@@ -126,7 +128,7 @@ pub fn reject(desk: &Desk, names: &[String], reason: Option<&str>) -> Result<Vec
         act = act.step(Step::Move { from, to: target, set, unset: Vec::new() });
         items.push(item(&entry, &to));
     }
-    let plain: Vec<String> = items.iter().map(|i| leaf::wordless(&i.id)).collect();
+    let plain: Vec<String> = items.iter().map(|i| wordless(&i.id)).collect();
     desk.perform(act.note("items", plain), |_| Ok(()))?;
     Ok(items)
 }
@@ -172,8 +174,8 @@ pub fn undo(desk: &Desk, name: &str, within: Option<&str>) -> Result<Undone> {
     let unset = ["merged", "leaves", "known", "rejected", "reason"].map(str::to_owned).to_vec();
     let (from, target) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
     act = act.step(Step::Move { from, to: target, set, unset });
-    act = act.note("proposal", leaf::wordless(&id));
-    act = act.note("removed", removed.iter().map(|id| leaf::wordless(id)).collect::<Vec<_>>());
+    act = act.note("proposal", wordless(&id));
+    act = act.note("removed", removed.iter().map(|id| wordless(id)).collect::<Vec<_>>());
     desk.perform(act, |_| Ok(()))?;
     Ok(Undone { proposal: item(&entry, &to), removed, restored })
 }
@@ -191,17 +193,6 @@ fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
     scope.folder(class)?;
     Ok((class, scope))
 }
-
-/// A proposal's title is that of its one memory, unless it was taken from its beginning.
-fn title_for(proposed: &Proposed, text: &str) -> Option<String> {
-    let key = |t: &str| TitleKey::of(t).map(|k| k.as_str().to_owned()).unwrap_or_default();
-    let title = key(&proposed.title);
-    let taken = title == key(&leaf::derived_title(text)) || (title.len() >= TAKEN && key(text).starts_with(&title));
-    (proposed.entries.len() == 1 && !taken).then(|| proposed.title.clone())
-}
-
-/// Nobody writes a title as long as this that is the beginning of the text.
-const TAKEN: usize = 60;
 
 fn tags_of(entry: &Entry) -> Vec<String> {
     listed(entry, "tags")

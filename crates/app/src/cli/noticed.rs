@@ -1,0 +1,97 @@
+//! What was noticed about the user: `heirloom memory pending`, `accept` and `dismiss`.
+
+use heirloom_engine::clock::rfc3339;
+use heirloom_engine::error::Result;
+use heirloom_engine::memory::pending::{self, NoticeKind, Pending};
+use heirloom_engine::review;
+use serde_json::{Value, json};
+
+use super::remember;
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+
+const ACTOR: &str = "cli memory";
+
+fn pending_json(p: &Pending) -> Value {
+    let profile = match &p.kind {
+        NoticeKind::Profile { key, value } => json!({"key": key, "value": value}),
+        _ => Value::Null,
+    };
+    json!({"id": p.id(), "kind": p.kind.name(), "title": p.title, "text": p.text, "profile": profile,
+           "confidence": p.confidence, "state": p.state, "seen": p.seen, "turn": p.turn.map(|t| t.to_string()),
+           "session": p.session, "noticed": rfc3339(p.created_at), "decided": p.decided_at.map(rfc3339),
+           "result": p.result})
+}
+
+/// What waits; with `all`, what was decided, too.
+pub fn list(global: &Global, all: bool) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let agent_no = context.agent_no()?;
+    let found = context.ledger.read(|tx| pending::list(tx, agent_no, all))?;
+    if context.json {
+        let list: Vec<Value> = found.iter().map(pending_json).collect();
+        print::line(&json!({"pending": list}).to_string());
+        return Ok(Exit::Ok);
+    }
+    if found.is_empty() {
+        print::line("Nothing waits for your yes.");
+        return Ok(Exit::Ok);
+    }
+    let now = context.ledger.now();
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .map(|p| {
+            let state = if p.state == "pending" { print::counted(p.seen as u64, "time") } else { p.state.clone() };
+            let text = print::cut(&print::safe_line(&p.title), 70);
+            vec![p.id(), p.kind.name().into(), text, print::when(Some(p.created_at), now), state]
+        })
+        .collect();
+    print::out(&print::table(&rows));
+    print::line(&Paint::stdout().dim("heirloom memory accept u:…, heirloom memory dismiss u:…"));
+    Ok(Exit::Ok)
+}
+
+fn numbers(ids: &[String]) -> Result<Vec<i64>> {
+    ids.iter().map(|id| pending::parse_id(id)).collect()
+}
+
+/// Says yes.
+pub fn accept(global: &Global, ids: &[String]) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let at = context.assistant(ACTOR)?;
+    let accepted = review::noticed::accept(&at.desk()?, &numbers(ids)?)?;
+    context.settle(&at)?;
+    let rows: Vec<(&Pending, String, Value)> = accepted
+        .iter()
+        .map(|a| match &a.leaf {
+            Some(leaf) => (&a.pending, remember::sentence(leaf), remember::added_json(leaf)),
+            None => (&a.pending, "Set in your profile".to_owned(), Value::Null),
+        })
+        .collect();
+    decided(global, &rows)
+}
+
+/// Says no.
+pub fn dismiss(global: &Global, ids: &[String]) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let at = context.assistant(ACTOR)?;
+    let done = pending::dismiss(&at, &numbers(ids)?)?;
+    context.settle(&at)?;
+    decided(global, &done.iter().map(|p| (p, "Dismissed".to_owned(), Value::Null)).collect::<Vec<_>>())
+}
+
+fn decided(global: &Global, rows: &[(&Pending, String, Value)]) -> Result<Exit> {
+    if global.json {
+        let list: Vec<Value> = rows
+            .iter()
+            .map(|(p, _, leaf)| json!({"id": p.id(), "kind": p.kind.name(), "title": p.title, "result": p.result, "memory": leaf}))
+            .collect();
+        print::line(&json!({"items": list}).to_string());
+    } else {
+        for (p, said, _) in rows {
+            print::line(&format!("{} {said}: {}", p.id(), print::safe_line(&p.title)));
+        }
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,277 @@
+//! What is remembered for good, at the command line: one process after the other, and two at once.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::world::{HEIRLOOM, World, names};
+
+/// A world with a project in it, and commands run there.
+struct Project {
+    world: World,
+    folder: PathBuf,
+}
+
+impl Project {
+    fn new() -> Project {
+        let world = World::new();
+        let folder = world.test.user().join("code/api");
+        fs::create_dir_all(folder.join(".git")).unwrap();
+        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        Project { world, folder }
+    }
+
+    fn run(&self, args: &[&str]) -> heirloom_testkit::Output {
+        let mut command = self.world.test.command(HEIRLOOM);
+        command.args(args).current_dir(&self.folder);
+        heirloom_testkit::run(command, b"")
+    }
+
+    fn says(&self, code: i32, args: &[&str]) -> String {
+        let out = self.run(args);
+        assert_eq!(out.status, Some(code), "{args:?}\n{}{}", out.stdout, out.stderr);
+        format!("{}{}", out.stdout, out.stderr)
+    }
+
+    fn json_of(&self, code: i32, args: &[&str]) -> Value {
+        let out = self.run(&[args, &["--json"]].concat());
+        assert_eq!(out.status, Some(code), "{args:?}\n{}{}", out.stdout, out.stderr);
+        assert_eq!(out.stderr, "", "{args:?}");
+        serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}\n{}", out.stdout))
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        self.json_of(0, args)
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.world.test.home().join("workspaces/main")
+    }
+
+    fn file(&self, value: &Value) -> PathBuf {
+        self.tree().join(value["path"].as_str().unwrap())
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+#[test]
+fn what_is_remembered_depends_on_where_and_is_said() {
+    let project = Project::new();
+    let fact = &project.json(&["remember", "Orders live in schema 0042"])["items"][0];
+    names(fact, "id title path class scope change superseded");
+    assert_eq!((text(&fact["class"]), text(&fact["change"])), ("fact", "new"));
+    assert!(text(&fact["scope"]).starts_with("workspace/api--"), "{fact}");
+    let again = &project.json(&["remember", "orders live in schema 0042."])["items"][0];
+    assert_eq!((&again["id"], text(&again["change"])), (&fact["id"], "same"));
+    // At home it holds everywhere.
+    let liked = &project.world.json(&["remember", "TL;DR first"])["items"][0];
+    assert_eq!((text(&liked["class"]), text(&liked["scope"])), ("preference", "agent"));
+    let said = project.says(0, &["remember", "Never push on Fridays"]);
+    assert!(said.contains("a fact of api") && said.contains("--class preference"), "{said}");
+    let said = project.world.says(2, &["remember", "x", "--class", "fact"]);
+    assert!(said.contains("--workspace"), "{said}");
+    // From elsewhere, by the project's path.
+    let folder = project.folder.to_str().unwrap();
+    let there = &project.world.json(&["remember", "Ports begin at 8080", "--workspace", folder])["items"][0];
+    assert_eq!(there["scope"], fact["scope"]);
+    for (args, code) in [
+        (["remember", " "].as_slice(), 2),
+        (&["remember", "x", "--class", "rumour"], 2),
+        (&["remember", "x", "--class", "preference", "--workspace", "."], 2),
+        (&["remember", &"x".repeat(70_000)], 3),
+        (&["memory", "add", "x", "--title", &"t".repeat(400)], 2),
+        (&["memory", "add", "x", "--confidence", "7"], 2),
+        (&["memory", "show", "nothing-like-it"], 4),
+        (&["memory", "show", "../../../etc/passwd"], 2),
+        (&["memory", "show", "/etc/passwd"], 2),
+        (&["memory", "accept", "x17"], 2),
+        (&["memory", "accept", "u:17"], 4),
+        (&["proposal", "merge", "nothing-like-it"], 4),
+        (&["proposal", "add", "T", "--entry", " "], 2),
+        (&["profile", "set", "timezone", "Mars/Olympus"], 2),
+        (&["profile", "unset", "name"], 4),
+    ] {
+        let error = project.json_of(code, args);
+        assert!(text(&error["error"]["what"]).len() > 5, "{args:?}: {error}");
+        assert!(error["error"]["next"].is_string(), "{args:?} says what to do: {error}");
+    }
+    // Odd titles are only titles.
+    for title in ["🙂🙂", "two\nlines", &"t".repeat(300), "--- #x: [y]", "\u{1b}[31mred"] {
+        let added = &project.json(&["memory", "add", "words of it", &format!("--title={title}")])["items"][0];
+        let shown = project.json(&["memory", "show", text(&added["id"])]);
+        assert_eq!(shown["text"], "words of it", "{title:?}");
+        assert_eq!(shown["problem"], Value::Null, "{title:?}");
+        assert!(!project.says(0, &["memory", "show", text(&added["id"])]).contains('\u{1b}'));
+    }
+    project.world.verified();
+}
+
+#[test]
+fn memories_are_listed_changed_and_forgotten_by_name() {
+    let project = Project::new();
+    let old =
+        project.json(&["memory", "add", "Deploy with make", "--title", "Deploy", "--tag", "ci"])["items"][0].clone();
+    let new = project.json(&["memory", "add", "Deploy with just", "--title", "Deploy"])["items"][0].clone();
+    assert_eq!(new["superseded"], json!([old["id"]]));
+    let list = project.json(&["memory", "list"]);
+    assert_eq!((list["all"].as_u64(), &list["memories"][0]["id"]), (Some(1), &new["id"]));
+    assert_eq!(list["memories"][0]["stale"], false);
+    assert_eq!(project.json(&["memory", "list", "--superseded"])["memories"][0]["id"], old["id"]);
+    assert_eq!(project.json(&["memory", "list", "--class", "reference"])["all"], 0);
+    assert_eq!(project.json(&["memory", "show", "deploy"])["id"], new["id"], "the title of the one that counts");
+    project.json(&["memory", "pin", "deploy"]);
+    assert_eq!(project.json(&["memory", "list", "--pinned"])["all"], 1);
+    project.json(&["memory", "pin", "deploy", "--off"]);
+    let edited =
+        &project.json(&["memory", "edit", "deploy", "--text", "Deploy with just, twice", "--tag", "ops"])["items"][0];
+    assert_eq!(edited["fields"]["tags"], json!(["ops"]));
+    assert_eq!(project.json(&["memory", "search", "twice"])["hits"][0]["id"], new["id"]);
+    assert_eq!(project.json(&["memory", "search", "nowhere-to-be-found"])["hits"], json!([]));
+    let said = project.says(2, &["memory", "edit", "deploy"]);
+    assert!(said.contains("no terminal") && said.contains(".md"), "{said}");
+    let other = project.json(&["memory", "supersede", "deploy", "--text", "Nobody deploys"])["items"][0].clone();
+    assert_eq!(other["superseded"], json!([new["id"]]));
+    project.json_of(3, &["memory", "supersede", text(&other["id"]), text(&new["id"])]);
+    project.json(&["memory", "verify", "Nobody deploys"]);
+    // A hand edit counts at once; so does a file taken away.
+    let file = project.file(&other);
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("Nobody deploys", "Everybody deploys")).unwrap();
+    assert_eq!(project.json(&["memory", "search", "everybody"])["hits"][0]["id"], other["id"]);
+    let gone = project.json(&["memory", "forget", text(&other["id"])]);
+    assert_eq!(gone["forgotten"], json!([other["id"]]));
+    assert!(!file.exists());
+    project.json_of(4, &["memory", "show", text(&other["id"])]);
+    let head = fs::read_to_string(project.tree().join("MEMORY.md")).unwrap();
+    assert!(!head.to_lowercase().contains("deploys"), "{head}");
+    project.world.verified();
+}
+
+#[test]
+fn a_memory_grows_old_until_it_is_verified() {
+    let project = Project::new();
+    let at = |days: i64, args: &[&str]| {
+        let mut command = project.world.test.command(HEIRLOOM);
+        command.args(args).arg("--json").current_dir(&project.folder);
+        command.env("HEIRLOOM_NOW", (1_795_262_400_000i64 + days * 86_400_000).to_string());
+        let out = heirloom_testkit::run(command, b"");
+        assert_eq!(out.status, Some(0), "{args:?}: {out:?}");
+        serde_json::from_str::<Value>(&out.stdout).unwrap()
+    };
+    for (class, days) in [("fact", 30), ("procedure", 14), ("blocker", 14), ("reference", 7)] {
+        let words = format!("something of the class {class}");
+        at(0, &["remember", &words, "--class", class]);
+        let stale = |day: i64| at(day, &["memory", "list", "--class", class, "--stale"])["all"].as_i64().unwrap();
+        assert_eq!((stale(days - 1), stale(days + 1)), (0, 1), "{class}");
+        at(days + 1, &["remember", &words, "--class", class]);
+        assert_eq!(stale(days + 2), 1, "{class}: said again is not verified");
+        at(days + 2, &["memory", "verify", &words]);
+        assert_eq!((stale(days + 3), stale(3 * days)), (0, 1), "{class}");
+    }
+    at(0, &["remember", "I prefer tabs", "--class", "preference"]);
+    assert_eq!(at(100_000, &["memory", "list", "--class", "preference", "--stale"])["all"], 0);
+}
+
+#[test]
+fn a_project_does_not_see_into_another() {
+    let project = Project::new();
+    let blog = project.world.test.user().join("code/blog");
+    fs::create_dir_all(&blog).unwrap();
+    let ours = project.json(&["remember", "It listens on 8080"])["items"][0].clone();
+    let theirs =
+        project.json(&["remember", "It is in Zola", "--workspace", blog.to_str().unwrap()])["items"][0].clone();
+    project.json(&["memory", "show", text(&ours["id"]), "--workspace", "."]);
+    for name in [text(&theirs["id"]), text(&theirs["path"])] {
+        let error = project.json_of(3, &["memory", "show", name, "--workspace", "."]);
+        assert!(text(&error["error"]["what"]).contains("another workspace"), "{error}");
+        project.json(&["memory", "show", name]);
+    }
+    assert_eq!(project.json(&["memory", "list", "--workspace", "."])["all"], 1);
+    let hits = project.json(&["memory", "search", "it", "--workspace", "."]);
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn proposals_wait_for_a_yes_that_can_be_taken_back() {
+    let project = Project::new();
+    let item = project.json(&["remember", "--propose", "The queue is Kafka"])["items"][0].clone();
+    assert!(text(&item["id"]).starts_with("p:") && project.json(&["memory", "list"])["all"] == 0);
+    assert_eq!(project.json(&["remember", "--propose", "The queue is Kafka"])["items"][0]["change"], "same");
+    let file = fs::read_to_string(project.file(&item)).unwrap();
+    assert!(file.contains("source: {type: program}") && file.contains("class: fact"), "{file}");
+    project.json(&["proposal", "add", "Habits", "--entry", "use rg", "--entry", "use fd", "--scope", "agent"]);
+    let listed = project.json(&["proposal", "list"]);
+    assert_eq!(listed["all"], 2);
+    // The person mends it by hand, and by command, and says yes to both.
+    let path = project.file(&item);
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("- The queue is Kafka", "- The queue is Redpanda"))
+        .unwrap();
+    assert_eq!(
+        project.json(&["proposal", "edit", "habits", "--entry", "use rg", "--entry", "use bat"])["changed"],
+        true
+    );
+    let merged = project.json(&["proposal", "merge", text(&item["id"]), "habits"]);
+    let titles: Vec<&str> = merged["merged"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|m| m["memories"].as_array().unwrap().iter().map(|l| text(&l["title"])))
+        .collect();
+    assert_eq!(titles, ["The queue is Redpanda", "use rg", "use bat"]);
+    assert_eq!(project.json(&["memory", "search", "redpanda"])["hits"].as_array().unwrap().len(), 1);
+    assert_eq!(project.json(&["proposal", "list", "--merged"])["all"], 2);
+    let undone = project.json(&["proposal", "undo", "habits"]);
+    assert_eq!(undone["removed"].as_array().unwrap().len(), 2);
+    assert_eq!(project.json(&["proposal", "show", "habits"])["status"], "pending");
+    project.json(&["proposal", "reject", "habits", "--reason", "not mine"]);
+    assert_eq!(project.json(&["proposal", "list", "--rejected"])["proposals"][0]["fields"]["reason"], "not mine");
+    project.json(&["proposal", "undo", "habits"]);
+    // What cannot be merged says what to do, and doing it helps.
+    project.json(&["proposal", "edit", "habits", "--class", "fact"]);
+    let said = project.says(2, &["proposal", "merge", "habits"]);
+    assert!(said.contains("--workspace W") && said.contains("nothing was merged"), "{said}");
+    project.json(&["proposal", "edit", "habits", "--scope", "workspace"]);
+    project.json(&["proposal", "merge", "habits"]);
+    // An edited memory keeps its merge from being undone.
+    let edited = project.json(&["memory", "edit", "use rg", "--text", "use ripgrep"]);
+    let said = project.says(3, &["proposal", "undo", "habits"]);
+    assert!(said.contains(text(&edited["items"][0]["id"])), "{said}");
+    project.world.verified();
+}
+
+#[test]
+fn the_profile_is_set_shown_and_unset() {
+    let project = Project::new();
+    assert_eq!(project.json(&["profile", "set", "timezone", "Asia/Tokyo"])["changed"], true);
+    assert_eq!(project.json(&["profile", "set", "timezone", "Asia/Tokyo"])["changed"], false);
+    project.json(&["profile", "set", "name", "Ada"]);
+    let shown = project.json(&["profile", "show"]);
+    let keys: Vec<&str> = shown["profile"].as_array().unwrap().iter().map(|v| text(&v["key"])).collect();
+    assert_eq!(keys, ["name", "timezone"]);
+    assert!(project.says(0, &["profile", "show"]).contains("Not said: pronouns"));
+    project.json(&["profile", "unset", "name"]);
+    assert_eq!(project.json(&["profile", "show"])["profile"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn processes_that_remember_at_once_lose_nothing() {
+    let project = Project::new();
+    project.json(&["remember", "the first one"]);
+    let wanted: Vec<String> = (0..8).map(|n| format!("common knowledge {n}")).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for words in &wanted {
+                    project.json(&["remember", words]);
+                }
+            });
+        }
+    });
+    let list = project.json(&["memory", "list"]);
+    assert_eq!(list["all"], 9, "{list}");
+    assert!(list["memories"].as_array().unwrap().iter().all(|m| m["problem"].is_null() && m["by_hand"] == false));
+    project.world.verified();
+}
