@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use heirloom_engine::assistant::{AssistantHome, flush, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
-use heirloom_engine::head;
+use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Index, Rebuilt};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
@@ -152,19 +152,24 @@ impl Context {
             // Whoever is at the desk finishes it; else we do.
             drop(at.desk_if_free()?);
         }
-        let problems = sweep::sweep(&at)?.problems;
-        Ok(Some((at, problems)))
+        let swept = sweep::sweep(&at)?;
+        if swept.changed > 0 {
+            self.render(&at, Occasion::Look);
+        }
+        Ok(Some((at, swept.problems)))
     }
 
     /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change:
     /// what could not be rendered stays marked for the next command.
     pub fn settle(&self, at: &AssistantHome) -> Result<()> {
-        let refreshed = match head::refresh(at) {
+        self.render(at, Occasion::Act);
+        Ok(())
+    }
+
+    fn render(&self, at: &AssistantHome, occasion: Occasion) {
+        let refreshed = match head::refresh(at, occasion) {
             Ok(refreshed) => refreshed,
-            Err(e) => {
-                crate::print::note(&format!("done, but the pages could not be refreshed: {e}"));
-                return Ok(());
-            }
+            Err(e) => return crate::print::note(&format!("the pages could not be refreshed: {e}")),
         };
         for id in &refreshed.proposed {
             crate::print::note(&format!(
@@ -174,15 +179,14 @@ impl Context {
         for problem in &refreshed.failed {
             crate::print::note(&format!("a page could not be refreshed: {problem}"));
         }
-        Ok(())
     }
 
     /// After conversations came in: makes the assistant home where there is none and renders what shows them. What was
     /// stored stands whatever happens here.
     pub fn settle_conversations(&self, actor: &str) {
-        let settled = self.assistant(actor).and_then(|at| self.settle(&at));
-        if let Err(e) = settled {
-            crate::print::note(&format!("the visible pages could not be brought up to date: {e}"));
+        match self.assistant(actor) {
+            Ok(at) => self.render(&at, Occasion::Look),
+            Err(e) => crate::print::note(&format!("the visible pages could not be brought up to date: {e}")),
         }
     }
 

@@ -550,7 +550,7 @@ fn a_page_that_cannot_be_written_stops_no_mutation() {
     draft_file(&tree, "codex/a.md", "# A\n");
     draft::promote(&tree.at().desk().unwrap(), "codex/a.md", None).unwrap();
     keep(&tree, "Kept", markdown("x"));
-    let refreshed = head::refresh(&tree.at()).unwrap();
+    let refreshed = head::refresh(&tree.at(), head::Occasion::Act).unwrap();
     assert!(refreshed.failed.iter().any(|p| p.place.ends_with("ACTIVE.md")), "{refreshed:?}");
     assert!(tree.count("SELECT count(*) FROM audit WHERE action = 'continuity.refresh_failed'") > 0);
     assert!(tree.path(item.path.as_str()).exists());

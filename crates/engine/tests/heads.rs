@@ -310,7 +310,7 @@ fn an_editor_that_saves_at_random_loses_nothing() {
                 };
                 heirloom_engine::continuity::open_loop::add(&at.desk().unwrap(), &new).unwrap();
                 // As if every save were old: the race is tried, not the waiting.
-                head::refresh(&at).unwrap();
+                head::refresh(&at, head::Occasion::Act).unwrap();
                 n += 1;
             }
             n
@@ -347,4 +347,34 @@ fn an_editor_that_saves_at_random_loses_nothing() {
         assert!(somewhere, "{word} is gone");
     }
     assert!(block(&text).contains("Last"), "{text}");
+}
+
+#[test]
+fn what_a_person_does_to_files_shows_in_the_pages() {
+    let tree = Tree::new();
+    tree.refresh();
+    tree.hand("continuity/open-loops/own.md", "# My own loop\n");
+    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    tree.refresh();
+    assert!(tree.text(ACTIVE).contains("My own loop") && tree.text(MEMORY).contains("My own loop"));
+    std::fs::remove_file(tree.path("continuity/open-loops/own.md")).unwrap();
+    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    tree.refresh();
+    assert!(!tree.text(ACTIVE).contains("My own loop") && !tree.text(MEMORY).contains("My own loop"));
+}
+
+#[test]
+fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
+    let tree = Tree::new();
+    tree.sql().execute_batch("DELETE FROM catalogue; DELETE FROM heads").unwrap();
+    tree.hand(MEMORY, "Mine, from before.\n");
+    tree.hand("continuity/open-loops/own.md", "# My own loop\n");
+    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    for _ in 0..2 {
+        head::refresh(&tree.at(), head::Occasion::Look).unwrap();
+        assert_eq!(tree.text(MEMORY), "Mine, from before.\n");
+    }
+    tree.refresh();
+    let text = tree.text(MEMORY);
+    assert!(text.starts_with("Mine, from before.\n") && text.contains("My own loop"), "{text}");
 }

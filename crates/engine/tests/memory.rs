@@ -411,7 +411,7 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
         let merged = review::merge(desk, &[id], None).unwrap();
         merged[0].leaves[0].id.clone()
     });
-    head::refresh(&place.at()).unwrap();
+    head::refresh(&place.at(), head::Occasion::Act).unwrap();
     place.do_it(|desk| {
         let edit = change::Edit { text: Some(format!("{secret} with Atlantis")), ..Default::default() };
         change::edit(desk, &place.leaf(&id), &edit).unwrap();
@@ -423,11 +423,11 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
         change::pin(desk, &[place.leaf(&id)], true).unwrap();
     });
     // It stands in MEMORY.md, whose block a person edits: a revision with the words.
-    head::refresh(&place.at()).unwrap();
+    head::refresh(&place.at(), head::Occasion::Act).unwrap();
     write(&place.tree().join("memory/workspace").join(API).join("MEMORY.md"), |t| t.replace("## Facts", "## Facts!"));
     let at = place.at();
     head::mark_all(&at).unwrap();
-    head::refresh(&at).unwrap();
+    head::refresh(&at, head::Occasion::Act).unwrap();
     let notice =
         Notice { kind: NoticeKind::Preference, title: "Zanzibar".into(), text: secret.into(), confidence: 0.9 };
     let capture = |place: &Place, notice: &Notice| {
@@ -437,7 +437,7 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
     capture(&place, &notice);
     let also = place.do_it(|desk| forget::forget(desk, &[place.leaf(&id)]).unwrap());
     assert!(also.len() == 1 && also[0].contains("archive/merged"), "{also:?}");
-    head::refresh(&at).unwrap();
+    head::refresh(&at, head::Occasion::Act).unwrap();
     for (name, text) in files(&place.tree()) {
         for word in ["zanzibar", "atlantis"] {
             assert!(!text.to_lowercase().contains(word) && !name.to_lowercase().contains(word), "{name}: {text}");

@@ -65,7 +65,7 @@ impl Tree {
     }
 
     pub fn refresh(&self) -> head::Refreshed {
-        head::refresh(&self.at()).unwrap()
+        head::refresh(&self.at(), head::Occasion::Act).unwrap()
     }
 
     /// Ids of what the catalogue has, after a look at the files.

@@ -257,6 +257,28 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     Described { item, title, class, scope, status, fields, problem }
 }
 
+/// The rendered pages that show a file: marked when it changes ([`mark_dirty`](super::mark_dirty)). A page a person wrote
+/// in is looked at again itself.
+pub(super) fn shown_in(path: &RelPath, kind: Kind) -> Vec<String> {
+    let parts: Vec<&str> = path.components().collect();
+    let pages: &[&str] = match (kind, parts.as_slice()) {
+        (Kind::OpenLoop | Kind::Proposal, _) => &["active", "memory"],
+        (Kind::Artifact, _) | (Kind::Head, ["continuity", "ACTIVE.md"]) => &["active"],
+        (Kind::Head, ["MEMORY.md"]) => &["memory"],
+        (Kind::Index, ["memory", "MEMORY.md"]) => &["index/agent"],
+        (Kind::Leaf, ["memory", "workspace", id, ..]) => {
+            return vec!["memory".into(), "index/agent".into(), format!("index/{id}")];
+        }
+        (Kind::Leaf, _) => &["memory", "index/agent"],
+        (Kind::Index, ["memory", "workspace", id, _]) => return vec![format!("index/{id}")],
+        (Kind::Daily, _) => {
+            return path.name().strip_suffix(".md").map(|date| format!("daily/{date}")).into_iter().collect();
+        }
+        _ => &[],
+    };
+    pages.iter().map(|page| (*page).to_owned()).collect()
+}
+
 /// What was seen of a file on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {

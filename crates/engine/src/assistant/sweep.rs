@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::{AssistantHome, LARGEST_FILE, catalogue};
+use super::{AssistantHome, LARGEST_FILE, catalogue, mark_dirty};
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::error::{ErrorKind, Problem, Result};
 use crate::home::{self, Entry, Kind as FileType, RelPath, Stamp, layout};
+use crate::ledger::Write;
 
 /// What a look at the files showed.
 #[derive(Clone, Default, Debug)]
@@ -64,9 +65,15 @@ pub fn sweep(at: &AssistantHome) -> Result<Swept> {
     for step in gone.chunks(STEP) {
         out.changed += step.len() as u64;
         at.write("catalogue.sweep", |tx| {
+            let mut pages = Vec::new();
             for path in step {
                 catalogue::gone(tx, at.agent_no, path)?;
+                let path = RelPath::parse(path)?;
+                if let Some((kind, _)) = catalogue::classify(&path) {
+                    pages.extend(catalogue::shown_in(&path, kind));
+                }
             }
+            mark(tx, at, pages)?;
             tx.note("gone", step.len());
             Ok(())
         })?;
@@ -162,13 +169,24 @@ fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut
         })
         .collect();
     at.write("catalogue.sweep", |tx| {
-        let mut changed = 0;
+        let (mut changed, mut pages) = (0, Vec::new());
         for (path, what, stamp, digest, said) in &described {
             let seen = catalogue::Seen { stamp: *stamp, seen_ns, digest: *digest, published: None };
-            changed += u64::from(catalogue::store(tx, at.agent_no, path, *what, &seen, said)?);
+            if catalogue::store(tx, at.agent_no, path, *what, &seen, said)? {
+                changed += 1;
+                pages.extend(catalogue::shown_in(path, what.0));
+            }
         }
+        mark(tx, at, pages)?;
         tx.note("read", described.len());
         tx.note("changed", changed);
         Ok(changed)
     })
+}
+
+/// The pages that show what a person changed are out of date.
+fn mark(tx: &Write, at: &AssistantHome, mut pages: Vec<String>) -> Result<()> {
+    pages.sort();
+    pages.dedup();
+    mark_dirty(tx, at.agent_no, &pages)
 }

@@ -130,19 +130,29 @@ pub struct Refreshed {
     pub proposed: Vec<String>,
 }
 
+/// Why pages are rendered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Occasion {
+    /// Somebody asked for a change.
+    Act,
+    /// Files were looked at or conversations came in. A page of an adopted tree, which has no block of ours yet, does
+    /// not get one from that: adopting changes no byte.
+    Look,
+}
+
 /// Renders every page that was marked dirty. Whatever fails is audited as `continuity.refresh_failed`; the page stays
 /// marked.
-pub fn refresh(at: &AssistantHome) -> Result<Refreshed> {
+pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
     daily::mark_days(at)?;
     if dirty(at)?.is_empty() {
         return Ok(Refreshed::default());
     }
     let desk = at.desk()?;
-    refresh_at(&desk)
+    refresh_at(&desk, occasion)
 }
 
 /// [`refresh`], by whoever is at the desk already.
-pub fn refresh_at(desk: &Desk) -> Result<Refreshed> {
+pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
     let mut out = Refreshed::default();
     // Whoever waited for the desk may find the work done: the marks are read behind the lock. An edit found in a page
     // marks others, so the marks are read again; twice is enough, the rest waits for the next command.
@@ -157,7 +167,7 @@ pub fn refresh_at(desk: &Desk) -> Result<Refreshed> {
             if out.deferred.contains(&path) {
                 continue;
             }
-            match one(desk, &head, mark, &mut out) {
+            match one(desk, &head, mark, occasion, &mut out) {
                 Ok(done) => rendered.extend(done),
                 Err(e) => {
                     failed(desk.at, &head, &e)?;
@@ -209,7 +219,7 @@ struct Rendered {
 }
 
 /// Renders one page and puts it into its file. `None`: it has to wait.
-fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<Option<Rendered>> {
+fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refreshed) -> Result<Option<Rendered>> {
     let (at, path, name) = (desk.at, head.path()?, head.name());
     let last = at.read(|tx| last_content(tx, at.agent_no, &name))?;
     let own = at.read(|tx| catalogue::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
@@ -228,6 +238,10 @@ fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<Optio
         if current.is_some() && edits::inside(&doc, head) != honoured.seen {
             return Ok(None);
         }
+        let adopted = current.is_some() && own.is_none() && doc.region(head.region()).found.is_none();
+        if adopted && occasion == Occasion::Look {
+            return Ok(None);
+        }
         doc.set_region(head.region(), &head.attributes(&content), &content);
         bytes = doc.print().to_vec();
         Ok(Some(bytes.clone()))
@@ -238,6 +252,7 @@ fn one(desk: &Desk, head: &Head, mark: i64, out: &mut Refreshed) -> Result<Optio
             now
         }
         Revised::Unchanged(now) => now,
+        // A page left alone stays marked: the next act, or the next look, comes back to it.
         Revised::LeftAlone | Revised::Deferred { .. } => {
             out.deferred.push(path);
             return Ok(None);
