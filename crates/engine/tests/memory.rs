@@ -826,3 +826,23 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         assert_eq!((undone.removed.len(), undone.restored.len()), (1, 1), "cut {cut}");
     }
 }
+
+#[test]
+fn a_forgetting_cut_off_is_finished_and_leaves_nothing() {
+    let (_folder, place) = place();
+    let added = place.do_it(|desk| add(desk, &fact("Zanzibar is the codename")).unwrap());
+    let sql = place.sql();
+    sql.execute_batch("CREATE TRIGGER crash BEFORE UPDATE OF state ON flushes BEGIN SELECT raise(abort, 'crash'); END")
+        .unwrap();
+    assert!(place.do_it(|desk| forget::forget(desk, &[place.leaf(&added.id)])).is_err());
+    sql.execute_batch("DROP TRIGGER crash").unwrap();
+    place.do_it(|_| ());
+    assert_eq!(place.leaves().len(), 0);
+    assert_eq!(place.count("SELECT count(*) FROM flushes WHERE state = 'planned' OR plan IS NOT NULL"), 0);
+    let words =
+        "SELECT count(*) FROM catalogue WHERE lower(path || title || fields || coalesce(item, '')) LIKE '%zanzibar%'";
+    assert_eq!(place.count(words), 0);
+    assert_eq!(place.count("SELECT count(*) FROM tombstones"), 1);
+    let back = place.do_it(|desk| add(desk, &by_program(fact("Zanzibar is the codename"))).unwrap());
+    assert_eq!(back.outcome, Outcome::Forgotten);
+}

@@ -24,6 +24,14 @@ fn pending_json(p: &Pending) -> Value {
            "result": p.result})
 }
 
+/// `TL;DR first`; `name: Ada`.
+fn shown(p: &Pending) -> String {
+    print::safe_line(&match &p.kind {
+        NoticeKind::Profile { key, value } => format!("{key}: {value}"),
+        _ => p.title.clone(),
+    })
+}
+
 /// What waits; with `all`, what was decided, too.
 pub fn list(global: &Global, all: bool) -> Result<Exit> {
     let context = Context::open(global)?;
@@ -43,7 +51,7 @@ pub fn list(global: &Global, all: bool) -> Result<Exit> {
         .iter()
         .map(|p| {
             let state = if p.state == "pending" { print::counted(p.seen as u64, "time") } else { p.state.clone() };
-            let text = print::cut(&print::safe_line(&p.title), 70);
+            let text = print::cut(&shown(p), 70);
             vec![p.id(), p.kind.name().into(), text, print::when(Some(p.created_at), now), state]
         })
         .collect();
@@ -66,7 +74,7 @@ pub fn accept(global: &Global, ids: &[String]) -> Result<Exit> {
         .iter()
         .map(|a| match &a.leaf {
             Some(leaf) => (&a.pending, remember::sentence(leaf), remember::added_json(leaf)),
-            None => (&a.pending, "Set in your profile".to_owned(), Value::Null),
+            None => (&a.pending, format!("Set in your profile: {}", shown(&a.pending)), Value::Null),
         })
         .collect();
     decided(global, &rows)
@@ -78,7 +86,7 @@ pub fn dismiss(global: &Global, ids: &[String]) -> Result<Exit> {
     let at = context.assistant(ACTOR)?;
     let done = pending::dismiss(&at, &numbers(ids)?)?;
     context.settle(&at)?;
-    decided(global, &done.iter().map(|p| (p, "Dismissed".to_owned(), Value::Null)).collect::<Vec<_>>())
+    decided(global, &done.iter().map(|p| (p, format!("Dismissed: {}", shown(p)), Value::Null)).collect::<Vec<_>>())
 }
 
 fn decided(global: &Global, rows: &[(&Pending, String, Value)]) -> Result<Exit> {
@@ -90,7 +98,7 @@ fn decided(global: &Global, rows: &[(&Pending, String, Value)]) -> Result<Exit> 
         print::line(&json!({"items": list}).to_string());
     } else {
         for (p, said, _) in rows {
-            print::line(&format!("{} {said}: {}", p.id(), print::safe_line(&p.title)));
+            print::line(&format!("{} {said}", p.id()));
         }
     }
     Ok(Exit::Ok)

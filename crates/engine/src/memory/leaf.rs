@@ -104,12 +104,9 @@ pub(super) fn sound(new: &NewLeaf) -> Result<Sound> {
 /// A text as it will stand in the file.
 pub(super) fn sound_text(text: &str) -> Result<String> {
     if text.len() > LARGEST_TEXT {
-        return Err(Error::refused(format!(
-            "the text is {} kB long; a memory holds at most {} KiB",
-            text.len() / 1000,
-            LARGEST_TEXT >> 10
-        ))
-        .hint("keep it as a file and remember where it stands and what for"));
+        let most = LARGEST_TEXT >> 10;
+        return Err(Error::refused(format!("the text is longer than {most} KiB, which is the most a memory holds"))
+            .hint("keep it as a file and remember where it stands and what for"));
     }
     let text = text.replace("\r\n", "\n").replace('\0', "");
     let text = redact(text.trim()).into_owned();
