@@ -71,7 +71,8 @@ pub(super) struct Doc<'a> {
     pub text: &'a str,
 }
 
-/// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind. The `xq` in front keeps it from being a word.
+/// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind of turns, the `f`ile's
+/// kind, its st`a`te, `c`lass or `p`lace of files. The `xq` in front keeps it from being a word.
 pub fn scope_token(kind: char, value: &str) -> String {
     let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("xq{kind}{value}")
@@ -116,7 +117,7 @@ fn head(doc: &Doc) -> String {
 }
 
 /// A text in parts of about [`PART_BYTES`], cut at a line or a space near the limit.
-fn parts(text: &str) -> Vec<&str> {
+pub(super) fn parts(text: &str) -> Vec<&str> {
     if text.len() <= PART_BYTES {
         return vec![text];
     }
