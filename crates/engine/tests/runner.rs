@@ -1,6 +1,7 @@
 //! One test binary per crate: every file of this folder is a module here.
 
 mod concurrent;
+mod files;
 mod foreign;
 mod identity;
 mod index;

@@ -125,11 +125,8 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
     while rest.len() > size && out.len() < MAX_PARTS - 1 {
-        let mut limit = size;
-        while !rest.is_char_boundary(limit) {
-            limit -= 1;
-        }
-        let cut = rest[limit / 2..limit].rfind(['\n', ' ']).map_or(limit, |at| limit / 2 + at);
+        let (limit, half) = (rest.floor_char_boundary(size), rest.floor_char_boundary(size / 2));
+        let cut = rest[half..limit].rfind(['\n', ' ']).map_or(limit, |at| half + at);
         let (part, after) = rest.split_at(cut.max(1));
         out.push(part);
         rest = after;
@@ -199,7 +196,7 @@ mod tests {
 
     #[test]
     fn parts_lose_no_byte() {
-        for text in ["short".to_owned(), "é".repeat(40_000), "word ".repeat(500_000)] {
+        for text in ["short".to_owned(), "é".repeat(40_000), "ab ".to_owned() + &"日本".repeat(30_000), "word ".repeat(500_000)] {
             let parts = parts(&text);
             assert_eq!(parts.concat(), text);
             assert!(parts.len() <= MAX_PARTS);
