@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod files;
 mod import;
+mod notes;
 mod open_loop;
 mod reindex;
 mod report;

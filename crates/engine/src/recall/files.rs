@@ -22,7 +22,7 @@ use crate::clock::{Millis, parse_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Index, RowId, rendered, scope_token};
-use crate::redact::spans;
+use crate::redact::redact_lines;
 
 /// Candidates taken from the full-text engine at first.
 const CANDIDATES: usize = 200;
@@ -314,7 +314,7 @@ impl<'c> Seek<'c> {
     /// The line with the most of what was asked for, prose before front matter and headings, and the passage around it.
     fn place(&self, entry: &Entry, doc: &Document) -> Result<Place> {
         let text = String::from_utf8_lossy(doc.print());
-        let text = redacted(&text);
+        let text = redact_lines(&text);
         let hidden = rendered(entry.kind, doc);
         let lines: Vec<&str> = text.lines().collect();
         let seen = |number: usize| !hidden.iter().any(|h| h.contains(&number));
@@ -356,19 +356,6 @@ fn around(lines: &[&str], line: usize, hidden: &[RangeInclusive<usize>]) -> Stri
     lines.get(first - 1..last).unwrap_or_default().join("\n")
 }
 
-/// Without credentials, every line in its place.
-fn redacted(text: &str) -> String {
-    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
-    for span in spans(text) {
-        out.push_str(&text[copied..span.range.start]);
-        out.push_str(&format!("[redacted:{}]", span.kind.name()));
-        out.extend(text[span.range.clone()].chars().filter(|c| *c == '\n'));
-        copied = span.range.end;
-    }
-    out.push_str(&text[copied..]);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,7 +364,7 @@ mod tests {
     fn a_credential_of_several_lines_moves_no_line() {
         let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKj\n-----END PRIVATE KEY-----";
         let text = format!("before\n{key}\nafter");
-        let clean = redacted(&text);
+        let clean = redact_lines(&text);
         assert!(!clean.contains("MIIE"), "{clean}");
         assert_eq!(clean.lines().position(|l| l == "after"), text.lines().position(|l| l == "after"));
     }
