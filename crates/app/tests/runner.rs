@@ -5,6 +5,7 @@ mod bad_input;
 mod cut;
 mod display;
 mod docs;
+mod files;
 mod first_minute;
 mod help;
 mod killed;

@@ -26,7 +26,7 @@ use crate::transcript::Fresh;
 
 pub use fold::{BREAK, fold};
 pub use rows::{RowId, scope_token};
-pub(crate) use words::rendered;
+pub(crate) use words::unspoken;
 
 /// Changes whenever the same turns or files would give other rows.
 const INDEX_VERSION: &str = "3";

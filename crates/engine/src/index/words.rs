@@ -73,7 +73,7 @@ fn tokens(entry: &Entry) -> Vec<String> {
 
 /// The lines of a file that were rendered from others, markers included: found where they come from. A daily note
 /// consists of them, so there only the markers go.
-pub(crate) fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
+fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     if !matches!(kind, Kind::Head | Kind::Index | Kind::Daily) {
         return Vec::new();
     }
@@ -87,6 +87,24 @@ pub(crate) fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>>
         match kind {
             Kind::Daily => hidden.extend([found.line..=found.line, last..=last]),
             _ => hidden.push(found.line..=last),
+        }
+    }
+    hidden
+}
+
+/// The lines of a file that no search leads to: what is rendered, and keys of the front matter that are for programs.
+pub(crate) fn unspoken(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
+    let mut hidden = rendered(kind, doc);
+    let front = String::from_utf8_lossy(doc.print());
+    let mut quiet = false;
+    for (number, line) in (1..doc.body_line()).zip(front.lines()) {
+        // What is indented, or an item of a list, belongs to the key above.
+        if !line.starts_with([' ', '\t', '-', '#']) || line.trim_end() == "---" {
+            let key = line.split_once(':').map_or("", |(key, _)| key.trim().trim_matches(['"', '\'']));
+            quiet = key.is_empty() || (UNSPOKEN.contains(&key) && !matches!(key, "title" | "class"));
+        }
+        if quiet {
+            hidden.push(number..=number);
         }
     }
     hidden
@@ -110,6 +128,9 @@ mod tests {
         assert_eq!(rendered(Kind::Index, &doc), [6..=9]);
         assert_eq!(rendered(Kind::Daily, &doc), [6..=6, 9..=9]);
         assert!(rendered(Kind::Leaf, &doc).is_empty());
+        let front = "---\nid: x\ntitle: T\nsource:\n  type: user\ntags:\n- a\n---\nbody\n";
+        let hidden = unspoken(Kind::Leaf, &Document::parse(front.as_bytes().to_vec()));
+        assert_eq!(hidden, [1..=1, 2..=2, 4..=4, 5..=5, 8..=8]);
         let open = Document::parse(b"a\n<!-- heirloom:head -->\nb\n".to_vec());
         assert!(rendered(Kind::Head, &open).is_empty(), "what is not closed belongs to people");
     }

@@ -21,7 +21,7 @@ use crate::assistant::{AssistantHome, LARGEST_FILE};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{Index, RowId, rendered, scope_token};
+use crate::index::{Index, RowId, scope_token, unspoken};
 use crate::redact::redact_lines;
 
 /// Candidates taken from the full-text engine at first.
@@ -315,15 +315,15 @@ impl<'c> Seek<'c> {
     fn place(&self, entry: &Entry, doc: &Document) -> Result<Place> {
         let text = String::from_utf8_lossy(doc.print());
         let text = redact_lines(&text);
-        let hidden = rendered(entry.kind, doc);
+        let hidden = unspoken(entry.kind, doc);
         let lines: Vec<&str> = text.lines().collect();
         let seen = |number: usize| !hidden.iter().any(|h| h.contains(&number));
-        let (mut best, mut best_score, mut everything) = (None, (0, 0, false), letters(&entry.title));
+        let (mut best, mut best_score, mut everything) = (None, (0, 0, 0), letters(&entry.title));
         for (number, line) in (1..).zip(&lines).filter(|(n, line)| seen(*n) && !line.trim().is_empty()) {
             let plain = letters(line);
             let pieces = self.flat.iter().filter(|w| plain.contains(w.as_str())).count();
             let whole = if pieces == 0 { 0 } else { self.asked.iter().filter(|w| stands(&plain, w)).count() };
-            let prose = number >= doc.body_line() && !line.starts_with('#');
+            let prose = if number < doc.body_line() { 0 } else { 2 - u8::from(line.starts_with('#')) };
             if pieces > 0 && (whole, pieces, prose) > best_score {
                 (best, best_score) = (Some(number), (whole, pieces, prose));
             }
@@ -340,7 +340,11 @@ impl<'c> Seek<'c> {
                 self.scratch.best_line(shown, &self.any)?.or(first).unwrap_or(1)
             }
         };
-        let passage = self.scratch.passage(&around(&lines, line, &hidden), &self.any, &self.flat)?;
+        let words = match lines.get(line - 1) {
+            Some(front) if line < doc.body_line() => (*front).to_owned(),
+            _ => around(&lines, line, &hidden),
+        };
+        let passage = self.scratch.passage(&words, &self.any, &self.flat)?;
         Ok(Place { line, passage, matched })
     }
 }
