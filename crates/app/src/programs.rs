@@ -113,7 +113,7 @@ pub fn resume(key: &SessionKey, cwd: Option<&str>) -> Option<String> {
 
 /// A path for a shell: as it is where it is plain, else in single quotes.
 pub fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',');
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',' | ':');
     if !path.is_empty() && path.chars().all(plain) {
         return path.to_owned();
     }

@@ -15,7 +15,11 @@ fn noted() -> (World, PathBuf) {
     let world = World::new();
     world.says(0, &["loop", "add", "Send the quote to the chimney sweep", "--due", "2026-11-30"]);
     let tree = world.test.home().join("workspaces/main");
-    write(&tree, "memory/preference/tea--1.md", "---\nobserved: 2026-03-05\n---\n# Tea\n\nOolong in the afternoon,\nnever milk.\n");
+    write(
+        &tree,
+        "memory/preference/tea--1.md",
+        "---\nobserved: 2026-03-05\n---\n# Tea\n\nOolong in the afternoon,\nnever milk.\n",
+    );
     write(&tree, "memory/workspace/w-1/knowledge/facts/port--2.md", "# The port\n\nThe heron listens on 8080.\n");
     write(&tree, "memory/notes/it's odd.md", "# Odd\n\nA wombat.\n");
     (world, tree)
@@ -155,7 +159,7 @@ fn files_are_shown_by_id_path_and_line() {
     assert!(!world.bytes(&["show", &id, "--revision", &no, "--raw"]).is_empty());
     assert!(world.says(0, &["show", path, "--revisions"]).contains("No earlier state"));
     world.says(4, &["show", path, "--revision", &no]);
-    world.says(2, &["show", "t1", "--revisions"]);
+    world.says(4, &["show", "t1", "--revisions"]);
 }
 
 #[test]
@@ -229,7 +233,11 @@ fn verify_and_status_name_what_is_wrong_with_files() {
 #[test]
 fn credentials_are_shown_by_nothing_but_raw_and_export() {
     let (world, tree) = noted();
-    write(&tree, "memory/notes/key.md", &format!("---\ntitle: Key {SECRET}\n---\n# Key\n\nThe walrus key is {SECRET} now.\n"));
+    write(
+        &tree,
+        "memory/notes/key.md",
+        &format!("---\ntitle: Key {SECRET}\n---\n# Key\n\nThe walrus key is {SECRET} now.\n"),
+    );
     let folder = world.test.folder("claude");
     let session = "66666666-0000-4000-8000-000000000000";
     let file = folder.join(format!("{session}.jsonl"));
@@ -262,7 +270,10 @@ fn credentials_are_shown_by_nothing_but_raw_and_export() {
             let out = world.run(&[args, json].concat());
             assert_eq!(out.status, Some(0), "{args:?} {out:?}");
             // What was asked for is repeated as it was asked.
-            let said = if args.contains(&SECRET) { out.stdout.replacen(SECRET, "", 3) } else { out.stdout.clone() };
+            let said = match serde_json::from_str::<Value>(&out.stdout) {
+                Ok(value) if args.contains(&SECRET) => json!([value["hits"], value["files"]]).to_string(),
+                _ => out.stdout.clone(),
+            };
             assert!(!said.contains("0123456789abcdef"), "{args:?} {json:?}: {said}");
         }
     }

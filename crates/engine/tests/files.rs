@@ -96,10 +96,22 @@ fn what_a_file_says_is_found_with_its_line() {
     let grove = Grove::new();
     let at = grove.tree("main");
     let mut index = grove.index();
-    write(&at, "memory/preference/tea.md", "---\nclass: preference\n---\n# Drinks\n\nCoffee at dawn.\n\nOolong tea in the afternoon,\nnever milk.\n");
+    write(
+        &at,
+        "memory/preference/tea.md",
+        "---\nclass: preference\n---\n# Drinks\n\nCoffee at dawn.\n\nOolong tea in the afternoon,\nnever milk.\n",
+    );
     write(&at, "memory/notes/okapi.md", "# Animals\nThe okapi lives in the forest.\r\nDas Tier ist größer.\n");
-    write(&at, "continuity/open-loops/quote--ab12.md", "---\ntitle: Send the quote\ndue: 2026-11-30\n---\n# Send the quote\nTo the chimney sweep.\n");
-    write(&at, "continuity/daily/2026/11/2026-11-20.md", "# Friday\n<!-- heirloom:daily · x -->\n- 10:00 talked about zebras\n<!-- /heirloom:daily -->\n");
+    write(
+        &at,
+        "continuity/open-loops/quote--ab12.md",
+        "---\ntitle: Send the quote\ndue: 2026-11-30\n---\n# Send the quote\nTo the chimney sweep.\n",
+    );
+    write(
+        &at,
+        "continuity/daily/2026/11/2026-11-20.md",
+        "# Friday\n<!-- heirloom:daily · x -->\n- 10:00 talked about zebras\n<!-- /heirloom:daily -->\n",
+    );
     follow(&at, &mut index);
     assert_eq!(found(&at, &mut index, "oolong milk"), ["memory/preference/tea.md:8"]);
     assert_eq!(found(&at, &mut index, "okapi"), ["memory/notes/okapi.md:2"]);
@@ -133,8 +145,16 @@ fn rendered_blocks_are_not_found_twice_and_titles_come_first() {
     let grove = Grove::new();
     let at = grove.tree("main");
     let mut index = grove.index();
-    write(&at, "MEMORY.md", "# Memory\nmine about heron\n<!-- heirloom:head · x -->\n- about quokka\n<!-- /heirloom:head -->\n");
-    write(&at, "memory/MEMORY.md", "# Index\n<!-- heirloom:index -->\n- quokka\n<!-- /heirloom:index -->\nbelow heron\n");
+    write(
+        &at,
+        "MEMORY.md",
+        "# Memory\nmine about heron\n<!-- heirloom:head · x -->\n- about quokka\n<!-- /heirloom:head -->\n",
+    );
+    write(
+        &at,
+        "memory/MEMORY.md",
+        "# Index\n<!-- heirloom:index -->\n- quokka\n<!-- /heirloom:index -->\nbelow heron\n",
+    );
     write(&at, "memory/preference/quokka.md", "# Quokka\nA small animal.\n");
     write(&at, "memory/notes/long.md", &format!("# Other\nquokka {}\n", "and more words of many kinds ".repeat(20)));
     write(&at, "memory/workspace/w-1/runtime/latest-turn.md", "# quokka\n");
@@ -250,7 +270,8 @@ fn dump(grove: &Grove, index: &Index) -> String {
     format!("{}\ntotals {totals:?}", lines.join("\n"))
 }
 
-const WORDS: &[&str] = &["heron", "otter", "badger", "lynx", "marten", "stoat", "größe", "東京", "deploy", "index", "the"];
+const WORDS: &[&str] =
+    &["heron", "otter", "badger", "lynx", "marten", "stoat", "größe", "東京", "deploy", "index", "the"];
 
 fn text(rng: &mut Rng) -> String {
     let mut text = String::new();
@@ -481,9 +502,13 @@ fn verify_names_what_does_not_fit() {
     let of_a = "(SELECT max(file) - 0 FROM files)";
     sql(&format!("UPDATE files SET change_no = change_no - 1 WHERE file = {of_a}"));
     expect(&index, &["has rows of an earlier state"]);
-    sql(&format!("UPDATE files SET change_no = change_no + 1 WHERE file = {of_a}; UPDATE files SET file = file + 6400 WHERE file = {of_a}"));
+    sql(&format!(
+        "UPDATE files SET change_no = change_no + 1 WHERE file = {of_a}; UPDATE files SET file = file + 6400 WHERE file = {of_a}"
+    ));
     expect(&index, &["has no rows in the search index", "is gone and has rows"]);
-    sql(&format!("UPDATE files SET file = file - 6400 WHERE file = {of_a}; DELETE FROM files_fts WHERE rowid = {of_a}"));
+    sql(&format!(
+        "UPDATE files SET file = file - 6400 WHERE file = {of_a}; DELETE FROM files_fts WHERE rowid = {of_a}"
+    ));
     expect(&index, &["has rows missing", "file rows and has", "file rows of all agents together and has"]);
     Connection::open(grove.ledger.path())
         .unwrap()
@@ -549,7 +574,11 @@ fn files_that_come_and_go_disturb_nobody() {
         let acts = churn.join().unwrap();
         assert!(acts > 100 && rounds > 10, "{acts} acts, {rounds} rounds");
     });
-    assert_eq!(told.into_iter().collect::<Vec<_>>(), ["folder.md", "pipe.md"], "what is really in the way, and no more");
+    assert_eq!(
+        told.into_iter().collect::<Vec<_>>(),
+        ["folder.md", "pipe.md"],
+        "what is really in the way, and no more"
+    );
     follow(&at, &mut index);
     let mut fresh = grove.index_at("fresh.db");
     follow(&at, &mut fresh);
@@ -583,10 +612,52 @@ fn hostile_names_lead_nowhere() {
     assert_eq!(archived.state, State::Archived);
 
     let pieces = [
-        "..", ".", "", "/", "//", "memory/notes", "tea.md", "canary.md", "link.md", "out", ".hidden", "secret.md", "data.txt",
-        "state", "runtime.db", "\0", "\n", "\u{202e}", "%2e%2e", "..%2f", "\\", "~", "$HOME", "memory/notes/../..", ":1", ":0",
-        ":-1", ":99999999999999999999", "l:", "p:", "m:", "a:", "l:..", "l:'; DROP TABLE catalogue; --", "*", "é", "𝕏",
-        "tea.MD", "TEA.md", " ", "etc/passwd", "/etc/passwd", "/proc/self/environ", "main", "ada", "workspaces",
+        "..",
+        ".",
+        "",
+        "/",
+        "//",
+        "memory/notes",
+        "tea.md",
+        "canary.md",
+        "link.md",
+        "out",
+        ".hidden",
+        "secret.md",
+        "data.txt",
+        "state",
+        "runtime.db",
+        "\0",
+        "\n",
+        "\u{202e}",
+        "%2e%2e",
+        "..%2f",
+        "\\",
+        "~",
+        "$HOME",
+        "memory/notes/../..",
+        ":1",
+        ":0",
+        ":-1",
+        ":99999999999999999999",
+        "l:",
+        "p:",
+        "m:",
+        "a:",
+        "l:..",
+        "l:'; DROP TABLE catalogue; --",
+        "*",
+        "é",
+        "𝕏",
+        "tea.MD",
+        "TEA.md",
+        " ",
+        "etc/passwd",
+        "/etc/passwd",
+        "/proc/self/environ",
+        "main",
+        "ada",
+        "workspaces",
     ];
     let mut rng = Rng::new(11);
     let mut refused = [0; 3];

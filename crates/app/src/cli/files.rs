@@ -16,7 +16,9 @@ use crate::print::{self, Paint};
 /// What of a file is to be shown.
 pub enum Part {
     /// As it stands; of one named with a line, so many lines around it.
-    Now { around: usize },
+    Now {
+        around: usize,
+    },
     /// The list of earlier states that were kept.
     Revisions,
     Revision(i64),
@@ -37,8 +39,8 @@ pub fn find_and_show(context: &Context, name: &str, part: &Part, raw: bool) -> R
         Part::Revision(no) => show_revision(context, &at, &entry, *no, raw),
         Part::Now { .. } if raw => {
             let found = at.files.read_with_stamp(&entry.path, LARGEST_FILE)?;
-            let (bytes, _) = found
-                .ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(&entry.path))))?;
+            let (bytes, _) =
+                found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(&entry.path))))?;
             Ok(print::raw(&bytes))
         }
         Part::Now { around } => match line {

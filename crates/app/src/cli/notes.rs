@@ -15,9 +15,8 @@ use crate::programs;
 const TURN: &str = "turn";
 
 /// What `--kind` knows: turns, and the files worth naming.
-pub const KINDS: [&str; 12] = [
-    TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill",
-];
+pub const KINDS: [&str; 12] =
+    [TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill"];
 
 /// What a search is to go through.
 pub struct Wanted {
@@ -33,8 +32,10 @@ impl Wanted {
     pub fn of(kinds: &[String], only_turns: bool, only_files: bool, of_files: bool) -> Result<Wanted> {
         let named: Vec<Kind> = kinds.iter().filter_map(|k| Kind::parse(k)).collect();
         if only_turns && (!named.is_empty() || only_files || of_files) {
-            return Err(Error::usage("--session, --role and --harness are about turns; --class, --archived and kinds of files are not")
-                .hint("leave one of the two out"));
+            return Err(Error::usage(
+                "--session, --role and --harness are about turns; --class, --archived and kinds of files are not",
+            )
+            .hint("leave one of the two out"));
         }
         let turns = if kinds.is_empty() { !only_files } else { kinds.iter().any(|k| k == TURN) };
         let files = !only_turns && (kinds.is_empty() || !named.is_empty());
@@ -55,7 +56,8 @@ pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool
     print::line(&paint.dim("Notes"));
     for (n, hit) in found.hits.iter().enumerate() {
         let entry = &hit.entry;
-        let mut head = vec![paint.bold(&format!("{:>2}", n + 1)), paint.accent(&name(hit)), entry.kind.name().to_owned()];
+        let mut head =
+            vec![paint.bold(&format!("{:>2}", n + 1)), paint.accent(&name(hit)), entry.kind.name().to_owned()];
         if entry.state == State::Archived {
             head.push(entry.status.clone().unwrap_or_else(|| "archived".into()));
         } else if entry.status.as_deref() == Some("superseded") {

@@ -23,8 +23,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let files = context.build_files(&mut index, "cli reindex")?;
     let seconds = started.elapsed().as_secs_f64();
     if global.json {
-        let value =
-            json!({"turns": turns, "files": files, "bytes": index.bytes_on_disk(), "seconds": (seconds * 1000.0).round() / 1000.0});
+        let value = json!({"turns": turns, "files": files, "bytes": index.bytes_on_disk(), "seconds": (seconds * 1000.0).round() / 1000.0});
         print::line(&value.to_string());
     } else {
         print::line(&format!(

@@ -103,8 +103,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         };
         files::find_and_show(&context, id, &part, args.raw)
     } else {
-        Err(Error::usage(format!("{:?} is no turn (t9c11), item, file, session or set-aside id (q:17)", print::cut(id, 80)))
-            .hint("find turns and files with heirloom search, sessions with heirloom session list"))
+        Err(Error::usage(format!(
+            "{:?} is no turn (t9c11), item, file, session or set-aside id (q:17)",
+            print::cut(id, 80)
+        ))
+        .hint("find turns and files with heirloom search, sessions with heirloom session list"))
     };
     if in_a_file.is_err()
         && !of_a_file

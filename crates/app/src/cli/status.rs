@@ -64,7 +64,9 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     }
     match files_missing {
         Some(0) => {}
-        Some(n) => wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "changed file"))),
+        Some(n) => {
+            wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "changed file")))
+        }
         None if missing.is_some() => wrong.push("the search index does not fit the files: heirloom reindex".into()),
         None => {}
     }

@@ -25,9 +25,9 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let index = if context.index_path()?.exists() { context.index().ok().map(|(i, _)| i) } else { None };
     let mut report = verify::verify(&context.ledger, index.as_ref(), &mut |done| bar.set_position(done))?;
     // What is wrong with the ledger may be in the way of looking at files; then that is what counts.
-    let looked = context.look_at_all("cli verify").and_then(|all| {
-        all.iter().try_for_each(|(at, _)| verify::files::files(at, index.as_ref(), &mut report))
-    });
+    let looked = context
+        .look_at_all("cli verify")
+        .and_then(|all| all.iter().try_for_each(|(at, _)| verify::files::files(at, index.as_ref(), &mut report)));
     if let Err(e) = looked {
         report.findings.push(Finding { severity: Severity::Stale, subject: "files".into(), what: e.to_string() });
     }

@@ -15,8 +15,7 @@ pub struct Addressed {
     pub line: Option<usize>,
 }
 
-const FORMS: &str =
-    "name it by id (l:…, p:…, m:…, a:…) or by its path in the assistant home, like memory/preference/tea.md or …/tea.md:12";
+const FORMS: &str = "name it by id (l:…, p:…, m:…, a:…) or by its path in the assistant home, like memory/preference/tea.md or …/tea.md:12";
 
 /// Whether a text can be meant as a file: an item's id, or a path of a Markdown file.
 pub fn is_address(text: &str) -> bool {

@@ -196,7 +196,9 @@ mod tests {
 
     #[test]
     fn parts_lose_no_byte() {
-        for text in ["short".to_owned(), "é".repeat(40_000), "ab ".to_owned() + &"日本".repeat(30_000), "word ".repeat(500_000)] {
+        for text in
+            ["short".to_owned(), "é".repeat(40_000), "ab ".to_owned() + &"日本".repeat(30_000), "word ".repeat(500_000)]
+        {
             let parts = parts(&text);
             assert_eq!(parts.concat(), text);
             assert!(parts.len() <= MAX_PARTS);

@@ -250,8 +250,10 @@ fn hits(
 fn lets_through(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
     let state = entry.state == State::Active || (filter.archived && entry.state == State::Archived);
     let kind = filter.kinds.is_empty() || filter.kinds.contains(&entry.kind);
-    let class =
-        filter.class.as_ref().is_none_or(|c| entry.class.as_ref().is_some_and(|is| is.to_lowercase() == c.to_lowercase()));
+    let class = filter
+        .class
+        .as_ref()
+        .is_none_or(|c| entry.class.as_ref().is_some_and(|is| is.to_lowercase() == c.to_lowercase()));
     let place = filter.workspaces.as_ref().is_none_or(|ids| {
         entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")).is_some_and(|id| ids.iter().any(|i| i == id))
     });

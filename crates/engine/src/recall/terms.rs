@@ -110,14 +110,13 @@ pub(super) fn coverage(
     if terms.len() < 2 || total <= 0.0 {
         return Ok(HashMap::new());
     }
-    let mut statement = conn.prepare_cached(&format!(
-        "SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
-        table.name
-    ))?;
+    let mut statement = conn
+        .prepare_cached(&format!("SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3", table.name))?;
     for term in terms.iter().filter(|t| t.rows > 0) {
         let share = rarity(term) / total;
         let mut seen = std::collections::HashSet::new();
-        let mut found = statement.query(params![format!("{} : {}", table.words, term.term.expression()), range.0, range.1])?;
+        let mut found =
+            statement.query(params![format!("{} : {}", table.words, term.term.expression()), range.0, range.1])?;
         loop {
             let turn_no = match found.next() {
                 Ok(Some(r)) => RowId::unpack(r.get(0)?).turn_no,
