@@ -170,9 +170,16 @@ impl Context {
         Ok(Some((at, problems)))
     }
 
-    /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change.
+    /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change:
+    /// what could not be rendered stays marked for the next command.
     pub fn settle(&self, at: &AssistantHome) -> Result<()> {
-        let refreshed = head::refresh(at)?;
+        let refreshed = match head::refresh(at) {
+            Ok(refreshed) => refreshed,
+            Err(e) => {
+                crate::print::note(&format!("done, but the pages could not be refreshed: {e}"));
+                return Ok(());
+            }
+        };
         for id in &refreshed.proposed {
             crate::print::note(&format!(
                 "your lines in MEMORY.md are kept as the proposal {id}: heirloom proposal show {id}"
@@ -182,6 +189,15 @@ impl Context {
             crate::print::note(&format!("a page could not be refreshed: {problem}"));
         }
         Ok(())
+    }
+
+    /// After conversations came in: makes the assistant home where there is none and renders what shows them. What was
+    /// stored stands whatever happens here.
+    pub fn settle_conversations(&self, actor: &str) {
+        let settled = self.assistant(actor).and_then(|at| self.settle(&at));
+        if let Err(e) = settled {
+            crate::print::note(&format!("the visible pages could not be brought up to date: {e}"));
+        }
     }
 
     /// The id of a project: by its id, label or path, or that of the current directory. A project nothing was said in

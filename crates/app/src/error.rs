@@ -15,11 +15,14 @@ pub enum Exit {
     NotFound,
     Damaged,
     Busy,
+    /// The exit code of a command that was run for somebody, as it is.
+    Passed(u8),
 }
 
 impl Exit {
     pub fn code(self) -> u8 {
         match self {
+            Exit::Passed(code) => code,
             Exit::Ok => 0,
             Exit::Problems => 1,
             Exit::Usage => 2,

@@ -271,6 +271,11 @@ fn a_home_that_cannot_be_one_is_refused_with_the_remedy() {
         &["workspace", "list"],
         &["agent", "list"],
         &["audit", "list"],
+        &["loop", "list"],
+        &["artifact", "list"],
+        &["job", "list"],
+        &["channel", "pending"],
+        &["draft", "list"],
         &["export", "--session", "x"],
         &["reindex"],
         &["work", "--drain"],
@@ -347,6 +352,7 @@ fn a_full_disk_is_named_and_leaves_nothing_half_stored() {
     let script = format!(
         "mkdir {home} && mount -t tmpfs -o size=3m,mode=700 none {home} || exit 9
          $H import {folder}; echo import=$?
+         $H job run full -- sh -c 'seq 1 20000; exit 9' >/dev/null; echo job=$?
          $H verify; echo full=$?
          mount -o remount,size=60m {home}
          $H import {folder}; echo again=$?
@@ -362,6 +368,7 @@ fn a_full_disk_is_named_and_leaves_nothing_half_stored() {
     }
     assert!(said.contains("import=1"), "{said}");
     assert!(said.contains("no space left") && said.contains("free some space"), "{said}");
+    assert!(said.contains("job=9"), "a full disk stops no job: {said}");
     assert!(said.contains("again=0"), "{said}");
     assert!(said.contains("verify=0"), "{said}");
     // SQLite may need room even to read; if so, it says so.
@@ -383,11 +390,24 @@ fn a_home_that_cannot_be_written_can_still_be_read() {
          $H session list >/dev/null; echo list=$?
          $H verify >/dev/null; echo verify=$?
          $H doctor; echo doctor=$?
+         $H job list; echo jobs=$?
+         $H job run x -- sh -c 'exit 9'; echo job=$?
          echo '{\"session\":\"s\",\"text\":\"x\"}' | $H append; echo append=$?";
     let script =
         format!("mount --bind {h} {h} && mount -o remount,ro,bind {h} || exit 9\n{commands}", h = home.display());
     let Some(said) = in_namespace(&world, &script) else { return };
-    for part in ["search=0", "show=0", "timeline=0", "status=0", "list=0", "verify=0", "doctor=1", "append=3"] {
+    for part in [
+        "search=0",
+        "show=0",
+        "timeline=0",
+        "status=0",
+        "list=0",
+        "verify=0",
+        "doctor=1",
+        "append=3",
+        "jobs=0",
+        "job=9",
+    ] {
         assert!(said.lines().any(|l| l == part), "{part}: {said}");
     }
     assert!(said.contains("cannot be written"), "{said}");

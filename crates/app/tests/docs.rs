@@ -275,8 +275,9 @@ mod format {
     #[test]
     fn the_codes_and_columns_are_those_of_the_document() {
         let text = std::fs::read_to_string(super::repository().join("docs/FORMAT.md")).unwrap();
-        let schema = super::repository().join("crates/engine/src/ledger/migrations/0001_ledger.sql");
-        let schema = std::fs::read_to_string(schema).unwrap();
+        let migrations = super::demo::files(&super::repository().join("crates/engine/src/ledger/migrations"));
+        assert!(migrations.len() > 1);
+        let schema: String = migrations.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
         for table in schema.split("CREATE TABLE ").skip(1) {
             let (name, body) = table.split_once(" (").unwrap();
             let paragraph = text.split(&format!("\n**{name}** ")).nth(1).unwrap_or_else(|| panic!("no table {name}"));
@@ -374,13 +375,24 @@ mod source {
         };
         let files = super::demo::files(&root).into_iter();
         let files = files.filter(|f| f.extension().is_some_and(|e| e == "rs") && !f.ends_with("tests.rs"));
+        let files = files.filter(|f| !f.to_string_lossy().contains("/tests/"));
         files.map(|f| (f.strip_prefix(&root).unwrap().display().to_string(), code(&f))).collect()
     }
 
     #[test]
     fn the_engine_is_synchronous_and_knows_no_program() {
         let programs = ["claude", "codex", "opencode", "openclaw"];
-        let absent = ["async ", ".await", "println!", "eprintln!", "std::env", "env::var", "thread::", "std::net"];
+        let absent = [
+            "async ",
+            ".await",
+            "println!",
+            "eprintln!",
+            "std::env",
+            "env::var",
+            "thread::spawn",
+            "thread::scope",
+            "std::net",
+        ];
         let engine = engine();
         assert!(engine.len() > 30, "{} files", engine.len());
         for (file, code) in engine {
@@ -662,7 +674,8 @@ mod documents {
 
     #[test]
     fn links_lead_somewhere() {
-        for (file, text) in markdown() {
+        // Pages that are written into a home lead to places there.
+        for (file, text) in markdown().into_iter().filter(|(file, _)| !file.to_string_lossy().contains("/bootstrap/")) {
             for target in links(&text) {
                 if target.contains("://") || target.starts_with("mailto:") {
                     continue;

@@ -72,6 +72,8 @@ fn the_exit_codes_of_the_help_are_those_of_the_code() {
     let coded: BTreeMap<u8, String> = table
         .lines()
         .filter_map(|l| l.trim().strip_prefix("Exit::")?.trim_end_matches(',').split_once(" => "))
+        // Not ours: that of a command `job run` ran.
+        .filter(|(name, _)| *name != "Passed(code)")
         .map(|(name, code)| (code.parse().unwrap(), name.to_lowercase()))
         .collect();
     assert_eq!(told.keys().collect::<Vec<_>>(), coded.keys().collect::<Vec<_>>());
@@ -100,6 +102,17 @@ fn every_command_speaks_json_when_asked_to() {
     let out = world.test.folder("out").join("x.jsonl");
     let out = out.to_str().unwrap();
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/claude");
+    let note = world.test.folder("out").join("note.md");
+    std::fs::write(&note, "# A note\n").unwrap();
+    let note = note.to_str().unwrap();
+    let drafts = std::path::Path::new(&home).join("runtime/main/codex/drafts");
+    std::fs::create_dir_all(&drafts).unwrap();
+    for name in ["plan.md", "noise.md"] {
+        std::fs::write(drafts.join(name), name).unwrap();
+    }
+    // What it prints belongs to the command it runs; its record is on standard error.
+    let job = world.run(&["--home", &home, "--json", "job", "run", "backup", "--", "false"]);
+    assert_eq!((job.status, job.stdout.as_str(), job.stderr.lines().count()), (Some(1), "", 1), "{job:?}");
     let each: &[&[&str]] = &[
         &["up"],
         &["import", samples],
@@ -120,6 +133,25 @@ fn every_command_speaks_json_when_asked_to() {
         &["session", "end", &key],
         &["workspace", "list"],
         &["workspace", "alias", &one, &two],
+        &["loop", "add", "Call the bank"],
+        &["loop", "list"],
+        &["loop", "show", "Call the bank"],
+        &["loop", "resolve", "Call the bank"],
+        &["loop", "reopen", "Call the bank"],
+        &["artifact", "add", "A file", "--file", note],
+        &["artifact", "list"],
+        &["artifact", "show", "A file"],
+        &["job", "list"],
+        &["job", "show", "backup"],
+        &["job", "ack", "backup"],
+        &["channel", "ask", "irc", "bob"],
+        &["channel", "ask", "irc", "eve"],
+        &["channel", "pending"],
+        &["channel", "approve", "irc/bob"],
+        &["channel", "deny", "irc/eve"],
+        &["draft", "list"],
+        &["draft", "promote", "codex/plan.md"],
+        &["draft", "discard", "codex/noise.md"],
         &["agent", "list"],
         &["agent", "add", "ada"],
         &["audit", "list"],

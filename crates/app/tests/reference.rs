@@ -16,6 +16,25 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("search", &["search", "redis"]),
     ("show", &["show", "TURN", "-C", "1"]),
     ("timeline", &["timeline"]),
+    ("loop list", &["loop", "list"]),
+    ("loop add", &["loop", "add", "Call the bank"]),
+    ("loop show", &["loop", "show", "Call the bank"]),
+    ("loop resolve", &["loop", "resolve", "Call the bank"]),
+    ("loop reopen", &["loop", "reopen", "Call the bank"]),
+    ("artifact list", &["artifact", "list"]),
+    ("artifact add", &["artifact", "add", "A note", "--file", "NOTE"]),
+    ("artifact show", &["artifact", "show", "A note"]),
+    ("job run", &[]),
+    ("job list", &["job", "list"]),
+    ("job show", &["job", "show", "backup"]),
+    ("job ack", &["job", "ack", "backup"]),
+    ("channel ask", &["channel", "ask", "telegram", "4711", "--name", "Bob"]),
+    ("channel pending", &["channel", "pending"]),
+    ("channel approve", &["channel", "approve", "telegram/4711"]),
+    ("channel deny", &[]),
+    ("draft list", &["draft", "list"]),
+    ("draft promote", &["draft", "promote", "codex/plan.md"]),
+    ("draft discard", &["draft", "discard", "codex/noise.txt"]),
     ("status", &["status"]),
     ("doctor", &["doctor"]),
     ("export", &["export", "--session", "SESSION", "--out", "OUT"]),
@@ -41,11 +60,22 @@ fn the_reference_is_what_the_binary_says() {
     world.json(&["import", demo.to_str().unwrap()]);
     let hit = &world.json(&["search", "why did we drop redis"])["hits"][0];
     let out = world.test.user().join("out.jsonl");
+    let note = world.test.user().join("note.md");
+    std::fs::write(&note, "# A note\n").unwrap();
+    world.says(1, &["job", "run", "backup", "--", "sh", "-c", "echo no space; exit 1"]);
+    world.json(&["loop", "add", "Water the plants"]);
+    world.json(&["artifact", "add", "Something", "--file", note.to_str().unwrap()]);
+    let drafts = world.test.home().join("runtime/main/codex/drafts");
+    std::fs::create_dir_all(&drafts).unwrap();
+    for name in ["plan.md", "noise.txt"] {
+        std::fs::write(drafts.join(name), name).unwrap();
+    }
     let fill = |arg: &str| -> String {
         match arg {
             "DEMO" => demo.display().to_string(),
             "TURN" => hit["turn"].as_str().unwrap().to_owned(),
             "SESSION" => hit["session"].as_str().unwrap().to_owned(),
+            "NOTE" => note.display().to_string(),
             "OUT" => out.display().to_string(),
             other => other.to_owned(),
         }

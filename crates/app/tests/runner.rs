@@ -2,6 +2,7 @@
 
 mod append;
 mod bad_input;
+mod continuity;
 mod cut;
 mod display;
 mod docs;
@@ -14,4 +15,5 @@ mod mutated;
 mod reference;
 mod roundtrip;
 mod search;
+mod visible;
 mod world;

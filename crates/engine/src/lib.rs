@@ -20,8 +20,8 @@
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`clock`] · [`error`] |
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
-//! | 2 nouns | [`transcript`] · [`continuity`] |
-//! | 3 verbs | [`capture`] → [`head`] → [`index`] → [`recall`] |
+//! | 2 nouns | [`transcript`] · [`continuity`] · [`memory`] · [`profile`] |
+//! | 3 verbs | [`capture`] → [`review`] → [`head`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
@@ -38,8 +38,11 @@ pub mod head;
 pub mod home;
 pub mod index;
 pub mod ledger;
+pub mod memory;
+pub mod profile;
 pub mod recall;
 pub mod redact;
+pub mod review;
 pub mod scope;
 pub mod source;
 pub mod sqlite;

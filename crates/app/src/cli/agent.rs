@@ -1,5 +1,8 @@
 //! `heirloom agent`
 
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::assistant::adopt::adopt as adopt_tree;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Audit;
@@ -11,7 +14,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Agents, each with a memory of its own: list, add
+/// Agents, each with a memory and pages of its own
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -27,6 +30,15 @@ enum Command {
         /// 1 to 64 of a-z, 0-9, _ and -
         #[arg(value_name = "ID")]
         id: String,
+    },
+    /// Use another program's workspace, with its SOUL.md, MEMORY.md and so on, as the agent's own pages, where it is
+    Adopt {
+        /// The folder; nothing in it is changed by this
+        #[arg(value_name = "DIR", required_unless_present = "undo")]
+        folder: Option<PathBuf>,
+        /// Go back to the folder in the home
+        #[arg(long, conflicts_with = "folder")]
+        undo: bool,
     },
 }
 
@@ -50,6 +62,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 print::line(&format!("{agent} {word}. Use it with --agent {agent} or HEIRLOOM_AGENT={agent}."));
             }
         }
+        Command::Adopt { folder, undo: _ } => return adopt(global, folder.as_deref()),
         Command::List => {
             let context = Context::open(global)?;
             let agents = context.ledger.read(read::agents)?;
@@ -70,6 +83,22 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 .collect();
             print::out(&print::table(&rows));
         }
+    }
+    Ok(Exit::Ok)
+}
+
+fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
+    let context = Context::create(global)?;
+    let agent_no =
+        context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| read::ensure_agent(tx, context.agent()))?;
+    adopt_tree(&context.home, &context.ledger, agent_no, "cli agent", folder)?;
+    let at = context.assistant("cli agent")?;
+    heirloom_engine::assistant::sweep::sweep(&at)?;
+    let root = at.files.shown().display().to_string();
+    if global.json {
+        print::line(&json!({"agent": context.agent().as_str(), "root": root, "adopted": at.is_adopted()}).to_string());
+    } else {
+        print::line(&format!("The pages of {} are those in {root}.", context.agent()));
     }
     Ok(Exit::Ok)
 }

@@ -97,6 +97,7 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
     capture.finish()?;
     // Every line has queued what may wait; with the index in step most of it is done already.
     heirloom_engine::worker::drain(&context.ledger, &mut index, &super::import::worker_name(actor))?;
+    context.settle_conversations(actor);
     Ok(stats)
 }
 

@@ -39,6 +39,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     if let Some(context) = &context {
         home(context, &mut checks);
         store(context, &mut checks)?;
+        files(context, &mut checks)?;
     }
     machine(&mut checks);
 
@@ -123,6 +124,21 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
             });
         }
     }
+    Ok(())
+}
+
+/// The visible files.
+fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
+    let Some(visible) = super::visible::look(context, "cli doctor")? else { return Ok(()) };
+    let good = visible.wrong.is_empty();
+    checks.push(Check {
+        subject: "Files",
+        ok: good,
+        what: format!("{}  {}", visible.root, visible.summary()),
+        next: None,
+    });
+    checks.extend(visible.wrong.into_iter().map(|what| Check { subject: "Files", ok: false, what, next: None }));
+    checks.extend(visible.notes.into_iter().map(|what| Check { subject: "Files", ok: true, what, next: None }));
     Ok(())
 }
 

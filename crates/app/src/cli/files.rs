@@ -1,180 +1,89 @@
 //! Showing a visible file: the same for every command that has one.
 
-use heirloom_engine::assistant::address::{self, Addressed};
-use heirloom_engine::assistant::catalogue::Entry;
-use heirloom_engine::assistant::{AssistantHome, LARGEST_FILE, revise};
-use heirloom_engine::clock::rfc3339;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use heirloom_engine::assistant::catalogue::{self, Entry};
+use heirloom_engine::assistant::{AssistantHome, sweep};
 use heirloom_engine::continuity;
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::head;
 use heirloom_engine::redact::redact;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
-/// What of a file is to be shown.
-pub enum Part {
-    /// As it stands; of one named with a line, so many lines around it.
-    Now {
-        around: usize,
-    },
-    /// The list of earlier states that were kept.
-    Revisions,
-    Revision(i64),
-}
-
-/// So many earlier states are listed.
-const REVISIONS: usize = 200;
-
-/// Finds a file by id or path and prints it.
-pub fn find_and_show(context: &Context, name: &str, part: &Part, raw: bool) -> Result<Exit> {
-    let Some((at, _)) = context.look_at_assistant("cli show")? else {
-        return Err(Error::not_found(format!("the agent {} has no files yet", context.agent()))
-            .hint("heirloom loop add \"…\" begins its assistant home"));
-    };
-    let Addressed { entry, line } = address::find(&at, name)?;
-    match part {
-        Part::Revisions => list_revisions(context, &at, &entry),
-        Part::Revision(no) => show_revision(context, &at, &entry, *no, raw),
-        Part::Now { .. } if raw => {
-            let found = at.files.read_with_stamp(&entry.path, LARGEST_FILE)?;
-            let (bytes, _) =
-                found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(&entry.path))))?;
-            Ok(print::raw(&bytes))
-        }
-        Part::Now { around } => match line {
-            Some(line) => show_line(context, &at, &entry, line, *around),
-            None => show(context, &at, &entry),
-        },
-    }
-}
-
 /// Prints a file and where it stands.
 pub fn show(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit> {
+    show_with(context, at, entry, super::open_loop::entry_json(entry), None)
+}
+
+/// [`show`], with what else there is to say: for programs, and in the last line.
+pub fn show_with(
+    context: &Context,
+    at: &AssistantHome,
+    entry: &Entry,
+    mut value: Value,
+    more: Option<String>,
+) -> Result<Exit> {
     let doc = continuity::read(at, &entry.path)?;
     let text = String::from_utf8_lossy(doc.print());
     if context.json {
-        let mut value = json(at, entry);
+        clean(&mut value["title"]);
+        clean(&mut value["fields"]);
+        value["kind"] = json!(entry.kind.name());
+        value["state"] = json!(entry.state.name());
         value["body"] = json!(redact(&doc.body()));
+        value["file"] = json!(at.shown(&entry.path));
         print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     print::line(print::safe(&redact(&text)).trim_end());
-    foot(at, entry);
-    Ok(Exit::Ok)
-}
-
-/// The lines around one of them.
-fn show_line(context: &Context, at: &AssistantHome, entry: &Entry, line: usize, around: usize) -> Result<Exit> {
-    let doc = continuity::read(at, &entry.path)?;
-    let text = String::from_utf8_lossy(doc.print()).into_owned();
-    let text = heirloom_engine::redact::redact_lines(&text);
-    let lines: Vec<&str> = text.lines().collect();
-    if line > lines.len() {
-        return Err(Error::not_found(format!(
-            "{} has {}",
-            at.shown(&entry.path),
-            print::counted(lines.len() as u64, "line")
-        ))
-        .hint(format!("heirloom show {}", entry.path)));
-    }
-    let (first, last) = (line.saturating_sub(around).max(1), line.saturating_add(around).min(lines.len()));
-    if context.json {
-        let mut value = json(at, entry);
-        value["line"] = json!(line);
-        let shown: Vec<_> = (first..=last).map(|n| json!({"line": n, "text": lines[n - 1]})).collect();
-        value["lines"] = json!(shown);
-        print::line(&value.to_string());
-        return Ok(Exit::Ok);
-    }
-    let paint = Paint::stdout();
-    let width = last.to_string().len();
-    for n in first..=last {
-        let mark = if n == line { paint.bold("▶") } else { " ".into() };
-        print::line(&format!("{mark} {} {}", paint.dim(&format!("{n:width$}")), print::safe(lines[n - 1])));
-    }
-    foot(at, entry);
-    Ok(Exit::Ok)
-}
-
-fn list_revisions(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit> {
-    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, Some(entry.path.as_str()), REVISIONS))?;
-    if context.json {
-        let list: Vec<_> = kept
-            .iter()
-            .map(|r| json!({"revision": r.no, "at": rfc3339(r.at), "why": r.why, "bytes": r.bytes.len()}))
-            .collect();
-        let mut value = json(at, entry);
-        value["revisions"] = json!(list);
-        print::line(&value.to_string());
-        return Ok(Exit::Ok);
-    }
-    if kept.is_empty() {
-        print::line("No earlier state of this file was kept: nothing of ours has replaced anybody's words in it.");
-    }
-    let now = context.ledger.now();
-    let rows: Vec<Vec<String>> = kept
-        .iter()
-        .map(|r| {
-            let size = print::bytes(r.bytes.len() as u64);
-            vec![r.no.to_string(), print::when(Some(r.at), now), size, print::safe_line(&r.why)]
-        })
-        .collect();
-    print::out(&print::table(&rows));
-    if !kept.is_empty() {
-        print::line(&Paint::stdout().dim("one of them: --revision N"));
-    }
-    Ok(Exit::Ok)
-}
-
-fn show_revision(context: &Context, at: &AssistantHome, entry: &Entry, no: i64, raw: bool) -> Result<Exit> {
-    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, Some(entry.path.as_str()), usize::MAX >> 1))?;
-    let Some(revision) = kept.into_iter().find(|r| r.no == no) else {
-        return Err(Error::not_found(format!("{} has no kept state {no}", at.shown(&entry.path)))
-            .hint(format!("heirloom show {} --revisions", entry.path)));
-    };
-    if raw {
-        return Ok(print::raw(&revision.bytes));
-    }
-    let text = String::from_utf8_lossy(&revision.bytes);
-    let text = redact(&text);
-    if context.json {
-        let mut value = json(at, entry);
-        value["revision"] = json!({"revision": no, "at": rfc3339(revision.at), "why": revision.why, "text": text});
-        print::line(&value.to_string());
-        return Ok(Exit::Ok);
-    }
-    print::line(print::safe(&text).trim_end());
     print::line("");
-    let facts = [at.shown(&entry.path), print::when(Some(revision.at), context.ledger.now()), revision.why];
-    print::line(&Paint::stdout().dim(&print::safe_line(&facts.join(" · "))));
+    let mut foot = vec![at.shown(&entry.path)];
+    foot.extend(more);
+    foot.extend(entry.problem.clone());
+    print::line(&Paint::stdout().dim(&print::safe_line(&foot.join(" · "))));
     Ok(Exit::Ok)
 }
 
-fn json(at: &AssistantHome, entry: &Entry) -> serde_json::Value {
-    let mut value = super::open_loop::entry_json(entry);
-    clean(&mut value["title"]);
-    clean(&mut value["fields"]);
-    value["kind"] = json!(entry.kind.name());
-    value["state"] = json!(entry.state.name());
-    value["file"] = json!(at.shown(&entry.path));
-    value
+/// Lets a person change a file in their editor, and brings everything up to it. Returns whether they did.
+pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool> {
+    let file = at.shown(&entry.path);
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() || context.json {
+        return Err(Error::usage("say what to change; there is no terminal to open an editor on").hint(format!(
+            "see the options (--help), or edit {file} with anything you like: it is read again by itself"
+        )));
+    }
+    let named = |name| std::env::var(name).ok().filter(|v| !v.trim().is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
+    // As git does it: an editor may come with arguments, and the file's name is one more.
+    let status = std::process::Command::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "heirloom", &file])
+        .status()
+        .map_err(|e| Error::io("start", Path::new("sh"), e))?;
+    if !status.success() {
+        return Err(Error::refused(format!("the editor {editor:?} did not end well"))
+            .hint(format!("set $VISUAL or $EDITOR; the file is {file}")));
+    }
+    sweep::sweep(at)?;
+    let now = at.read(|tx| catalogue::at(tx, at.agent_no, &entry.path))?;
+    let written = now.is_none_or(|n| n.digest != entry.digest);
+    if written {
+        head::mark_all(at)?;
+        context.settle(at)?;
+    }
+    Ok(written)
 }
 
 /// Takes credentials out of every text in a value.
-fn clean(value: &mut serde_json::Value) {
+pub fn clean(value: &mut Value) {
     match value {
-        serde_json::Value::String(text) => *text = redact(text).into_owned(),
-        serde_json::Value::Array(list) => list.iter_mut().for_each(clean),
-        serde_json::Value::Object(map) => map.values_mut().for_each(clean),
+        Value::String(text) => *text = redact(text).into_owned(),
+        Value::Array(list) => list.iter_mut().for_each(clean),
+        Value::Object(map) => map.values_mut().for_each(clean),
         _ => {}
     }
-}
-
-fn foot(at: &AssistantHome, entry: &Entry) {
-    print::line("");
-    let mut foot = vec![at.shown(&entry.path)];
-    foot.extend(entry.problem.clone());
-    print::line(&Paint::stdout().dim(&print::safe_line(&foot.join(" · "))));
 }

@@ -222,6 +222,9 @@ pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
         heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor))?;
     }
     bar.finish_and_clear();
+    if totals.records > 0 || context.agent_no().is_ok() {
+        context.settle_conversations(actor);
+    }
     Ok(Done { totals, problems, seconds: started.elapsed().as_secs_f64(), nothing_found })
 }
 

@@ -2,24 +2,34 @@
 
 mod agent;
 mod append;
+mod artifact;
 mod audit;
 mod bench;
+mod channel;
 mod doctor;
+mod draft;
 mod export;
 mod files;
 mod import;
+mod job;
+mod memory;
 mod notes;
 mod open_loop;
+mod profile;
+mod proposal;
 mod reindex;
+mod remember;
 mod report;
 mod search;
 mod session;
 mod show;
+mod shown;
 mod status;
 mod timeline;
 mod times;
 mod up;
 mod verify;
+mod visible;
 mod work;
 mod workspace;
 
@@ -51,7 +61,15 @@ enum Command {
     Search(search::Args),
     Show(show::Args),
     Timeline(timeline::Args),
+    Remember(remember::Args),
+    Memory(memory::Args),
+    Proposal(proposal::Args),
     Loop(open_loop::Args),
+    Profile(profile::Args),
+    Artifact(artifact::Args),
+    Job(job::Args),
+    Channel(channel::Args),
+    Draft(draft::Args),
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
@@ -75,7 +93,15 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Search(args) => search::run(global, args),
         Command::Show(args) => show::run(global, args),
         Command::Timeline(args) => timeline::run(global, args),
+        Command::Remember(args) => remember::run(global, args),
+        Command::Memory(args) => memory::run(global, args),
+        Command::Proposal(args) => proposal::run(global, args),
+        Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
+        Command::Artifact(args) => artifact::run(global, args),
+        Command::Job(args) => job::run(global, args),
+        Command::Channel(args) => channel::run(global, args),
+        Command::Draft(args) => draft::run(global, args),
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),
         Command::Export(args) => export::run(global, args),

@@ -39,7 +39,7 @@ impl Wanted {
         }
         let turns = if kinds.is_empty() { !only_files } else { kinds.iter().any(|k| k == TURN) };
         let files = !only_turns && (kinds.is_empty() || !named.is_empty());
-        if !turns && !files || (only_files && !files) {
+        if (only_files || !turns) && !files {
             return Err(Error::usage("turns have no class").hint("leave --class or --kind turn out"));
         }
         Ok(Wanted { turns, files, kinds: named })

@@ -13,7 +13,7 @@ use heirloom_engine::transcript::read::{self, SessionRow, Turn};
 use heirloom_engine::transcript::{kind_name, role_name};
 use serde_json::{Value, json};
 
-use super::files::{self, Part};
+use super::shown::{self, Part};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -101,7 +101,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             (_, Some(no)) => Part::Revision(no),
             _ => Part::Now { around: args.around.unwrap_or(LINES_AROUND) },
         };
-        files::find_and_show(&context, id, &part, args.raw)
+        shown::find_and_show(&context, id, &part, args.raw)
     } else {
         Err(Error::usage(format!(
             "{:?} is no turn (t9c11), item, file, session or set-aside id (q:17)",

@@ -52,9 +52,11 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         entry.1 += s.turns;
     }
     let findings = context.home.findings();
+    let visible = super::visible::look(&context, "cli status")?;
 
     let mut wrong = Vec::new();
-    if !index_exists {
+    wrong.extend(visible.iter().flat_map(|v| v.wrong.clone()));
+    if !index_exists && totals.turns > 0 {
         wrong.push("the search index is missing: heirloom reindex".to_owned());
     }
     match missing {
@@ -89,6 +91,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             "not_indexed": missing,
             "files": files, "files_not_indexed": files_missing,
             "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
+            "assistant": visible.as_ref().map(super::visible::Visible::to_json),
             "wrong": wrong,
         });
         print::line(&value.to_string());
@@ -138,7 +141,14 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             format!("{} (heirloom show --quarantine)", print::counted(totals.quarantined, "damaged record")),
         ]);
     }
+    if let Some(visible) = &visible {
+        rows.push(vec!["Memory".into(), visible.summary()]);
+        rows.push(vec!["  files".into(), visible.root.clone()]);
+    }
     print::out(&print::table(&rows));
+    for note in visible.iter().flat_map(|v| &v.notes) {
+        print::line(&format!("{} {}", paint.dim("·"), print::safe_line(note)));
+    }
     if wrong.is_empty() {
         print::line("Nothing is wrong.");
     } else {

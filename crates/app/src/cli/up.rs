@@ -165,6 +165,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     } else {
         (String::new(), "a word you remember")
     };
+    if let Ok(at_home) = context.assistant("cli up") {
+        let page = at_home.files.shown().join("MEMORY.md");
+        at("Your memory", &format!("{}  (yours to edit)", tilde(&page, &user_home)));
+    }
     at("Search it", &format!("heirloom {home}search \"{example}\""));
     at("Read it", &format!("heirloom {home}timeline"));
     at("Check it", &format!("heirloom {home}verify"));

@@ -326,6 +326,21 @@ pub(super) fn gone(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
     Ok(())
 }
 
+/// Takes every word of a file that is gone out of its row, its name included, and its revisions with it. The number
+/// stays, so that whoever follows the changes drops what they have of it.
+pub(super) fn forget(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
+    tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?
+        .execute(params![agent_no, path])?;
+    tx.prepare_cached(
+        "UPDATE catalogue SET path = 'forgotten/' || file_no || '.md', item = NULL, title = '', class = NULL, fields = '{}',
+                problem = NULL, digest = zeroblob(32), published = NULL, size = 0,
+                change_no = (SELECT max(change_no) + 1 FROM catalogue WHERE agent_no = ?1)
+         WHERE agent_no = ?1 AND path = ?2 AND state = 'gone'",
+    )?
+    .execute(params![agent_no, path])?;
+    Ok(())
+}
+
 const COLUMNS: &str =
     "file_no, path, kind, state, size, modified_ns, changed_ns, inode, digest, published, item, title,
                        class, scope, status, fields, problem, change_no";
@@ -407,6 +422,17 @@ pub fn newest(tx: &Read, agent_no: i64, kind: Kind, field: &str, limit: usize) -
         .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'")?
         .query_row(params![agent_no, kind.name()], |r| r.get(0))?;
     Ok((rows, all as u64))
+}
+
+/// How many files of each kind count, and how many memories of them were superseded.
+pub fn counts(tx: &Read, agent_no: i64) -> Result<Vec<(Kind, u64)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT kind, count(*) FROM catalogue
+         WHERE agent_no = ?1 AND state = 'active' AND coalesce(status, '') != 'superseded' GROUP BY kind",
+    )?;
+    let rows = statement.query_map([agent_no], |r| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)? as u64)))?;
+    let found: Vec<(String, u64)> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::parse(&kind)?, n))).collect())
 }
 
 /// The newest change of an agent's files.

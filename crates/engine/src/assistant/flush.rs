@@ -52,6 +52,8 @@ pub enum Step {
     },
     /// A file goes, if it is still the one it was.
     Remove { path: String, digest: String },
+    /// A file goes, if it is still the one it was, and its row and its revisions keep no word of it.
+    Forget { path: String, digest: String },
 }
 
 /// What is to be done, and why.
@@ -153,6 +155,13 @@ impl Desk<'_> {
                     None => catalogue::gone(tx, self.at.agent_no, path.as_str())?,
                 }
             }
+            for step in &plan.steps {
+                if let Step::Forget { path, .. } = step
+                    && touched.iter().any(|(p, now)| p.as_str() == path && now.is_none())
+                {
+                    catalogue::forget(tx, self.at.agent_no, path)?;
+                }
+            }
             mark_dirty(tx, self.at.agent_no, &plan.heads)?;
             let done = tx
                 .prepare_cached("UPDATE flushes SET state = 'done', plan = NULL, done_at = ?2, last_error = NULL WHERE flush_id = ?1")?
@@ -196,7 +205,7 @@ impl Desk<'_> {
                     None => Ok(()),
                 }
             }
-            Step::Remove { path, .. } => {
+            Step::Remove { path, .. } | Step::Forget { path, .. } => {
                 let path = RelPath::parse(path)?;
                 files.read_with_stamp(&path, LARGEST_FILE)?.map(|_| ()).ok_or_else(|| missing(self, &path))
             }
@@ -221,12 +230,15 @@ impl Desk<'_> {
         match step {
             Step::Create { path, text } => {
                 let path = RelPath::parse(path)?;
-                if self.bears(id, &path)? {
-                    return Ok(Vec::new());
-                }
                 let mut doc = Document::parse(text.as_bytes().to_vec());
                 doc.set("flush", &Value::from(id))?;
                 let bytes = doc.print().to_vec();
+                if self.bears(id, &path)? {
+                    // Written before a crash: as far as nobody has touched it since, it is ours.
+                    let found = self.at.files.read_with_stamp(&path, LARGEST_FILE)?.filter(|(b, _)| *b == bytes);
+                    let now = found.map(|(_, stamp)| Now { stamp, digest: home::digest(&bytes) });
+                    return Ok(now.map(|now| (path, Some((now, bytes)))).into_iter().collect());
+                }
                 let revised = self.revise(&path, None, Patience::Wait, |current| {
                     // A person made a file of that name meanwhile: theirs stays.
                     Ok(if current.is_some_and(|c| c != bytes) { None } else { Some(bytes.clone()) })
@@ -241,22 +253,29 @@ impl Desk<'_> {
             }
             Step::Edit { path, set, unset, body, base } => {
                 let path = RelPath::parse(path)?;
-                Ok(self.edit(id, &path, set, unset, body.as_deref(), base.as_deref())?.into_iter().collect())
+                let own = self.own(&path)?;
+                let body = body.as_deref().map(|body| (body, base.as_deref()));
+                Ok(self.edit(id, &path, own, set, unset, body)?.into_iter().collect())
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
+                // What we last wrote is known of the old name; under the new one it would look like a person's save of
+                // just now, which is waited for.
+                let own = self.own(&to)?.or(self.own(&from)?);
                 match self.at.files.rename_new(&self.lock, &from, &to)? {
                     // There already: the move was made before a crash, and what stands at the old place is new.
                     Renamed::Done | Renamed::TargetExists => {}
-                    Renamed::SourceMissing => return Ok(vec![(from, None)]),
+                    // Moved before a crash; or a person took it away, and there is nothing left to do.
+                    Renamed::SourceMissing if self.at.files.stat(&to)?.is_none() => return Ok(vec![(from, None)]),
+                    Renamed::SourceMissing => {}
                 }
-                let mut touched: Vec<Touched> = self.edit(id, &to, set, unset, None, None)?.into_iter().collect();
+                let mut touched: Vec<Touched> = self.edit(id, &to, own, set, unset, None)?.into_iter().collect();
                 if self.at.files.stat(&from)?.is_none() {
                     touched.push((from, None));
                 }
                 Ok(touched)
             }
-            Step::Remove { path, digest } => {
+            Step::Remove { path, digest } | Step::Forget { path, digest } => {
                 let path = RelPath::parse(path)?;
                 if let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? {
                     if hex(&home::digest(&bytes)) != *digest {
@@ -274,12 +293,11 @@ impl Desk<'_> {
         &self,
         id: &str,
         path: &RelPath,
+        own: Option<home::Digest>,
         set: &Map<String, Value>,
         unset: &[String],
-        body: Option<&str>,
-        base: Option<&str>,
+        body: Option<(&str, Option<&str>)>,
     ) -> Result<Option<Touched>> {
-        let own = self.at.read(|tx| catalogue::at(tx, self.at.agent_no, path))?.and_then(|e| e.published);
         let (mut written, mut replaced) = (Vec::new(), None);
         let revised = self.revise(path, own, Patience::Wait, |current| {
             let Some(current) = current else { return Ok(None) };
@@ -295,7 +313,7 @@ impl Desk<'_> {
                 doc.unset(key)?;
             }
             doc.set("flush", &Value::from(id))?;
-            if let Some(body) = body
+            if let Some((body, base)) = body
                 && base.is_none_or(|base| base == hex(&home::digest(current)))
             {
                 doc.set_body(body)?;
@@ -311,6 +329,11 @@ impl Desk<'_> {
             Revised::Written(now) | Revised::Unchanged(now) => Some((path.clone(), Some((now, written)))),
             Revised::LeftAlone | Revised::Deferred { .. } => None,
         })
+    }
+
+    /// Digest of what we last wrote to a file.
+    fn own(&self, path: &RelPath) -> Result<Option<home::Digest>> {
+        Ok(self.at.read(|tx| catalogue::at(tx, self.at.agent_no, path))?.and_then(|e| e.published))
     }
 
     /// Whether the file this act made is there, in its place or in an archive.
@@ -347,7 +370,7 @@ fn clean(step: &mut Step) {
             }
         }
         Step::Move { set, .. } => clean_map(set),
-        Step::Remove { .. } => {}
+        Step::Remove { .. } | Step::Forget { .. } => {}
     }
 }
 

@@ -7,6 +7,7 @@
 //! Knows what kinds of file there are and where they stand; does not know what a loop or a leaf means.
 
 pub mod address;
+pub mod adopt;
 pub mod bootstrap;
 pub mod catalogue;
 pub mod flush;
@@ -14,9 +15,14 @@ pub mod provenance;
 pub mod revise;
 pub mod sweep;
 
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, params};
 
+use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
 use crate::ledger::{Audit, Ledger, Read, Write};
@@ -107,19 +113,45 @@ impl<'a> AssistantHome<'a> {
     /// Waits for whoever else is changing files of this agent, finishes what a crash left, and looks at the files.
     pub fn desk(&'a self) -> Result<Desk<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
+        self.sit_down(lock)
+    }
+
+    /// [`AssistantHome::desk`], if nobody else is at it.
+    pub fn desk_if_free(&'a self) -> Result<Option<Desk<'a>>> {
+        let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
+        Ok(Some(self.sit_down(lock)?))
+    }
+
+    fn sit_down(&'a self, lock: HomeLock) -> Result<Desk<'a>> {
+        if lock.was_abandoned() {
+            // Whoever wrote here last died at it. Not being able to tidy up is no reason not to work.
+            let _ = self.files.sweep_abandoned();
+        }
         let problems = sweep::sweep(self)?.problems;
         let desk = Desk { at: self, lock, problems };
         flush::recover(&desk)?;
         Ok(desk)
     }
 
-    /// [`AssistantHome::desk`], if nobody else is at it.
-    pub fn desk_if_free(&'a self) -> Result<Option<Desk<'a>>> {
-        let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
-        let problems = sweep::sweep(self)?.problems;
-        let desk = Desk { at: self, lock, problems };
-        flush::recover(&desk)?;
-        Ok(Some(desk))
+    /// [`AssistantHome::desk`], by somebody who has other things to do than wait for ever.
+    pub fn desk_within(&'a self, patience: Duration) -> Result<Option<Desk<'a>>> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.desk_if_free()? {
+                None if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// The home the tree belongs to.
+    pub fn home(&self) -> &'a Home {
+        self.home
+    }
+
+    /// The day a moment belongs to, where the operator is.
+    pub fn day_of(&self, moment: Millis) -> Option<Date> {
+        Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
     }
 
     /// A write to the ledger in this agent's name.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::params;
 
-use super::{Capture, Program};
+use super::{Capture, Program, notice};
 use crate::error::Result;
 use crate::event::RecordClass;
 use crate::ledger::Audit;
@@ -68,12 +68,15 @@ pub(super) fn store(capture: &mut Capture, program: &Program, agent: &AgentId, l
         group: None,
     });
     let batch = capture.preparer.finish()?;
+    let noticed = notice::in_batch(&batch);
     let names = &mut capture.names;
     let done = capture.ledger.write(Audit::new(&capture.actor, "transcript.append"), |tx| {
         let now = tx.now();
         jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
         jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
-        append(tx, batch, names)
+        let appended = append(tx, batch, names)?;
+        notice::store(tx, &appended.fresh, &noticed)?;
+        Ok(appended)
     });
     let appended = match done {
         Ok(appended) => appended,

@@ -9,6 +9,7 @@
 mod database;
 mod file;
 mod live;
+mod notice;
 
 use std::path::{Path, PathBuf};
 
@@ -220,6 +221,7 @@ impl<'l> Capture<'l> {
         let batch = self.preparer.finish()?;
         self.planned_records = 0;
         let bytes = batch.bytes;
+        let noticed = notice::in_batch(&batch);
         let why = Audit::new(&self.actor, "transcript.append");
         let names = &mut self.names;
         let done = self.ledger.write(why, |tx| {
@@ -229,6 +231,7 @@ impl<'l> Capture<'l> {
                 let due = tx.now() + IDLE_MS;
                 jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
             }
+            notice::store(tx, &appended.fresh, &noticed)?;
             Ok(appended)
         });
         let appended = match done {

@@ -1,16 +1,23 @@
-//! File-backed working state: what is owed, what waits for a yes, what was made. Storey 2 (R8).
+//! Working state: what is owed, what waits for a yes, what was made, what ran, who asks to be let in. Storey 2 (R8).
 //!
-//! Every item is a Markdown file named after its title; the file is the authority. All of them are changed at the
-//! [`Desk`](crate::assistant::Desk), in the three beats of an act.
+//! Open loops, proposals and artifacts are Markdown files; the file is the authority. They are changed at the
+//! [`Desk`](crate::assistant::Desk), in the three beats of an act. Runs of jobs ([`scheduled`]) and who asks to be let in
+//! ([`channel`]) are rows of the ledger that pages show. Drafts ([`draft`]) belong to the programs that left them until
+//! somebody makes artifacts of them.
 
+pub mod artifact;
+pub mod channel;
+pub mod draft;
 pub mod open_loop;
+pub mod output;
 pub mod proposal;
+pub mod scheduled;
 
 use serde_json::Value;
 
-use crate::assistant::Desk;
 use crate::assistant::catalogue::Entry;
-use crate::clock::rfc3339;
+use crate::assistant::{AssistantHome, Desk};
+use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::RelPath;
@@ -53,10 +60,17 @@ pub fn document(desk: &Desk, entry: &Entry) -> Result<Document> {
 }
 
 /// A file of the tree, read and parsed.
-pub fn read(at: &crate::assistant::AssistantHome, path: &RelPath) -> Result<Document> {
+pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
     let found = at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE)?;
     let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
     Ok(Document::parse(bytes))
+}
+
+/// The pages that show what happened at a moment: the now-page and the note of the day.
+pub(crate) fn pages_of(at: &AssistantHome, moment: Millis) -> Vec<String> {
+    let mut pages = vec!["active".to_owned()];
+    pages.extend(at.day_of(moment).map(|day| format!("daily/{day}")));
+    pages
 }
 
 /// Now, as front matter has it.

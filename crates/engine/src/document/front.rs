@@ -260,8 +260,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
         _ => {
             let colon =
                 memchr::memchr_iter(b':', bytes).find(|at| matches!(bytes.get(at + 1), None | Some(b' ' | b'\t')))?;
-            let key = line[..colon].trim_ascii_end();
-            (!key.contains(" #")).then(|| (key.to_owned(), colon + 1))
+            Some((line[..colon].trim_ascii_end().to_owned(), colon + 1))
         }
     }
 }

@@ -288,13 +288,22 @@ impl Document {
         std::str::from_utf8(&self.bytes[self.yaml.clone()]).unwrap_or_default()
     }
 
-    /// The lines of a key. Refused where the keys seen line by line are not those the YAML reader found.
+    /// The lines of a key. Refused where a key seen line by line is none the YAML reader found, or the other way round.
     fn owned(&self, key: &str) -> Result<Option<Owned>> {
         let keys = front::keys(self.yaml_text());
-        if keys.len() != self.fields.len() || !keys.iter().all(|k| self.fields.contains_key(&k.key)) {
+        let seen = keys.iter().any(|k| k.key == key);
+        if seen != self.fields.contains_key(key) || !keys.iter().all(|k| self.fields.contains_key(&k.key)) {
             return Err(exotic(key));
         }
-        Ok(keys.into_iter().find(|k| k.key == key))
+        let Some(mut owned) = keys.into_iter().find(|k| k.key == key) else { return Ok(None) };
+        let first = self.first_line(&owned);
+        if let Ok(alone) = front::read(&self.yaml_text()[owned.lines.start..first.end])
+            && alone.get(key) == self.fields.get(key)
+        {
+            // What follows a value that ends on its first line are indented comments.
+            owned.lines.end = first.end_with_break;
+        }
+        Ok(Some(owned))
     }
 
     fn first_line(&self, owned: &Owned) -> FirstLine {
@@ -308,9 +317,6 @@ impl Document {
     fn comment(&self, owned: &Owned, line: FirstLine) -> std::ops::Range<usize> {
         let yaml = self.yaml_text();
         let text = &yaml[owned.lines.start..line.end];
-        if owned.lines.end > line.end_with_break {
-            return line.end..line.end;
-        }
         let behind = owned.colon - owned.lines.start;
         for (at, _) in text[behind..].match_indices('#').take(COMMENT_TRIES) {
             let before = text[..behind + at].trim_end_matches([' ', '\t']);

@@ -94,7 +94,7 @@ fn attention(tx: &Read, agent: i64, now: Millis) -> Result<String> {
     let mut lines = Vec::new();
     let mut statement = tx.prepare_cached(
         "SELECT name, coalesce(ended_at, started_at), exit_code, signal, error FROM scheduled_runs r
-         WHERE agent_no = ?1 AND started_at >= ?2
+         WHERE agent_no = ?1 AND started_at >= ?2 AND acknowledged = 0
            AND run_no = (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = r.agent_no AND n.name = r.name
                          AND n.ended_at IS NOT NULL)
            AND (exit_code != 0 OR signal IS NOT NULL OR error IS NOT NULL)
@@ -108,7 +108,9 @@ fn attention(tx: &Read, agent: i64, now: Millis) -> Result<String> {
             (Some(code), ..) => format!("exit {code}"),
             _ => "failed".into(),
         };
-        Ok(format!("Job {} failed ({how}) · {} · `heirloom job show {0}`", line(&name), &rfc3339(at)[..16]))
+        let name = line(&name);
+        let word = if name.contains(' ') { format!("'{name}'") } else { name.clone() };
+        Ok(format!("Job {name} failed ({how}) · {} · `heirloom job show {word}`", &rfc3339(at)[..16]))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
     let mut statement = tx.prepare_cached(

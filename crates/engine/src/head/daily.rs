@@ -28,7 +28,7 @@ const CURSOR: &str = "days";
 
 /// The day a moment belongs to.
 pub fn day_of(at: &AssistantHome, moment: Millis) -> Option<Date> {
-    Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(at.zone.clone()).date())
+    at.day_of(moment)
 }
 
 /// Marks the days of sessions that have got turns since the last look.

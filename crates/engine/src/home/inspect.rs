@@ -25,7 +25,8 @@ pub struct Finding {
 impl Home {
     /// Everything below the home that others could read or write, that belongs to somebody else or that is a symlink.
     ///
-    /// In `workspaces/`, where people work, a readable file is only reported when the home lets others in at all.
+    /// In `workspaces/`, where people work, and in `runtime/`, which is the programs' own, a readable file is only
+    /// reported when the home lets others in at all.
     pub fn findings(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let open = match rustix::fs::fstat(self.fd()) {
@@ -42,13 +43,18 @@ impl Home {
             // Written by hand, with whatever mode an editor gives it; behind a closed home nobody else can read it.
             judge(&self.root().join(layout::CONFIG.as_str()), &stat, open, &mut found);
         }
-        for path in [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES] {
-            let strict = open || *path != layout::WORKSPACES;
+        let folders =
+            [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES, &layout::RUNTIME];
+        for path in folders {
+            // In these two others write as well: people, and the programs whose state it is.
+            let strict = open || ![layout::WORKSPACES, layout::RUNTIME].contains(path);
             match self.lstat(path) {
                 Ok(Some(stat)) => {
                     judge(&self.root().join(path.as_str()), &stat, strict, &mut found);
                     walk(self, path, strict, DEEPEST, &mut found);
                 }
+                // It comes with the first program that keeps something there.
+                Ok(None) if *path == layout::RUNTIME => {}
                 Ok(None) => found.push(Finding {
                     path: self.root().join(path.as_str()),
                     what: "is missing".into(),

@@ -35,6 +35,15 @@ pub const WORKSPACES: RelPath = RelPath::literal("workspaces");
 /// memory (R8.5).
 pub const RUNTIME: RelPath = RelPath::literal("runtime");
 
+/// Below a program's folder in `runtime/<agent>/`: what it leaves for a person to keep or to throw away.
+pub const DRAFTS: &str = "drafts";
+
+/// The private states of the programs that run for an agent, one folder each.
+pub fn runtime(agent: &AgentId) -> RelPath {
+    // An agent id is at most 64 plain characters, so this always parses (D3).
+    RUNTIME.join(agent.as_str()).expect("an agent id is a plain path component")
+}
+
 /// The folders a home consists of, parents first. None of them may be a symlink.
 pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, SPOOL, RUN, LOGS, WORKSPACES];
 
@@ -118,6 +127,7 @@ mod tests {
     #[test]
     fn every_agent_has_an_assistant_home() {
         assert_eq!(assistant_home(&AgentId::main()).as_str(), "workspaces/main");
+        assert_eq!(runtime(&AgentId::main()).as_str(), "runtime/main");
         assert_eq!(assistant_home(&AgentId::parse(&"z".repeat(64)).unwrap()).as_str().len(), "workspaces/".len() + 64);
     }
 }

@@ -13,7 +13,30 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub struct HomeLock {
-    _file: OwnedFd,
+    file: OwnedFd,
+    abandoned: bool,
+}
+
+impl HomeLock {
+    /// The last holder died with it: what it was doing may be half done, and its temporary files are nobody's.
+    pub fn was_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
+    /// While a lock is held its file is not empty.
+    fn held(file: OwnedFd) -> HomeLock {
+        let mut byte = [0u8; 1];
+        let abandoned = rustix::io::pread(&file, &mut byte, 0).is_ok_and(|n| n > 0);
+        // A disk without a byte left must not keep anybody from working; the mark is only a hint.
+        let _ = rustix::io::pwrite(&file, b"held", 0);
+        HomeLock { file, abandoned }
+    }
+}
+
+impl Drop for HomeLock {
+    fn drop(&mut self) {
+        let _ = rustix::fs::ftruncate(&self.file, 0);
+    }
 }
 
 impl Home {
@@ -55,7 +78,7 @@ impl Home {
             Err(e) => return Err(self.fault("lock", path, e)),
         }
         match rustix::fs::statat(&run, leaf, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(now) if (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino) => Ok(Some(HomeLock { _file: file })),
+            Ok(now) if (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino) => Ok(Some(HomeLock::held(file))),
             Ok(_) | Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(self.fault("lock", path, e)),
         }

@@ -13,6 +13,7 @@ mod adopted;
 mod filesystem;
 mod inspect;
 pub mod layout;
+mod lionclaw;
 mod lock;
 mod memory_path;
 mod publish;
@@ -36,6 +37,7 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 
 pub use inspect::Finding;
+pub use lionclaw::LionClaw;
 pub use lock::HomeLock;
 pub use memory_path::MemoryPath;
 pub use publish::{Digest, Publication, Published, QUIET_MS, digest};

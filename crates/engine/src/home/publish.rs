@@ -10,10 +10,10 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rustix::fs::RenameFlags;
+use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::read::{self, Found};
+use super::read::{self, Found, Whole};
 use super::rooted::{self, NewFile, Rooted, Stamp};
 use super::temporary::{Temporary, random_digits, refuse_temporary};
 use super::{HomeLock, RelPath};
@@ -74,7 +74,7 @@ pub enum Published {
 /// A publication up to its last step: done without writing, or a temporary file that is ready to take the name.
 pub(super) enum Prepared<'a> {
     Answer(Published),
-    Ready(Ready<'a>),
+    Ready(Box<Ready<'a>>),
 }
 
 /// The new file under its temporary name, whole and synced.
@@ -149,7 +149,7 @@ impl Rooted {
         new.fill(what.bytes, old).map_err(|e| Error::io("write", &self.shown().join(path.as_str()), e))?;
         let written = rustix::fs::fstat(&new.file).map_err(|e| self.fault("write", path, e))?;
         let (digest, written) = (digest(what.bytes), rooted::stamp(&written));
-        Ok(Prepared::Ready(Ready { home: self, path, new, digest, written, found }))
+        Ok(Prepared::Ready(Box::new(Ready { home: self, path, new, digest, written, found })))
     }
 }
 
@@ -191,13 +191,22 @@ impl Ready<'_> {
 
     /// The last step where the file system cannot exchange two names: look once more and replace. Between the two,
     /// somebody who replaces the file is not noticed; somebody who writes into it is.
-    fn put_over(mut self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
+    fn put_over(self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
         let again = self.home.look(&self.new.parent, self.path, LARGEST)?;
         let old = match (&self.found, again) {
             (Found::Link, Found::Link) => None,
             (Found::File(was), Found::File(is)) if was.digest == is.digest => Some(is),
             _ => return Ok(Published::Moved),
         };
+        self.replace(old, keep)
+    }
+
+    /// Takes the name of `old`, which is held open and may still be written into.
+    pub(super) fn replace(
+        mut self,
+        old: Option<Box<Whole>>,
+        keep: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<Published> {
         rustix::fs::renameat(&self.new.parent, &self.new.name, &self.new.parent, self.path.name())
             .map_err(|e| self.fault(e))?;
         self.new.disposable = false;
@@ -230,7 +239,12 @@ impl Ready<'_> {
             Ok(mut old) => self.settle(&mut old, keep),
             // A symlink, which has no bytes; or somebody deleted it.
             Err(Errno::LOOP | Errno::NOENT) => Ok(false),
-            Err(e) => Err(self.fault(e)),
+            Err(e) => {
+                // A socket cannot even be opened; say what it is.
+                let stat = rustix::fs::statat(&self.new.parent, &self.new.name, AtFlags::SYMLINK_NOFOLLOW);
+                stat.map_err(|e| self.fault(e)).and_then(|stat| self.home.judge_leaf(self.path, &stat))?;
+                Err(self.fault(e))
+            }
         }
     }
 

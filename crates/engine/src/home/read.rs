@@ -21,7 +21,7 @@ pub(super) enum Found {
     Nothing,
     /// A symlink; where it points to is not looked at.
     Link,
-    File(Whole),
+    File(Box<Whole>),
     /// A file that changed each time we read it.
     Changing,
 }
@@ -84,7 +84,7 @@ impl Rooted {
             let after = rustix::fs::fstat(&file).map_err(|e| self.fault("examine", path, e))?;
             if is_unchanged(&before, &after) {
                 let digest = digest(&bytes);
-                return Ok(Found::File(Whole { file, stat: before, bytes, digest }));
+                return Ok(Found::File(Box::new(Whole { file, stat: before, bytes, digest })));
             }
         }
         Ok(Found::Changing)

@@ -209,6 +209,12 @@ impl Rooted {
         }
     }
 
+    /// Removes our own temporary files of any age from this directory and everything below it. For whoever holds the
+    /// lock without which none is made here: those that are there belong to the dead.
+    pub fn sweep_abandoned(&self) -> Result<usize> {
+        self.sweep_here(Millis::MAX, DEEPEST_SWEEP)
+    }
+
     pub(super) fn new(dir: OwnedFd, shown: PathBuf) -> Rooted {
         let resolver = Resolver::detect(dir.as_fd());
         Rooted { dir, shown, resolver }

@@ -46,7 +46,7 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
                 [random_id()?, rfc3339(clock.now())],
             )?;
             tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-        } else {
+        } else if found > 0 {
             let mut detail = serde_json::Map::new();
             detail.insert("schema".into(), (at + 1).into());
             audit::append(&tx, clock.now(), audit::Audit::new("heirloom", "ledger.migrate"), detail)?;

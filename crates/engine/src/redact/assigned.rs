@@ -5,17 +5,16 @@ use std::ops::Range;
 use super::value::{self, Trust, Written};
 use super::{Kind, Scan, is_blank, is_word};
 
-/// Names are not longer than this on either side of the word that tells.
+/// What is looked at of a name before the word that tells, and of blanks.
 const NAME: usize = 64;
+/// How far a name goes on from the beginning of that word: `secret_key_base`, `Authorization`.
+const SUFFIX: usize = 16;
 /// Quoted values whose end is not within this are read as if there was no quote.
 const VALUE: usize = 2048;
 
 /// Asked at each word that may be part of a telling name.
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
-    if scan.at(at).eq_ignore_ascii_case(&b'b') {
-        return bearer(scan, at);
-    }
-    let name = name_around(scan, at);
+    let name = name_around(scan, at)?;
     // Almost every word of prose ends here: something has to be given to it.
     let place = given(scan, &name)?;
     match what_is(&scan.bytes[name.clone()])? {
@@ -29,6 +28,14 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
             }
             scan.add(place.start..end, Kind::AzureKey)
         }
+        Name::Secret(Kind::Secret, _) if place.query && is_one_time(scan, name.start) => {
+            let end = scan.run(place.start, |b| b.is_ascii_alphanumeric() || b == b'=');
+            let text = scan.text.get(place.start..end)?;
+            if text.len() < 8 || value::is_placeholder(text) || value::is_reference(text) {
+                return None;
+            }
+            scan.add(place.start..end, Kind::OtpSecret)
+        }
         Name::Secret(kind, trust) => {
             let range = secret(scan, &place, trust)?;
             let shape = scan.shape_at(range.start).filter(|s| s.range.start == range.start);
@@ -38,15 +45,28 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     }
 }
 
-fn name_around(scan: &Scan, at: usize) -> Range<usize> {
-    let before = scan.bytes[at.saturating_sub(NAME)..at].iter().rev().take_while(|b| is_word(**b)).count();
+/// Whether the address so far is one that sets up one-time passwords.
+fn is_one_time(scan: &Scan, at: usize) -> bool {
+    let before = &scan.bytes[at.saturating_sub(256)..at];
+    let from = before.iter().rposition(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<'));
+    memchr::memmem::find(&before[from.unwrap_or(0)..], b"otpauth://").is_some()
+}
+
+/// The name that ends with this word, give or take a suffix. A longer rest has its own words to be asked at, and may
+/// hold a credential that would be jumped over.
+fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
+    let after = scan.bytes[at..].iter().take(SUFFIX + 1).take_while(|b| is_word(**b)).count();
+    if after > SUFFIX {
+        return None;
+    }
+    let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(NAME));
+    let before = scan.bytes[from..at].iter().rev().take_while(|b| is_word(**b)).count();
     let mut start = at - before;
     // The letter of `\n` is no part of the name after it.
     if matches!(scan.at(start), b'n' | b'r' | b't') && scan.before(start) == b'\\' && start < at {
         start += 1;
     }
-    let after = scan.bytes[at..].iter().take(NAME).take_while(|b| is_word(**b)).count();
-    start..at + after
+    Some(start..at + after)
 }
 
 enum Name {
@@ -74,8 +94,11 @@ fn what_is(name: &[u8]) -> Option<Name> {
     let ends = |with: &[&str]| with.iter().any(|end| name.ends_with(end));
     let has = |any: &[&str]| any.iter().any(|part| name.contains(part));
 
-    if ends(&["password", "passwd", "passphrase", "passcode", "pwd"]) || last == "pass" {
+    if ends(&["password", "passwd", "passphrase", "passcode", "pwd"]) {
         return Some(Name::Secret(Kind::Password, Trust::Password));
+    }
+    if last == "pass" {
+        return Some(Name::Secret(Kind::Password, Trust::Pass));
     }
     if ends(&["authorization"]) {
         return Some(Name::Authorization);
@@ -245,6 +268,10 @@ fn secret(scan: &Scan, place: &Place, trust: Trust) -> Option<Range<usize>> {
         return value::is_secret(&scan.text[range.clone()], trust, written).then_some(range);
     }
     let range = unquoted(scan, start, literal, query, sign == b'>');
+    // `<password>@host` is a placeholder, `<password>…</password>` an element.
+    if sign == b'>' && !scan.starts(range.end, "</") {
+        return None;
+    }
     let text = scan.text.get(range.clone())?;
     let written = Written { quoted: false, literal: literal || query, compared };
     if value::is_secret(text, trust, written) {
@@ -322,7 +349,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
 }
 
 /// `Bearer …` anywhere: the word alone is followed by prose often enough, so the rest must look made.
-fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
+pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     if !scan.free(at) {
         return None;
     }
@@ -403,17 +430,22 @@ fn cookies(scan: &mut Scan, at: usize) -> Option<usize> {
             {
                 let kind = scan.shape_at(start).map_or(Kind::Cookie, |s| s.kind);
                 last = scan.add(start..end, kind);
+            } else if !scan.bytes[start..end].iter().all(|b| is_word(*b) || b".%~|+/[]".contains(b)) {
+                // Not stepped over: another rule may find something in it.
+                return last;
             }
             at = end;
+            if lower == b"expires" {
+                let date = |b: &u8| b.is_ascii_alphanumeric() || b", :-+".contains(b);
+                at += scan.bytes[at..].iter().take(40).take_while(|b| date(b)).count();
+            }
         } else {
             at = name_end;
         }
-        // A date has a comma and spaces in it.
-        let rest = scan.bytes[at..].iter().take(48).take_while(|b| !b"\n\"'`\\;".contains(b)).count();
-        if scan.at(at + rest) != b';' {
+        if scan.at(at) != b';' {
             return last;
         }
-        at += rest + 1;
+        at += 1;
     }
     last
 }

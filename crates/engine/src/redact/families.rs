@@ -129,24 +129,25 @@ const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Op
 }
 
 /// Rules that are asked at the same place are asked in this order.
-static FAMILIES: [Family; 57] = [
+static FAMILIES: [Family; 62] = [
     around(&[MARK], already),
     token(Kind::AwsKey, &["AKIA", "ASIA", "ABIA", "ACCA"], upper, 16, 16),
     token(Kind::GithubToken, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], alnum, 30, ANY),
     token(Kind::GithubToken, &["github_pat_"], is_word, 30, ANY),
     token(Kind::GitlabToken, &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-"], is_word, 20, ANY),
-    token(Kind::SlackToken, &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-", "xapp-"], slack, 10, ANY),
-    token(Kind::SlackToken, &["xoxe-", "xoxe."], slack_rotated, 10, ANY),
+    token(Kind::SlackToken, &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xapp-"], is_word, 10, ANY),
+    token(Kind::SlackToken, &["xoxd-"], percent, 10, ANY),
+    token(Kind::SlackToken, &["xoxe-", "xoxe.xoxp-", "xoxe.xoxb-"], is_word, 10, ANY),
     token(Kind::StripeKey, &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"], alnum, 16, ANY),
     token(Kind::AnthropicKey, &["sk-ant-"], is_word, 20, ANY),
     looking(token(Kind::OpenAiKey, &["sk-"], is_word, 20, ANY), Look::Unbroken),
     token(Kind::GoogleKey, &["AIza"], is_word, 35, 35),
-    token(Kind::GoogleOauth, &["ya29."], dotted, 20, ANY),
+    token(Kind::GoogleOauth, &["ya29.c.", "ya29."], is_word, 20, ANY),
     token(Kind::GoogleOauth, &["GOCSPX-", "1//0"], is_word, 20, ANY),
     looking(token(Kind::MailgunKey, &["key-"], hex, 32, 32), Look::Alone),
     token(Kind::NpmToken, &["npm_"], alnum, 36, 36),
     token(Kind::PypiToken, &["pypi-AgE", "pypi-AgN"], is_word, 30, ANY),
-    token(Kind::HuggingFaceToken, &["hf_", "api_org_"], alnum, 30, 40),
+    token(Kind::HuggingFaceToken, &["hf_"], alnum, 30, 40),
     token(Kind::DigitalOceanToken, &["dop_v1_", "doo_v1_", "dor_v1_"], hex, 40, 64),
     token(Kind::VaultToken, &["hvs.", "hvb.", "hvr."], is_word, 24, ANY),
     token(Kind::DatabricksToken, &["dapi"], hex, 32, 32),
@@ -171,10 +172,10 @@ static FAMILIES: [Family; 57] = [
     looking(token(Kind::TavilyKey, &["tvly-"], is_word, 24, ANY), Look::Unbroken),
     token(Kind::RubygemsToken, &["rubygems_"], hex, 48, 48),
     token(Kind::FigmaToken, &["figd_", "figdh_"], is_word, 36, ANY),
-    token(Kind::PlanetScaleToken, &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], dotted, 30, ANY),
+    token(Kind::PlanetScaleToken, &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], is_word, 30, ANY),
     token(Kind::OnePasswordToken, &["ops_eyJ"], base64, 60, ANY),
     token(Kind::SquareToken, &["sq0csp-", "sq0atp-"], is_word, 22, ANY),
-    token(Kind::DopplerToken, &["dp.pt.", "dp.st.", "dp.ct."], dotted, 40, ANY),
+    token(Kind::DopplerToken, &["dp.pt.", "dp.ct.", "dp.sa."], alnum, 40, ANY),
     token(Kind::AtlassianToken, &["ATATT3x"], base64, 60, ANY),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
@@ -188,12 +189,17 @@ static FAMILIES: [Family; 57] = [
         twilio,
     ),
     shape(&["-----BEGIN "], private_key),
-    around(&[":AA"], telegram),
+    around(&[":AA"], telegram_before),
     around(&["://"], url_password),
     around(&["hooks.slack.com/services/", "webhooks/"], webhook),
-    around(&["otpauth://"], otp),
     around(&["-u ", "--user "], curl_user),
-    around(&["pass", "pwd", "secret", "token", "key", "auth", "cookie", "bearer ", "sig="], assigned::read),
+    // Apart, because a family is asked wherever the first letters of its heads mix.
+    around(&["pass", "pwd"], assigned::read),
+    around(&["secret", "sig="], assigned::read),
+    around(&["token", "key"], assigned::read),
+    around(&["auth"], assigned::read),
+    around(&["cookie"], assigned::read),
+    around(&["bearer "], assigned::bearer),
 ];
 
 /// Per byte value, which families may have it as the first, second and third byte of a head: one bit each.
@@ -263,14 +269,14 @@ impl Family {
         match self.rule {
             Rule::Token { kind, of, min, max, look } => {
                 let head = self.heads.iter().find(|h| scan.starts(at, h))?;
-                let alone = look != Look::Alone || !is_word(scan.before(at));
+                let alone = look != Look::Alone || !matches!(scan.before(at), b'_' | b'-');
                 if !alone || !scan.free(at) {
                     return None;
                 }
                 let start = at + head.len();
                 let sample = scan.bytes.get(start..start + min)?;
                 // Decided on a sample of bounded length before the run is measured.
-                if !sample.iter().all(|b| of(*b)) || !random(sample, scan.bytes.get(start..start + 64), look, of) {
+                if !sample.iter().all(|b| of(*b)) || !random(sample, &scan.bytes[start..], look, of) {
                     return None;
                 }
                 let end = match max {
@@ -283,13 +289,13 @@ impl Family {
                 let over = max != ANY && scan.at(end).is_ascii_alphanumeric();
                 (!over).then_some(Span { range: at..end, kind })
             }
-            Rule::Shape(read) => read(scan, at).filter(|_| scan.free(at)),
+            Rule::Shape(read) => read(scan, at),
             Rule::Around(_) => None,
         }
     }
 }
 
-fn random(sample: &[u8], longer: Option<&[u8]>, look: Look, of: fn(u8) -> bool) -> bool {
+fn random(sample: &[u8], rest: &[u8], look: Look, of: fn(u8) -> bool) -> bool {
     match look {
         Look::Mixed | Look::Alone => {
             let has = |what: fn(&u8) -> bool| sample.iter().any(what);
@@ -298,12 +304,15 @@ fn random(sample: &[u8], longer: Option<&[u8]>, look: Look, of: fn(u8) -> bool) 
             let capitals = !of(b'z') && has(u8::is_ascii_uppercase);
             (has(u8::is_ascii_digit) || cases || capitals) && value::variety(sample) >= 5
         }
-        Look::Unbroken => longer.unwrap_or(sample).split(|b| !b.is_ascii_alphanumeric()).any(|run| {
-            run.len() >= 16
-                && run.iter().any(u8::is_ascii_digit)
-                && run.iter().any(u8::is_ascii_alphabetic)
-                && value::variety(run) >= 5
-        }),
+        Look::Unbroken => {
+            let length = rest.iter().take(64).take_while(|b| of(**b)).count();
+            rest[..length].split(|b| !b.is_ascii_alphanumeric()).any(|run| {
+                run.len() >= 16
+                    && run.iter().any(u8::is_ascii_digit)
+                    && run.iter().any(u8::is_ascii_alphabetic)
+                    && value::variety(run) >= 5
+            })
+        }
     }
 }
 
@@ -319,16 +328,8 @@ fn hex(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'a'..=b'f')
 }
 
-fn dotted(byte: u8) -> bool {
-    is_word(byte) || byte == b'.'
-}
-
-fn slack(byte: u8) -> bool {
+fn percent(byte: u8) -> bool {
     is_word(byte) || byte == b'%'
-}
-
-fn slack_rotated(byte: u8) -> bool {
-    dotted(byte)
 }
 
 fn base64(byte: u8) -> bool {
@@ -342,7 +343,10 @@ fn already(scan: &mut Scan, at: usize) -> Option<usize> {
 }
 
 fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
-    let end = segments(scan, at + 2, &[(16, 30), (30, 60)])?;
+    if !scan.free(at) {
+        return None;
+    }
+    let end = segments(scan, at + 2, &[(16, 30), (30, ANY)])?;
     Some(Span { range: at..end, kind: Kind::SendgridKey })
 }
 
@@ -362,11 +366,14 @@ fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
 
 /// Account, time and signature.
 fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.free(at) {
+        return None;
+    }
     let account = scan.word_end(at);
     if !(23..=30).contains(&(account - at)) {
         return None;
     }
-    let end = segments(scan, account, &[(5, 8), (25, 45)])?;
+    let end = segments(scan, account, &[(5, 8), (25, ANY)])?;
     Some(Span { range: at..end, kind: Kind::DiscordToken })
 }
 
@@ -387,9 +394,12 @@ fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Optio
 
 /// `SK` and 32 hex digits is a key; `AC…` is an account, which is no secret, but what follows it after a colon is.
 fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
+    if !scan.free(at) {
+        return None;
+    }
     let id = |from: usize| {
         let bytes = scan.bytes.get(from..from + 32)?;
-        (bytes.iter().all(|b| hex(*b)) && value::variety(bytes) >= 5 && !is_word(scan.at(from + 32)))
+        (bytes.iter().all(|b| hex(*b)) && value::variety(bytes) >= 5 && !scan.at(from + 32).is_ascii_alphanumeric())
             .then_some(from + 32)
     };
     let end = id(at + 2)?;
@@ -462,21 +472,25 @@ fn base64_lines(scan: &Scan, from: usize, stop: usize) -> usize {
     end
 }
 
-/// The colon and what Telegram's secrets begin with; the number of the bot stands before.
-fn telegram(scan: &mut Scan, at: usize) -> Option<usize> {
-    let digits = scan.bytes[at.saturating_sub(11)..at].iter().rev().take_while(|b| b.is_ascii_digit()).count();
-    let start = at - digits;
+/// The number of a bot, a colon and what Telegram's secrets begin with.
+pub(super) fn telegram(scan: &mut Scan, start: usize) -> Option<Span> {
+    let colon =
+        start + scan.bytes[start.min(scan.bytes.len())..].iter().take(11).take_while(|b| b.is_ascii_digit()).count();
     // In an address the number follows the word `bot`.
     let free = scan.free(start) || scan.bytes[..start].ends_with(b"bot");
-    if !(8..=10).contains(&digits) || !free || !scan.starts(at, ":AA") {
+    if !(8..=10).contains(&(colon - start)) || !free || !scan.starts(colon, ":AA") {
         return None;
     }
-    if scan.found.last().is_some_and(|last| last.range.end > start) {
-        return None;
-    }
-    let end = scan.word_end(at + 1);
-    (33..=37).contains(&(end - at - 1)).then_some(())?;
-    scan.add(start..end, Kind::TelegramToken)
+    let end = scan.word_end(colon + 1);
+    (end - colon > 33).then_some(Span { range: start..end, kind: Kind::TelegramToken })
+}
+
+/// Asked at the colon.
+fn telegram_before(scan: &mut Scan, at: usize) -> Option<usize> {
+    let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(11));
+    let digits = scan.bytes[from..at].iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let span = telegram(scan, at - digits)?;
+    scan.add(span.range, span.kind)
 }
 
 /// `scheme://user:password@host`: the password.
@@ -489,12 +503,14 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     let ends = |b: &u8| b.is_ascii_whitespace() || b"/?#\"'`<>\\()[]{}".contains(b);
     let stop = start + scan.bytes[start..limit].iter().position(ends).unwrap_or(limit - start);
     let authority = &scan.bytes[start..stop];
-    let host = memchr::memrchr(b'@', authority)?;
+    // The last one that a host follows: passwords have been seen with an `@` in them.
+    let follows = |at: &usize| authority.get(at + 1).copied().unwrap_or(scan.at(stop));
+    let host = memchr::memrchr_iter(b'@', authority)
+        .find(|at| is_word(follows(at)) || matches!(follows(at), b'[' | 0x80..))?;
     let colon = memchr::memchr(b':', &authority[..host])?;
     let password = start + colon + 1..start + host;
-    let hosted = host + 1 < authority.len() || scan.at(stop) == b'[';
     let port = password.len() <= 5 && scan.bytes[password.clone()].iter().all(u8::is_ascii_digit);
-    if !hosted || port || value::is_reference(&scan.text[password.clone()]) {
+    if port || value::is_reference(&scan.text[password.clone()]) {
         return None;
     }
     let kind = scan.shape_at(password.start).map_or(Kind::UrlPassword, |shape| shape.kind);
@@ -523,21 +539,6 @@ fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(start..end, Kind::Webhook)
 }
 
-fn otp(scan: &mut Scan, at: usize) -> Option<usize> {
-    let limit = scan.bytes.len().min(at + 512);
-    let address = &scan.bytes[at..limit];
-    let stop = address
-        .iter()
-        .position(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`' | b'<'))
-        .unwrap_or(address.len());
-    let start = at + memchr::memmem::find(&address[..stop], b"secret=")? + 7;
-    let end = start + scan.bytes[start..limit].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'=').count();
-    if end - start < 8 || value::is_placeholder(&scan.text[start..end]) {
-        return None;
-    }
-    scan.add(start..end, Kind::OtpSecret)
-}
-
 /// `curl -u name:password`. Without curl in the line, `-u 1000:1000` means something else.
 fn curl_user(scan: &mut Scan, at: usize) -> Option<usize> {
     if !is_blank(scan.before(at)) {
@@ -552,8 +553,9 @@ fn curl_user(scan: &mut Scan, at: usize) -> Option<usize> {
     let limit = scan.bytes.len().min(start + 256);
     let ends = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b'`');
     let stop = start + scan.bytes[start..limit].iter().position(ends)?;
-    let password = start + memchr::memchr(b':', &scan.bytes[start..stop])? + 1..stop;
-    if password.is_empty() || value::is_reference(&scan.text[password.clone()]) {
+    let colon = start + memchr::memchr2(b':', b'[', &scan.bytes[start..stop])?;
+    let password = colon + 1..stop;
+    if scan.at(colon) == b'[' || password.is_empty() || value::is_reference(&scan.text[password.clone()]) {
         return None;
     }
     scan.add(password, Kind::Password)

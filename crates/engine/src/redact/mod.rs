@@ -74,7 +74,8 @@ pub fn redact_lines(text: &str) -> Cow<'_, str> {
 
 /// The spans that would be replaced, in order and not overlapping.
 pub fn spans(text: &str) -> Vec<Span> {
-    let mut scan = Scan { text, bytes: text.as_bytes(), found: Vec::new(), runs: Default::default(), oldest: 0 };
+    let mut scan =
+        Scan { text, bytes: text.as_bytes(), found: Vec::new(), asked: 0, runs: Default::default(), oldest: 0 };
     let mut at = 0;
     while let Some((candidate, mask)) = families::next(scan.bytes, at) {
         at = scan.ask(candidate, mask).unwrap_or(candidate + 1);
@@ -87,6 +88,8 @@ struct Scan<'a> {
     text: &'a str,
     bytes: &'a [u8],
     found: Vec<Span>,
+    /// Where the rule was asked that is at work.
+    asked: usize,
     /// The long runs of word characters measured last, so that each is measured once. A token has at most five parts.
     runs: [Range<usize>; 8],
     oldest: usize,
@@ -95,18 +98,29 @@ struct Scan<'a> {
 impl Scan<'_> {
     /// Asks the rules that may begin here. Where to go on, if one has found something.
     fn ask(&mut self, at: usize, mask: u64) -> Option<usize> {
+        self.asked = at + 1;
         families::of(mask).find_map(|family| family.read(self, at))
     }
 
     /// A credential known by its own shape that begins here: what a value under a telling name really is.
     fn shape_at(&mut self, at: usize) -> Option<Span> {
         let mask = families::mask(self.bytes, at);
-        families::of(mask).find_map(|family| family.shape(self, at))
+        families::of(mask).find_map(|family| family.shape(self, at)).or_else(|| families::telegram(self, at))
     }
 
+    /// Takes a span, and before it those the rule has looked past: in `https://TOKEN:password@host` the user is one too.
     fn add(&mut self, range: Range<usize>, kind: Kind) -> Option<usize> {
-        debug_assert!(self.found.last().is_none_or(|last| last.range.end <= range.start));
-        debug_assert!(self.text.is_char_boundary(range.start) && self.text.is_char_boundary(range.end));
+        let mut at = self.found.last().map_or(0, |last| last.range.end).max(self.asked);
+        while at < range.start
+            && let Some((candidate, mask)) = families::next(&self.bytes[..range.start], at)
+        {
+            at = candidate + 1;
+            let shape = families::of(mask).find_map(|family| family.shape(self, candidate));
+            if let Some(span) = shape.filter(|span| span.range.end <= range.start) {
+                at = span.range.end;
+                self.found.push(span);
+            }
+        }
         let end = range.end;
         self.found.push(Span { range, kind });
         Some(end)
@@ -116,7 +130,11 @@ impl Scan<'_> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
+    /// The byte before; where something was taken out before, the bracket that will stand there.
     fn before(&self, at: usize) -> u8 {
+        if self.found.last().is_some_and(|last| last.range.end == at) {
+            return b']';
+        }
         at.checked_sub(1).map_or(0, |before| self.bytes[before])
     }
 
@@ -129,12 +147,15 @@ impl Scan<'_> {
         at + self.bytes[at..].iter().take_while(|b| fine(**b)).count()
     }
 
-    /// The end of the run of letters, digits, `_` and `-` from here.
+    /// The end of the run of letters, digits, `_` and `-` from here. Dashes in a row are a rule or the frame of a key.
     fn word_end(&mut self, at: usize) -> usize {
         if let Some(known) = self.runs.iter().find(|run| run.contains(&at)) {
             return known.end;
         }
-        let end = self.run(at, is_word);
+        let mut end = self.run(at, is_word);
+        if let Some(dashes) = memchr::memmem::find(&self.bytes[at..end], b"---") {
+            end = at + dashes;
+        }
         if end - at > 64 {
             self.runs[self.oldest] = at..end;
             self.oldest = (self.oldest + 1) % self.runs.len();

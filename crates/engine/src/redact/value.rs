@@ -5,6 +5,8 @@
 pub(super) enum Trust {
     /// A password: may be short, may be a word.
     Password,
+    /// `pass`: a password, or how many tests did.
+    Pass,
     /// A token, key or secret: made by a machine, so it has digits among its letters.
     Made,
     /// `auth` and the like: names of many other things too.
@@ -26,6 +28,9 @@ const LOOK: usize = 256;
 
 pub(super) fn is_secret(value: &str, trust: Trust, written: Written) -> bool {
     let Written { quoted, literal, compared } = written;
+    if trust == Trust::Pass {
+        return !value.bytes().all(|b| b.is_ascii_digit()) && is_secret(value, Trust::Password, written);
+    }
     let value = &value[..value.floor_char_boundary(LOOK)];
     let bytes = value.as_bytes();
     let has = |what: fn(&u8) -> bool| bytes.iter().any(what);
@@ -47,11 +52,19 @@ pub(super) fn is_secret(value: &str, trust: Trust, written: Written) -> bool {
         return false;
     }
     let number = bytes.iter().all(u8::is_ascii_digit);
+    let version = bytes.contains(&b'.') && bytes.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    let hex_number = value.strip_prefix("0x").is_some_and(|rest| rest.len() <= 16);
+    // `challengePassword`: the name of a field.
+    let field = value.contains("Password") && bytes.iter().all(u8::is_ascii_alphabetic);
+    if version || hex_number || field || value.starts_with("--") {
+        return false;
+    }
     match trust {
-        Trust::Password if quoted || literal => !is_name(value) || literal,
-        Trust::Password => digit || symbol,
+        Trust::Password | Trust::Pass if quoted || literal => !is_name(value) || literal,
+        Trust::Password | Trust::Pass => digit || symbol,
         _ if number => false,
         Trust::Made if literal => digit || bytes.len() >= 12 || (symbol && !bytes.contains(&b'=')),
+        _ if has(|b| b"()[]{}<>|\\".contains(b)) => false,
         Trust::Made => looks_made(bytes) || (quoted && made_by_hand(bytes)),
         Trust::Vague => bytes.len() >= 12 && looks_made(bytes),
     }
@@ -211,12 +224,19 @@ fn is_code(value: &str, literal: bool) -> bool {
     if literal {
         return false;
     }
+    if value.starts_with(['$', '*', '&'])
+        || value.strip_suffix('=').is_some_and(|v| v.bytes().all(|b| b.is_ascii_alphabetic()))
+    {
+        return true;
+    }
     let ident = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            && !looks_made(part.as_bytes())
+            && (part.len() < 12 || !looks_made(part.as_bytes()))
     };
-    let member = value.contains('.') && value.trim_end_matches(['!', '?']).split('.').all(ident);
+    let typed = |part: &str| part.ends_with("Key") || part.ends_with("Token") || part.ends_with("Secret");
+    let member =
+        value.contains('.') && value.trim_end_matches(['!', '?']).split('.').all(|part| ident(part) || typed(part));
     member || (ident(value) && is_name(value))
 }
 
@@ -241,7 +261,7 @@ fn looks_made_words(value: &[u8]) -> bool {
         let digits = run.iter().filter(|b| b.is_ascii_digit()).count();
         let letters = run.len() - digits;
         let changes = run.windows(2).filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit()).count();
-        (run.len() >= 8 && digits >= 1 && letters >= 1 && (digits >= 2 || run.len() >= 16))
+        (run.len() >= 8 && letters >= 1 && (digits >= 2 || (run.len() >= 16 && changes >= 2)))
             || (changes >= 3 && value.len() >= 8)
             || base32(run)
     })

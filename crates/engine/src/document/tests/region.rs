@@ -29,6 +29,8 @@ fn a_region_is_what_stands_between_its_markers() {
         (format!("```\n{A}no\n{END}```\n~~~\n{A}~~~\n{A}x\n{END}"), ("x\n", "", 9)),
         (format!("{A}```\n{END}```\n{END}"), ("```\n<!-- /heirloom:a -->\n```\n", "", 1)),
         (format!("```\nnever closed\n{A}x\n{END}"), ("x\n", "", 3)),
+        (format!("````\n```\n{A}no\n{END}````\n{A}x\n{END}"), ("x\n", "", 7)),
+        (format!("```a``` b\n{A}x\n{END}```\n"), ("x\n", "", 2)),
         (
             format!("{A}<!-- heirloom:b -->\nx\n<!-- /heirloom:b -->\n{END}"),
             ("<!-- heirloom:b -->\nx\n<!-- /heirloom:b -->\n", "", 1),
@@ -58,6 +60,7 @@ fn markers_that_do_not_count_are_told_with_their_lines() {
         (format!("{A}1\n{END}{A}2\n{END}"), Some(("1\n", "", 1)), vec![Doubled { line: 4 }]),
         (format!("{A}{A}1\n{END}{END}"), Some(("1\n", "", 2)), vec![Nested { line: 1 }]),
         (format!("{A}text\n"), None, vec![Unclosed { line: 1 }]),
+        (format!("{A}text\n<!-- /heirloom:a words -->\n"), None, vec![Unclosed { line: 1 }]),
         (format!("{A}text\n{A}1\n{END}"), Some(("1\n", "", 3)), vec![Unclosed { line: 1 }]),
         (format!("{A}1\n{END}text\n{END}{A}"), Some(("1\n", "", 1)), vec![StrayEnd { line: 5 }, Unclosed { line: 6 }]),
         (format!("{END}{A}1\n"), None, vec![StrayEnd { line: 1 }, Unclosed { line: 2 }]),
@@ -77,7 +80,7 @@ fn a_region_is_replaced_in_its_place() {
             format!("t\n<!-- heirloom:a k=v · words -->\n1\n2\n{END}u"),
         ),
         (
-            format!("t\r\n <!--heirloom:a-->\r\nold\r\n <!-- /heirloom:a -->"),
+            "t\r\n <!--heirloom:a-->\r\nold\r\n <!-- /heirloom:a -->".into(),
             "",
             "1\n\n2",
             "t\r\n <!--heirloom:a-->\r\n1\r\n\r\n2\r\n <!-- /heirloom:a -->".into(),

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::publish::Stop;
 use super::*;
 
 /// Each folder above the leaf has its turn.
@@ -43,12 +44,13 @@ impl Arena {
                     renameat_with(CWD, &self.folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
                 }
             });
+            // Also when `round` panics, or the scope would wait for the swapping thread for ever.
+            let _stop = Stop(&stop);
             for n in 0.. {
                 if !round(n) {
                     break;
                 }
             }
-            stop.store(true, Ordering::Relaxed);
         });
         snapshot(&outside) != before
     }
@@ -83,7 +85,7 @@ fn a_swapped_folder_is_never_followed() {
                     None
                 }
             };
-            let bytes = format!("ours {n}");
+            let bytes = format!("ours, round {n}");
             let what = Publication { path: &x, bytes: bytes.as_bytes(), base, own };
             match home.publish(&lock, &what, i64::MAX, &mut |b| panic!("{b:?} displaced")) {
                 Ok(Published::Written(_)) => {

@@ -1,0 +1,130 @@
+//! `heirloom artifact`
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
+use heirloom_engine::assistant::provenance::{Origin, Provenance};
+use heirloom_engine::continuity::artifact::{self, LONGEST, NewArtifact, Text};
+use heirloom_engine::error::{Error, Result};
+use serde_json::{Map, Value, json};
+
+use super::open_loop::{entry_json, told};
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print;
+
+/// Artifacts: what was made and is worth keeping
+///
+/// Each is a dated file in continuity/artifacts/. Jobs put their output there, and promoted drafts go there.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// What was kept, newest first
+    List {
+        /// How many
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// Keep a text; a taken name gets -2, -3
+    Add {
+        /// A few words; the file is named after them and the day
+        #[arg(value_name = "TITLE")]
+        title: String,
+        /// The file to keep; - is standard input. Markdown stays as it is, other text is fenced
+        #[arg(long, value_name = "FILE", default_value = "-")]
+        file: PathBuf,
+    },
+    /// The file, as it stands
+    Show {
+        /// Its id (a:…), title or file
+        #[arg(value_name = "ARTIFACT")]
+        name: String,
+    },
+}
+
+const ACTOR: &str = "cli artifact";
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    match args.command {
+        Command::List { limit } => list(global, limit),
+        Command::Add { title, file } => {
+            let text = text(&file)?;
+            let context = Context::create(global)?;
+            let at = context.assistant(ACTOR)?;
+            let new = NewArtifact {
+                title,
+                text,
+                source: Provenance { origin: Origin::User, ..Provenance::default() },
+                kind: None,
+                created: context.ledger.now(),
+                fields: Map::new(),
+            };
+            let item = artifact::add(&at.desk()?, &new)?;
+            context.settle(&at)?;
+            told(global, &[item], "Kept")
+        }
+        Command::Show { name } => {
+            let context = Context::open(global)?;
+            let Some((at, _)) = context.look_at_assistant(ACTOR)? else {
+                return Err(Error::not_found("nothing was kept yet").hint("heirloom artifact add \"…\" --file F"));
+            };
+            let entry = at.read(|tx| catalogue::named(tx, at.agent_no, Kind::Artifact, State::Active, &name))?;
+            super::files::show(&context, &at, &entry)
+        }
+    }
+}
+
+fn text(file: &Path) -> Result<Text> {
+    let stdin = file == Path::new("-");
+    if stdin && std::io::stdin().is_terminal() {
+        return Err(Error::usage("there is no text to keep").hint("pipe it in, or name a file: --file F"));
+    }
+    let mut bytes = Vec::new();
+    let most = LONGEST as u64 + 1;
+    let read = match stdin {
+        true => std::io::stdin().lock().take(most).read_to_end(&mut bytes),
+        false => std::fs::File::open(file).and_then(|f| f.take(most).read_to_end(&mut bytes)),
+    };
+    read.map_err(|e| Error::io("read", file, e))?;
+    if bytes.trim_ascii().is_empty() {
+        return Err(Error::usage("there is no text to keep").hint("an artifact says something"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Error::usage(format!("{} is no text (not UTF-8)", file.display()))
+            .hint("keep it where it is, and say in an artifact what it is and where it lies")
+    })?;
+    let markdown = stdin || file.extension().is_some_and(|e| e.eq_ignore_ascii_case("md") || e == "markdown");
+    Ok(if markdown { Text::Markdown(text) } else { Text::Plain(text) })
+}
+
+fn list(global: &Global, limit: usize) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let (entries, all) = match context.look_at_assistant(ACTOR)? {
+        Some((at, _)) => at.read(|tx| catalogue::newest(tx, at.agent_no, Kind::Artifact, "created", limit))?,
+        None => (Vec::new(), 0),
+    };
+    if global.json {
+        let list: Vec<Value> = entries.iter().map(entry_json).collect();
+        print::line(&json!({"artifacts": list, "all": all}).to_string());
+        return Ok(Exit::Ok);
+    }
+    if entries.is_empty() {
+        print::line("Nothing was kept yet.");
+    }
+    let now = context.ledger.now();
+    let row = |e: &Entry| {
+        let created = e.field("created").and_then(heirloom_engine::clock::parse_rfc3339);
+        vec![e.item.clone().unwrap_or_default(), print::cut(&print::safe_line(&e.title), 60), print::when(created, now)]
+    };
+    print::out(&print::table(&entries.iter().map(row).collect::<Vec<_>>()));
+    if all > entries.len() as u64 {
+        print::line(&format!("… and {} more (-n {all})", all - entries.len() as u64));
+    }
+    Ok(Exit::Ok)
+}

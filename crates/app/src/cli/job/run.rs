@@ -1,0 +1,84 @@
+//! `heirloom job run`: the command first, the memory beside it.
+
+use std::ffi::OsString;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use heirloom_engine::clock::Millis;
+use heirloom_engine::continuity::scheduled::{self, Begun, JobName, Outcome};
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use serde_json::json;
+
+use super::{ACTOR, RunArgs, child, not_recorded, run_json};
+use crate::context::{self, Context, Global};
+use crate::error::Exit;
+use crate::print;
+
+/// How long the command waits for its run to be recorded before it starts anyway.
+const BEFORE: Duration = Duration::from_secs(2);
+
+/// How long the end of the command is held up by a memory that is busy.
+const AFTER: Duration = Duration::from_secs(30);
+
+/// The memory, and the run in it.
+struct Opened {
+    context: Context,
+    begun: Begun,
+}
+
+pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
+    let name = JobName::parse(&args.name)?;
+    let (shown, started) = (in_words(&args.command), context::clock().now());
+    let opening = {
+        let (global, name, shown) = (global.clone(), name.clone(), shown.clone());
+        let (tell, hear) = mpsc::channel();
+        thread::spawn(move || tell.send(open(&global, &name, &shown, started)).is_ok());
+        hear
+    };
+    let early = opening.recv_timeout(BEFORE).ok();
+    let ended = child::run(&args.command, args.timeout.map(Duration::from_secs));
+    let quiet = args.quiet_success && ended.outcome == Outcome::Exit(0);
+    let keep = !quiet && !ended.output.is_empty();
+    let opened = early.unwrap_or_else(|| {
+        opening.recv_timeout(AFTER).unwrap_or_else(|_| Err(Error::new(ErrorKind::Busy, "the memory does not open")))
+    });
+    // What was in the way when the command started may be gone now that it has ended.
+    let opened = opened.or_else(|first| open(global, &name, &shown, started).map_err(|_| first));
+    let recorded = opened.and_then(|Opened { context, begun }| {
+        let at = context.assistant(ACTOR)?;
+        let finished = scheduled::finish(&at, begun, &ended.outcome, keep.then_some(&ended.output))?;
+        if let Some(e) = &finished.output_lost {
+            print::note(&format!("heirloom: the output of {} is not kept: {e}", args.name));
+        }
+        context.settle(&at)?;
+        Ok(finished.run)
+    });
+    match recorded {
+        Ok(run) if global.json => {
+            let mut record = run_json(&run);
+            record["passed"] = json!(ended.code);
+            print::note(&record.to_string());
+        }
+        Ok(_) => {}
+        Err(e) => not_recorded(global, &args.name, ended.code, &e),
+    }
+    Ok(Exit::Passed(ended.code))
+}
+
+fn open(global: &Global, name: &JobName, command: &str, started: Millis) -> Result<Opened> {
+    let context = Context::create(global)?;
+    let begun = scheduled::begin(&context.assistant(ACTOR)?, name, command, started)?;
+    Ok(Opened { context, begun })
+}
+
+/// A command as a shell takes it.
+fn in_words(command: &[OsString]) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
+    let word = |word: &OsString| {
+        let word = word.to_string_lossy().into_owned();
+        let bare = !word.is_empty() && word.chars().all(plain);
+        if bare { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    command.iter().map(word).collect::<Vec<_>>().join(" ")
+}

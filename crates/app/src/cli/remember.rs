@@ -1,0 +1,180 @@
+//! `heirloom remember`
+
+use std::io::Read;
+
+use heirloom_engine::assistant::provenance::{Origin, Provenance};
+use heirloom_engine::continuity::Change;
+use heirloom_engine::continuity::proposal::{self, NewProposal};
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::memory::{self, Added, Class, LARGEST_TEXT, NewLeaf, Outcome, Scope, leaf};
+use serde_json::{Value, json};
+
+use crate::config;
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+
+/// Remember something for good
+///
+/// In a project it becomes a fact of that project, elsewhere a preference of yours; --class says otherwise. The same
+/// words are remembered once. Programs use --propose: it waits for your yes (heirloom proposal list).
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// What is to be remembered; - reads it from standard input
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// What kind of thing it is: preference, identity, fact, procedure, blocker or reference
+    #[arg(long, value_name = "C")]
+    class: Option<String>,
+    /// The project it belongs to: its id, label or path [default: the current one]
+    #[arg(long, value_name = "W")]
+    workspace: Option<String>,
+    /// Only propose it; it is remembered when you say yes
+    #[arg(long)]
+    propose: bool,
+}
+
+const ACTOR: &str = "cli remember";
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let text = text_of(&args.text)?;
+    let context = Context::create(global)?;
+    let (class, scope) = place(&context, args.class.as_deref(), args.workspace.as_deref())?;
+    if args.propose {
+        let source = Provenance { origin: Origin::Program, ..Provenance::default() };
+        let title = leaf::derived_title(&heirloom_engine::redact::redact(&text));
+        let (class, scope) = (class.name().to_owned(), scope.to_string());
+        return propose(
+            global,
+            &context,
+            ACTOR,
+            &NewProposal { title, entries: vec![text], class, scope, confidence: None, source },
+        );
+    }
+    let at = context.assistant(ACTOR)?;
+    let added = memory::add(&at.desk()?, &NewLeaf { verified: true, ..NewLeaf::new(class, scope, text) })?;
+    context.settle(&at)?;
+    told(global, std::slice::from_ref(&added), args.class.is_none())
+}
+
+/// Proposes, and says what came of it.
+pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposal) -> Result<Exit> {
+    for text in &new.entries {
+        // What could not be merged is not proposed, either.
+        leaf::check_text(text)?;
+    }
+    let at = context.assistant(actor)?;
+    let item = proposal::add(&at.desk()?, new)?;
+    context.settle(&at)?;
+    let said = match item.change {
+        Change::New => "Proposed",
+        Change::Changed => "Was proposed; added to it",
+        Change::Same => "Was proposed already, just so",
+    };
+    let exit = super::open_loop::told(global, std::slice::from_ref(&item), said)?;
+    if !global.json {
+        print::line(&Paint::stdout().dim(&format!("  to say yes: heirloom proposal merge {}", item.id)));
+    }
+    Ok(exit)
+}
+
+/// A text as it was given, or from standard input.
+pub fn text_of(text: &str) -> Result<String> {
+    if text != "-" {
+        return Ok(text.to_owned());
+    }
+    let mut read = Vec::new();
+    let most = LARGEST_TEXT as u64 + 1;
+    std::io::stdin()
+        .lock()
+        .take(most)
+        .read_to_end(&mut read)
+        .map_err(|e| Error::usage("standard input cannot be read").because(e))?;
+    String::from_utf8(read).map_err(|e| Error::usage("standard input is not UTF-8").because(e))
+}
+
+/// What a memory becomes and where: as it was asked for, else by where the command runs.
+pub fn place(context: &Context, class: Option<&str>, workspace: Option<&str>) -> Result<(Class, Scope)> {
+    let class = class.map(Class::parse).transpose()?;
+    let project = in_project();
+    let class = class.unwrap_or(if workspace.is_some() || project { Class::Fact } else { Class::Preference });
+    let scope = match workspace {
+        Some(name) => Scope::Workspace(context.workspace_id(Some(name))?),
+        None if !class.of_workspace() => Scope::Agent,
+        None if project => Scope::Workspace(context.workspace_id(None)?),
+        None => {
+            return Err(Error::usage(format!("a {class} belongs to a project, and this is your home directory"))
+                .hint("say which (--workspace W), or run it in the project"));
+        }
+    };
+    Ok((class, scope))
+}
+
+/// The home directory and what is above it are no project.
+fn in_project() -> bool {
+    let Ok(here) = std::env::current_dir() else { return false };
+    let Some(home) = config::user_home() else { return here.parent().is_some() };
+    !home.canonicalize().unwrap_or(home).starts_with(&here)
+}
+
+/// What came of leaves that were to be written. `guessed`: nobody said which class.
+pub fn told(global: &Global, added: &[Added], guessed: bool) -> Result<Exit> {
+    if global.json {
+        let list: Vec<Value> = added.iter().map(added_json).collect();
+        print::line(&json!({"items": list}).to_string());
+        return Ok(Exit::Ok);
+    }
+    for added in added {
+        print::line(&sentence(added));
+        if let Some(path) = &added.path {
+            print::line(&Paint::stdout().dim(&format!("  {path}")));
+        }
+        if !added.superseded.is_empty() {
+            print::line(&format!("  in place of {}, which stays as history", added.superseded.join(", ")));
+        }
+        if guessed && added.outcome == Outcome::New {
+            let other = match added.scope {
+                Scope::Agent => "of a project instead: --workspace W",
+                Scope::Workspace(_) => "for everywhere instead: --class preference",
+            };
+            let line = format!(
+                "  to change it: heirloom memory edit {} · to take it back: heirloom memory forget {} · {other}",
+                added.id, added.id
+            );
+            print::line(&Paint::stdout().dim(&line));
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// `Remembered as a fact of heirloom-api: Push rule · m:push-rule-3f2a91`
+pub fn sentence(added: &Added) -> String {
+    let kind = match &added.scope {
+        Scope::Agent => format!("{} for everywhere", article(added.class)),
+        Scope::Workspace(id) => format!("{} of {}", article(added.class), project(id)),
+    };
+    let title = print::safe_line(&added.title);
+    match added.outcome {
+        Outcome::New => format!("Remembered as {kind}: {title} · {}", added.id),
+        Outcome::Same => format!("Remembered already, as {kind}: {title} · {}", added.id),
+        Outcome::Forgotten => format!("Was forgotten, and stays so: {title}"),
+        Outcome::Outranked => format!("Left as you put it: {title} · {}", added.id),
+    }
+}
+
+fn article(class: Class) -> String {
+    let an = if class == Class::Identity { "part of your" } else { "a" };
+    format!("{an} {class}")
+}
+
+/// What people call a workspace: its id without the key.
+pub fn project(id: &str) -> &str {
+    id.rsplit_once("--").map_or(id, |(name, _)| name)
+}
+
+/// A leaf after it was to be written, for programs.
+pub fn added_json(added: &Added) -> Value {
+    json!({"id": added.id, "title": added.title, "path": added.path.as_ref().map(ToString::to_string),
+           "class": added.class.name(), "scope": added.scope.to_string(), "change": added.outcome.name(),
+           "superseded": added.superseded})
+}

@@ -1,0 +1,428 @@
+//! The visible home under the real binary: killed at every system call, several processes at once, folders exchanged
+//! under its feet, and whatever else stands where a file should.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::world::{HEIRLOOM, World};
+
+fn tree(world: &World) -> PathBuf {
+    world.test.home().join("workspaces/main")
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_symlink() || !path.is_dir() { found.push(path) } else { folders.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn titles(world: &World, args: &[&str], list: &str) -> BTreeSet<String> {
+    let value = world.json(args);
+    value[list].as_array().unwrap().iter().map(|e| e["title"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A person's save of a while ago: nobody has to be waited for.
+fn rest(path: &Path) {
+    let file = std::fs::File::options().append(true).open(path).unwrap();
+    file.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).unwrap();
+}
+
+fn strace() -> bool {
+    let found = Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let there = found.is_ok_and(|s| s.success());
+    if !there {
+        eprintln!("skipped: there is no strace here");
+    }
+    there
+}
+
+#[test]
+fn killed_at_any_system_call_an_act_is_done_whole_or_not_at_all() {
+    if !strace() {
+        return;
+    }
+    let world = World::new();
+    world.says(0, &["loop", "add", "Started"]);
+    let mut kills = 0;
+    // All of them take minutes; which are left out moves with the day, so that each has its turn.
+    let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
+    let day = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as usize / 86_400;
+    for (call, stride) in
+        [("renameat2", 1), ("unlinkat", 1), ("fsync", 3), ("fdatasync", 3), ("pwrite64", 40), ("openat2", 60)]
+    {
+        let stride = if full { 1 } else { stride };
+        for n in (1 + day % stride..).step_by(stride) {
+            let title = format!("{call} {n}");
+            world.says(0, &["loop", "add", &title, "--text", "Words of mine."]);
+            let mut command = Command::new("strace");
+            let inject = format!("inject={call}:signal=KILL:when={n}");
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, HEIRLOOM, "loop", "resolve", &title]);
+            let like = world.test.command(HEIRLOOM);
+            command.env_clear().envs(like.get_envs().filter_map(|(k, v)| Some((k, v?)))).current_dir(world.test.user());
+            let out = heirloom_testkit::run(command, b"");
+            let killed = out.status.is_none() || out.status == Some(137);
+            kills += usize::from(killed);
+            // Whoever comes next finds it open or resolved, once, and nothing half-done.
+            let open = titles(&world, &["loop", "list", "-n", "9999"], "loops").contains(&title);
+            let resolved = titles(&world, &["loop", "list", "--resolved", "-n", "9999"], "loops").contains(&title);
+            assert!(open != resolved, "{title}: open {open}, resolved {resolved}");
+            if open {
+                world.says(0, &["loop", "resolve", &title]);
+            }
+            if !killed {
+                assert!(resolved, "{title}: {out:?}");
+                break;
+            }
+        }
+    }
+    assert!(kills > 8, "{kills} kills");
+    assert_eq!(world.json(&["status"])["wrong"], serde_json::json!([]));
+    world.says(0, &["loop", "resolve", "Started"]);
+    let archive = files(&tree(&world).join("continuity/open-loops"));
+    let mut stems = BTreeSet::new();
+    for file in &archive {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert!(!name.starts_with('.'), "a temporary file was left: {name}");
+        assert!(stems.insert(name.rsplit_once("--").unwrap().0.to_owned()), "{name} is there twice");
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(text.contains("status: resolved") && text.contains("flush: "), "{text}");
+        assert!(text.contains("# Started") || text.contains("Words of mine."), "{text}");
+    }
+    world.says(0, &["verify"]);
+}
+
+/// Twelve merges at once once left a peer with four entries.
+#[test]
+fn several_processes_at_once_lose_nothing() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Seed"]);
+    let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
+    let (processes, each) = if full { (16, 25) } else { (6, 4) };
+    let project = world.test.folder("project");
+    let project = project.to_str().unwrap();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for p in 0..processes {
+            let world = &world;
+            scope.spawn(move || {
+                for n in 0..each {
+                    let title = format!("Loop {p} {n}");
+                    world.says(0, &["loop", "add", &title]);
+                    let (one, two) = (format!("Fact {p} {n} one"), format!("Fact {p} {n} two"));
+                    let proposal = format!("Proposal {p} {n}");
+                    world.says(
+                        0,
+                        &["proposal", "add", &proposal, "--entry", &one, "--entry", &two, "--workspace", project],
+                    );
+                    world.says(0, &["proposal", "merge", &proposal]);
+                    if n % 2 == 0 {
+                        world.says(0, &["loop", "resolve", &title]);
+                    }
+                }
+            });
+        }
+    });
+    eprintln!("{processes} processes, {each} times 3.5 acts: {:.1} s", began.elapsed().as_secs_f64());
+    let numbered = || (0..processes).flat_map(|p| (0..each).map(move |n| (p, n)));
+    let loops = |even: bool| -> BTreeSet<String> {
+        numbered().filter(|(_, n)| (n % 2 == 0) == even).map(|(p, n)| format!("Loop {p} {n}")).collect()
+    };
+    let open = titles(&world, &["loop", "list", "-n", "9999"], "loops");
+    assert_eq!(titles(&world, &["loop", "list", "--resolved", "-n", "9999"], "loops"), loops(true));
+    assert_eq!(open, &loops(false) | &BTreeSet::from(["Seed".to_owned()]));
+    // Every entry is a leaf, as a file and as a row; every proposal is archived once.
+    let facts: BTreeSet<String> =
+        numbered().flat_map(|(p, n)| [format!("Fact {p} {n} one"), format!("Fact {p} {n} two")]).collect();
+    let listed = world.json(&["memory", "list", "-n", "9999"]);
+    let listed: BTreeSet<String> =
+        listed["memories"].as_array().unwrap().iter().map(|m| m["title"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(listed, facts);
+    let on_disk: BTreeSet<String> = files(&tree(&world).join("memory/workspace"))
+        .iter()
+        .filter(|f| f.to_string_lossy().contains("/knowledge/facts/"))
+        .map(|f| std::fs::read_to_string(f).unwrap().lines().last().unwrap().trim_start_matches("# ").to_owned())
+        .collect();
+    assert_eq!(on_disk, facts);
+    let proposals = tree(&world).join("continuity/proposals/memory");
+    let archived = files(&proposals.join("archive/merged"));
+    assert_eq!(archived.len(), processes * each);
+    assert_eq!(files(&proposals).len(), archived.len(), "nothing else is left there");
+    // The pages show the end of it all.
+    let active = std::fs::read_to_string(tree(&world).join("continuity/ACTIVE.md")).unwrap();
+    assert!(active.contains(&format!("and {} more", open.len() - 10)), "{active}");
+    let index = files(&tree(&world).join("memory/workspace")).into_iter().find(|f| f.ends_with("MEMORY.md")).unwrap();
+    let shown = std::fs::read_to_string(index).unwrap().matches("](knowledge/facts/").count();
+    assert_eq!(shown, facts.len().min(200));
+    let stray = files(&tree(&world)).into_iter().find(|f| f.file_name().unwrap().to_string_lossy().starts_with('.'));
+    assert_eq!(stray, None);
+    assert_eq!(world.json(&["status"])["wrong"], serde_json::json!([]));
+    world.says(0, &["verify"]);
+}
+
+#[test]
+fn folders_exchanged_for_symlinks_lead_nobody_out() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Inside"]);
+    let outside = world.test.folder("outside");
+    const CANARY: &str = "CANARY-7f3a";
+    std::fs::write(outside.join("canary.md"), format!("# {CANARY}\n")).unwrap();
+    let swaps = AtomicU64::new(0);
+    let done = AtomicBool::new(false);
+    let caught = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for component in ["continuity/open-loops", "continuity", "memory"].into_iter().cycle() {
+                let real = tree(&world).join(component);
+                let link = tree(&world).join(".swap");
+                let _ = std::fs::remove_file(&link);
+                symlink(&outside, &link).unwrap();
+                let until = Instant::now() + Duration::from_millis(150);
+                while Instant::now() < until && !done.load(Ordering::Relaxed) {
+                    exchange(&real, &link);
+                    std::thread::sleep(Duration::from_micros(300));
+                    exchange(&real, &link);
+                    swaps.fetch_add(1, Ordering::Relaxed);
+                }
+                let _ = std::fs::remove_file(&link);
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        // The harness works: whoever checks a path first and opens it afterwards is led out.
+        scope.spawn(|| {
+            let path = tree(&world).join("continuity/open-loops/canary.md");
+            let until = Instant::now() + Duration::from_secs(30);
+            while !caught.load(Ordering::Relaxed) && Instant::now() < until {
+                let inside = path.parent().unwrap().canonicalize().is_ok_and(|p| p.starts_with(tree(&world)));
+                if inside && std::fs::read_to_string(&path).is_ok_and(|t| t.contains(CANARY)) {
+                    caught.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        let began = Instant::now();
+        let mut n = 0;
+        while began.elapsed() < Duration::from_secs(3) || !caught.load(Ordering::Relaxed) {
+            n += 1;
+            let title = format!("Swap {n}");
+            for args in [
+                vec!["loop", "add", &title],
+                vec!["loop", "list"],
+                vec!["loop", "show", "canary"],
+                vec!["loop", "resolve", &title],
+                vec!["status"],
+                vec!["search", CANARY],
+            ] {
+                let out = world.run(&args);
+                let said = format!("{}{}", out.stdout, out.stderr);
+                assert!(out.status.is_some_and(|c| c != 101), "{args:?}: {said}");
+                // The word itself may be repeated; what stands in the file is a heading.
+                assert!(!said.contains(&format!("# {CANARY}")), "{args:?} was led out: {said}");
+            }
+            if began.elapsed() > Duration::from_secs(30) {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(
+        caught.load(Ordering::Relaxed),
+        "the naive reader was not caught in {} swaps",
+        swaps.load(Ordering::Relaxed)
+    );
+    assert_eq!(files(&outside), [outside.join("canary.md")], "nothing was written outside");
+    assert_eq!(std::fs::read_to_string(outside.join("canary.md")).unwrap(), format!("# {CANARY}\n"));
+    let known = world.json(&["loop", "list", "-n", "9999"]).to_string();
+    assert!(!known.contains(CANARY), "{known}");
+}
+
+fn exchange(a: &Path, b: &Path) {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let _ = renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE);
+}
+
+#[test]
+fn whatever_stands_in_place_of_a_file_is_named_in_no_time() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Real one"]);
+    let loops = tree(&world).join("continuity/open-loops");
+    let outside = world.test.folder("outside").join("secret.md");
+    std::fs::write(&outside, "# SECRET-WORD\n").unwrap();
+    symlink(&outside, loops.join("link.md")).unwrap();
+    symlink("/proc/self/environ", loops.join("proc.md")).unwrap();
+    symlink("nowhere", loops.join("dangling.md")).unwrap();
+    std::fs::hard_link(&outside, loops.join("hard.md")).unwrap();
+    heirloom_testkit::named_pipe(&loops.join("pipe.md"));
+    std::fs::create_dir(loops.join("folder.md")).unwrap();
+    std::fs::File::create(loops.join("sparse.md")).unwrap().set_len(1 << 40).unwrap();
+    std::os::unix::net::UnixListener::bind(loops.join("socket.md")).unwrap();
+    let odd = ["link", "proc", "dangling", "hard", "pipe", "folder", "sparse", "socket"];
+    for args in
+        [vec!["loop", "list"], vec!["loop", "add", "Another"], vec!["status"], vec!["search", "SECRET"], vec!["verify"]]
+    {
+        let began = Instant::now();
+        let out = world.run(&args);
+        assert!(began.elapsed() < Duration::from_secs(2), "{args:?} took {:?}", began.elapsed());
+        assert!(matches!(out.status, Some(0 | 1)), "{args:?}: {out:?}");
+        assert!(!out.stdout.contains("SECRET-WORD"), "{args:?}: {out:?}");
+    }
+    for name in odd {
+        let began = Instant::now();
+        for command in ["show", "resolve"] {
+            let out = world.run(&["loop", command, &format!("{name}.md")]);
+            assert!(matches!(out.status, Some(2..=4)), "{name}: {out:?}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(2));
+    }
+    let said = world.says(1, &["status"]);
+    for name in odd {
+        assert!(said.contains(&format!("{name}.md")), "{name} is not named: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "# SECRET-WORD\n");
+}
+
+#[test]
+fn modes_are_private_whatever_the_umask() {
+    let world = World::new();
+    let script = format!(
+        "umask 000; {HEIRLOOM} loop add One && {HEIRLOOM} loop resolve One && {HEIRLOOM} loop add Two && {HEIRLOOM} reindex"
+    );
+    let mut command = world.test.command("/bin/sh");
+    command.args(["-c", &script]);
+    let out = heirloom_testkit::run(command, b"");
+    assert_eq!(out.status, Some(0), "{out:?}");
+    let (mut folders, mut seen) = (vec![world.test.home()], 0);
+    while let Some(folder) = folders.pop() {
+        assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                seen += 1;
+                let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+                assert_eq!(mode, 0o600, "{}", entry.path().display());
+            }
+        }
+    }
+    assert!(seen > 12, "{seen} files");
+}
+
+#[test]
+fn a_title_may_be_long_or_wordless_and_never_empty() {
+    let world = World::new();
+    let long = "Überlange Überschrift ".repeat(16);
+    for title in [long.as_str(), "🙂🙃", "--help me", "a\nb\tc", "../../etc/passwd", "MEMORY.md/", "\u{202e}evil"] {
+        let added = || -> serde_json::Value {
+            let out = world.run(&["--json", "loop", "add", "--", title]);
+            assert_eq!(out.status, Some(0), "{title:?}: {out:?}");
+            serde_json::from_str(&out.stdout).unwrap()
+        };
+        let value = added();
+        let path = value["items"][0]["path"].as_str().unwrap();
+        assert!(path.starts_with("continuity/open-loops/") && path.matches('/').count() == 2, "{title:?}: {path}");
+        assert!(tree(&world).join(path).is_file());
+        let again = added();
+        assert_eq!(again["items"][0]["change"], "same", "{title:?}");
+    }
+    for title in ["", "   ", "\u{200b}", "\n"] {
+        world.says(2, &["loop", "add", "--", title]);
+    }
+    assert_eq!(titles(&world, &["loop", "list"], "loops").len(), 7);
+}
+
+#[test]
+fn a_disk_without_room_loses_nothing_and_the_act_is_finished_later() {
+    let world = World::new();
+    let small = world.test.folder("small");
+    let mount =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "none"]).arg(&small).stderr(Stdio::null()).status();
+    if !mount.is_ok_and(|s| s.success()) {
+        eprintln!("skipped: no small file system can be mounted here");
+        return;
+    }
+    struct Unmount(PathBuf);
+    impl Drop for Unmount {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+    let _unmount = Unmount(small.clone());
+    let home = small.join("home");
+    let home = home.to_str().unwrap();
+    world.says(0, &["--home", home, "loop", "add", "Before"]);
+    let mine = Path::new(home).join("workspaces/main/MEMORY.md");
+    let ballast = small.join("ballast");
+    let mut added = BTreeSet::new();
+    for n in 0..60 {
+        // Less and less room, down to nothing.
+        let room = 60_000u64.saturating_sub(n * 1_500);
+        let free = free_bytes(&small);
+        let file = std::fs::File::options().append(true).create(true).open(&ballast).unwrap();
+        let size = file.metadata().unwrap().len();
+        if free > room {
+            let _ = std::fs::write(&ballast, vec![0; (size + free - room) as usize]);
+        }
+        let title = format!("Full {n}");
+        let out = world.run(&["--home", home, "loop", "add", &title]);
+        if out.status == Some(0) {
+            added.insert(title);
+        } else {
+            assert!(!out.stderr.contains("panicked"), "{out:?}");
+        }
+        let text = std::fs::read_to_string(&mine).unwrap();
+        assert!(text.starts_with("# Memory\n") && text.trim_end().ends_with("<!-- /heirloom:head -->"), "{text:?}");
+    }
+    std::fs::remove_file(&ballast).unwrap();
+    let list = world.json(&["--home", home, "loop", "list", "-n", "999"]);
+    let there: BTreeSet<String> =
+        list["loops"].as_array().unwrap().iter().map(|e| e["title"].as_str().unwrap().to_owned()).collect();
+    assert!(added.is_subset(&there), "{:?}", added.difference(&there).collect::<Vec<_>>());
+    assert!(added.len() < 60, "the disk was never full");
+    world.says(0, &["--home", home, "loop", "add", "After"]);
+    let status = world.json(&["--home", home, "status"]);
+    assert!(!status["wrong"].to_string().contains("not finished"), "{status}");
+    world.says(0, &["--home", home, "verify"]);
+}
+
+fn free_bytes(path: &Path) -> u64 {
+    let stat = rustix::fs::statvfs(path).unwrap();
+    stat.f_bavail * stat.f_frsize
+}
+
+#[test]
+fn hand_edits_are_seen_without_a_restart() {
+    let world = World::new();
+    let value = world.json(&["loop", "add", "Call mum"]);
+    let path = tree(&world).join(value["items"][0]["path"].as_str().unwrap());
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(
+        &path,
+        text.replace("---\n# Call mum\n", "due: 2026-12-01\nmine: true # kept\n---\r\n# Call mum\n\nMy words"),
+    )
+    .unwrap();
+    rest(&path);
+    let seen = world.json(&["loop", "list"]);
+    assert_eq!(seen["loops"][0]["fields"]["due"], "2026-12-01", "{seen}");
+    assert_eq!(seen["loops"][0]["by_hand"], true);
+    let done = world.json(&["loop", "resolve", "Call mum", "--note", "She is fine"]);
+    let archived = std::fs::read_to_string(tree(&world).join(done["items"][0]["path"].as_str().unwrap())).unwrap();
+    assert!(
+        archived.contains("mine: true # kept\n") && archived.ends_with("\r\n# Call mum\n\nMy words"),
+        "{archived:?}"
+    );
+    std::fs::write(tree(&world).join("continuity/open-loops/own.md"), "My own, without any front matter").unwrap();
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["own".to_owned()]));
+    std::fs::remove_file(tree(&world).join("continuity/open-loops/own.md")).unwrap();
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::new());
+}

@@ -1,0 +1,61 @@
+//! Using a tree where it is: another program's workspace becomes the assistant home of an agent, file by file as it
+//! stands (SPEC §3). Nothing in it is changed by adopting it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+
+use super::AssistantHome;
+use super::catalogue::{self, Kind};
+use crate::error::{Error, Result};
+use crate::home::Home;
+use crate::ledger::{Audit, Ledger};
+
+/// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
+/// items stand in the tree it has: they would be out of sight.
+pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Option<&Path>) -> Result<Option<PathBuf>> {
+    let root = root.map(|root| home.open_elsewhere(root).map(|opened| opened.shown().to_owned())).transpose()?;
+    let before: Option<Vec<u8>> =
+        ledger.read(|tx| Ok(tx.query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))?))?;
+    let bytes = root.as_ref().map(|r| r.as_os_str().as_bytes().to_vec());
+    if before == bytes {
+        return Ok(root);
+    }
+    let items: Vec<String> = ledger.read(|tx| {
+        let counts = catalogue::counts(tx, agent_no)?;
+        let items = [Kind::OpenLoop, Kind::Proposal, Kind::Leaf, Kind::Artifact];
+        Ok(counts.iter().filter(|(k, n)| items.contains(k) && *n > 0).map(|(k, n)| format!("{n} × {k}")).collect())
+    })?;
+    if root.is_some() && !items.is_empty() {
+        return Err(Error::refused(format!("this agent has files of its own already: {}", items.join(", ")))
+            .hint("move them into the other folder by hand first, or adopt it for another agent: --agent ID"));
+    }
+    ledger.write(Audit::new(actor, "home.adopt").of_agent(agent_no), |tx| {
+        tx.execute(
+            "UPDATE agents SET root = ?2, bootstrapped_at = NULL WHERE agent_no = ?1",
+            params![agent_no, bytes],
+        )?;
+        // What was known of the other tree is not known of this one.
+        tx.execute(
+            "UPDATE catalogue SET published = NULL, state = 'gone',
+                    change_no = change_no + (SELECT max(change_no) FROM catalogue WHERE agent_no = ?1)
+             WHERE agent_no = ?1",
+            [agent_no],
+        )?;
+        tx.execute(
+            "UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head != 'days'",
+            [agent_no],
+        )?;
+        tx.note("root", root.as_ref().map_or("workspaces/".to_owned(), |r| r.display().to_string()));
+        Ok(())
+    })?;
+    Ok(root)
+}
+
+impl AssistantHome<'_> {
+    /// Whether the tree stands outside the home.
+    pub fn is_adopted(&self) -> bool {
+        !self.files.shown().starts_with(self.home.root())
+    }
+}

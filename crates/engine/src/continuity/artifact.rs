@@ -1,0 +1,132 @@
+//! Artifacts: things that were made, kept as dated files (R8.1). What was made is not made again, so a taken name gets
+//! `-2`, `-3`.
+
+use serde_json::{Map, Value};
+
+use super::output::{Output, fenced, readable};
+use super::{Change, FORMAT, Item};
+use crate::assistant::Desk;
+use crate::assistant::flush::{Act, Step};
+use crate::assistant::provenance::Provenance;
+use crate::clock::{Millis, rfc3339};
+use crate::document::{Document, Front};
+use crate::error::{Error, Result};
+use crate::home::{RelPath, layout};
+use crate::scope::slug;
+use crate::title::TitleKey;
+
+/// The longest text: what is longer is no note, and a file the catalogue would not read.
+pub const LONGEST: usize = 4 << 20;
+
+/// The longest title; it stands in lists.
+const LONGEST_TITLE: usize = 200;
+
+/// What it consists of.
+#[derive(Clone, Debug)]
+pub enum Text {
+    /// Markdown, as it is; front matter of its own is kept beside ours.
+    Markdown(String),
+    /// Anything else that is text: fenced, whole.
+    Plain(String),
+    /// What a program printed: fenced, and shortened in the middle.
+    Output(Output),
+}
+
+/// Something to keep.
+#[derive(Clone, Debug)]
+pub struct NewArtifact {
+    pub title: String,
+    pub text: Text,
+    pub source: Provenance,
+    /// `note`, `job`, `draft`.
+    pub kind: Option<String>,
+    /// When it was made; it is named after this day.
+    pub created: Millis,
+    /// More for its front matter.
+    pub fields: Map<String, Value>,
+}
+
+/// Keeps something.
+pub fn add(desk: &Desk, new: &NewArtifact) -> Result<Item> {
+    let (plan, item) = plan_to_add(desk, new, Act::new("artifact.add"))?;
+    desk.perform(plan.note("item", item.id.clone()), |_| Ok(()))?;
+    Ok(item)
+}
+
+/// The step that keeps something, for acts that do more.
+pub fn plan_to_add(desk: &Desk, new: &NewArtifact, plan: Act) -> Result<(Act, Item)> {
+    TitleKey::of(&new.title)?;
+    let mut title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
+        title.truncate(at);
+    }
+    if let Text::Markdown(text) | Text::Plain(text) = &new.text
+        && text.len() > LONGEST
+    {
+        return Err(Error::refused(format!("the text is {} bytes long, and {LONGEST} are the most", text.len()))
+            .hint("keep the file where it is, and say in an artifact what it is and where it lies"));
+    }
+    let path = free_name(desk, &title, new.created)?;
+    let mut doc = written(&title, &new.text)?;
+    doc.set("title", &title.as_str().into())?;
+    doc.set("created", &rfc3339(new.created).into())?;
+    if let Some(kind) = &new.kind {
+        doc.set("kind", &kind.as_str().into())?;
+    }
+    doc.set("source", &new.source.to_value())?;
+    for (key, value) in &new.fields {
+        doc.set(key, value)?;
+    }
+    doc.set("format", &FORMAT.into())?;
+    let id = format!("a:{}", crate::title::short_of_file(path.name()));
+    let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
+    Ok((plan.step(step).shows_in("active"), Item { id, title, path, change: Change::New }))
+}
+
+/// `YYYY/MM/YYYY-MM-DD-<slug>.md`, or the first of its successors that is free.
+fn free_name(desk: &Desk, title: &str, created: Millis) -> Result<RelPath> {
+    let bad = || Error::usage(format!("{created} ms is no time")).hint("give a time of this age");
+    let day = desk.at.day_of(created).ok_or_else(bad)?;
+    let stem = format!("{}/{day}-{}", day.strftime("%Y/%m"), slug(title).trim_end_matches('-'));
+    let mut n = 1u32;
+    loop {
+        let end = if n == 1 { String::new() } else { format!("-{n}") };
+        let path = layout::ARTIFACTS.join(&format!("{stem}{end}.md"))?;
+        if desk.at.files.stat(&path)?.is_none() {
+            return Ok(path);
+        }
+        n += 1;
+    }
+}
+
+fn written(title: &str, text: &Text) -> Result<Document> {
+    let mut doc = Document::new();
+    let body = match text {
+        Text::Markdown(text) => {
+            let own = Document::parse(text.as_bytes().to_vec());
+            match own.front() {
+                Front::Sound if mine(&own) => return Ok(own),
+                Front::Missing if own.heading().is_some() => return Ok(own),
+                Front::Missing => format!("# {title}\n\n{text}"),
+                // Front matter that is damaged, or says what only we may say of an artifact: kept, as words.
+                _ => headed(title, &fenced(&readable(text.as_bytes()))),
+            }
+        }
+        Text::Plain(text) => headed(title, &fenced(&readable(text.as_bytes()))),
+        Text::Output(output) => headed(title, &output.to_markdown()),
+    };
+    // The body needs front matter above it, or its first lines could be taken for some.
+    doc.set("title", &title.into())?;
+    doc.set_body(&body)?;
+    Ok(doc)
+}
+
+fn headed(title: &str, body: &str) -> String {
+    format!("# {title}\n\n{body}")
+}
+
+/// Whether somebody else's front matter can stand beside ours: it can be changed line by line, and claims no identity.
+fn mine(doc: &Document) -> bool {
+    let ours = ["id", "flush", "source", "draft", "draft_digest", "job", "run"];
+    ours.iter().all(|key| doc.get(key).is_none()) && doc.clone().set("format", &FORMAT.into()).is_ok()
+}

@@ -1,0 +1,342 @@
+//! Scheduled work: which command ran for the agent, when, and how it ended (R8.4). The command itself is started by
+//! whoever calls; here it is a row of the ledger from the moment before it starts.
+//!
+//! Who runs a command holds a lock for as long. A run without an end whose lock is free was cut off: its wrapper was
+//! killed, or the machine went down. Whoever looks next says so.
+
+use std::time::Duration;
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::{Map, Value};
+
+use super::artifact::{self, NewArtifact, Text};
+use super::output::Output;
+use super::pages_of;
+use crate::assistant::flush::Act;
+use crate::assistant::provenance::{Origin, Provenance};
+use crate::assistant::{AssistantHome, mark_dirty};
+use crate::clock::Millis;
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::{HomeLock, RelPath, layout};
+use crate::ledger::{Read, Write};
+use crate::redact::redact;
+
+/// The longest command that is kept; a longer one is cut.
+const LONGEST_COMMAND: usize = 4_000;
+
+/// The longest reason for a failure.
+const LONGEST_ERROR: usize = 500;
+
+/// How long the end of a run waits for others who change files before it is recorded without its output.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How far back runs without an end are looked for.
+const LOOK_BACK_MS: Millis = 31 * 24 * 3_600_000;
+
+/// The name of a job: `[A-Za-z0-9][A-Za-z0-9._ -]{0,63}`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct JobName(String);
+
+impl JobName {
+    pub fn parse(text: &str) -> Result<JobName> {
+        let plain = |b: u8| b.is_ascii_alphanumeric();
+        let ok = (1..=64).contains(&text.len())
+            && plain(text.as_bytes()[0])
+            && text.bytes().all(|b| plain(b) || b"._ -".contains(&b));
+        if ok {
+            return Ok(JobName(text.to_owned()));
+        }
+        let shown: String = text.chars().take(80).collect();
+        Err(Error::usage(format!("{shown:?} cannot name a job"))
+            .hint("1 to 64 of A-Z, a-z, 0-9, space, . _ and -, beginning with a letter or digit"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    Exit(i32),
+    Signal(i32),
+    /// It could not be started, or was stopped by us.
+    Failed {
+        code: Option<i32>,
+        signal: Option<i32>,
+        why: String,
+    },
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    Running,
+    Done,
+    Failed,
+}
+
+impl Status {
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Done => "done",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// A row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    pub no: i64,
+    pub name: String,
+    /// Without credentials.
+    pub command: String,
+    pub started_at: Millis,
+    pub ended_at: Option<Millis>,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    /// Path of the artifact with its output.
+    pub artifact: Option<String>,
+    pub error: Option<String>,
+    /// Somebody has seen that it failed.
+    pub acknowledged: bool,
+}
+
+impl Run {
+    pub fn status(&self) -> Status {
+        match self {
+            Run { ended_at: None, .. } => Status::Running,
+            Run { error: None, signal: None, exit_code: Some(0), .. } => Status::Done,
+            _ => Status::Failed,
+        }
+    }
+}
+
+/// A run under way. Dropping it unfinished says that it was cut off.
+#[derive(Debug)]
+pub struct Begun {
+    pub run_no: i64,
+    name: JobName,
+    started_at: Millis,
+    _alive: HomeLock,
+}
+
+/// A finished run, and why its output could not be kept where it could not.
+#[derive(Debug)]
+pub struct Finished {
+    pub run: Run,
+    pub output_lost: Option<Error>,
+}
+
+/// Records that a command is about to start.
+pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Millis) -> Result<Begun> {
+    notice_cut_off(at)?;
+    let command: String = redact(command).chars().take(LONGEST_COMMAND).collect();
+    at.write("job.begin", |tx| {
+        tx.prepare_cached("INSERT INTO scheduled_runs (agent_no, name, command, started_at) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![at.agent_no, name.as_str(), command, started_at])?;
+        let run_no = tx.last_insert_rowid();
+        // Taken before anybody else can see the row.
+        let alive = at.home().try_lock(&lock_name(run_no))?.ok_or_else(|| {
+            Error::new(ErrorKind::Busy, format!("the lock of run {run_no} is held")).hint("run the command again")
+        })?;
+        mark_dirty(tx, at.agent_no, &pages_of(at, started_at))?;
+        tx.note("run", run_no);
+        tx.note("job", name.as_str());
+        Ok(Begun { run_no, name: name.clone(), started_at, _alive: alive })
+    })
+}
+
+/// Records how it ended, with its output as an artifact. Where the output cannot be kept, the end is recorded all the
+/// same.
+pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Option<&Output>) -> Result<Finished> {
+    let mut output_lost = None;
+    if let Some(output) = output
+        && let Err(e) = finish_with(at, &begun, outcome, output)
+    {
+        output_lost = Some(e);
+    }
+    let ended = at.read(|tx| of_no(tx, at.agent_no, begun.run_no))?.is_some_and(|r| r.ended_at.is_some());
+    if !ended {
+        at.write("job.finish", |tx| close(at, tx, &begun, outcome, None))?;
+    }
+    let missing = || Error::not_found(format!("run {} is not there any more", begun.run_no));
+    let run = at.read(|tx| of_no(tx, at.agent_no, begun.run_no))?.ok_or_else(missing)?;
+    // The lock's file has had its use; without it nothing looks for the lock.
+    let _gone = at.home().remove(&lock_path(begun.run_no)?);
+    Ok(Finished { run, output_lost })
+}
+
+fn finish_with(at: &AssistantHome, begun: &Begun, outcome: &Outcome, output: &Output) -> Result<()> {
+    let Some(desk) = at.desk_within(PATIENCE)? else {
+        return Err(Error::new(ErrorKind::Busy, "somebody else is changing files all the time")
+            .hint("the output is lost; how the command ended is recorded"));
+    };
+    let failed = *outcome != Outcome::Exit(0);
+    let name = begun.name.as_str();
+    let new = NewArtifact {
+        title: if failed { format!("{name} failed") } else { name.to_owned() },
+        text: Text::Output(output.clone()),
+        source: Provenance { origin: Origin::Program, ..Provenance::default() },
+        kind: Some("job".into()),
+        created: at.ledger.now(),
+        fields: Map::from_iter([
+            ("job".to_owned(), Value::from(name)),
+            ("run".to_owned(), Value::from(begun.run_no)),
+            ("bytes".to_owned(), Value::from(output.len())),
+        ]),
+    };
+    let (act, item) = artifact::plan_to_add(&desk, &new, Act::new("job.finish"))?;
+    desk.perform(act.note("item", item.id), |tx| close(at, tx, begun, outcome, Some(&item.path)))?;
+    Ok(())
+}
+
+fn close(
+    at: &AssistantHome,
+    tx: &mut Write,
+    begun: &Begun,
+    outcome: &Outcome,
+    artifact: Option<&RelPath>,
+) -> Result<()> {
+    let (code, signal, why) = match outcome {
+        Outcome::Exit(code) => (Some(*code), None, None),
+        Outcome::Signal(signal) => (None, Some(*signal), None),
+        Outcome::Failed { code, signal, why } => {
+            let why: String = redact(why).split_whitespace().collect::<Vec<_>>().join(" ");
+            (*code, *signal, Some(why.chars().take(LONGEST_ERROR).collect::<String>()))
+        }
+    };
+    tx.prepare_cached(
+        "UPDATE scheduled_runs SET ended_at = ?3, exit_code = ?4, signal = ?5, error = ?6, artifact = ?7
+         WHERE agent_no = ?1 AND run_no = ?2 AND ended_at IS NULL",
+    )?
+    .execute(params![at.agent_no, begun.run_no, tx.now(), code, signal, why, artifact.map(RelPath::as_str)])?;
+    mark_dirty(tx, at.agent_no, &pages_of(at, begun.started_at))?;
+    tx.note("run", begun.run_no);
+    tx.note("job", begun.name.as_str());
+    tx.note("exit_code", code);
+    tx.note("signal", signal);
+    Ok(())
+}
+
+/// Gives runs their end whose wrapper died. Tells how many there were.
+pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
+    let since = at.ledger.now().saturating_sub(LOOK_BACK_MS);
+    let open: Vec<(i64, Millis)> = at.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT run_no, started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2 AND ended_at IS NULL
+             LIMIT 200",
+        )?;
+        let rows = statement.query_map(params![at.agent_no, since], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })?;
+    let mut noticed = 0;
+    for (run_no, started_at) in open {
+        let Some(_dead) = at.home().try_lock(&lock_name(run_no))? else { continue };
+        // It may have ended since the list was made; now that its lock is ours, nothing changes any more.
+        if at.read(|tx| of_no(tx, at.agent_no, run_no))?.is_some_and(|r| r.ended_at.is_some()) {
+            continue;
+        }
+        noticed += at.write("job.cut_off", |tx| {
+            let changed = tx
+                .prepare_cached(
+                    "UPDATE scheduled_runs SET ended_at = ?3, error = 'cut off: what ran it was killed before it ended'
+                     WHERE agent_no = ?1 AND run_no = ?2 AND ended_at IS NULL",
+                )?
+                .execute(params![at.agent_no, run_no, tx.now()])?;
+            mark_dirty(tx, at.agent_no, &pages_of(at, started_at))?;
+            tx.note("run", run_no);
+            Ok(changed)
+        })?;
+        let _gone = at.home().remove(&lock_path(run_no)?);
+    }
+    Ok(noticed)
+}
+
+/// Says that somebody has seen how a job fails: it is not shown any more until it fails again. Tells how many runs that
+/// concerns.
+pub fn acknowledge(at: &AssistantHome, name: &str) -> Result<usize> {
+    if at.read(|tx| runs(tx, at.agent_no, name, 1))?.is_empty() {
+        return Err(no_such(name));
+    }
+    let failed = "agent_no = ?1 AND name = ?2 AND acknowledged = 0 AND ended_at IS NOT NULL
+                  AND (error IS NOT NULL OR signal IS NOT NULL OR coalesce(exit_code, 1) != 0)";
+    let any = at.read(|tx| {
+        Ok(tx
+            .prepare_cached(&format!("SELECT 1 FROM scheduled_runs WHERE {failed} LIMIT 1"))?
+            .exists(params![at.agent_no, name])?)
+    })?;
+    if !any {
+        return Ok(0);
+    }
+    at.write("job.acknowledge", |tx| {
+        let seen = tx
+            .prepare_cached(&format!("UPDATE scheduled_runs SET acknowledged = 1 WHERE {failed}"))?
+            .execute(params![at.agent_no, name])?;
+        mark_dirty(tx, at.agent_no, &["active".to_owned()])?;
+        tx.note("job", name);
+        tx.note("runs", seen);
+        Ok(seen)
+    })
+}
+
+const COLUMNS: &str = "run_no, name, command, started_at, ended_at, exit_code, signal, artifact, error, acknowledged";
+
+fn run(r: &Row) -> rusqlite::Result<Run> {
+    Ok(Run {
+        no: r.get(0)?,
+        name: r.get(1)?,
+        command: r.get(2)?,
+        started_at: r.get(3)?,
+        ended_at: r.get(4)?,
+        exit_code: r.get(5)?,
+        signal: r.get(6)?,
+        artifact: r.get(7)?,
+        error: r.get(8)?,
+        acknowledged: r.get::<_, i64>(9)? != 0,
+    })
+}
+
+/// The last run of every job, newest first.
+pub fn jobs(tx: &Read, agent_no: i64) -> Result<Vec<Run>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no IN (
+           SELECT max(run_no) FROM scheduled_runs WHERE agent_no = ?1 GROUP BY name) ORDER BY run_no DESC"
+    ))?;
+    let rows = statement.query_map([agent_no], run)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The runs of a job, newest first; `NotFound` is for the caller to say.
+pub fn runs(tx: &Read, agent_no: i64, name: &str, limit: usize) -> Result<Vec<Run>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND name = ?2 ORDER BY run_no DESC LIMIT ?3"
+    ))?;
+    let rows = statement.query_map(params![agent_no, name, limit as i64], run)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// One run.
+pub fn of_no(tx: &Read, agent_no: i64, run_no: i64) -> Result<Option<Run>> {
+    Ok(tx
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no = ?2"))?
+        .query_row(params![agent_no, run_no], run)
+        .optional()?)
+}
+
+/// The error for a job that never ran.
+pub fn no_such(name: &str) -> Error {
+    let shown: String = name.chars().take(80).collect();
+    Error::not_found(format!("no job called {shown:?} has run")).hint("see heirloom job list")
+}
+
+fn lock_name(run_no: i64) -> String {
+    format!("job-{run_no}")
+}
+
+fn lock_path(run_no: i64) -> Result<RelPath> {
+    layout::RUN.join(&format!("{}{}", lock_name(run_no), layout::LOCK_SUFFIX))
+}

@@ -1,0 +1,141 @@
+//! Forgetting a leaf: its file, its row, its revisions and whatever was kept of its words (R9.3, R14.2).
+//!
+//! What stays is a digest nobody can read, so that no program brings it back; a person can say it again. Proposals it
+//! was merged from go with it, since they hold the same words; what it had taken the place of stays superseded.
+
+use rusqlite::params;
+use serde_json::{Map, Value, json};
+
+use super::{leaf, tombstone};
+use crate::assistant::Desk;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::flush::{Act, Step, hex};
+use crate::document::Document;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Read, Write, blocks};
+
+/// In place of the id of a leaf that is forgotten.
+const FORGOTTEN: &str = "forgotten";
+
+/// Forgets leaves; all of them or none. Returns the paths of other files that went with them.
+pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
+    let (at, agent) = (desk.at, desk.at.agent_no);
+    let everything = at.read(|tx| catalogue::all(tx, agent))?;
+    let ids: Vec<&str> = entries.iter().filter_map(|e| e.item.as_deref()).collect();
+    let mut act = Act::new("memory.forget");
+    let (mut texts, mut words, mut also_gone) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries {
+        let class = leaf::class_of(entry).ok_or_else(|| Error::refused(format!("{} is no memory", entry.path)))?;
+        let text = leaf::text_of(&leaf::read(at, &entry.path)?);
+        texts.push((class, leaf::scope_of(entry), text, entry));
+        act = leaf::scope_of(entry).shown(act);
+        act = act.step(Step::Forget { path: entry.path.as_str().into(), digest: hex(&entry.digest) });
+    }
+    let names = |e: &Entry, key: &str| -> bool {
+        let listed = e.fields.get(key).and_then(Value::as_array);
+        listed.is_some_and(|l| l.iter().filter_map(Value::as_str).any(|id| ids.contains(&id)))
+    };
+    for other in &everything {
+        if entries.iter().any(|e| e.path == other.path) {
+            continue;
+        }
+        if other.kind == Kind::Proposal
+            && other.state == State::Archived
+            && (names(other, "leaves") || names(other, "known"))
+        {
+            act = act.step(Step::Forget { path: other.path.as_str().into(), digest: hex(&other.digest) });
+            also_gone.push(other.path.as_str().to_owned());
+        }
+        if other.kind == Kind::Leaf
+            && let Some(step) = unlinked(other, &ids)
+        {
+            act = act.step(step);
+        }
+    }
+    let plain: Vec<String> = ids.iter().map(|id| leaf::wordless(id)).collect();
+    let gone: Vec<&str> = entries.iter().map(|e| e.path.as_str()).chain(also_gone.iter().map(String::as_str)).collect();
+    desk.perform(act.note("items", plain), |tx| {
+        for (class, scope, text, entry) in &texts {
+            let item = leaf::wordless(entry.item.as_deref().unwrap_or_default());
+            let folder = entry.path.parent().map(|p| p.to_string()).unwrap_or_default();
+            // What it said before counts as forgotten too.
+            let mut said = revised(tx, agent, entry.path.as_str())?;
+            said.push(text.clone());
+            for text in said {
+                words.push(text.clone());
+                tombstone::put(tx, agent, (*class, scope), &text, (&item, &folder))?;
+            }
+        }
+        let kept = erase(tx, agent, &gone, &ids, &words)?;
+        tx.note("revisions", kept);
+        Ok(())
+    })?;
+    for entry in entries {
+        if at.files.stat(&entry.path)?.is_some() {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("{} was changed while it was being forgotten", at.shown(&entry.path)),
+            )
+            .hint("look at it, then run the command again"));
+        }
+    }
+    Ok(also_gone)
+}
+
+/// The links of another leaf, without those that are forgotten.
+fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
+    let (mut set, mut unset) = (Map::new(), Vec::new());
+    let supersedes = leaf::superseded_ids(other);
+    let left: Vec<&String> = supersedes.iter().filter(|id| !ids.contains(&id.as_str())).collect();
+    if left.is_empty() && !supersedes.is_empty() {
+        unset.push("supersedes".to_owned());
+    } else if left.len() < supersedes.len() {
+        set.insert("supersedes".into(), json!(left));
+    }
+    if other.field("superseded_by").is_some_and(|id| ids.contains(&id)) {
+        set.insert("superseded_by".into(), FORGOTTEN.into());
+    }
+    let path = other.path.as_str().to_owned();
+    (!set.is_empty() || !unset.is_empty()).then_some(Step::Edit { path, set, unset, body: None, base: None })
+}
+
+/// What earlier states of a file said.
+fn revised(tx: &Read, agent: i64, path: &str) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
+    let rows = statement.query_map(params![agent, path], |r| r.get::<_, Vec<u8>>(0))?;
+    let rows: Vec<Vec<u8>> = rows.collect::<rusqlite::Result<_>>()?;
+    rows.iter().map(|data| Ok(leaf::text_of(&Document::parse(blocks::unsqueeze(data)?)))).collect()
+}
+
+/// Takes the words out of the ledger: revisions of the files and of pages that showed them, what was noticed and led to
+/// them, dismissals. Returns how many revisions went.
+fn erase(tx: &Write, agent: i64, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
+    let mut statement = tx.prepare_cached("SELECT revision_no, path, data FROM file_revisions WHERE agent_no = ?1")?;
+    let rows =
+        statement.query_map([agent], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, Vec<u8>>(2)?)))?;
+    let rows: Vec<(i64, String, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
+    let marks: Vec<String> = ids.iter().map(|id| format!("[{id}]")).collect();
+    let mut gone = 0;
+    for (no, path, data) in rows {
+        let shows = || -> Result<bool> {
+            let text = String::from_utf8_lossy(&blocks::unsqueeze(&data)?).into_owned();
+            Ok(marks.iter().any(|m| text.contains(m.as_str())) || words.iter().any(|w| text.contains(w.as_str())))
+        };
+        if paths.contains(&path.as_str()) || shows()? {
+            tx.prepare_cached("DELETE FROM file_revisions WHERE revision_no = ?1")?.execute([no])?;
+            gone += 1;
+        }
+    }
+    for id in ids {
+        tx.prepare_cached("DELETE FROM dismissals WHERE agent_no = ?1 AND item = ?2")?.execute(params![agent, id])?;
+        tx.prepare_cached("DELETE FROM pending_memory WHERE agent_no = ?1 AND result = ?2")?
+            .execute(params![agent, id])?;
+    }
+    let mut statement = tx.prepare_cached("SELECT pending_no, text FROM pending_memory WHERE agent_no = ?1")?;
+    let rows = statement.query_map([agent], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))?;
+    let rows: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>()?;
+    for (no, _) in rows.iter().filter(|(_, t)| words.iter().any(|w| leaf::lowered(w) == leaf::lowered(t))) {
+        tx.prepare_cached("DELETE FROM pending_memory WHERE pending_no = ?1")?.execute([no])?;
+    }
+    Ok(gone)
+}

@@ -1,0 +1,101 @@
+//! Durable memory: what stays true after the conversation, one Markdown file ("leaf") per thing remembered (R9).
+//! Storey 2.
+//!
+//! The files are the authority. A leaf's name is made from its content, so the same thing said twice is one file; a
+//! thing said otherwise supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
+//! [`forget`] removes without a trace but a digest nobody can read, [`find`] looks leaves up within what a caller may
+//! see, [`signals`] notices what a prompt says about its author, [`pending`] holds it until they say yes.
+//!
+//! Knows nothing of proposals, prompts or indexes.
+
+pub mod change;
+pub mod class;
+pub mod find;
+pub mod forget;
+pub mod leaf;
+pub mod pending;
+pub mod signals;
+pub mod staleness;
+mod tombstone;
+pub mod writing;
+
+use std::fmt;
+
+use crate::assistant::flush::Act;
+use crate::error::{Error, Result};
+use crate::home::{MemoryPath, RelPath, layout};
+
+pub use class::Class;
+pub use leaf::NewLeaf;
+pub use staleness::is_stale;
+pub use writing::{Added, Outcome, Writing, add};
+
+/// The largest text of a leaf.
+pub const LARGEST_TEXT: usize = 64 << 10;
+
+/// The version of the files written here, in their front matter.
+pub const FORMAT: i64 = 1;
+
+/// Where a memory holds.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub enum Scope {
+    /// Everywhere this agent works.
+    #[default]
+    Agent,
+    /// In one project, by its workspace id.
+    Workspace(String),
+}
+
+impl Scope {
+    /// Reads `agent` or `workspace/<id>`. `within`: the workspace the caller is bound to; any other is refused (R3.3).
+    pub fn parse(text: &str, within: Option<&str>) -> Result<Scope> {
+        let text = text.trim();
+        if text == "agent" {
+            return Ok(Scope::Agent);
+        }
+        let Some(id) = text.strip_prefix("workspace/") else {
+            let shown: String = text.chars().take(80).collect();
+            return Err(Error::usage(format!("{shown:?} is no scope")).hint("write agent or workspace/<workspace id>"));
+        };
+        MemoryPath::parse(&format!("workspace/{id}/MEMORY.md"), within)?;
+        Ok(Scope::Workspace(id.to_owned()))
+    }
+
+    /// Refuses what a caller bound to a workspace may not touch.
+    pub fn allowed(&self, within: Option<&str>) -> Result<()> {
+        Scope::parse(&self.to_string(), within).map(drop)
+    }
+
+    /// The folder of a class in this scope. A class of the agent has none in a workspace, and the other way round.
+    pub(crate) fn folder(&self, class: Class) -> Result<RelPath> {
+        match self {
+            Scope::Agent if !class.of_workspace() => layout::MEMORY.join(class.folder()),
+            Scope::Workspace(id) if class.of_workspace() => {
+                layout::WORKSPACE_MEMORY.join(&format!("{id}/{}/{}", layout::KNOWLEDGE, class.folder()))
+            }
+            Scope::Agent => Err(Error::usage(format!("a {class} belongs to a project, not to everything"))
+                .hint("say whose it is (--workspace W, or scope: workspace/<id>), or make it a preference")),
+            Scope::Workspace(_) => Err(Error::usage(format!("a memory of the class {class} holds everywhere"))
+                .hint("leave the project out (scope: agent), or make it a fact")),
+        }
+    }
+
+    /// Puts the pages that show memory of this scope onto an act. The agent's index names the projects, so it is
+    /// looked at too; what comes out the same is not written.
+    pub(crate) fn shown(&self, act: Act) -> Act {
+        let act = act.shows_in("active").shows_in("memory").shows_in("index/agent");
+        match self {
+            Scope::Agent => act,
+            Scope::Workspace(id) => act.shows_in(format!("index/{id}")),
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scope::Agent => f.write_str("agent"),
+            Scope::Workspace(id) => write!(f, "workspace/{id}"),
+        }
+    }
+}

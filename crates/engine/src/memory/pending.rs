@@ -1,0 +1,261 @@
+//! What was noticed about the user in their own words, waiting for their yes (R9.5). Ledger rows, no files.
+//!
+//! Noticing the same again only counts; what was accepted or dismissed is not asked about again, and what was forgotten
+//! is not noticed. A yes is given in `review`, since it makes leaves and sets the profile.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::leaf::{self, lowered};
+use super::{Class, Scope, tombstone};
+use crate::assistant::{AssistantHome, catalogue, mark_dirty};
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::ledger::{Read, Write};
+use crate::redact::redact;
+use crate::scope::TurnId;
+
+/// What a notice would become.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoticeKind {
+    Preference,
+    Identity,
+    /// A value of the operator profile.
+    Profile {
+        key: String,
+        value: String,
+    },
+}
+
+impl NoticeKind {
+    pub fn name(&self) -> &'static str {
+        match self {
+            NoticeKind::Preference => "preference",
+            NoticeKind::Identity => "identity",
+            NoticeKind::Profile { .. } => "profile",
+        }
+    }
+
+    /// The class of the leaf it becomes; none for the profile.
+    pub fn class(&self) -> Option<Class> {
+        match self {
+            NoticeKind::Preference => Some(Class::Preference),
+            NoticeKind::Identity => Some(Class::Identity),
+            NoticeKind::Profile { .. } => None,
+        }
+    }
+}
+
+/// Something noticed in a prompt.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Notice {
+    pub kind: NoticeKind,
+    pub title: String,
+    pub text: String,
+    pub confidence: f64,
+}
+
+/// A stored notice.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pending {
+    pub no: i64,
+    pub kind: NoticeKind,
+    pub title: String,
+    pub text: String,
+    pub confidence: f64,
+    /// `pending`, `accepted`, `dismissed`.
+    pub state: String,
+    /// In how many turns it was noticed.
+    pub seen: i64,
+    pub turn: Option<TurnId>,
+    pub session: Option<String>,
+    pub created_at: Millis,
+    pub decided_at: Option<Millis>,
+    /// What an accepted one became: `m:…` or `profile:…`.
+    pub result: Option<String>,
+}
+
+impl Pending {
+    /// `u:17`
+    pub fn id(&self) -> String {
+        format!("u:{}", self.no)
+    }
+}
+
+/// Reads `u:17` or `17`.
+pub fn parse_id(text: &str) -> Result<i64> {
+    let number = text.strip_prefix("u:").unwrap_or(text);
+    number.parse::<i64>().ok().filter(|n| *n > 0).ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        Error::usage(format!("{shown:?} is no id of something noticed"))
+            .hint("ids look like u:17: heirloom memory pending")
+    })
+}
+
+/// Notes what was noticed in a turn, in the transaction that stores it. The same turn again changes nothing. Returns how
+/// many are new.
+pub fn capture(
+    tx: &mut Write,
+    agent_no: i64,
+    turn_no: Option<i64>,
+    session_no: Option<i64>,
+    notices: &[Notice],
+) -> Result<usize> {
+    let mut new = 0;
+    for notice in notices {
+        let (title, text) = (redact(notice.title.trim()).into_owned(), redact(notice.text.trim()).into_owned());
+        let (key, text) = match &notice.kind {
+            NoticeKind::Profile { key, value } => {
+                let value = redact(value.trim()).into_owned();
+                if value.is_empty() || profile_says(tx, agent_no, key)?.as_deref() == Some(&value) {
+                    continue;
+                }
+                (format!("profile:{key}:{}", lowered(&value)), value)
+            }
+            kind => {
+                let class = kind.class().unwrap_or(Class::Preference);
+                let key = lowered(&title);
+                if key.is_empty() || lowered(&text).is_empty() || is_known(tx, agent_no, class, &title, &text)? {
+                    continue;
+                }
+                (key, text)
+            }
+        };
+        let kind = notice.kind.name();
+        let known: Option<(i64, String, Option<i64>)> = tx
+            .prepare_cached(
+                "SELECT pending_no, state, turn_no FROM pending_memory WHERE agent_no = ?1 AND kind = ?2 AND key = ?3",
+            )?
+            .query_row(params![agent_no, kind, key], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .optional()?;
+        match known {
+            Some((no, state, last)) if state == "pending" && (turn_no.is_none() || turn_no > last) => {
+                tx.prepare_cached(
+                    "UPDATE pending_memory SET seen = seen + 1, turn_no = coalesce(?2, turn_no),
+                            session_no = coalesce(?3, session_no), confidence = max(confidence, ?4) WHERE pending_no = ?1",
+                )?
+                .execute(params![no, turn_no, session_no, notice.confidence])?;
+            }
+            Some(_) => {}
+            None => {
+                tx.prepare_cached(
+                    "INSERT INTO pending_memory (agent_no, kind, key, title, text, confidence, state, turn_no, session_no, created_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', ?7, ?8, ?9)",
+                )?
+                .execute(params![agent_no, kind, key, title, text, notice.confidence, turn_no, session_no, tx.now()])?;
+                new += 1;
+            }
+        }
+    }
+    if new > 0 {
+        mark_dirty(tx, agent_no, &["active".to_owned()])?;
+        tx.note("noticed", new);
+    }
+    Ok(new)
+}
+
+/// Remembered already, or forgotten.
+fn is_known(tx: &Read, agent_no: i64, class: Class, title: &str, text: &str) -> Result<bool> {
+    let scope = Scope::Agent;
+    if !tombstone::of(tx, agent_no, class, &scope, text)?.is_empty() {
+        return Ok(true);
+    }
+    let derived = leaf::derived_title(text);
+    for title in [title, derived.as_str()] {
+        let (file, _) = leaf::name(class, &scope, title, text, 0);
+        if catalogue::at(tx, agent_no, &scope.folder(class)?.join(&file)?)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn profile_says(tx: &Read, agent_no: i64, key: &str) -> Result<Option<String>> {
+    Ok(tx
+        .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = ?2")?
+        .query_row(params![agent_no, key], |r| r.get(0))
+        .optional()?)
+}
+
+const COLUMNS: &str =
+    "pending_no, kind, key, p.title, text, confidence, state, seen, p.turn_no, session_key, p.created_at,
+                       decided_at, result";
+
+fn row(r: &Row) -> rusqlite::Result<Pending> {
+    let (kind, key, text): (String, String, String) = (r.get(1)?, r.get(2)?, r.get(4)?);
+    let kind = match kind.as_str() {
+        "profile" => {
+            let key = key.split(':').nth(1).unwrap_or_default().to_owned();
+            NoticeKind::Profile { key, value: text.clone() }
+        }
+        "identity" => NoticeKind::Identity,
+        _ => NoticeKind::Preference,
+    };
+    Ok(Pending {
+        no: r.get(0)?,
+        kind,
+        title: r.get(3)?,
+        text,
+        confidence: r.get(5)?,
+        state: r.get(6)?,
+        seen: r.get(7)?,
+        turn: r.get::<_, Option<i64>>(8)?.map(TurnId),
+        session: r.get(9)?,
+        created_at: r.get(10)?,
+        decided_at: r.get(11)?,
+        result: r.get(12)?,
+    })
+}
+
+/// What waits, surest first; with `decided`, also what was accepted or dismissed.
+pub fn list(tx: &Read, agent_no: i64, decided: bool) -> Result<Vec<Pending>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
+         WHERE p.agent_no = ?1 AND (?2 OR state = 'pending') ORDER BY state = 'pending' DESC, confidence DESC, pending_no DESC"
+    ))?;
+    let rows = statement.query_map(params![agent_no, decided], row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// One that still waits.
+pub fn waiting(tx: &Read, agent_no: i64, no: i64) -> Result<Pending> {
+    let found = tx
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
+             WHERE p.agent_no = ?1 AND pending_no = ?2"
+        ))?
+        .query_row(params![agent_no, no], row)
+        .optional()?;
+    match found {
+        Some(found) if found.state == "pending" => Ok(found),
+        Some(found) => Err(Error::refused(format!("u:{no} was {} already", found.state)).hint("nothing was changed")),
+        None => Err(Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see heirloom memory pending")),
+    }
+}
+
+/// Notes what became of one, if it still waits.
+pub fn decide(tx: &Write, agent_no: i64, no: i64, state: &str, result: Option<&str>) -> Result<()> {
+    let done = tx
+        .prepare_cached(
+            "UPDATE pending_memory SET state = ?3, decided_at = ?4, result = ?5
+             WHERE agent_no = ?1 AND pending_no = ?2 AND state = 'pending'",
+        )?
+        .execute(params![agent_no, no, state, tx.now(), result])?;
+    if done == 0 {
+        return Err(Error::refused(format!("u:{no} was decided meanwhile")).hint("see heirloom memory pending --all"));
+    }
+    Ok(())
+}
+
+/// Dismisses notices; all of them or none.
+pub fn dismiss(at: &AssistantHome, numbers: &[i64]) -> Result<Vec<Pending>> {
+    at.write("memory.dismiss", |tx| {
+        let mut out = Vec::new();
+        for no in numbers {
+            out.push(waiting(tx, at.agent_no, *no)?);
+            decide(tx, at.agent_no, *no, "dismissed", None)?;
+        }
+        mark_dirty(tx, at.agent_no, &["active".to_owned()])?;
+        tx.note("items", numbers.iter().map(|n| format!("u:{n}")).collect::<Vec<_>>());
+        Ok(out)
+    })
+}

@@ -1,0 +1,279 @@
+//! Strong signals: what a prompt says, in so many words, about the person who typed it (R9.5).
+//!
+//! A wrong proposal annoys more than a missed one, so only explicit and standing statements count: "always …", "from now
+//! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
+//! statements about programs or other people do not. Words decide, never substrings; no model, no backtracking.
+//!
+//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `profile` reads values.
+//! What is found is a proposal and nothing more; machine prompts are kept away and secrets redacted elsewhere.
+
+mod east;
+mod english;
+mod europe;
+mod lexicon;
+mod profile;
+mod prose;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use self::lexicon::one_of;
+use self::prose::{Sentence, Token};
+
+/// What a prompt says about its author that is worth proposing as memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signal {
+    pub kind: SignalKind,
+    /// At most 80 characters; the same statement in other case or punctuation has the same title.
+    pub title: String,
+    /// The sentence itself, at most 500 characters.
+    pub text: String,
+    /// Between 0 and 1.
+    pub confidence: f64,
+    /// Where in the prompt the sentence stands, in bytes.
+    pub range: Range<usize>,
+}
+
+/// What a signal is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SignalKind {
+    /// How the person wants things done, everywhere.
+    Preference,
+    /// Something about the person they asked to be remembered.
+    Identity,
+    /// One of `name`, `timezone`, `language`, `pronouns`, `role`, `location`.
+    Profile { key: &'static str, value: String },
+    /// How things are done in this project: a fact of the workspace.
+    Rule,
+}
+
+/// No prompt makes more proposals.
+const MOST: usize = 8;
+/// In characters.
+const LONGEST_TITLE: usize = 80;
+
+/// The strong signals of a prompt, in the order they are said.
+pub fn signals(prompt: &str) -> Vec<Signal> {
+    let mut found: Vec<Signal> = Vec::new();
+    let mut context = Context::default();
+    for sentence in prose::sentences(prompt) {
+        for one in read(prompt, &sentence, &context) {
+            let title = match &one.kind {
+                SignalKind::Profile { key, value } => profile::title(key, value),
+                _ => title(prompt, one.core),
+            };
+            // A title of one word tells nothing.
+            let new = !found.iter().any(|f| f.kind == one.kind && f.title == title);
+            if new && (title.contains(' ') || !title.is_ascii()) {
+                let text = prompt[sentence.range.clone()].to_owned();
+                let (kind, confidence, range) = (one.kind, one.confidence, sentence.range.clone());
+                found.push(Signal { kind, title, text, confidence, range });
+            }
+            if found.len() == MOST {
+                return found;
+            }
+        }
+        context.follow(&sentence);
+    }
+    found
+}
+
+/// What the sentences before say about the next one.
+#[derive(Default)]
+struct Context {
+    any: bool,
+    /// Something is to be built: what follows may specify it.
+    task: bool,
+    /// "You are a …": the prompt addresses a part to be played.
+    persona: bool,
+}
+
+impl Context {
+    fn follow(&mut self, sentence: &Sentence) {
+        self.task |= english::is_task(&sentence.tokens) || europe::is_task(&sentence.tokens);
+        self.persona |= !self.any && english::is_persona(&sentence.tokens);
+        self.any = true;
+    }
+}
+
+/// What a reader found in a sentence.
+struct Found<'t> {
+    kind: SignalKind,
+    /// The statement without "please", "from now on" and the like.
+    core: &'t [Token],
+    confidence: f64,
+}
+
+fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
+    let mut found = english::read(prompt, sentence, context);
+    if found.is_empty() {
+        found = europe::read(prompt, sentence, context);
+    }
+    if found.is_empty() {
+        found = east::read(prompt, sentence);
+    }
+    found
+}
+
+/// The statement in one spelling: lower case but for names everybody writes alike.
+fn title(prompt: &str, core: &[Token]) -> String {
+    let (Some(first), Some(last)) = (core.iter().find(|t| t.word), core.iter().rfind(|t| t.word)) else {
+        return String::new();
+    };
+    let mut text = String::new();
+    let mut at = first.start;
+    for token in core.iter().filter(|t| t.start >= first.start && t.start <= last.start) {
+        if prompt[at..token.start].contains(char::is_whitespace) {
+            text.push(' ');
+        }
+        at = token.end;
+        let raw = &prompt[token.start..token.end];
+        match (token.word, token.quoted) {
+            (true, true) => text.push_str(raw),
+            (true, false) => text.push_str(&spelt(&token.low)),
+            // Emphasis; the stop and the mark of a sentence that goes on.
+            (false, _) if matches!(raw, "*" | "_" | "." | "!" | "…") => {}
+            (false, _) => text.push_str(match raw {
+                "“" | "”" | "„" | "«" | "»" => "\"",
+                "’" | "‘" => "'",
+                "–" | "—" => "-",
+                other => other,
+            }),
+        }
+    }
+    // The mark that closes a quotation or a bracket.
+    if let Some(close) = core.iter().find(|t| t.start == last.end && !t.word) {
+        match &prompt[close.start..close.end] {
+            mark @ ("\"" | "`" | ")") => text.push_str(mark),
+            "”" | "“" | "»" => text.push('"'),
+            _ => {}
+        }
+    }
+    cut(&capitalised(&text))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// A lower-case word as everybody writes it.
+fn spelt(low: &str) -> String {
+    if let Some(language) = lexicon::language(low) {
+        // In their own languages they are written as said.
+        let noun = low == "deutsch" || low.ends_with("isch");
+        return if language.to_lowercase() == low || noun { capitalised(low) } else { low.to_owned() };
+    }
+    let known = lexicon::SPELLING.split_ascii_whitespace().find(|w| w.to_lowercase() == low);
+    known.map_or_else(|| low.to_owned(), str::to_owned)
+}
+
+/// At most [`LONGEST_TITLE`] characters, whole words.
+fn cut(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(LONGEST_TITLE) else { return text.to_owned() };
+    let head = &text[..end];
+    let whole = if text[end..].starts_with(' ') { head } else { head.rsplit_once(' ').map_or(head, |(h, _)| h) };
+    whole.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()
+}
+
+/// Eats the words of a pattern: `a|b` either, `a?` or none; marks of punctuation stand for themselves.
+fn eat<'t>(tokens: &'t [Token], pattern: &str) -> Option<&'t [Token]> {
+    let mut rest = tokens;
+    for part in pattern.split(' ') {
+        let (choice, may_lack) = part.strip_suffix('?').filter(|c| !c.is_empty()).map_or((part, false), |c| (c, true));
+        match rest.first() {
+            Some(t) if !t.quoted && choice.split('|').any(|w| w == t.low) => rest = &rest[1..],
+            _ if may_lack => {}
+            _ => return None,
+        }
+    }
+    Some(rest)
+}
+
+/// Eats the first pattern that fits, of several with ` / ` between them.
+fn eat_any<'t>(tokens: &'t [Token], patterns: &str) -> Option<&'t [Token]> {
+    patterns.split(" / ").find_map(|p| eat(tokens, p))
+}
+
+/// Leaves out marks at the beginning.
+fn unmarked(tokens: &[Token]) -> &[Token] {
+    let marks =
+        tokens.iter().take_while(|t| !t.word && !matches!(t.low.as_str(), "?" | "¿" | "\"" | "“" | "«")).count();
+    &tokens[marks..]
+}
+
+/// Takes off lead-ins such as "please" and "also", as many as there are.
+fn led<'t>(mut tokens: &'t [Token], leads: &str) -> &'t [Token] {
+    tokens = unmarked(tokens);
+    while let Some(rest) = eat_any(tokens, leads) {
+        tokens = unmarked(rest);
+    }
+    tokens
+}
+
+/// How a clause is joined to what stands before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Joint {
+    Start,
+    Comma,
+    Colon,
+    /// A semicolon, a dash, a bracket.
+    Break,
+    /// "and", "but".
+    Word,
+}
+
+/// Where the clauses of a sentence begin.
+fn clauses(tokens: &[Token]) -> Vec<(usize, Joint)> {
+    let mut found = vec![(0, Joint::Start)];
+    for (i, token) in tokens.iter().enumerate() {
+        let spaced =
+            i > 0 && tokens[i - 1].end < token.start && tokens.get(i + 1).is_some_and(|next| next.start > token.end);
+        let joint = match token.low.as_str() {
+            _ if token.quoted => continue,
+            "," | "，" | "、" => Joint::Comma,
+            ":" | "：" => Joint::Colon,
+            ";" | "；" | "—" | "–" | "(" => Joint::Break,
+            "-" | "." | "!" if spaced || token.low != "-" => Joint::Break,
+            w if i > 0 && one_of(w, "and but so und aber et mais y pero") => Joint::Word,
+            _ => continue,
+        };
+        // ", and" is one joint.
+        match found.last_mut() {
+            Some(last) if last.0 == i && last.1 != Joint::Start => last.0 = i + 1,
+            _ => found.push((i + 1, joint)),
+        }
+    }
+    found.retain(|(i, _)| *i < tokens.len());
+    found
+}
+
+fn has(tokens: &[Token], list: &str) -> bool {
+    tokens.iter().any(|t| t.word && !t.quoted && one_of(&t.low, list))
+}
+
+/// Whether a phrase stands somewhere, outside quotation marks.
+fn has_phrase(tokens: &[Token], phrases: &str) -> bool {
+    (0..tokens.len()).any(|i| eat_any(&tokens[i..], phrases).is_some())
+}
+
+fn is_question(tokens: &[Token]) -> bool {
+    tokens.iter().rev().take_while(|t| !t.word).any(|t| matches!(t.low.as_str(), "?" | "？"))
+}
+
+/// Without the phrases and marks it ends with.
+fn trimmed<'t>(mut tokens: &'t [Token], tails: &str) -> &'t [Token] {
+    let end = |t: &[Token]| t.iter().rposition(|t| t.word).map_or(0, |i| i + 1);
+    loop {
+        let words = &tokens[..end(tokens)];
+        let tail = tails.split(" / ").find_map(|p| {
+            let from = words.len().checked_sub(p.split(' ').count())?;
+            eat(&words[from..], p).filter(|rest| rest.is_empty() && from > 0).map(|_| from)
+        });
+        match tail {
+            Some(from) => tokens = &tokens[..from],
+            None => return tokens,
+        }
+    }
+}

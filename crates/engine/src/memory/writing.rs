@@ -1,0 +1,306 @@
+//! Writing leaves: several in one act, each seeing what those before it came to (R9.3, R9.4).
+//!
+//! What is known already is not written again. Another text about the same subject supersedes: both stay, linked. A
+//! program never puts its word over a person's, nor brings back what was forgotten.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value, json};
+
+use super::leaf::{self, NewLeaf, Sound, sound};
+use super::{Class, Scope, tombstone};
+use crate::assistant::Desk;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::flush::{Act, Step};
+use crate::assistant::provenance::{Origin, Provenance};
+use crate::clock::Millis;
+use crate::document::{Document, Front};
+use crate::error::{Error, Result};
+use crate::home::RelPath;
+use crate::ledger::Write;
+
+/// What a leaf that was to be written came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    New,
+    /// It is known already, just so; nothing was written, and it does not count as verified.
+    Same,
+    /// It was forgotten, and only a person can bring it back.
+    Forgotten,
+    /// A person, or something newer, says otherwise; a program can propose it.
+    Outranked,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::New => "new",
+            Outcome::Same => "same",
+            Outcome::Forgotten => "forgotten",
+            Outcome::Outranked => "outranked",
+        }
+    }
+}
+
+/// A leaf after it was to be written: the new one, or the one that stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Added {
+    /// `m:…`; empty where it was forgotten.
+    pub id: String,
+    pub title: String,
+    pub class: Class,
+    pub scope: Scope,
+    /// `None` where it was forgotten.
+    pub path: Option<RelPath>,
+    pub outcome: Outcome,
+    /// Ids of what it took the place of.
+    pub superseded: Vec<String>,
+}
+
+/// A leaf on the shelf, or one that this act puts there.
+struct Known {
+    id: String,
+    path: RelPath,
+    title: String,
+    subject: Option<String>,
+    /// [`leaf::said`] of its text.
+    text: String,
+    superseded_by: Option<String>,
+    supersedes: Vec<String>,
+    pinned: bool,
+    by_person: bool,
+    observed: Millis,
+    troubled: bool,
+}
+
+/// An act that writes leaves.
+pub struct Writing<'d> {
+    desk: &'d Desk<'d>,
+    act: Act,
+    shelves: HashMap<(Class, Scope), Vec<Known>>,
+    creates: BTreeMap<RelPath, Document>,
+    edits: BTreeMap<RelPath, (Map<String, Value>, Vec<String>)>,
+    lifted: Vec<i64>,
+    items: Vec<String>,
+}
+
+/// Writes one leaf.
+pub fn add(desk: &Desk, new: &NewLeaf) -> Result<Added> {
+    let mut writing = Writing::new(desk, "memory.add");
+    let added = writing.add(new)?;
+    if added.outcome == Outcome::New {
+        writing.perform(|_| Ok(()))?;
+    }
+    Ok(added)
+}
+
+impl<'d> Writing<'d> {
+    pub fn new(desk: &'d Desk<'d>, action: &'static str) -> Writing<'d> {
+        Writing {
+            desk,
+            act: Act::new(action),
+            shelves: HashMap::new(),
+            creates: BTreeMap::new(),
+            edits: BTreeMap::new(),
+            lifted: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Adds what else the act does.
+    pub fn also(&mut self, change: impl FnOnce(Act) -> Act) {
+        self.act = change(std::mem::replace(&mut self.act, Act::new("")));
+    }
+
+    /// Plans a leaf. Nothing is written before [`Writing::perform`].
+    pub fn add(&mut self, new: &NewLeaf) -> Result<Added> {
+        let sound = sound(new)?;
+        let folder = new.scope.folder(new.class)?;
+        let (at, person, agent) = (self.desk.at, new.by_person(), self.desk.at.agent_no);
+        let (text, now) = (leaf::said(&sound.text), at.ledger.now());
+        let observed = new.observed.unwrap_or(now);
+        let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &sound.text))?;
+        if !buried.is_empty() && !person {
+            let (class, scope) = (new.class, new.scope.clone());
+            let (title, superseded) = (sound.title, Vec::new());
+            return Ok(Added {
+                id: String::new(),
+                title,
+                class,
+                scope,
+                path: None,
+                outcome: Outcome::Forgotten,
+                superseded,
+            });
+        }
+        let shelf = self.shelf(new.class, &new.scope)?;
+        let same_title = |k: &Known| !sound.given || leaf::lowered(&k.title) == leaf::lowered(&sound.title);
+        let stands = |k: &Known, outcome| standing(k, new, outcome);
+        let alike = shelf.iter().filter(|k| k.text == text && same_title(k));
+        if let Some(known) = alike.clone().filter(|k| k.superseded_by.is_none()).min_by_key(|k| k.troubled) {
+            return Ok(stands(known, Outcome::Same));
+        }
+        if let Some(old) = alike.clone().next().filter(|_| !person) {
+            // It was so once. Only what was observed after its successor says that it is so again.
+            let successor = shelf.iter().find(|k| Some(&k.id) == old.superseded_by.as_ref());
+            if successor.is_none_or(|s| observed <= s.observed) {
+                return Ok(stands(old, Outcome::Outranked));
+            }
+        }
+        let other: Vec<&Known> = shelf
+            .iter()
+            .filter(|k| k.superseded_by.is_none() && k.subject.is_some() && k.subject == sound.subject)
+            .collect();
+        if let Some(over) = other.iter().find(|k| k.pinned || k.by_person || k.observed > observed).filter(|_| !person)
+        {
+            return Ok(stands(over, Outcome::Outranked));
+        }
+        let mut named = None;
+        for again in 0.. {
+            let (file, id) = leaf::name(new.class, &new.scope, &sound.title, &sound.text, again);
+            let path = folder.join(&file)?;
+            match shelf.iter().find(|k| k.path == path) {
+                // The file of these words says something else by now: somebody has corrected it.
+                Some(known) if again == 0 && !person && known.superseded_by.is_none() => {
+                    return Ok(stands(known, Outcome::Outranked));
+                }
+                Some(_) => {}
+                None if at.files.stat(&path)?.is_some() => {}
+                None => {
+                    named = Some((path, id));
+                    break;
+                }
+            }
+        }
+        let (path, id) = named.ok_or_else(|| Error::refused("there is no free name for this memory"))?;
+        let superseded: Vec<String> = other.iter().map(|k| k.id.clone()).collect();
+        let mut doc = leaf::document(new, &sound, &id, now)?;
+        if !superseded.is_empty() {
+            doc.set("supersedes", &json!(superseded))?;
+        }
+        for (old, place) in other.iter().map(|k| (k.id.clone(), k.path.clone())).collect::<Vec<_>>() {
+            self.mark_superseded(new.class, &new.scope, &place, &id)?;
+            self.items.push(leaf::wordless(&old));
+        }
+        self.lifted.extend(buried);
+        self.items.push(leaf::wordless(&id));
+        self.also(|act| new.scope.shown(act));
+        self.creates.insert(path.clone(), doc);
+        let Sound { title, subject, .. } = sound;
+        let known = Known {
+            id: id.clone(),
+            path: path.clone(),
+            title: title.clone(),
+            subject,
+            text,
+            superseded_by: None,
+            supersedes: superseded.clone(),
+            pinned: false,
+            by_person: person,
+            observed,
+            troubled: false,
+        };
+        self.shelf(new.class, &new.scope)?.push(known);
+        let (class, scope) = (new.class, new.scope.clone());
+        Ok(Added { id, title, class, scope, path: Some(path), outcome: Outcome::New, superseded })
+    }
+
+    /// Links an existing leaf as one that another, new in this act, takes the place of, whatever their subjects.
+    pub fn supersede(&mut self, old: &Entry, by: &Added) -> Result<()> {
+        let (Some(path), Some(class)) = (&by.path, leaf::class_of(old)) else { return Ok(()) };
+        let (scope, id) = (leaf::scope_of(old), old.item.clone().unwrap_or_default());
+        let Some(known) = self.shelf(class, &scope)?.iter().find(|k| k.path == old.path) else { return Ok(()) };
+        if known.superseded_by.is_some() || *path == old.path {
+            return Ok(());
+        }
+        self.mark_superseded(class, &scope, &old.path.clone(), &by.id)?;
+        self.items.push(leaf::wordless(&id));
+        self.also(|act| scope.shown(act));
+        let shelf = self.shelf(by.class, &by.scope)?;
+        let Some(new) = shelf.iter_mut().find(|k| k.path == *path) else { return Ok(()) };
+        new.supersedes.push(id);
+        let ids = json!(new.supersedes);
+        self.set(path, "supersedes", ids)
+    }
+
+    /// Does the act. `also` is what else changes in the ledger, in the same transaction.
+    pub fn perform<T>(self, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
+        let Writing { desk, act, creates, edits, lifted, items, .. } = self;
+        let mut steps: Vec<Step> = Vec::new();
+        for (path, doc) in creates {
+            let text = String::from_utf8_lossy(doc.print()).into_owned();
+            steps.push(Step::Create { path: path.as_str().into(), text });
+        }
+        for (path, (set, unset)) in edits {
+            steps.push(Step::Edit { path: path.as_str().into(), set, unset, body: None, base: None });
+        }
+        let mut act = act.note("items", items);
+        // New leaves come before whatever else the act moves.
+        act.steps.splice(0..0, steps);
+        desk.perform(act, |tx| {
+            tombstone::lift(tx, desk.at.agent_no, &lifted)?;
+            also(tx)
+        })
+    }
+
+    fn mark_superseded(&mut self, class: Class, scope: &Scope, path: &RelPath, by: &str) -> Result<()> {
+        if let Some(known) = self.shelf(class, scope)?.iter_mut().find(|k| k.path == *path) {
+            known.superseded_by = Some(by.to_owned());
+        }
+        self.set(path, "superseded_by", by.into())
+    }
+
+    /// Sets a key of a leaf, new in this act or not. An act touches each file once.
+    fn set(&mut self, path: &RelPath, key: &str, value: Value) -> Result<()> {
+        match self.creates.get_mut(path) {
+            Some(doc) => doc.set(key, &value)?,
+            None => drop(self.edits.entry(path.clone()).or_default().0.insert(key.to_owned(), value)),
+        }
+        Ok(())
+    }
+
+    /// What is remembered of a class in a scope, with its texts; read once per act.
+    fn shelf(&mut self, class: Class, scope: &Scope) -> Result<&mut Vec<Known>> {
+        let key = (class, scope.clone());
+        if !self.shelves.contains_key(&key) {
+            let at = self.desk.at;
+            let entries = at.read(|tx| catalogue::list(tx, at.agent_no, Kind::Leaf, State::Active))?;
+            let entries =
+                entries.into_iter().filter(|e| leaf::class_of(e) == Some(class) && leaf::scope_of(e) == *scope);
+            let known = entries.map(|entry| self.known(&entry)).collect();
+            self.shelves.insert(key.clone(), known);
+        }
+        Ok(self.shelves.entry(key).or_default())
+    }
+
+    fn known(&self, entry: &Entry) -> Known {
+        // A file that cannot be read has no words to compare; it keeps its name.
+        let doc = leaf::read(self.desk.at, &entry.path).ok().filter(|d| !matches!(d.front(), Front::Damaged(_)));
+        let origin = Provenance::from_value(entry.fields.get("source")).origin;
+        Known {
+            id: entry.item.clone().unwrap_or_default(),
+            path: entry.path.clone(),
+            title: entry.title.clone(),
+            subject: entry.field("subject").map(leaf::lowered).filter(|s| doc.is_some() && !s.is_empty()),
+            text: doc.as_ref().map(|d| leaf::said(&leaf::text_of(d))).unwrap_or_default(),
+            superseded_by: entry.field("superseded_by").map(str::to_owned),
+            supersedes: leaf::superseded_ids(entry),
+            pinned: leaf::is_pinned(entry),
+            by_person: matches!(origin, Origin::User | Origin::Hand) || entry.by_hand(),
+            observed: leaf::observed_of(entry).unwrap_or(entry.stamp.modified_ns / 1_000_000),
+            troubled: entry.problem.is_some(),
+        }
+    }
+}
+
+fn standing(known: &Known, new: &NewLeaf, outcome: Outcome) -> Added {
+    Added {
+        id: known.id.clone(),
+        title: known.title.clone(),
+        class: new.class,
+        scope: new.scope.clone(),
+        path: Some(known.path.clone()),
+        outcome,
+        superseded: Vec::new(),
+    }
+}

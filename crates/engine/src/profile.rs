@@ -1,0 +1,140 @@
+//! The operator profile: what the agent may take for granted about its user (R9.5). Ledger rows. Storey 2.
+//!
+//! Set by the user alone, or by their yes to something noticed. Knows nothing of leaves.
+
+use jiff::tz::TimeZone;
+use rusqlite::{OptionalExtension, params};
+
+use crate::assistant::AssistantHome;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::ledger::{Read, Write};
+use crate::redact;
+
+/// Keys everybody has, and what they are for.
+pub const KNOWN: &[(&str, &str)] = &[
+    ("name", "what to call you"),
+    ("pronouns", "how to speak of you"),
+    ("language", "the language to answer in"),
+    ("timezone", "whose days the daily notes are: Europe/Berlin"),
+    ("location", "where you are"),
+    ("role", "what you do"),
+    ("organization", "whom you do it with"),
+];
+
+const LONGEST_VALUE: usize = 500;
+
+/// A value of the profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Value {
+    pub key: String,
+    pub value: String,
+    /// Where it came from: `user`, `prompt`.
+    pub source: String,
+    pub set_at: Millis,
+}
+
+/// All of it: known keys first, in their order, then the others by name.
+pub fn show(tx: &Read, agent_no: i64) -> Result<Vec<Value>> {
+    let mut statement =
+        tx.prepare_cached("SELECT key, value, source, set_at FROM profile WHERE agent_no = ?1 ORDER BY key")?;
+    let rows = statement.query_map([agent_no], |r| {
+        Ok(Value { key: r.get(0)?, value: r.get(1)?, source: r.get(2)?, set_at: r.get(3)? })
+    })?;
+    let mut all: Vec<Value> = rows.collect::<rusqlite::Result<_>>()?;
+    all.sort_by_key(|v| KNOWN.iter().position(|(k, _)| *k == v.key).unwrap_or(KNOWN.len()));
+    Ok(all)
+}
+
+/// Sets a value. Returns whether it changed anything.
+pub fn set(at: &AssistantHome, key: &str, value: &str, source: &str) -> Result<bool> {
+    let (key, value) = (sound_key(key)?, sound_value(key, value)?);
+    if at.read(|tx| get(tx, at.agent_no, &key))?.as_deref() == Some(&value) {
+        return Ok(false);
+    }
+    at.write("profile.set", |tx| {
+        tx.note("key", key.as_str());
+        put(tx, at.agent_no, &key, &value, source)
+    })?;
+    Ok(true)
+}
+
+/// [`set`] inside a transaction.
+pub fn set_in(tx: &Write, agent_no: i64, key: &str, value: &str, source: &str) -> Result<()> {
+    let (key, value) = (sound_key(key)?, sound_value(key, value)?);
+    put(tx, agent_no, &key, &value, source)
+}
+
+/// Takes a value out.
+pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
+    let key = sound_key(key)?;
+    at.write("profile.unset", |tx| {
+        tx.note("key", key.as_str());
+        let gone = tx
+            .prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?
+            .execute(params![at.agent_no, key])?;
+        if gone == 0 {
+            return Err(
+                Error::not_found(format!("the profile says nothing about {key}")).hint("see heirloom profile show")
+            );
+        }
+        Ok(())
+    })
+}
+
+/// One value.
+pub fn get(tx: &Read, agent_no: i64, key: &str) -> Result<Option<String>> {
+    Ok(tx
+        .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = ?2")?
+        .query_row(params![agent_no, key], |r| r.get(0))
+        .optional()?)
+}
+
+fn put(tx: &Write, agent_no: i64, key: &str, value: &str, source: &str) -> Result<()> {
+    tx.prepare_cached(
+        "INSERT INTO profile (agent_no, key, value, source, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (agent_no, key) DO UPDATE SET value = excluded.value, source = excluded.source, set_at = excluded.set_at",
+    )?
+    .execute(params![agent_no, key, value, source, tx.now()])?;
+    Ok(())
+}
+
+/// Refuses a key that is none.
+pub fn sound_key(key: &str) -> Result<String> {
+    let key = key.trim().to_ascii_lowercase();
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
+    if (1..=41).contains(&key.len()) && key.as_bytes()[0].is_ascii_lowercase() && key.bytes().all(plain) {
+        return Ok(key);
+    }
+    let shown: String = key.chars().take(50).collect();
+    let names: Vec<&str> = KNOWN.iter().map(|(k, _)| *k).collect();
+    Err(Error::usage(format!("{shown:?} is no key of the profile"))
+        .hint(format!("{}, or one of your own: a letter, then at most 40 of a-z, 0-9, _ and -", names.join(", "))))
+}
+
+/// Refuses a value that cannot be one of this key.
+pub fn sound_value(key: &str, value: &str) -> Result<String> {
+    let value = value.trim();
+    let wrong = |what: String| Error::usage(what);
+    if value.is_empty() {
+        return Err(wrong(format!("{key} is empty")).hint(format!("to take it out: heirloom profile unset {key}")));
+    }
+    if value.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+        return Err(wrong(format!("{key} must be one line"))
+            .hint("what needs more is a memory: heirloom remember \"…\" --class identity"));
+    }
+    if value.chars().count() > LONGEST_VALUE {
+        return Err(wrong(format!("{key} is longer than {LONGEST_VALUE} characters"))
+            .hint("what needs more is a memory: heirloom remember \"…\" --class identity"));
+    }
+    if !redact::spans(value).is_empty() {
+        return Err(Error::refused(format!("{key} looks like a credential"))
+            .hint("nothing was stored; the profile goes into every session"));
+    }
+    if key.trim().eq_ignore_ascii_case("timezone") && TimeZone::get(value).is_err() {
+        return Err(
+            wrong(format!("{value:?} is no time zone")).hint("give its name: Europe/Berlin, America/New_York, UTC")
+        );
+    }
+    Ok(value.to_owned())
+}

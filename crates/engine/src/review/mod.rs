@@ -1,0 +1,236 @@
+//! The user's yes and no: what becomes of proposed memory and of what was noticed about them (R8.2, R9.5). Storey 3.
+//!
+//! A merge turns the entries of proposals into leaves, a rejection keeps the proposal as history, and both can be taken
+//! back. Each is one act, so that a crash leaves nothing half done. A proposal is read as it stands: what a person
+//! changed in its file counts.
+//!
+//! Knows nothing of who proposed.
+
+pub mod noticed;
+
+use serde_json::{Map, Value, json};
+
+use crate::assistant::Desk;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::flush::{Step, hex};
+use crate::clock::rfc3339;
+use crate::continuity::proposal::{self, Proposed};
+use crate::continuity::{self, Change, Item};
+use crate::document::Front;
+use crate::error::{Error, Result};
+use crate::home::{RelPath, layout};
+use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, leaf};
+use crate::title::{TitleKey, active_name, archived_name};
+
+/// A merged proposal and what its entries came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Merged {
+    pub proposal: Item,
+    /// One for each entry, in order.
+    pub leaves: Vec<Added>,
+}
+
+/// What taking a decision back came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undone {
+    pub proposal: Item,
+    /// Leaves that went again.
+    pub removed: Vec<String>,
+    /// Leaves that count again.
+    pub restored: Vec<String>,
+}
+
+/// Accepts proposals; all of them or none. `within`: the workspace the caller is bound to.
+pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<Merged>> {
+    let mut writing = Writing::new(desk, "proposal.merge");
+    let mut out = Vec::new();
+    for entry in chosen(desk, State::Active, names)? {
+        let doc = continuity::document(desk, &entry)?;
+        if let Front::Damaged(why) = doc.front() {
+            return Err(Error::refused(format!(
+                "{}: its front matter cannot be read: {why}",
+                desk.at.shown(&entry.path)
+            ))
+            .hint("nothing was merged; mend the lines between the two --- by hand"));
+        }
+        let id = entry.item.clone().unwrap_or_default();
+        let proposed = proposal::proposed(&entry, &doc);
+        if proposed.entries.is_empty() {
+            return Err(Error::refused(format!("there is nothing in {id} to remember"))
+                .hint(format!("nothing was merged; write `- …` lines into {}", desk.at.shown(&entry.path))));
+        }
+        let (class, scope) = destination(&proposed).map_err(|e| about(&id, e))?;
+        scope.allowed(within)?;
+        let mut leaves: Vec<Added> = Vec::new();
+        for text in &proposed.entries {
+            let new = NewLeaf {
+                title: title_for(&proposed, text),
+                subject: entry.field("subject").filter(|_| proposed.entries.len() == 1).map(str::to_owned),
+                tags: tags_of(&entry),
+                confidence: proposed.confidence.filter(|c| (0.0..=1.0).contains(c)),
+                source: proposed.source.clone(),
+                verified: true,
+                confirmed: true,
+                ..NewLeaf::new(class, scope.clone(), text.as_str())
+            };
+            leaves.push(writing.add(&new).map_err(|e| about(&id, e))?);
+        }
+        let ids = |outcome: &dyn Fn(Outcome) -> bool| -> Vec<String> {
+            let mut ids: Vec<String> = Vec::new();
+            for leaf in leaves.iter().filter(|l| outcome(l.outcome)) {
+                if !ids.contains(&leaf.id) {
+                    ids.push(leaf.id.clone());
+                }
+            }
+            ids
+        };
+        let made = ids(&|o| o == Outcome::New);
+        let known: Vec<String> = ids(&|o| o != Outcome::New).into_iter().filter(|id| !made.contains(id)).collect();
+        let mut set = Map::from_iter([
+            ("status".to_owned(), Value::from("merged")),
+            ("class".into(), class.name().into()),
+            ("scope".into(), scope.to_string().into()),
+            ("merged".into(), rfc3339(desk.at.ledger.now()).into()),
+            ("leaves".into(), json!(made)),
+        ]);
+        if !known.is_empty() {
+            set.insert("known".into(), json!(known));
+        }
+        let to = layout::PROPOSALS_MERGED.join(&archived_name(entry.path.name()))?;
+        let unset = ["leaves", "known"].iter().filter(|k| !set.contains_key(**k)).map(|k| (*k).to_owned()).collect();
+        let (from, target) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
+        writing.also(|act| {
+            let act = act.shows_in("active").shows_in("memory").note("proposal", leaf::wordless(&id));
+            act.step(Step::Move { from, to: target, set, unset })
+        });
+        out.push(Merged { proposal: item(&entry, &to), leaves });
+    }
+    writing.perform(|_| Ok(()))?;
+    Ok(out)
+}
+
+/// Says no to proposals; their files go to the archive.
+pub fn reject(desk: &Desk, names: &[String], reason: Option<&str>) -> Result<Vec<Item>> {
+    let mut act = proposal::act("proposal.reject");
+    let mut items = Vec::new();
+    for entry in chosen(desk, State::Active, names)? {
+        let to = layout::PROPOSALS_REJECTED.join(&archived_name(entry.path.name()))?;
+        let mut set = Map::from_iter([
+            ("status".to_owned(), Value::from("rejected")),
+            ("rejected".into(), rfc3339(desk.at.ledger.now()).into()),
+        ]);
+        if let Some(reason) = reason.map(str::trim).filter(|r| !r.is_empty()) {
+            set.insert("reason".into(), reason.into());
+        }
+        let (from, target) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
+        act = act.step(Step::Move { from, to: target, set, unset: Vec::new() });
+        items.push(item(&entry, &to));
+    }
+    let plain: Vec<String> = items.iter().map(|i| leaf::wordless(&i.id)).collect();
+    desk.perform(act.note("items", plain), |_| Ok(()))?;
+    Ok(items)
+}
+
+/// Takes a merge or a rejection back: the proposal waits again, and the leaves it made go. Refused where one of them
+/// was changed since, because then it is more than the proposal's.
+pub fn undo(desk: &Desk, name: &str, within: Option<&str>) -> Result<Undone> {
+    let agent = desk.at.agent_no;
+    let entry = desk.at.read(|tx| catalogue::named(tx, agent, Kind::Proposal, State::Archived, name))?;
+    let to = layout::PROPOSALS.join(&active_name(entry.path.name()))?;
+    let id = entry.item.clone().unwrap_or_default();
+    if desk.at.read(|tx| catalogue::at(tx, agent, &to))?.is_some() {
+        return Err(Error::refused(format!("a proposal called {:?} is waiting already", entry.title))
+            .hint("nothing was changed; merge or reject that one first"));
+    }
+    let mut act = proposal::act("proposal.undo");
+    let (mut removed, mut restored, mut touched) = (Vec::new(), Vec::new(), Vec::new());
+    let leaves = desk.at.read(|tx| catalogue::list(tx, agent, Kind::Leaf, State::Active))?;
+    for made in listed(&entry, "leaves") {
+        // One that is gone already needs no undoing.
+        let Some(it) = leaves.iter().find(|l| l.item.as_deref() == Some(&made)) else { continue };
+        let scope = leaf::scope_of(it);
+        scope.allowed(within)?;
+        if it.field("flush").is_none() || it.field("flush") != entry.field("flush") || it.by_hand() {
+            touched.push(made);
+            continue;
+        }
+        act = scope.shown(act).step(Step::Remove { path: it.path.as_str().into(), digest: hex(&it.digest) });
+        for old in leaves.iter().filter(|l| l.field("superseded_by") == Some(&made)) {
+            let path = old.path.as_str().to_owned();
+            let unset = vec!["superseded_by".to_owned()];
+            act = leaf::scope_of(old).shown(act);
+            act = act.step(Step::Edit { path, set: Map::new(), unset, body: None, base: None });
+            restored.push(old.item.clone().unwrap_or_default());
+        }
+        removed.push(made);
+    }
+    if !touched.is_empty() {
+        return Err(Error::refused(format!("{} was changed after the merge", touched.join(", ")))
+            .hint("nothing was undone; forget or edit it by itself: heirloom memory forget, heirloom memory edit"));
+    }
+    let set = Map::from_iter([("status".to_owned(), Value::from("pending"))]);
+    let unset = ["merged", "leaves", "known", "rejected", "reason"].map(str::to_owned).to_vec();
+    let (from, target) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
+    act = act.step(Step::Move { from, to: target, set, unset });
+    act = act.note("proposal", leaf::wordless(&id));
+    act = act.note("removed", removed.iter().map(|id| leaf::wordless(id)).collect::<Vec<_>>());
+    desk.perform(act, |_| Ok(()))?;
+    Ok(Undone { proposal: item(&entry, &to), removed, restored })
+}
+
+/// Where the entries of a proposal go. What a person wrote into the file and cannot be is named with its remedy.
+fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
+    let scope = proposed.scope.as_deref().map(|s| Scope::parse(s, None)).transpose()?;
+    let class = proposed.class.as_deref().map(Class::parse).transpose()?;
+    let (class, scope) = match (class, scope) {
+        (Some(class), Some(scope)) => (class, scope),
+        (Some(class), None) => (class, Scope::Agent),
+        (None, Some(scope @ Scope::Workspace(_))) => (Class::Fact, scope),
+        (None, scope) => (Class::Preference, scope.unwrap_or_default()),
+    };
+    scope.folder(class)?;
+    Ok((class, scope))
+}
+
+/// A proposal's title is that of its one memory, unless it was taken from its beginning.
+fn title_for(proposed: &Proposed, text: &str) -> Option<String> {
+    let key = |t: &str| TitleKey::of(t).map(|k| k.as_str().to_owned()).unwrap_or_default();
+    let title = key(&proposed.title);
+    let taken = title == key(&leaf::derived_title(text)) || (title.len() >= TAKEN && key(text).starts_with(&title));
+    (proposed.entries.len() == 1 && !taken).then(|| proposed.title.clone())
+}
+
+/// Nobody writes a title as long as this that is the beginning of the text.
+const TAKEN: usize = 60;
+
+fn tags_of(entry: &Entry) -> Vec<String> {
+    listed(entry, "tags")
+}
+
+fn listed(entry: &Entry, key: &str) -> Vec<String> {
+    let list = entry.fields.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+}
+
+fn about(id: &str, e: Error) -> Error {
+    let next = e.next_step().map(str::to_owned).unwrap_or_default();
+    Error::new(e.kind(), format!("{id}: {e}")).hint(format!(
+        "nothing was merged; {next} (heirloom proposal edit {id} --class C, --scope agent or --workspace W)"
+    ))
+}
+
+fn chosen(desk: &Desk, state: State, names: &[String]) -> Result<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for name in names {
+        let entry = desk.at.read(|tx| catalogue::named(tx, desk.at.agent_no, Kind::Proposal, state, name))?;
+        if !entries.iter().any(|e| e.path == entry.path) {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+fn item(entry: &Entry, to: &RelPath) -> Item {
+    let id = entry.item.clone().unwrap_or_default();
+    Item { id, title: entry.title.clone(), path: to.clone(), change: Change::Changed }
+}

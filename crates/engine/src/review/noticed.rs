@@ -1,0 +1,70 @@
+//! A yes to what was noticed about the user: it becomes a leaf, or a value of the profile (R9.5).
+
+use crate::assistant::Desk;
+use crate::assistant::provenance::{Origin, Provenance};
+use crate::error::Result;
+use crate::memory::pending::{self, NoticeKind, Pending};
+use crate::memory::{Added, NewLeaf, Scope, Writing};
+use crate::profile;
+
+/// An accepted notice and what it became.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Accepted {
+    pub pending: Pending,
+    /// `None` for a value of the profile.
+    pub leaf: Option<Added>,
+}
+
+/// Accepts notices; all of them or none.
+pub fn accept(desk: &Desk, numbers: &[i64]) -> Result<Vec<Accepted>> {
+    let agent = desk.at.agent_no;
+    let mut writing = Writing::new(desk, "memory.accept");
+    let mut out: Vec<Accepted> = Vec::new();
+    for no in numbers {
+        if out.iter().any(|a| a.pending.no == *no) {
+            continue;
+        }
+        let pending = desk.at.read(|tx| pending::waiting(tx, agent, *no))?;
+        let leaf = match (&pending.kind, pending.kind.class()) {
+            (NoticeKind::Profile { key, value }, _) => {
+                profile::sound_key(key)?;
+                profile::sound_value(key, value)?;
+                None
+            }
+            (_, Some(class)) => Some(writing.add(&NewLeaf {
+                title: Some(pending.title.clone()),
+                confidence: Some(pending.confidence.clamp(0.0, 1.0)),
+                source: Provenance {
+                    origin: Origin::Prompt,
+                    session: pending.session.clone(),
+                    turns: pending.turn.into_iter().collect(),
+                    node: None,
+                },
+                verified: true,
+                confirmed: true,
+                ..NewLeaf::new(class, Scope::Agent, pending.text.as_str())
+            })?),
+            (_, None) => None,
+        };
+        out.push(Accepted { pending, leaf });
+    }
+    writing.also(|act| act.shows_in("active"));
+    writing.perform(|tx| {
+        for accepted in &mut out {
+            let no = accepted.pending.no;
+            let result = match (&accepted.leaf, &accepted.pending.kind) {
+                (Some(leaf), _) => leaf.id.clone(),
+                (None, NoticeKind::Profile { key, value }) => {
+                    profile::set_in(tx, agent, key, value, "prompt")?;
+                    format!("profile:{key}")
+                }
+                (None, _) => String::new(),
+            };
+            pending::decide(tx, agent, no, "accepted", Some(&result))?;
+            accepted.pending.state = "accepted".into();
+            accepted.pending.result = Some(result);
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
