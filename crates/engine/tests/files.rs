@@ -668,7 +668,7 @@ fn hostile_names_lead_nowhere() {
             _ => String::new(),
         };
         for _ in 0..1 + rng.below(6) {
-            text.push_str(*rng.pick(&pieces[..]));
+            text.push_str(rng.pick::<&str>(&pieces));
             if rng.below(2) == 0 {
                 text.push('/');
             }
