@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use heirloom_engine::assistant::{AssistantHome, flush, sweep};
+use heirloom_engine::assistant::{AssistantHome, catalogue, flush, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
 use heirloom_engine::head::{self, Occasion};
@@ -141,9 +141,23 @@ impl Context {
     /// The assistant home, for commands that look: the catalogue is brought up to the files and what a crash left is
     /// finished, unless the home cannot be written or somebody else is at it. `None` where there is no tree yet.
     pub fn look_at_assistant(&self, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
-        let Some(agent_no) = self.ledger.read(|tx| read::agent_no(tx, self.agent()))? else { return Ok(None) };
+        self.look_at(self.agent(), actor)
+    }
+
+    /// [`Context::look_at_assistant`] for every agent there is: for commands that look at all of the memory.
+    pub fn look_at_all(&self, actor: &str) -> Result<Vec<(AssistantHome<'_>, Vec<Problem>)>> {
+        let agents = self.ledger.read(read::agents)?;
+        let mut all = Vec::new();
+        for agent in agents {
+            all.extend(self.look_at(&AgentId::parse(&agent.agent)?, actor)?);
+        }
+        Ok(all)
+    }
+
+    fn look_at(&self, agent: &AgentId, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
+        let Some(agent_no) = self.ledger.read(|tx| read::agent_no(tx, agent))? else { return Ok(None) };
         let zone = crate::print::zone();
-        let opened = AssistantHome::open(&self.home, &self.ledger, self.agent(), agent_no, actor, zone)?;
+        let opened = AssistantHome::open(&self.home, &self.ledger, agent, agent_no, actor, zone)?;
         let Some(at) = opened else { return Ok(None) };
         if self.read_only {
             return Ok(Some((at, Vec::new())));
@@ -246,9 +260,9 @@ impl Context {
         Index::open(&self.index_path()?, self.ledger.id(), INDEX_BUSY)
     }
 
-    /// The index, caught up as far as a search may wait for it. A new one is built whole: there is nothing else to
-    /// search in.
-    pub fn caught_up_index(&self) -> Result<Index> {
+    /// The index, caught up as far as a search may wait for it, with the files of an agent that were just looked at. A
+    /// new one is built whole: there is nothing else to search in.
+    pub fn caught_up_index(&self, files: Option<&AssistantHome>) -> Result<Index> {
         let (mut index, rebuilt) = self.index()?;
         if self.read_only {
             return Ok(index);
@@ -257,12 +271,36 @@ impl Context {
         if ahead {
             index = Index::recreate(&self.index_path()?, self.ledger.id(), INDEX_BUSY)?;
         }
-        if rebuilt != Rebuilt::No || ahead {
+        let until = if rebuilt != Rebuilt::No || ahead {
             self.build(&mut index)?;
+            None
         } else {
-            index.catch_up(&self.ledger, Some(Instant::now() + CATCH_UP), &mut |_| {})?;
+            let until = Some(Instant::now() + CATCH_UP);
+            index.catch_up(&self.ledger, until, &mut |_| {})?;
+            until
+        };
+        if let Some(at) = files {
+            index.catch_up_files(at, until)?;
         }
         Ok(index)
+    }
+
+    /// Brings the rows of files up to date as far as a command may wait for it. Returns how many changes are missing.
+    pub fn catch_up_files(&self, index: &mut Index, at: &AssistantHome) -> Result<u64> {
+        match self.read_only {
+            true => at.read(|tx| index.files_missing(tx, at.agent_no)),
+            false => index.catch_up_files(at, Some(Instant::now() + CATCH_UP)),
+        }
+    }
+
+    /// Brings the rows of every agent's files up to date. Returns how many files there are.
+    pub fn build_files(&self, index: &mut Index, actor: &str) -> Result<u64> {
+        let mut files = 0;
+        for (at, _) in self.look_at_all(actor)? {
+            index.catch_up_files(&at, None)?;
+            files += at.read(|tx| catalogue::count(tx, at.agent_no))?;
+        }
+        Ok(files)
     }
 
     /// Adds what the index lacks, if it lacks anything.

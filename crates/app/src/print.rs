@@ -240,6 +240,12 @@ impl Write for Raw {
     }
 }
 
+/// Somebody's bytes as they are, to standard output.
+pub fn raw(bytes: &[u8]) -> crate::error::Exit {
+    let _ = Raw.write_all(bytes);
+    crate::error::Exit::Ok
+}
+
 /// One line to standard error, made harmless.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", safe(text));

@@ -7,6 +7,7 @@ use heirloom_engine::capture::{Capture, Program};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::ledger::Read;
 use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{AgentId, SessionKey};
 use heirloom_engine::source::file::{LineFile, find};
 use heirloom_engine::transcript::read::{self, SessionRow};
@@ -111,21 +112,23 @@ pub fn resume(key: &SessionKey, cwd: Option<&str>) -> Option<String> {
 }
 
 /// A path for a shell: as it is where it is plain, else in single quotes.
-fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',');
+pub fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',' | ':');
     if !path.is_empty() && path.chars().all(plain) {
         return path.to_owned();
     }
     format!("'{}'", path.replace('\'', "'\\''"))
 }
 
-/// What a session is called: its title, else what a person said first, in one line.
+/// What a session is called: its title, else what a person said first, in one line and without credentials.
 pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
     let name = match &session.title {
         Some(title) => Some(title.clone()),
         None => read::first_prompt(tx, opener, session.no)?,
     };
-    Ok(safe_line(&name.unwrap_or_default().chars().take(300).collect::<String>()))
+    // Whole first: half of a credential is not known any more.
+    let name = name.unwrap_or_default();
+    Ok(safe_line(&redact(&name).chars().take(300).collect::<String>()))
 }
 
 #[cfg(test)]

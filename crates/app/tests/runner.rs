@@ -6,6 +6,7 @@ mod continuity;
 mod cut;
 mod display;
 mod docs;
+mod files;
 mod first_minute;
 mod help;
 mod killed;

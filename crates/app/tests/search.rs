@@ -23,7 +23,7 @@ fn search(world: &World, args: &[&str]) -> Vec<Value> {
 fn what_is_asked_for_is_found_and_narrowed_by_every_filter() {
     let world = demo();
     let found = world.json(&["search", "why did we drop redis"]);
-    names(&found, "query looked_for hits too_frequent not_indexed degraded ms");
+    names(&found, "query looked_for hits files too_frequent not_indexed files_not_indexed degraded ms");
     let hit = &found["hits"][0];
     names(
         hit,

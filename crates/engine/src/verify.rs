@@ -1,6 +1,8 @@
-//! Everything recomputed: digests, chain, references, tiling, index (R4.6). Storey 4.
+//! Everything recomputed: digests, chain, references, tiling, index, and by [`files`] the visible files (R4.6). Storey 4.
 //!
 //! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can say.
+
+pub mod files;
 
 use std::collections::HashMap;
 
@@ -37,12 +39,18 @@ pub struct Report {
     pub blocks: u64,
     pub audit_rows: u64,
     pub index_rows: u64,
+    /// Visible files.
+    pub files: u64,
     pub findings: Vec<Finding>,
 }
 
 impl Report {
     fn damaged(&mut self, subject: impl Into<String>, what: impl Into<String>) {
         self.findings.push(Finding { severity: Severity::Damaged, subject: subject.into(), what: what.into() });
+    }
+
+    fn stale(&mut self, subject: impl Into<String>, what: impl Into<String>) {
+        self.findings.push(Finding { severity: Severity::Stale, subject: subject.into(), what: what.into() });
     }
 }
 
@@ -66,18 +74,10 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     if let Some(index) = index {
         report.index_rows = index.rows().unwrap_or(0) as u64;
         for what in index.problems()? {
-            report.findings.push(Finding {
-                severity: Severity::Stale,
-                subject: "index".into(),
-                what: format!("{what}; heirloom reindex makes it anew"),
-            });
+            report.stale("index", format!("{what}; heirloom reindex makes it anew"));
         }
         if let Err(e) = ledger.read(|tx| index.coverage(tx)) {
-            report.findings.push(Finding {
-                severity: Severity::Stale,
-                subject: "index".into(),
-                what: format!("{e}; heirloom reindex makes it anew"),
-            });
+            report.stale("index", format!("{e}; heirloom reindex makes it anew"));
         }
     }
     Ok(report)

@@ -3,6 +3,7 @@
 mod assistant;
 mod concurrent;
 mod continuity;
+mod files;
 mod foreign;
 mod heads;
 mod identity;

@@ -31,6 +31,8 @@ pub fn show_with(
     let doc = continuity::read(at, &entry.path)?;
     let text = String::from_utf8_lossy(doc.print());
     if context.json {
+        clean(&mut value["title"]);
+        clean(&mut value["fields"]);
         value["kind"] = json!(entry.kind.name());
         value["state"] = json!(entry.state.name());
         value["body"] = json!(redact(&doc.body()));
@@ -84,4 +86,14 @@ pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool
         context.settle(at)?;
     }
     Ok(written)
+}
+
+/// Takes credentials out of every text in a value.
+pub fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redact(text).into_owned(),
+        Value::Array(list) => list.iter_mut().for_each(clean),
+        Value::Object(map) => map.values_mut().for_each(clean),
+        _ => {}
+    }
 }

@@ -10,7 +10,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Make the search index anew from the ledger; nothing can be lost
+/// Make the search index anew from the ledger and the visible files; nothing can be lost
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
@@ -20,15 +20,16 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let _lock = context.home.try_lock("import")?;
     let mut index = Index::recreate(&context.index_path()?, context.ledger.id(), Duration::from_secs(5))?;
     let turns = context.build(&mut index)?;
+    let files = context.build_files(&mut index, "cli reindex")?;
     let seconds = started.elapsed().as_secs_f64();
     if global.json {
-        let value =
-            json!({"turns": turns, "bytes": index.bytes_on_disk(), "seconds": (seconds * 1000.0).round() / 1000.0});
+        let value = json!({"turns": turns, "files": files, "bytes": index.bytes_on_disk(), "seconds": (seconds * 1000.0).round() / 1000.0});
         print::line(&value.to_string());
     } else {
         print::line(&format!(
-            "{} indexed in {seconds:.1} s, {}",
+            "{}{} indexed in {seconds:.1} s, {}",
             print::counted(turns, "turn"),
+            if files == 0 { String::new() } else { format!(" and {}", print::counted(files, "file")) },
             print::bytes(index.bytes_on_disk())
         ));
     }

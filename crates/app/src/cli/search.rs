@@ -3,20 +3,21 @@
 use std::time::Instant;
 
 use heirloom_engine::clock::rfc3339;
-use heirloom_engine::error::{Error, Result};
-use heirloom_engine::recall::{self, Filter, Hit, Searched, snippet};
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::recall::{self, FileFilter, FilesFound, Filter, Hit, Searched, snippet};
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use serde_json::json;
 
+use super::notes::{self, Wanted};
 use super::times::{self, Edge};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Find turns: what people and models said, tool calls and their results
+/// Find notes and turns: memory, open loops and other visible files; what people and models said, tool calls and results
 ///
-/// Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
+/// Files come first, each with the line that answers, as it stands on disk now. Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
 /// them (orders_test.rs, E0277) are looked for whole and in their parts. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -24,7 +25,7 @@ pub struct Args {
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
-    /// How many hits
+    /// How many hits, of files and of turns each
     #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: u16,
 
@@ -44,6 +45,18 @@ pub struct Args {
     #[arg(long, value_name = "ROLE", value_parser = ["user", "assistant", "tool", "system"])]
     role: Option<String>,
 
+    /// Only this kind of file, or only turns; may be given more than once
+    #[arg(long = "kind", value_name = "KIND", value_parser = notes::KINDS)]
+    kinds: Vec<String>,
+
+    /// Only memory of this class: preference, identity, fact, procedure, blocker, reference
+    #[arg(long, value_name = "CLASS")]
+    class: Option<String>,
+
+    /// Resolved loops and decided proposals, too
+    #[arg(long)]
+    archived: bool,
+
     /// Not before this time: 2026-11-21, 2026-11, yesterday, 7d
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
@@ -55,11 +68,14 @@ pub struct Args {
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let started = Instant::now();
+    let only_turns = args.session.is_some() || args.role.is_some() || args.harness.is_some();
+    let wanted = Wanted::of(&args.kinds, only_turns, args.class.is_some(), args.archived)?;
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
     let now = context.ledger.now();
+    let place = args.workspace.as_deref().map(|name| place(&context, agent_no, name, wanted.files)).transpose()?;
     let filter = Filter {
-        workspaces: args.workspace.as_deref().map(|name| workspaces(&context, agent_no, name)).transpose()?,
+        workspaces: place.as_ref().map(|p| p.numbers.clone()),
         harness: args.harness,
         session: args
             .session
@@ -76,16 +92,69 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return Err(Error::usage("--since lies after --until"));
     }
-    let mut index = context.caught_up_index()?;
+    let looked = if wanted.files { context.look_at_assistant("cli search")? } else { None };
+    let at = looked.as_ref().map(|(at, _)| at);
+    let mut index = context.caught_up_index(at)?;
     let query = args.query.join(" ");
-    let found = recall::search(&context.ledger, &mut index, context.agent(), &query, &filter)?;
+    let mut found = Searched::default();
+    let mut files = FilesFound::default();
+    if let Some(at) = at {
+        let filter = FileFilter {
+            kinds: wanted.kinds,
+            class: args.class,
+            workspaces: place.as_ref().map(|p| p.ids.clone()),
+            archived: args.archived,
+            since: filter.since,
+            until: filter.until,
+            limit: filter.limit,
+        };
+        files = recall::search_files(at, &mut index, &query, &filter)?;
+        found.looked_for.clone_from(&files.looked_for);
+        found.query_cut = files.query_cut;
+    }
+    if wanted.turns {
+        found = recall::search(&context.ledger, &mut index, context.agent(), &query, &filter)?;
+    }
+    if let Some(unknown) = place.and_then(|p| p.unknown)
+        && files.hits.is_empty()
+    {
+        return Err(unknown);
+    }
+    found.cut_short |= files.cut_short;
     let ms = started.elapsed().as_secs_f64() * 1000.0;
     if global.json {
-        print::line(&to_json(&query, &found, ms).to_string());
+        let mut value = to_json(&query, &found, ms);
+        value["files"] = json!(at.map(|at| notes::to_json(at, &files)).unwrap_or_default());
+        value["files_not_indexed"] = json!(files.not_indexed);
+        print::line(&value.to_string());
     } else {
-        people(&query, &found, now);
+        notes::people(at, &files, !found.hits.is_empty());
+        people(&query, &found, &files, now);
     }
     Ok(Exit::Ok)
+}
+
+/// A project, as turns and as files know it.
+struct Place {
+    numbers: Vec<i64>,
+    ids: Vec<String>,
+    /// Nothing was said there; what is written there may be found all the same.
+    unknown: Option<Error>,
+}
+
+fn place(context: &Context, agent_no: i64, name: &str, with_files: bool) -> Result<Place> {
+    match workspaces(context, agent_no, name) {
+        Ok(numbers) => {
+            let all = context.ledger.read(|tx| read::workspaces(tx, agent_no))?;
+            let ids = all.into_iter().filter(|w| numbers.contains(&w.no)).map(|w| w.id).collect();
+            Ok(Place { numbers, ids, unknown: None })
+        }
+        Err(e) if with_files && e.kind() == ErrorKind::NotFound => match context.workspace_id(Some(name)) {
+            Ok(id) => Ok(Place { numbers: Vec::new(), ids: vec![id], unknown: Some(e) }),
+            Err(_) => Err(e),
+        },
+        Err(e) => Err(e),
+    }
 }
 
 /// The workspaces a name stands for; a path that is no project of its own stands for the one it lies in.
@@ -106,9 +175,9 @@ pub fn workspaces(context: &Context, agent_no: i64, name: &str) -> Result<Vec<i6
     })
 }
 
-fn people(query: &str, found: &Searched, now: i64) {
+fn people(query: &str, found: &Searched, files: &FilesFound, now: i64) {
     let paint = Paint::stdout();
-    if found.hits.is_empty() {
+    if found.hits.is_empty() && files.hits.is_empty() {
         print::line(&format!("Nothing found for {}.", print::safe_line(query)));
         print::line("Try fewer or other words, a beginning (migrat*), or heirloom timeline.");
     }
@@ -126,9 +195,7 @@ fn people(query: &str, found: &Searched, now: i64) {
             head.push("sub-agent".into());
         }
         print::line(&head.join("  "));
-        for line in wrap(&marked(&hit.passage), width.saturating_sub(4)) {
-            print::line(&format!("    {}", painted(&line, paint)));
-        }
+        passage(&hit.passage, width, paint);
         let why = match hit.beside {
             Some(beside) => format!("next to {beside}"),
             None => format!("{} of {} terms", hit.matched, hit.of),
@@ -144,6 +211,12 @@ fn people(query: &str, found: &Searched, now: i64) {
     if !found.too_frequent.is_empty() {
         notes.push(format!("too frequent to help, left out: {}", print::safe_line(&found.too_frequent.join(", "))));
     }
+    if files.not_indexed > 0 {
+        notes.push(format!(
+            "{} not searched yet: heirloom work",
+            print::counted(files.not_indexed, "new or changed file")
+        ));
+    }
     if found.not_indexed > 0 {
         notes.push(format!("{} not searched yet: heirloom work", print::counted(found.not_indexed, "new turn")));
     }
@@ -155,6 +228,13 @@ fn people(query: &str, found: &Searched, now: i64) {
     }
     for note in notes {
         print::note(&note);
+    }
+}
+
+/// A passage in at most three lines, its matches painted.
+pub fn passage(passage: &str, width: usize, paint: Paint) {
+    for line in wrap(&marked(passage), width.saturating_sub(4)) {
+        print::line(&format!("    {}", painted(&line, paint)));
     }
 }
 
@@ -225,7 +305,6 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
-    let plain = |p: &str| p.replace([snippet::MATCH_START, snippet::MATCH_END], "");
     let hits: Vec<_> = found
         .hits
         .iter()
@@ -263,8 +342,13 @@ fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
     })
 }
 
+/// A passage without its marks.
+pub fn plain(passage: &str) -> String {
+    passage.replace([snippet::MATCH_START, snippet::MATCH_END], "")
+}
+
 /// Where the matches stand in the plain snippet, in characters: `[start, end]`.
-fn matches(passage: &str) -> Vec<[usize; 2]> {
+pub fn matches(passage: &str) -> Vec<[usize; 2]> {
     let (mut out, mut at, mut start) = (Vec::new(), 0, None);
     for c in passage.chars() {
         match c {

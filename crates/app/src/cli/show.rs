@@ -2,24 +2,30 @@
 
 use std::collections::VecDeque;
 
+use heirloom_engine::assistant::address;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{QuarantineId, TurnId};
 use heirloom_engine::transcript::read::{self, SessionRow, Turn};
 use heirloom_engine::transcript::{kind_name, role_name};
 use serde_json::{Value, json};
 
+use super::shown::{self, Part};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
 
-/// Print a turn, a whole session, or what was set aside
+/// Print a turn, a file, a whole session, or what was set aside
+///
+/// Credentials are shown as [redacted:KIND]; --raw prints the exact bytes.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// A turn (t9c11) or something set aside (q:17)
+    /// A turn (t9c11), an item (l:… p:… m:… a:…), a file in the assistant home (memory/preference/tea.md, or tea.md:12
+    /// for what stands around a line), a session, or something set aside (q:17)
     #[arg(value_name = "ID", required_unless_present_any = ["session", "quarantine"])]
     id: Option<String>,
 
@@ -31,17 +37,25 @@ pub struct Args {
     #[arg(long, value_name = "LANE", requires = "session")]
     lane: Option<String>,
 
-    /// Turns before and after the one named
-    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
-    around: usize,
+    /// Turns before and after the one named; of a file with a line, lines (3 if not given)
+    #[arg(long, short = 'C', value_name = "N")]
+    around: Option<usize>,
 
     /// Tool output, reasoning and machine prompts of a session in full
     #[arg(long)]
     full: bool,
 
-    /// The exact bytes of the source record
+    /// The exact bytes of the source record or of the file
     #[arg(long, requires = "id")]
     raw: bool,
+
+    /// Earlier states of the file that were kept
+    #[arg(long, requires = "id", conflicts_with_all = ["session", "revision"])]
+    revisions: bool,
+
+    /// One of them, by its number
+    #[arg(long, value_name = "N", requires = "id", conflicts_with = "session")]
+    revision: Option<i64>,
 
     /// Everything that was set aside because it could not be decoded
     #[arg(long, conflicts_with_all = ["id", "session"])]
@@ -50,6 +64,9 @@ pub struct Args {
 
 /// Lines of a tool's output that a session shows; `--full` shows all.
 const TOOL_LINES: usize = 6;
+
+/// Lines shown before and after the one named.
+const LINES_AROUND: usize = 3;
 
 /// How many of the things set aside people are shown, newest first.
 const QUARANTINE_LINES: usize = 200;
@@ -64,20 +81,41 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         return show_session(&context, agent_no, name, args.lane.as_deref(), args.full);
     }
     let id = args.id.as_deref().unwrap_or_default();
-    if let Some(q) = QuarantineId::parse(id) {
-        return show_quarantined(&context, agent_no, q);
+    let around = args.around.unwrap_or(0);
+    let of_a_file = args.revisions || args.revision.is_some();
+    let is_file = address::is_address(id);
+    if let Some(q) = QuarantineId::parse(id)
+        && !of_a_file
+    {
+        return show_quarantined(&context, agent_no, q, args.raw);
     }
-    match TurnId::parse(id) {
-        Some(turn) => show_turn(&context, agent_no, turn, args.around, args.raw),
-        None => {
-            let known = context.ledger.read(|tx| read::session_named(tx, agent_no, id));
-            match known {
-                Ok(session) => show_session(&context, agent_no, session.key.as_str(), None, args.full),
-                Err(_) => Err(Error::usage(format!("{id:?} is no turn (t9c11), session or set-aside id (q:17)"))
-                    .hint("find turns with heirloom search, sessions with heirloom session list")),
-            }
-        }
+    if let Some(turn) = TurnId::parse(id)
+        && !of_a_file
+    {
+        return show_turn(&context, agent_no, turn, around, args.raw);
     }
+    // A session's name may look like that of a file; the file comes first.
+    let in_a_file = if is_file || of_a_file {
+        let part = match (args.revisions, args.revision) {
+            (true, _) => Part::Revisions,
+            (_, Some(no)) => Part::Revision(no),
+            _ => Part::Now { around: args.around.unwrap_or(LINES_AROUND) },
+        };
+        shown::find_and_show(&context, id, &part, args.raw)
+    } else {
+        Err(Error::usage(format!(
+            "{:?} is no turn (t9c11), item, file, session or set-aside id (q:17)",
+            print::cut(id, 80)
+        ))
+        .hint("find turns and files with heirloom search, sessions with heirloom session list"))
+    };
+    if in_a_file.is_err()
+        && !of_a_file
+        && let Ok(session) = context.ledger.read(|tx| read::session_named(tx, agent_no, id))
+    {
+        return show_session(&context, agent_no, session.key.as_str(), None, args.full);
+    }
+    in_a_file
 }
 
 fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
@@ -85,9 +123,7 @@ fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: b
     let turn = context.ledger.read(|tx| read::turn(tx, &opener, agent_no, id))?;
     if raw {
         let bytes = context.ledger.read(|tx| read::record_bytes(tx, &opener, turn.record))?;
-        use std::io::Write;
-        let _ = std::io::stdout().write_all(&bytes);
-        return Ok(Exit::Ok);
+        return Ok(print::raw(&bytes));
     }
     let turns = if around == 0 { vec![turn] } else { neighbours(context, &turn, around)? };
     if context.json {
@@ -100,7 +136,7 @@ fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: b
     for turn in &turns {
         let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
         print::line(&format!("{here}{}", heading(turn, now, paint)));
-        print::line(&print::safe(&turn.text));
+        print::line(&print::safe(&redact(&turn.text)));
         print::line("");
     }
     let first = &turns[0];
@@ -227,7 +263,7 @@ fn heading(turn: &Turn, now: i64, paint: Paint) -> String {
 }
 
 fn body(turn: &Turn, full: bool) -> String {
-    let text = print::safe(turn.text.trim_end());
+    let text = print::safe(redact(&turn.text).trim_end());
     let tool = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult);
     if full || !tool {
         return text;
@@ -265,25 +301,30 @@ fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn show_quarantined(context: &Context, agent_no: i64, id: QuarantineId) -> Result<Exit> {
+fn show_quarantined(context: &Context, agent_no: i64, id: QuarantineId, raw: bool) -> Result<Exit> {
     let opener = Opener::default();
     let found = context.ledger.read(|tx| read::quarantine(tx, agent_no, Some(id), 1))?;
     let Some(q) = found.into_iter().next() else {
         return Err(Error::not_found(format!("nothing was set aside as {id}")).hint("see heirloom show --quarantine"));
     };
     let bytes = context.ledger.read(|tx| read::record_bytes(tx, &opener, q.record))?;
+    if raw {
+        return Ok(print::raw(&bytes));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let text = redact(&text);
     if context.json {
         let mut value = quarantined_json(&q);
-        value["text"] = json!(String::from_utf8_lossy(&bytes));
+        value["text"] = json!(text);
         print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     let paint = Paint::stdout();
     print::line(&format!("{}  {}", paint.bold(&q.id.to_string()), place(&q)));
     print::line(&format!("{}\n", print::safe_line(&q.reason)));
-    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(4000)]);
-    print::line(&print::safe(&shown));
-    if bytes.len() > 4000 {
+    let shown = &text[..text.floor_char_boundary(4000)];
+    print::line(&print::safe(shown));
+    if text.len() > shown.len() {
         print::line(&paint.dim(&format!("… {} in all", print::bytes(bytes.len() as u64))));
     }
     Ok(Exit::Ok)
@@ -303,20 +344,20 @@ fn quarantined_json(q: &read::Quarantined) -> Value {
            "length": q.length, "line": q.line, "reason": q.reason, "session": q.session})
 }
 
-/// A turn, for programs.
+/// A turn, for programs; without credentials.
 pub fn turn_json(t: &Turn) -> Value {
     json!({
         "turn": t.id.to_string(), "session": t.session.as_str(), "lane": t.lane, "entry": t.entry, "revision": t.revision,
         "parent": t.parent, "role": role_name(t.role), "kind": kind_name(t.kind), "at": t.at.map(rfc3339),
         "workspace": t.workspace, "speaker": t.speaker, "model": t.model, "tool": t.tool, "call": t.call,
-        "failed": t.failed, "usage": t.usage, "thread": t.thread, "run": t.run, "text": t.text,
+        "failed": t.failed, "usage": t.usage, "thread": t.thread, "run": t.run, "text": redact(&t.text),
     })
 }
 
 /// A session, for programs.
 pub fn session_json(s: &SessionRow) -> Value {
     json!({
-        "session": s.key.as_str(), "harness": s.key.harness(), "title": s.title, "workspace": s.workspace,
+        "session": s.key.as_str(), "harness": s.key.harness(), "title": s.title.as_deref().map(redact), "workspace": s.workspace,
         "workspace_id": s.workspace_id, "cwd": s.cwd, "version": s.version, "fork_of": s.fork_of,
         "started_at": s.started_at.map(rfc3339), "last_at": s.last_at.map(rfc3339), "ended_at": s.ended_at.map(rfc3339),
         "ended_by": s.ended_by, "turns": s.turns, "shared_turns": s.shared_turns, "resume": programs::resume(&s.key, s.cwd.as_deref()),

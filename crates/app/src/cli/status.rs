@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use heirloom_engine::assistant::catalogue;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::jobs;
@@ -29,10 +30,20 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         Ok((totals, sessions, jobs::counts(tx, now)?))
     })?;
     let index_exists = context.index_path()?.exists();
-    let (missing, index_bytes) = match context.index() {
-        Ok((index, _)) => (context.ledger.read(|tx| index.coverage(tx)).map(|c| c.missing).ok(), index.bytes_on_disk()),
-        Err(_) => (None, 0),
+    let looked = context.look_at_assistant("cli status")?;
+    let at = looked.as_ref().map(|(at, _)| at);
+    let (missing, files_missing, index_bytes) = match context.index() {
+        Ok((mut index, _)) => {
+            let files_missing = at.map(|at| context.catch_up_files(&mut index, at)).transpose().ok();
+            (
+                context.ledger.read(|tx| index.coverage(tx)).map(|c| c.missing).ok(),
+                files_missing.map(|n| n.unwrap_or(0)),
+                index.bytes_on_disk(),
+            )
+        }
+        Err(_) => (None, None, 0),
     };
+    let files = at.map(|at| at.read(|tx| catalogue::count(tx, at.agent_no))).transpose()?.unwrap_or(0);
     let ledger_bytes = context.ledger.bytes_on_disk();
     let mut by_program: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for s in &sessions {
@@ -53,6 +64,16 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         Some(n) => wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "turn"))),
         None => wrong.push("the search index does not fit the ledger: heirloom reindex".into()),
     }
+    match files_missing {
+        Some(0) => {}
+        Some(n) => {
+            wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "changed file")))
+        }
+        None if missing.is_some() => wrong.push("the search index does not fit the files: heirloom reindex".into()),
+        None => {}
+    }
+    let problems = looked.iter().flat_map(|(_, problems)| problems);
+    wrong.extend(problems.map(|p| format!("{}: {}", p.place, p.what)));
     if counts.dead > 0 {
         wrong.push(format!("{} failed for good: heirloom audit list", print::counted(counts.dead, "job")));
     }
@@ -68,6 +89,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             "programs": by_program.iter().map(|(p, (s, t))| json!({"program": p, "sessions": s, "turns": t})).collect::<Vec<_>>(),
             "set_aside": totals.quarantined,
             "not_indexed": missing,
+            "files": files, "files_not_indexed": files_missing,
             "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
             "assistant": visible.as_ref().map(super::visible::Visible::to_json),
             "wrong": wrong,
@@ -104,6 +126,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             format!("{}, {}", print::counted(*sessions, "session"), print::counted(*turns, "turn")),
         ]);
     }
+    rows.push(vec!["Files".into(), print::count(files)]);
     rows.push(vec!["Projects".into(), print::count(totals.workspaces)]);
     rows.push(vec!["Ledger".into(), format!("{}{}", print::bytes(ledger_bytes), share(ledger_bytes))]);
     rows.push(vec!["Index".into(), format!("{}{}", print::bytes(index_bytes), share(index_bytes))]);

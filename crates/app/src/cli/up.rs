@@ -200,7 +200,8 @@ fn last_words(context: &Context, session: &read::SessionRow) -> Result<String> {
         last.map(|id| read::turn(tx, &opener, agent_no, id)).transpose()
     })?;
     let words = prompt.filter(|t| t.role == heirloom_engine::event::Role::User).map(|t| t.text);
-    Ok(print::safe_line(&words.or_else(|| session.title.clone()).unwrap_or_default()))
+    let words = words.or_else(|| session.title.clone()).unwrap_or_default();
+    Ok(print::safe_line(&heirloom_engine::redact::redact(&words)))
 }
 
 fn tilde(path: &std::path::Path, home: &std::path::Path) -> String {

@@ -30,6 +30,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     loop {
         let (mut index, _) = context.index()?;
         let drained = worker::drain(&context.ledger, &mut index, &worker_name("cli work"))?;
+        context.build_files(&mut index, "cli work")?;
         total.done += drained.done;
         total.failed += drained.failed;
         total.later = drained.later;

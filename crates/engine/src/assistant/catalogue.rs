@@ -424,6 +424,14 @@ pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// How many files are there.
+pub fn count(tx: &Read, agent_no: i64) -> Result<u64> {
+    let files: i64 = tx
+        .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND state != 'gone'")?
+        .query_row([agent_no], |r| r.get(0))?;
+    Ok(files as u64)
+}
+
 /// What changed behind `change_no`, oldest first, files that are gone included.
 pub fn changes(tx: &Read, agent_no: i64, change_no: i64, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(

@@ -6,6 +6,7 @@
 //!
 //! Knows what kinds of file there are and where they stand; does not know what a loop or a leaf means.
 
+pub mod address;
 pub mod adopt;
 pub mod bootstrap;
 pub mod catalogue;

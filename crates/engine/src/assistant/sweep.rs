@@ -82,7 +82,11 @@ pub fn sweep(at: &AssistantHome) -> Result<Swept> {
 }
 
 /// Every Markdown file of the tree with one stat each; returns where nothing could be seen.
-fn look(at: &AssistantHome, found: &mut Vec<(RelPath, Stamp)>, problems: &mut Vec<Problem>) -> Result<Vec<RelPath>> {
+pub(crate) fn look(
+    at: &AssistantHome,
+    found: &mut Vec<(RelPath, Stamp)>,
+    problems: &mut Vec<Problem>,
+) -> Result<Vec<RelPath>> {
     let mut take = |path: RelPath, entry: &Entry| {
         if catalogue::classify(&path).is_none() {
             return;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, Stat};
+use rustix::fs::{FileType, Mode, Stat};
 use rustix::io::Errno;
 
 use super::{Home, Kind, RelPath, Rooted, layout, quoted, rooted};
@@ -77,7 +77,7 @@ fn walk(above: &Rooted, path: &RelPath, strict: bool, depth: usize, found: &mut 
     if depth == 0 {
         return;
     }
-    let entries = match dir.entries_and_temporaries() {
+    let entries = match dir.entries_and_stats() {
         Ok(entries) => entries,
         Err(error) => {
             found.push(Finding {
@@ -88,13 +88,8 @@ fn walk(above: &Rooted, path: &RelPath, strict: bool, depth: usize, found: &mut 
             return;
         }
     };
-    for entry in entries {
-        let at = dir.shown().join(&entry.name);
-        match rustix::fs::statat(dir.fd(), &entry.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => judge(&at, &stat, strict, found),
-            Err(Errno::NOENT) => continue,
-            Err(e) => found.push(unseen(&at, e)),
-        }
+    for (entry, stat) in entries {
+        judge(&dir.shown().join(&entry.name), &stat, strict, found);
         if entry.kind == Kind::Directory
             && let Some(name) = entry.name.to_str()
             && let Ok(below) = RelPath::parse(name)

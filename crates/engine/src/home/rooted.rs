@@ -258,6 +258,11 @@ impl Rooted {
     }
 
     pub(super) fn entries_and_temporaries(&self) -> Result<Vec<Entry>> {
+        Ok(self.entries_and_stats()?.into_iter().map(|(entry, _)| entry).collect())
+    }
+
+    /// The same, each with all its one `stat` tells.
+    pub(super) fn entries_and_stats(&self) -> Result<Vec<(Entry, Stat)>> {
         let fault = |e| Error::io("list", &self.shown, e);
         let mut entries = Vec::new();
         for found in Dir::read_from(&self.dir).map_err(fault)? {
@@ -267,12 +272,12 @@ impl Rooted {
                 continue;
             }
             match rustix::fs::statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => entries.push(entry(OsStr::from_bytes(name.to_bytes()).to_owned(), &stat)),
+                Ok(stat) => entries.push((entry(OsStr::from_bytes(name.to_bytes()).to_owned(), &stat), stat)),
                 Err(Errno::NOENT) => {}
                 Err(e) => return Err(Error::io("list", &self.shown.join(OsStr::from_bytes(name.to_bytes())), e)),
             }
         }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        entries.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         Ok(entries)
     }
 

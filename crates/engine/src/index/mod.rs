@@ -4,10 +4,13 @@
 //! the rows, so it can always tell how far behind it is. Another version, another ledger or a damaged file: thrown away
 //! and built again. Deleting it loses nothing.
 //!
-//! Holds words only, no text: snippets come from the ledger. Knows nothing about ranking.
+//! Holds words only, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`]. Knows
+//! nothing about ranking.
 
+mod files;
 mod fold;
 pub mod rows;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,9 +26,10 @@ use crate::transcript::Fresh;
 
 pub use fold::{BREAK, fold};
 pub use rows::{RowId, scope_token};
+pub(crate) use words::unspoken;
 
-/// Changes whenever the same turns would give other rows.
-const INDEX_VERSION: &str = "2";
+/// Changes whenever the same turns or files would give other rows.
+const INDEX_VERSION: &str = "3";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
 pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
@@ -138,8 +142,10 @@ impl Index {
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
+                 {}
                  INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
-                 COMMIT;"
+                 COMMIT;",
+                files::schema(TOKENIZER)
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
         }
@@ -326,17 +332,21 @@ impl Index {
     pub fn settle(&mut self) -> Result<()> {
         self.flush()?;
         self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('merge', 500)", [])?;
+        self.conn.execute("INSERT INTO files_fts (files_fts, rank) VALUES ('merge', 500)", [])?;
         self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
     }
 
-    /// SQLite's own check of the full-text structure, and the row count against the watermark's claim.
+    /// SQLite's own check of the full-text structures, and the row counts against what was counted.
     pub fn problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         // The full-text check is an INSERT; where nothing may be written the structure is looked at all the same, below.
         let writable = !self.conn.is_readonly(rusqlite::MAIN_DB)?;
-        if writable && let Err(e) = self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('integrity-check', 0)", []) {
-            problems.push(format!("the full-text index is damaged: {e}"));
+        for table in ["fts", "files_fts"] {
+            let check = format!("INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)");
+            if writable && let Err(e) = self.conn.execute(&check, []) {
+                problems.push(format!("the full-text index is damaged ({table}): {e}"));
+            }
         }
         match self.conn.query_row("PRAGMA quick_check(1)", [], |r| r.get::<_, String>(0)) {
             Ok(check) if check == "ok" => {}
@@ -359,6 +369,7 @@ impl Index {
             }
             Err(e) => problems.push(format!("the rows of the index cannot be counted: {e}")),
         }
+        problems.extend(self.file_problems()?);
         Ok(problems)
     }
 
@@ -392,6 +403,7 @@ impl Index {
             "INSERT INTO fts (fts) VALUES ('delete-all');
              UPDATE meta SET value = '0' WHERE key IN ('watermark', 'rows') OR key LIKE 'rows:%';",
         )?;
+        self.conn.execute_batch(files::EMPTY)?;
         Ok(())
     }
 

@@ -71,7 +71,8 @@ pub(super) struct Doc<'a> {
     pub text: &'a str,
 }
 
-/// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind. The `xq` in front keeps it from being a word.
+/// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind of turns, the `f`ile's
+/// kind, its st`a`te, `c`lass or `p`lace of files. The `xq` in front keeps it from being a word.
 pub fn scope_token(kind: char, value: &str) -> String {
     let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("xq{kind}{value}")
@@ -116,7 +117,7 @@ fn head(doc: &Doc) -> String {
 }
 
 /// A text in parts of about [`PART_BYTES`], cut at a line or a space near the limit.
-fn parts(text: &str) -> Vec<&str> {
+pub(super) fn parts(text: &str) -> Vec<&str> {
     if text.len() <= PART_BYTES {
         return vec![text];
     }
@@ -124,11 +125,8 @@ fn parts(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
     while rest.len() > size && out.len() < MAX_PARTS - 1 {
-        let mut limit = size;
-        while !rest.is_char_boundary(limit) {
-            limit -= 1;
-        }
-        let cut = rest[limit / 2..limit].rfind(['\n', ' ']).map_or(limit, |at| limit / 2 + at);
+        let (limit, half) = (rest.floor_char_boundary(size), rest.floor_char_boundary(size / 2));
+        let cut = rest[half..limit].rfind(['\n', ' ']).map_or(limit, |at| half + at);
         let (part, after) = rest.split_at(cut.max(1));
         out.push(part);
         rest = after;
@@ -198,7 +196,9 @@ mod tests {
 
     #[test]
     fn parts_lose_no_byte() {
-        for text in ["short".to_owned(), "é".repeat(40_000), "word ".repeat(500_000)] {
+        for text in
+            ["short".to_owned(), "é".repeat(40_000), "ab ".to_owned() + &"日本".repeat(30_000), "word ".repeat(500_000)]
+        {
             let parts = parts(&text);
             assert_eq!(parts.concat(), text);
             assert!(parts.len() <= MAX_PARTS);

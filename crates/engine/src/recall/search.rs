@@ -5,18 +5,20 @@
 //! turn that has the words. Scores are relative to the best candidate.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::params;
 
 use super::query::{Query, Term};
 use super::snippet::Scratch;
+use super::terms::{DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, matched, needles, weigh};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
 use crate::index::{Index, RowId, scope_token};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
+use crate::redact::redact;
 use crate::scope::{AgentId, TurnId};
 use crate::transcript::read::{self, Turn};
 use crate::transcript::{kind_from_code, role_name};
@@ -24,28 +26,8 @@ use crate::transcript::{kind_from_code, role_name};
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// Rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row costs about
-/// 1 µs (measured), so a search stays near 20 ms in a home of 100,000 turns and near 40 ms in one of a million.
-const ROW_BUDGET: std::ops::RangeInclusive<i64> = 10_000..=32_000;
-
-/// A term in more than this share of the rows tells nothing, if others are there.
-const FREQUENT_SHARE: f64 = 0.25;
-
-/// Below this many rows frequency says nothing about a word.
-const FEW_ROWS: i64 = 500;
-
 /// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10).
 const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
-
-/// What a turn with next to nothing of the query loses: BM25 alone lets one rare word in a short line beat the turn that
-/// has them all.
-const COVERAGE: f64 = 0.6;
-
-/// What a piece of a name counts against the whole name.
-const PART: f64 = 0.15;
-
-/// A query that takes longer is broken off, and says so.
-const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What a search is limited to.
 #[derive(Clone, Default, Debug)]
@@ -123,7 +105,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         }
         let range = RowId::range(agent_no, first, last);
         let all = index.rows_of(agent_no)?;
-        let terms = weigh(conn, &query, range, all, &mut out)?;
+        let terms = weigh(conn, &TURNS, &query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
         if terms.is_empty() && query.phrases.is_empty() {
             // The time was up before anything could be looked for.
             return Ok(());
@@ -132,7 +114,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         let mut wanted = CANDIDATES;
         let candidates = loop {
             let (rows, cut) = candidates(conn, &expression, range, wanted)?;
-            let covered = coverage(conn, &rows, &terms, range, all)?;
+            let covered = coverage(conn, &TURNS, &rows, &terms, range, all)?;
             let full = rows.len() >= wanted;
             out.cut_short |= cut;
             let kept = keep(tx, rows, &covered, filter)?;
@@ -157,10 +139,11 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => continue,
                 Err(e) => return Err(e),
             };
-            let passage = scratch.passage(&turn.text, &any, &flat)?;
+            // A credential goes before anything is cut or marked: half of one is not known any more (R14.2).
+            let passage = scratch.passage(&redact(&turn.text), &any, &flat)?;
             // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
             let least = usize::from(found.own > 0.0 && asked.len() == words.len());
-            let matched = if found.own > 0.0 { matched(&turn, &asked).max(least) } else { 0 };
+            let matched = if found.own > 0.0 { matched(&said(&turn), &asked).max(least) } else { 0 };
             out.hits.push(Hit {
                 score: found.score / best,
                 passage,
@@ -173,52 +156,6 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &F
         Ok(())
     })?;
     Ok(out)
-}
-
-/// A term with what the index knows of it.
-struct Weighed {
-    term: Term,
-    rows: i64,
-}
-
-/// Counts how often each word occurs and drops those that would cost much and tell little.
-/// `all`: the agent's rows. A word whose count was broken off at the deadline is left out.
-fn weigh(
-    conn: &rusqlite::Connection,
-    query: &Query,
-    range: (i64, i64),
-    all: i64,
-    out: &mut Searched,
-) -> Result<Vec<Weighed>> {
-    // Beyond what may be scored it does not matter how often a word occurs, and counting on would cost as much as
-    // scoring.
-    let mut count = conn.prepare_cached(
-        "SELECT count(*) FROM (SELECT rowid FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
-    )?;
-    let mut weighed = Vec::new();
-    for term in &query.words {
-        let expression = format!("text : {}", term.expression());
-        match count.query_row(params![expression, range.0, range.1, ROW_BUDGET.end() + 1], |r| r.get(0)) {
-            Ok(rows) => weighed.push(Weighed { term: term.clone(), rows }),
-            Err(e) if interrupted(&e) => out.cut_short = true,
-            Err(e) => return Err(e.into()),
-        }
-    }
-    weighed.sort_by_key(|w| w.rows);
-    let budget = (all / 10).clamp(*ROW_BUDGET.start(), *ROW_BUDGET.end());
-    let mut kept: Vec<Weighed> = Vec::new();
-    let mut sum = 0i64;
-    for word in weighed {
-        let frequent = all > FEW_ROWS && word.rows as f64 > all as f64 * FREQUENT_SHARE;
-        let informative = kept.iter().any(|k| k.rows > 0);
-        if informative && (frequent || sum + word.rows > budget) {
-            out.too_frequent.push(word.term.text.clone());
-            continue;
-        }
-        sum += word.rows;
-        kept.push(word);
-    }
-    Ok(kept)
 }
 
 /// `scope:("xqw3") AND text:("phrase" AND ("phrase" OR "word"))`.
@@ -293,50 +230,6 @@ fn candidates(
     }
 }
 
-/// The statement was broken off at the deadline.
-fn interrupted(e: &rusqlite::Error) -> bool {
-    e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
-}
-
-/// What share of the query each candidate has, every term weighed by how rare it is. One cheap pass per term: nothing
-/// is scored again.
-fn coverage(
-    conn: &rusqlite::Connection,
-    rows: &[(i64, f64)],
-    terms: &[Weighed],
-    range: (i64, i64),
-    all: i64,
-) -> Result<HashMap<i64, f64>> {
-    let mut covered: HashMap<i64, f64> = rows.iter().map(|(turn_no, _)| (*turn_no, 0.0)).collect();
-    // Of a name with signs in it the whole counts; its pieces are a fallback.
-    let rarity = |t: &Weighed| (1.0 + all as f64 / (1 + t.rows) as f64).ln() * if t.term.part { PART } else { 1.0 };
-    let total: f64 = terms.iter().filter(|t| t.rows > 0).map(rarity).sum();
-    if terms.len() < 2 || total <= 0.0 {
-        return Ok(HashMap::new());
-    }
-    let mut statement = conn.prepare_cached("SELECT rowid FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3")?;
-    for term in terms.iter().filter(|t| t.rows > 0) {
-        let share = rarity(term) / total;
-        let mut seen = std::collections::HashSet::new();
-        let mut found = statement.query(params![format!("text : {}", term.term.expression()), range.0, range.1])?;
-        loop {
-            let turn_no = match found.next() {
-                Ok(Some(r)) => RowId::unpack(r.get(0)?).turn_no,
-                Ok(None) => break,
-                // The time is up: half a share would mislead, the order of the engine is a good one.
-                Err(e) if interrupted(&e) => return Ok(HashMap::new()),
-                Err(e) => return Err(e.into()),
-            };
-            if let Some(sum) = covered.get_mut(&turn_no)
-                && seen.insert(turn_no)
-            {
-                *sum += share;
-            }
-        }
-    }
-    Ok(covered)
-}
-
 /// A candidate with its place in its session.
 struct Candidate {
     turn_no: i64,
@@ -350,9 +243,7 @@ struct Candidate {
 
 fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filter: &Filter) -> Result<Vec<Candidate>> {
     for (turn_no, score) in &mut rows {
-        if let Some(share) = covered.get(turn_no) {
-            *score *= 1.0 - COVERAGE * (1.0 - share);
-        }
+        *score = covered_score(*score, covered.get(turn_no));
     }
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
     let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1")?;
@@ -438,42 +329,7 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     Ok(ranked)
 }
 
-/// What to look for in plain lower-case text: the words of a term, the last one without its last letters, which
-/// inflection changes.
-fn needles(term: &Term) -> Vec<String> {
-    let words: Vec<&str> = term.text.split([' ', crate::index::BREAK]).filter(|w| !w.is_empty()).collect();
-    let last = words.len().saturating_sub(1);
-    words
-        .iter()
-        .enumerate()
-        .map(|(i, word)| {
-            let word = word.to_lowercase();
-            let letters = word.chars().count();
-            if term.prefix || letters <= 4 || i < last {
-                word
-            } else {
-                word.chars().take((letters - 2).max(4)).collect()
-            }
-        })
-        .collect()
-}
-
-/// How many of the terms stand in the turn, as far as plain text tells; the engine has the last word on whether it
-/// matches at all.
-fn matched(turn: &Turn, terms: &[Vec<String>]) -> usize {
-    let said = [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ");
-    let mut text = String::with_capacity(said.len());
-    for c in said.chars() {
-        if c.is_alphanumeric() {
-            text.extend(c.to_lowercase());
-        } else if !text.ends_with(' ') {
-            text.push(' ');
-        }
-    }
-    let stands = |words: &Vec<String>| match words.as_slice() {
-        [word] => text.contains(word.as_str()),
-        // Characters of unspaced scripts stand side by side, words of a name with one sign between them.
-        several => text.contains(&several.join(" ")) || text.contains(&several.concat()),
-    };
-    terms.iter().filter(|words| stands(words)).count()
+/// All that is indexed of a turn, as plain text.
+fn said(turn: &Turn) -> String {
+    [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ")
 }

@@ -50,6 +50,28 @@ impl<'c> Scratch<'c> {
             .or_else(|e| if e == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(e) })?;
         Ok(tidy(&found.unwrap_or_else(|| beginning(&clean))))
     }
+
+    /// The number of the line that fits an expression best, as the engine sees it.
+    pub fn best_line<'l>(
+        &self,
+        lines: impl Iterator<Item = (usize, &'l str)>,
+        expression: &str,
+    ) -> Result<Option<usize>> {
+        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (?1, ?2)")?;
+        for (number, line) in lines {
+            insert.execute(rusqlite::params![number as i64, fold(line)])?;
+        }
+        let found: rusqlite::Result<i64> = self
+            .conn
+            .prepare_cached("SELECT rowid FROM temp.passage WHERE passage MATCH ?1 ORDER BY rank, rowid LIMIT 1")?
+            .query_row([expression], |r| r.get(0));
+        match found {
+            Ok(number) => Ok(Some(number as usize)),
+            Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
 }
 
 /// The part of a long text with the most different needles close together.

@@ -53,6 +53,25 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same, with the line breaks of what was replaced kept, so that every line stays in its place.
+pub fn redact_lines(text: &str) -> Cow<'_, str> {
+    let spans = spans(text);
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for Span { range, kind } in spans {
+        out.push_str(&text[copied..range.start]);
+        out.push_str(MARK);
+        out.push_str(kind.name());
+        out.push(']');
+        out.extend(text[range.clone()].chars().filter(|c| *c == '\n'));
+        copied = range.end;
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
 /// The spans that would be replaced, in order and not overlapping.
 pub fn spans(text: &str) -> Vec<Span> {
     let mut scan =

@@ -1,0 +1,122 @@
+//! Visible files among what a search finds: which are wanted, how they are printed.
+
+use heirloom_engine::assistant::AssistantHome;
+use heirloom_engine::assistant::catalogue::{Kind, State};
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::recall::{FileHit, FilesFound};
+use heirloom_engine::redact::redact;
+use serde_json::{Value, json};
+
+use super::search;
+use crate::print::{self, Paint};
+use crate::programs;
+
+/// The word for turns among the kinds.
+const TURN: &str = "turn";
+
+/// What `--kind` knows: turns, and the files worth naming.
+pub const KINDS: [&str; 12] =
+    [TURN, "memory", "loop", "proposal", "daily", "artifact", "rollup", "page", "head", "index", "note", "skill"];
+
+/// What a search is to go through.
+pub struct Wanted {
+    pub turns: bool,
+    pub files: bool,
+    /// Empty: all.
+    pub kinds: Vec<Kind>,
+}
+
+impl Wanted {
+    /// `only_turns`: an option that no file can fit was given; `only_files`: one that no turn can; `of_files`: one that
+    /// says which files.
+    pub fn of(kinds: &[String], only_turns: bool, only_files: bool, of_files: bool) -> Result<Wanted> {
+        let named: Vec<Kind> = kinds.iter().filter_map(|k| Kind::parse(k)).collect();
+        if only_turns && (!named.is_empty() || only_files || of_files) {
+            return Err(Error::usage(
+                "--session, --role and --harness are about turns; --class, --archived and kinds of files are not",
+            )
+            .hint("leave one of the two out"));
+        }
+        let turns = if kinds.is_empty() { !only_files } else { kinds.iter().any(|k| k == TURN) };
+        let files = !only_turns && (kinds.is_empty() || !named.is_empty());
+        if (only_files || !turns) && !files {
+            return Err(Error::usage("turns have no class").hint("leave --class or --kind turn out"));
+        }
+        Ok(Wanted { turns, files, kinds: named })
+    }
+}
+
+/// The hits, for people.
+pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool) {
+    if found.hits.is_empty() || at.is_none() {
+        return;
+    }
+    let paint = Paint::stdout();
+    let width = print::width();
+    print::line(&paint.dim("Notes"));
+    for (n, hit) in found.hits.iter().enumerate() {
+        let entry = &hit.entry;
+        let mut head =
+            vec![paint.bold(&format!("{:>2}", n + 1)), paint.accent(&name(hit)), entry.kind.name().to_owned()];
+        if entry.state == State::Archived {
+            head.push(entry.status.clone().unwrap_or_else(|| "archived".into()));
+        } else if entry.status.as_deref() == Some("superseded") {
+            head.push("superseded".into());
+        }
+        head.push(print::cut(&print::safe_line(&redact(&entry.title)), 80));
+        print::line(&head.join("  "));
+        search::passage(&hit.passage, width, paint);
+        let place = print::safe_line(&format!("{}:{}", entry.path, hit.line));
+        let mut foot = vec![format!("{} of {} terms", hit.matched, hit.of)];
+        if entry.item.is_some() {
+            foot.push(place);
+        }
+        foot.push(show(hit));
+        print::line(&format!("    {}", paint.dim(&foot.join(" · "))));
+    }
+    if turns_follow {
+        print::line(&paint.dim("Conversations"));
+    }
+}
+
+/// An item's id, else its place.
+fn name(hit: &FileHit) -> String {
+    let place = || format!("{}:{}", hit.entry.path, hit.line);
+    print::safe_line(&hit.entry.item.clone().unwrap_or_else(place))
+}
+
+/// The command that prints it.
+fn show(hit: &FileHit) -> String {
+    // An id that two files claim leads to one of them only; an archived file has its namesake that counts.
+    let id = hit.entry.item.as_deref().filter(|_| hit.entry.state == State::Active && hit.entry.problem.is_none());
+    let name = id.map_or_else(|| format!("{}:{}", hit.entry.path, hit.line), str::to_owned);
+    match id {
+        Some(id) => format!("heirloom show {id}"),
+        None => format!("heirloom show {}", programs::quoted(&name)),
+    }
+}
+
+/// The hits, for programs.
+pub fn to_json(at: &AssistantHome, found: &FilesFound) -> Vec<Value> {
+    let each = |hit: &FileHit| {
+        let entry = &hit.entry;
+        json!({
+            "path": entry.path.as_str(),
+            "file": at.shown(&entry.path),
+            "line": hit.line,
+            "kind": entry.kind.name(),
+            "state": entry.state.name(),
+            "status": entry.status,
+            "id": entry.item,
+            "title": redact(&entry.title),
+            "class": entry.class,
+            "scope": entry.scope,
+            "snippet": search::plain(&hit.passage),
+            "matches": search::matches(&hit.passage),
+            "score": (hit.score * 1000.0).round() / 1000.0,
+            "why": {"matched": hit.matched, "of": hit.of},
+            "show": show(hit),
+        })
+    };
+    found.hits.iter().map(each).collect()
+}

@@ -1,0 +1,339 @@
+//! Which rows a visible file has in the index, and how they follow the catalogue (R10.10).
+//!
+//! A second full-text table beside that of the turns. What it covers is a change number of the catalogue per agent,
+//! kept with a mark of the ledger's history and written in the transaction that stores the rows. Beside it stands what
+//! each file's rows were made from, so that they can be taken out again and verify can tell whether they are right.
+//!
+//! A file is indexed as it is when it is read. Where that is not what its catalogue row says (saved again since, not
+//! readable, gone), it is looked at again with every catch-up: a row whose digest comes back tells nobody.
+
+use std::time::Instant;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::words::words;
+use super::{COMMIT_BYTES, Index, RowId};
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::{AssistantHome, LARGEST_FILE};
+use crate::document::Document;
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::{self, Digest};
+use crate::ledger::Read;
+
+/// Files taken from the catalogue at once; few where a search waits.
+const STEP: usize = 400;
+const HASTY_STEP: usize = 16;
+
+/// Files that are not what their row says: so many are looked at again in one catch-up.
+const DUE: i64 = 100;
+
+/// The table of words and the table of what they were made from.
+pub(super) fn schema(tokenizer: &str) -> String {
+    format!(
+        "CREATE VIRTUAL TABLE files_fts USING fts5(title, text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
+         CREATE TABLE files (
+           file INTEGER PRIMARY KEY, change_no INTEGER NOT NULL, digest BLOB, parts INTEGER NOT NULL, due INTEGER NOT NULL
+         ) STRICT;
+         CREATE INDEX files_due ON files (file) WHERE due = 1;"
+    )
+}
+
+/// What the rows of a file were made from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Made {
+    pub file_no: i64,
+    pub change_no: i64,
+    /// Of the bytes that were read; `None`: they could not be.
+    pub digest: Option<Digest>,
+    /// Rows it has.
+    pub parts: i64,
+    /// Rows it should have and has not, or has and should not have.
+    pub broken: bool,
+}
+
+impl Index {
+    /// How many changes of an agent's files it has not seen. A change number or mark the ledger does not know means
+    /// another history: the rows mean nothing.
+    pub fn files_missing(&self, tx: &Read, agent_no: i64) -> Result<u64> {
+        let (watermark, mark) = self.files_end(agent_no)?;
+        let last = catalogue::last_change(tx, agent_no)?;
+        if watermark > last || (watermark > 0 && !is_of(tx, agent_no, watermark, &mark)?) {
+            return Err(Error::damaged("the index was made from another history of the files")
+                .hint("heirloom reindex makes it anew"));
+        }
+        if watermark == last {
+            return Ok(0);
+        }
+        let missing: i64 = tx
+            .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND change_no > ?2")?
+            .query_row([agent_no, watermark], |r| r.get(0))?;
+        Ok(missing as u64)
+    }
+
+    /// Follows the catalogue until done or `deadline`. Returns how many changes are still missing.
+    pub fn catch_up_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<u64> {
+        self.flush()?;
+        let missing = match at.read(|tx| self.files_missing(tx, at.agent_no)) {
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                if !self.begin()? {
+                    return Err(e);
+                }
+                self.forget_files(at.agent_no)?;
+                self.flush()?;
+                u64::MAX
+            }
+            other => other?,
+        };
+        if missing > 0 {
+            self.follow(at, deadline)?;
+        }
+        self.look_again(at)?;
+        self.flush()?;
+        at.read(|tx| self.files_missing(tx, at.agent_no))
+    }
+
+    fn follow(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<()> {
+        let step = if deadline.is_some() { HASTY_STEP } else { STEP };
+        while deadline.is_none_or(|d| Instant::now() < d) && self.begin()? {
+            let (from, _) = self.files_end(at.agent_no)?;
+            let (changed, mark) = at.read(|tx| {
+                let changed = catalogue::changes(tx, at.agent_no, from, step)?;
+                let mark = changed.last().map(|last| mark_of(tx, last)).transpose()?;
+                Ok((changed, mark))
+            })?;
+            let (Some(last), Some(mark)) = (changed.last(), mark) else { break };
+            for entry in &changed {
+                self.put(at, entry)?;
+            }
+            self.set(&end_key(at.agent_no), &format!("{} {mark}", last.change_no))?;
+            if self.uncommitted > COMMIT_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the files that were not what their row says. Nothing is written while they are as they were.
+    fn look_again(&mut self, at: &AssistantHome) -> Result<()> {
+        let (first, last) = RowId::range(at.agent_no, 0, i64::MAX);
+        let due: Vec<(i64, Option<Vec<u8>>)> = {
+            let mut statement = self.conn.prepare_cached(
+                "SELECT file, digest FROM files WHERE due = 1 AND file BETWEEN ?1 AND ?2 ORDER BY file LIMIT ?3",
+            )?;
+            let rows = statement.query_map([first, last, DUE], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            rows.collect::<rusqlite::Result<_>>()?
+        };
+        for (file, digest) in due {
+            let file_no = RowId::unpack(file).turn_no;
+            let Some(entry) = at.read(|tx| catalogue::numbered(tx, at.agent_no, file_no))? else { continue };
+            let now = bytes_of(at, &entry).map(|bytes| home::digest(&bytes));
+            if now.as_ref().map(Digest::as_slice) != digest.as_deref() || now == Some(entry.digest) {
+                if !self.begin()? {
+                    break;
+                }
+                self.put(at, &entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the rows of a file by those of what it is now, inside the open transaction.
+    fn put(&mut self, at: &AssistantHome, entry: &Entry) -> Result<()> {
+        let row = |part| RowId { agent_no: at.agent_no, turn_no: entry.file_no, part }.pack();
+        self.take_out(at.agent_no, row(0))?;
+        if entry.state == State::Gone || entry.kind == Kind::Runtime {
+            return Ok(());
+        }
+        let bytes = bytes_of(at, entry);
+        let digest = bytes.as_deref().map(home::digest);
+        let mut parts = 0i64;
+        if let Some(bytes) = bytes {
+            self.uncommitted += bytes.len() + 64;
+            let words = words(entry, &Document::parse(bytes));
+            let mut insert = self
+                .conn
+                .prepare_cached("INSERT INTO files_fts (rowid, title, text, scope) VALUES (?1, ?2, ?3, ?4)")?;
+            for text in &words.parts {
+                insert.execute(params![row(parts), words.title, text, words.scope])?;
+                parts += 1;
+            }
+        }
+        self.conn
+            .prepare_cached("INSERT INTO files (file, change_no, digest, parts, due) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![
+                row(0),
+                entry.change_no,
+                digest.as_ref().map(Digest::as_slice),
+                parts,
+                digest != Some(entry.digest)
+            ])?;
+        self.count_files(at.agent_no, parts)
+    }
+
+    fn take_out(&self, agent_no: i64, file: i64) -> Result<()> {
+        let parts: Option<i64> = self
+            .conn
+            .prepare_cached("SELECT parts FROM files WHERE file = ?1")?
+            .query_row([file], |r| r.get(0))
+            .optional()?;
+        let Some(parts) = parts else { return Ok(()) };
+        let mut delete = self.conn.prepare_cached("DELETE FROM files_fts WHERE rowid = ?1")?;
+        for row in file..file + parts {
+            delete.execute([row])?;
+        }
+        self.conn.prepare_cached("DELETE FROM files WHERE file = ?1")?.execute([file])?;
+        self.count_files(agent_no, -parts)
+    }
+
+    /// Takes out all that is known of an agent's files, inside the open transaction.
+    fn forget_files(&self, agent_no: i64) -> Result<()> {
+        let (first, last) = RowId::range(agent_no, 0, i64::MAX);
+        let files: Vec<i64> = {
+            let mut statement = self.conn.prepare_cached("SELECT file FROM files WHERE file BETWEEN ?1 AND ?2")?;
+            let rows = statement.query_map([first, last], |r| r.get(0))?;
+            rows.collect::<rusqlite::Result<_>>()?
+        };
+        for file in files {
+            self.take_out(agent_no, file)?;
+        }
+        self.conn.execute("DELETE FROM meta WHERE key = ?1", [end_key(agent_no)])?;
+        Ok(())
+    }
+
+    /// Rows of one agent's files.
+    pub fn file_rows_of(&self, agent_no: i64) -> Result<i64> {
+        let rows: Option<i64> = self
+            .conn
+            .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
+            .query_row([rows_key(agent_no)], |r| r.get(0))
+            .optional()?;
+        Ok(rows.unwrap_or(0))
+    }
+
+    /// Up to which change it covers an agent's files.
+    pub(crate) fn files_covered(&self, agent_no: i64) -> Result<i64> {
+        Ok(self.files_end(agent_no)?.0)
+    }
+
+    /// What the rows of an agent's files were made from.
+    pub(crate) fn files_made(&self, agent_no: i64) -> Result<Vec<Made>> {
+        let (first, last) = RowId::range(agent_no, 0, i64::MAX);
+        let mut statement = self.conn.prepare(
+            "SELECT file, change_no, digest, parts,
+                    parts != (SELECT count(*) FROM files_fts_docsize WHERE id BETWEEN file AND file + 63)
+                    OR parts != (SELECT count(*) FROM files_fts_docsize WHERE id BETWEEN file AND file + parts - 1)
+             FROM files WHERE file BETWEEN ?1 AND ?2 ORDER BY file",
+        )?;
+        let rows = statement.query_map([first, last], |r| {
+            let digest: Option<Vec<u8>> = r.get(2)?;
+            Ok(Made {
+                file_no: RowId::unpack(r.get(0)?).turn_no,
+                change_no: r.get(1)?,
+                digest: digest.and_then(|d| d.try_into().ok()),
+                parts: r.get(3)?,
+                broken: r.get(4)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// What the second table is like inside: rows nobody counts, counts without rows.
+    pub(super) fn file_problems(&self) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        let number = |sql: &str| self.conn.query_row(sql, [], |r| r.get::<_, i64>(0));
+        let stored = match number("SELECT count(*) FROM files_fts_docsize") {
+            Ok(stored) => stored,
+            Err(e) => return Ok(vec![format!("the file rows of the index cannot be counted: {e}")]),
+        };
+        for (of, sql) in [
+            ("", "SELECT coalesce(sum(parts), 0) FROM files"),
+            (
+                " of all agents together",
+                "SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM meta WHERE key LIKE 'file-rows:%'",
+            ),
+        ] {
+            match number(sql) {
+                Ok(rows) if rows == stored => {}
+                Ok(rows) => problems.push(format!("the index counts {rows} file rows{of} and has {stored}")),
+                Err(e) => problems.push(e.to_string()),
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Up to which change it covers an agent's files, and the mark of the history that change belongs to.
+    fn files_end(&self, agent_no: i64) -> Result<(i64, String)> {
+        let value: Option<String> = self
+            .conn
+            .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+            .query_row([end_key(agent_no)], |r| r.get(0))
+            .optional()?;
+        let Some(value) = value else { return Ok((0, String::new())) };
+        let (change_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
+        // Lost count: a number no catalogue has reached, so that it is made again.
+        Ok((change_no.parse().unwrap_or(i64::MAX), mark.to_owned()))
+    }
+
+    fn set(&self, key: &str, value: &str) -> Result<()> {
+        self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?.execute([key, value])?;
+        Ok(())
+    }
+
+    fn count_files(&self, agent_no: i64, more: i64) -> Result<()> {
+        self.conn
+            .prepare_cached(
+                "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = value + excluded.value",
+            )?
+            .execute(params![rows_key(agent_no), more.to_string()])?;
+        Ok(())
+    }
+}
+
+/// Empties the tables of files of every agent.
+pub(super) const EMPTY: &str = "INSERT INTO files_fts (files_fts) VALUES ('delete-all');
+     DELETE FROM files;
+     DELETE FROM meta WHERE key LIKE 'files:%' OR key LIKE 'file-rows:%';";
+
+fn end_key(agent_no: i64) -> String {
+    format!("files:{agent_no}")
+}
+
+fn rows_key(agent_no: i64) -> String {
+    format!("file-rows:{agent_no}")
+}
+
+/// The bytes of a file, if they can be had; what is in the way is said by the sweep.
+fn bytes_of(at: &AssistantHome, entry: &Entry) -> Option<Vec<u8>> {
+    at.files.read_with_stamp(&entry.path, LARGEST_FILE).ok().flatten().map(|(bytes, _)| bytes)
+}
+
+/// A change in words another history hardly shares: the newest link of the audit chain, and the file that changed.
+fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
+    let (no, hash): (i64, Vec<u8>) = tx
+        .prepare_cached("SELECT audit_no, hash FROM audit ORDER BY audit_no DESC LIMIT 1")?
+        .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?
+        .unwrap_or_default();
+    Ok(format!("{no} {} {} {}", short(&hash), last.file_no, short(&last.digest)))
+}
+
+/// Whether this ledger has that link, and, unless the file has changed once more, that change.
+fn is_of(tx: &Read, agent_no: i64, change_no: i64, mark: &str) -> Result<bool> {
+    let parts: Vec<&str> = mark.split(' ').collect();
+    let [no, hash, file_no, digest] = parts.as_slice() else { return Ok(false) };
+    let link: Option<Vec<u8>> = tx
+        .prepare_cached("SELECT hash FROM audit WHERE audit_no = CAST(?1 AS INTEGER)")?
+        .query_row([no], |r| r.get(0))
+        .optional()?;
+    let row: Option<(i64, Vec<u8>)> = tx
+        .prepare_cached("SELECT file_no, digest FROM catalogue WHERE agent_no = ?1 AND change_no = ?2")?
+        .query_row([agent_no, change_no], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    let same_link = link.map_or(*no == "0", |link| short(&link) == *hash);
+    let same_row = row.is_none_or(|(no, d)| no.to_string() == *file_no && short(&d) == *digest);
+    Ok(same_link && same_row)
+}
+
+fn short(digest: &[u8]) -> String {
+    if digest.is_empty() { "-".into() } else { digest.iter().take(8).map(|b| format!("{b:02x}")).collect() }
+}

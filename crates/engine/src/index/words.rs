@@ -1,0 +1,144 @@
+//! What of a visible file is found: its title, what its front matter says to people, and its text. What is rendered
+//! from other files is left out of heads and indexes, or every word would be found twice.
+
+use std::ops::RangeInclusive;
+
+use serde_json::Value;
+
+use super::fold::fold;
+use super::rows::{parts, scope_token};
+use crate::assistant::catalogue::{Entry, Kind};
+use crate::document::Document;
+
+/// Keys whose values are for programs, or stand in a column or a token of their own.
+const UNSPOKEN: &[&str] = &["id", "title", "class", "scope", "flush", "format", "source", "workspace"];
+
+/// A file, as the index wants it.
+pub(super) struct Words {
+    pub title: String,
+    pub parts: Vec<String>,
+    pub scope: String,
+}
+
+pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
+    let mut text = format!("{}\n", entry.path.name());
+    for (_, value) in doc.fields().iter().filter(|(key, _)| !UNSPOKEN.contains(&key.as_str())) {
+        spoken(value, &mut text);
+    }
+    if let Some(class) = &entry.class {
+        text.push_str(class);
+        text.push('\n');
+    }
+    let body = doc.body();
+    let hidden = rendered(entry.kind, doc);
+    if hidden.is_empty() {
+        text.push_str(&body);
+    } else {
+        for (line, words) in (doc.body_line()..).zip(body.split_inclusive('\n')) {
+            if !hidden.iter().any(|lines| lines.contains(&line)) {
+                text.push_str(words);
+            }
+        }
+    }
+    Words {
+        title: fold(&entry.title),
+        parts: parts(&text).into_iter().map(fold).collect(),
+        scope: tokens(entry).join(" "),
+    }
+}
+
+/// Dates as people write them, too: questions name them.
+fn spoken(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => {
+            match text.get(..10).and_then(|day| day.parse::<jiff::civil::Date>().ok()) {
+                Some(date) => out.push_str(&format!("{} {}", &text[..10], date.strftime("%-d %B %Y"))),
+                None => out.push_str(text),
+            }
+            out.push('\n');
+        }
+        Value::Array(list) => list.iter().for_each(|v| spoken(v, out)),
+        _ => {}
+    }
+}
+
+/// The tokens that limit a search: kind, state, class, place.
+fn tokens(entry: &Entry) -> Vec<String> {
+    let mut tokens = vec![scope_token('f', entry.kind.name()), scope_token('a', entry.state.name())];
+    tokens.extend(entry.class.as_deref().map(|class| scope_token('c', &class.to_lowercase())));
+    let workspace = entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/"));
+    tokens.extend(workspace.map(|id| scope_token('p', id)));
+    tokens
+}
+
+/// The lines of a file that were rendered from others, markers included: found where they come from. A daily note
+/// consists of them, so there only the markers go.
+fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
+    if !matches!(kind, Kind::Head | Kind::Index | Kind::Daily) {
+        return Vec::new();
+    }
+    let body = doc.body();
+    let mut names: Vec<&str> = body.lines().filter_map(region_name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut hidden = Vec::new();
+    for found in names.into_iter().filter_map(|name| doc.region(name).found) {
+        let last = found.line + found.content.iter().filter(|b| **b == b'\n').count() + 1;
+        match kind {
+            Kind::Daily => hidden.extend([found.line..=found.line, last..=last]),
+            _ => hidden.push(found.line..=last),
+        }
+    }
+    hidden
+}
+
+/// The lines of a file that no search leads to: what is rendered, and keys of the front matter that are for programs.
+pub(crate) fn unspoken(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
+    let mut hidden = rendered(kind, doc);
+    let front = String::from_utf8_lossy(doc.print());
+    let mut quiet = false;
+    for (number, line) in (1..doc.body_line()).zip(front.lines()) {
+        // What is indented, or an item of a list, belongs to the key above.
+        if !line.starts_with([' ', '\t', '-', '#']) || line.trim_end() == "---" {
+            let key = line.split_once(':').map_or("", |(key, _)| key.trim().trim_matches(['"', '\'']));
+            quiet = key.is_empty() || (UNSPOKEN.contains(&key) && !matches!(key, "title" | "class"));
+        }
+        if quiet {
+            hidden.push(number..=number);
+        }
+    }
+    hidden
+}
+
+/// The name in a line that opens a region.
+fn region_name(line: &str) -> Option<&str> {
+    let inner = line.trim().strip_prefix("<!--")?.trim_start().strip_prefix("heirloom:")?;
+    inner.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_rendered_is_left_out_of_heads_and_kept_in_daily_notes() {
+        let text = "---\nformat: 1\n---\n# Mine\nabove\n<!-- heirloom:head · edit -->\n- one\n- two\n<!-- /heirloom:head -->\nbelow\n";
+        let doc = Document::parse(text.as_bytes().to_vec());
+        assert_eq!(rendered(Kind::Head, &doc), [6..=9]);
+        assert_eq!(rendered(Kind::Index, &doc), [6..=9]);
+        assert_eq!(rendered(Kind::Daily, &doc), [6..=6, 9..=9]);
+        assert!(rendered(Kind::Leaf, &doc).is_empty());
+        let front = "---\nid: x\ntitle: T\nsource:\n  type: user\ntags:\n- a\n---\nbody\n";
+        let hidden = unspoken(Kind::Leaf, &Document::parse(front.as_bytes().to_vec()));
+        assert_eq!(hidden, [1..=1, 2..=2, 4..=4, 5..=5, 8..=8]);
+        let open = Document::parse(b"a\n<!-- heirloom:head -->\nb\n".to_vec());
+        assert!(rendered(Kind::Head, &open).is_empty(), "what is not closed belongs to people");
+    }
+
+    #[test]
+    fn dates_are_written_out_and_lists_read() {
+        let mut out = String::new();
+        spoken(&serde_json::json!(["2026-11-30", "2026-05-02T10:00:00Z", "plain", 7, {"a": "b"}]), &mut out);
+        assert_eq!(out, "2026-11-30 30 November 2026\n2026-05-02 2 May 2026\nplain\n");
+    }
+}

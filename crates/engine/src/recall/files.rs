@@ -1,0 +1,387 @@
+//! Finding visible files: candidates of the full-text engine, ranked, each with the line that answers (R10.9).
+//!
+//! The engine tells which files; where in a file is looked up in the file itself, as it is on disk now, so a line number
+//! is right when it is printed. Only the files that are shown are read.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use rusqlite::params;
+
+use super::query::{Query, Term};
+use super::snippet::Scratch;
+use super::terms::{
+    DEADLINE, FILES, Weighed, coverage, covered_score, interrupted, letters, matched, needles, stands, weigh,
+};
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::{AssistantHome, LARGEST_FILE};
+use crate::clock::{Millis, parse_rfc3339};
+use crate::document::Document;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{Index, RowId, scope_token, unspoken};
+use crate::redact::redact_lines;
+
+/// Candidates taken from the full-text engine at first.
+const CANDIDATES: usize = 200;
+
+/// What a word in the title counts against one in the text.
+const TITLE: f64 = 4.0;
+
+/// What is history counts less, and what was superseded less still.
+const ARCHIVED: f64 = 0.6;
+const SUPERSEDED: f64 = 0.4;
+
+/// Where plain text does not show which line matches, the engine is asked about so many lines.
+const LINES: usize = 2_000;
+
+/// How far a passage reaches around its line.
+const AROUND: usize = 6;
+
+/// Dates a file can bear, the first that is there counts.
+const DATES: &[&str] = &["opened", "observed", "proposed", "created", "date"];
+
+/// What a search for files is limited to.
+#[derive(Clone, Default, Debug)]
+pub struct FileFilter {
+    /// Empty: all kinds.
+    pub kinds: Vec<Kind>,
+    pub class: Option<String>,
+    /// Workspace ids, aliases included; files of the agent as a whole are then left out.
+    pub workspaces: Option<Vec<String>>,
+    /// Archived files, too.
+    pub archived: bool,
+    pub since: Option<Millis>,
+    pub until: Option<Millis>,
+    pub limit: usize,
+}
+
+/// A file that was found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FileHit {
+    pub entry: Entry,
+    /// 1.0 for the best of this search.
+    pub score: f64,
+    /// The line that answers, counted from 1.
+    pub line: usize,
+    /// The words around it, without credentials, matches marked ([`super::snippet::MATCH_START`]).
+    pub passage: String,
+    /// Words of the query that stand in the file, of how many.
+    pub matched: usize,
+    pub of: usize,
+}
+
+/// What a search for files came to.
+#[derive(Clone, Default, Debug)]
+pub struct FilesFound {
+    pub hits: Vec<FileHit>,
+    pub looked_for: String,
+    /// Words left out because they stand nearly everywhere.
+    pub too_frequent: Vec<String>,
+    /// Changed files that are not in the index yet.
+    pub not_indexed: u64,
+    pub cut_short: bool,
+    pub query_cut: bool,
+}
+
+/// Searches the visible files of an agent. An empty query is `Usage`; a query without a hit is an empty list.
+pub fn search_files(at: &AssistantHome, index: &mut Index, input: &str, filter: &FileFilter) -> Result<FilesFound> {
+    let query = Query::parse(input);
+    if query.is_empty() {
+        return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
+    }
+    index.deadline(Some(Instant::now() + DEADLINE))?;
+    let out = run(at, index, &query, filter);
+    index.deadline(None)?;
+    out.map_err(|e| match e.kind() {
+        ErrorKind::Damaged => {
+            e.hint("if the index is what is damaged, heirloom reindex makes it anew; nothing is lost")
+        }
+        _ => e,
+    })
+}
+
+fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) -> Result<FilesFound> {
+    let conn = index.connection();
+    let mut out = FilesFound { looked_for: query.shown(), query_cut: query.cut, ..FilesFound::default() };
+    // Rows of another history are numbers of other files: none is shown.
+    out.not_indexed = match at.read(|tx| index.files_missing(tx, at.agent_no)) {
+        Ok(missing) => missing,
+        Err(e) if e.kind() == ErrorKind::Damaged => {
+            out.not_indexed = at.read(|tx| Ok(catalogue::all(tx, at.agent_no)?.len()))? as u64;
+            return Ok(out);
+        }
+        Err(e) => return Err(e),
+    };
+    let range = RowId::range(at.agent_no, 0, i64::MAX);
+    let all = index.file_rows_of(at.agent_no)?;
+    let terms = weigh(conn, &FILES, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
+    if (terms.is_empty() && query.phrases.is_empty()) || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(out);
+    }
+    let expression = expression(query, &terms, filter);
+    let seek = Seek::new(query, &terms, Scratch::new(conn)?);
+    let mut wanted = CANDIDATES;
+    loop {
+        let (rows, cut) = candidates(conn, &expression, range, wanted)?;
+        let covered = coverage(conn, &FILES, &rows, &terms, range, all)?;
+        let full = rows.len() >= wanted;
+        out.cut_short |= cut;
+        out.hits = hits(at, &seek, rows, &covered, filter)?;
+        // What the engine cannot filter is filtered behind it: look further until there is enough or nothing left.
+        if out.hits.len() >= filter.limit || !full || cut || wanted >= CANDIDATES * 64 {
+            return Ok(out);
+        }
+        wanted *= 4;
+    }
+}
+
+/// `{title text} : ("phrase" AND ("phrase" OR "word")) AND scope : ("xqaactive")`.
+fn expression(query: &Query, terms: &[Weighed], filter: &FileFilter) -> String {
+    let mut must: Vec<String> = query.phrases.iter().map(Term::expression).collect();
+    let any: Vec<String> =
+        query.phrases.iter().map(Term::expression).chain(terms.iter().map(|t| t.term.expression())).collect();
+    must.push(format!("({})", any.join(" OR ")));
+    let mut clauses = vec![format!("{} : ({})", FILES.words, must.join(" AND "))];
+    let mut scope = |tokens: Vec<String>| {
+        let quoted: Vec<String> = tokens.iter().map(|t| format!("\"{t}\"")).collect();
+        clauses.push(format!("scope : ({})", quoted.join(" OR ")));
+    };
+    if !filter.archived {
+        scope(vec![scope_token('a', State::Active.name())]);
+    }
+    if !filter.kinds.is_empty() {
+        scope(filter.kinds.iter().map(|kind| scope_token('f', kind.name())).collect());
+    }
+    if let Some(class) = &filter.class {
+        scope(vec![scope_token('c', &class.to_lowercase())]);
+    }
+    if let Some(workspaces) = &filter.workspaces {
+        scope(workspaces.iter().map(|id| scope_token('p', id)).collect());
+    }
+    clauses.join(" AND ")
+}
+
+/// The best rows: file number and score, parts of one file folded into its best. `true`: broken off.
+fn candidates(
+    conn: &rusqlite::Connection,
+    expression: &str,
+    range: (i64, i64),
+    wanted: usize,
+) -> Result<(Vec<(i64, f64)>, bool)> {
+    let mut statement = conn.prepare_cached(
+        "SELECT rowid, bm25(files_fts, ?5, 1.0, 0.0) AS s FROM files_fts
+         WHERE files_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY s, rowid LIMIT ?4",
+    )?;
+    let (mut found, mut seen) = (Vec::new(), std::collections::HashSet::new());
+    let mut rows = statement.query(params![expression, range.0, range.1, wanted as i64, TITLE])?;
+    loop {
+        match rows.next() {
+            Ok(Some(r)) => {
+                let file_no = RowId::unpack(r.get(0)?).turn_no;
+                if seen.insert(file_no) {
+                    found.push((file_no, (-r.get::<_, f64>(1)?).max(1e-9)));
+                }
+            }
+            Ok(None) => return Ok((found, false)),
+            Err(e) if interrupted(&e) => return Ok((found, true)),
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// The candidates a filter lets through, best first, as far as they are wanted; each read as it is now.
+fn hits(
+    at: &AssistantHome,
+    seek: &Seek,
+    rows: Vec<(i64, f64)>,
+    covered: &HashMap<i64, f64>,
+    filter: &FileFilter,
+) -> Result<Vec<FileHit>> {
+    let mut ranked = at.read(|tx| {
+        let mut ranked = Vec::with_capacity(rows.len());
+        for (file_no, score) in rows {
+            let score = covered_score(score, covered.get(&file_no));
+            // Gone since it was indexed, or other than it was: its next rows are on their way.
+            if let Some(entry) = catalogue::numbered(tx, at.agent_no, file_no)?
+                && lets_through(filter, &entry, &at.zone)
+            {
+                let weight = match (entry.state, entry.status.as_deref()) {
+                    (State::Archived, _) => ARCHIVED,
+                    (_, Some("superseded")) => SUPERSEDED,
+                    _ => 1.0,
+                };
+                ranked.push((score * weight, entry));
+            }
+        }
+        Ok(ranked)
+    })?;
+    // Equal scores: what changed later first, whatever number it has.
+    ranked.sort_by(|(a, e), (b, f)| {
+        b.total_cmp(a).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
+    });
+    let best = ranked.first().map_or(1.0, |(score, _)| *score).max(f64::MIN_POSITIVE);
+    let mut hits = Vec::new();
+    for (score, entry) in ranked {
+        if hits.len() >= filter.limit {
+            break;
+        }
+        let bytes = match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
+            Ok(Some((bytes, _))) => bytes,
+            // The sweep says what is in the way.
+            Ok(None) | Err(_) => continue,
+        };
+        let place = seek.place(&entry, &Document::parse(bytes))?;
+        hits.push(FileHit {
+            score: score / best,
+            line: place.line,
+            passage: place.passage,
+            matched: place.matched.max(1).min(seek.asked.len()),
+            of: seek.asked.len(),
+            entry,
+        });
+    }
+    Ok(hits)
+}
+
+/// Exactly: tokens are stemmed and may let a neighbour in.
+fn lets_through(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
+    let state = entry.state == State::Active || (filter.archived && entry.state == State::Archived);
+    let kind = filter.kinds.is_empty() || filter.kinds.contains(&entry.kind);
+    let class = filter
+        .class
+        .as_ref()
+        .is_none_or(|c| entry.class.as_ref().is_some_and(|is| is.to_lowercase() == c.to_lowercase()));
+    let place = filter.workspaces.as_ref().is_none_or(|ids| {
+        entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")).is_some_and(|id| ids.iter().any(|i| i == id))
+    });
+    if !(state && kind && class && place) {
+        return false;
+    }
+    if filter.since.is_none() && filter.until.is_none() {
+        return true;
+    }
+    let (from, to) = time_of(entry, zone);
+    filter.since.is_none_or(|since| to >= since) && filter.until.is_none_or(|until| from <= until)
+}
+
+/// When a file is of: what its front matter says, a day from beginning to end; else when it was last changed.
+fn time_of(entry: &Entry, zone: &TimeZone) -> (Millis, Millis) {
+    let said = DATES.iter().filter_map(|key| entry.field(key)).find_map(|value| {
+        if let Some(at) = parse_rfc3339(value) {
+            return Some((at, at));
+        }
+        let date: Date = value.trim().parse().ok()?;
+        let start = |d: Date| Some(d.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
+        Some((start(date)?, start(date.tomorrow().ok()?)? - 1))
+    });
+    said.unwrap_or_else(|| {
+        let at = entry.stamp.modified_ns / 1_000_000;
+        (at, at)
+    })
+}
+
+/// What is looked for inside a file.
+struct Seek<'c> {
+    /// Each thing that was asked for, as plain words.
+    asked: Vec<Vec<String>>,
+    /// All of their words.
+    flat: Vec<String>,
+    /// The same for the engine.
+    any: String,
+    scratch: Scratch<'c>,
+}
+
+/// Where in a file the answer stands.
+struct Place {
+    line: usize,
+    passage: String,
+    matched: usize,
+}
+
+impl<'c> Seek<'c> {
+    fn new(query: &Query, terms: &[Weighed], scratch: Scratch<'c>) -> Seek<'c> {
+        let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
+        Seek {
+            // A name and its pieces are one thing that was asked for.
+            asked: words.iter().filter(|t| !t.part).map(|t| needles(t)).collect(),
+            flat: words.iter().flat_map(|t| needles(t)).collect(),
+            any: words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR "),
+            scratch,
+        }
+    }
+
+    /// The line with the most of what was asked for, prose before front matter and headings, and the passage around it.
+    fn place(&self, entry: &Entry, doc: &Document) -> Result<Place> {
+        let text = String::from_utf8_lossy(doc.print());
+        let text = redact_lines(&text);
+        let hidden = unspoken(entry.kind, doc);
+        let lines: Vec<&str> = text.lines().collect();
+        let seen = |number: usize| !hidden.iter().any(|h| h.contains(&number));
+        let (mut best, mut best_score, mut everything) = (None, (0, 0, 0), letters(&entry.title));
+        for (number, line) in (1..).zip(&lines).filter(|(n, line)| seen(*n) && !line.trim().is_empty()) {
+            let plain = letters(line);
+            let pieces = self.flat.iter().filter(|w| plain.contains(w.as_str())).count();
+            let whole = if pieces == 0 { 0 } else { self.asked.iter().filter(|w| stands(&plain, w)).count() };
+            let prose = if number < doc.body_line() { 0 } else { 2 - u8::from(line.starts_with('#')) };
+            if pieces > 0 && (whole, pieces, prose) > best_score {
+                (best, best_score) = (Some(number), (whole, pieces, prose));
+            }
+            everything.push(' ');
+            everything.push_str(&plain);
+        }
+        let matched = matched(&everything, &self.asked);
+        let first = (doc.body_line()..=lines.len()).find(|n| seen(*n) && !lines[n - 1].trim().is_empty());
+        let line = match best {
+            Some(line) => line,
+            // The engine knows of accents and endings what plain text does not.
+            None => {
+                let shown = (1..).zip(lines.iter().copied()).filter(|(n, _)| seen(*n)).take(LINES);
+                self.scratch.best_line(shown, &self.any)?.or(first).unwrap_or(1)
+            }
+        };
+        let words = match lines.get(line - 1) {
+            Some(front) if line < doc.body_line() => (*front).to_owned(),
+            _ => around(&lines, line, &hidden),
+        };
+        let passage = self.scratch.passage(&words, &self.any, &self.flat)?;
+        Ok(Place { line, passage, matched })
+    }
+}
+
+/// The lines before and after that belong to the same paragraph.
+fn around(lines: &[&str], line: usize, hidden: &[RangeInclusive<usize>]) -> String {
+    let belongs = |n: &usize| {
+        let text = lines.get(n - 1).map_or("", |l| l.trim());
+        !text.is_empty() && text != "---" && !hidden.iter().any(|h| h.contains(n))
+    };
+    let first = (1..line).rev().take(AROUND).take_while(belongs).last().unwrap_or(line);
+    let last = (line + 1..=lines.len()).take(AROUND).take_while(belongs).last().unwrap_or(line);
+    lines.get(first - 1..last).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_of_several_lines_moves_no_line() {
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKj\n-----END PRIVATE KEY-----";
+        let text = format!("before\n{key}\nafter");
+        let clean = redact_lines(&text);
+        assert!(!clean.contains("MIIE"), "{clean}");
+        assert_eq!(clean.lines().position(|l| l == "after"), text.lines().position(|l| l == "after"));
+    }
+
+    #[test]
+    fn a_passage_is_the_paragraph() {
+        let lines = ["---", "due: x", "---", "one", "two", "", "three"];
+        assert_eq!(around(&lines, 4, &[]), "one\ntwo");
+        assert_eq!(around(&lines, 2, &[]), "due: x");
+        assert_eq!(around(&lines, 7, &[]), "three");
+        assert_eq!(around(&lines, 4, &[5..=5]), "one");
+        assert_eq!(around(&[], 1, &[]), "");
+    }
+}

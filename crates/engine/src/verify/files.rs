@@ -1,0 +1,119 @@
+//! The visible files against the catalogue, and their rows in the index against both.
+//!
+//! Files are the authority, so nothing here is damage: what is off is derived and can be made again.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Report;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::{AssistantHome, LARGEST_FILE, flush, sweep};
+use crate::error::{ErrorKind, Result};
+use crate::home;
+use crate::index::Index;
+
+/// Checks one agent's files. Whoever may write has swept first; where nothing may be written, files changed by hand since
+/// the last command show up here.
+pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> Result<()> {
+    let rows = at.read(|tx| catalogue::all(tx, at.agent_no))?;
+    for entry in &rows {
+        report.files += 1;
+        if let Some(what) = against_row(at, entry)?
+            // A file that was just changed by somebody has another row by now.
+            && at.read(|tx| catalogue::at(tx, at.agent_no, &entry.path))?.is_some_and(|now| now.change_no == entry.change_no)
+        {
+            report.stale(at.shown(&entry.path), what);
+        }
+    }
+    unlisted(at, &rows, report)?;
+    for act in at.read(|tx| flush::unfinished(tx, at.agent_no))? {
+        let why = act.last_error.map_or(String::new(), |e| format!(", the last time because: {e}"));
+        report.stale(
+            format!("plan {}", act.flush_id),
+            format!(
+                "{} was begun and not finished, tried again {} times{why}; the next command that changes files goes on with it",
+                act.action, act.attempts
+            ),
+        );
+    }
+    match index {
+        Some(index) => index_rows(at, index, report),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a file, by its row.
+fn against_row(at: &AssistantHome, entry: &Entry) -> Result<Option<String>> {
+    Ok(match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
+        Ok(Some((bytes, _))) if home::digest(&bytes) == entry.digest => None,
+        Ok(Some(_)) => Some("has changed since it was last looked at; the next command takes it in".into()),
+        Ok(None) => Some("is in the catalogue and is not there; the next command takes it out".into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Some("is in the catalogue and is not there".into()),
+        Err(e) => Some(format!("cannot be read: {e}")),
+    })
+}
+
+/// Files the catalogue does not have, and things in the tree that are no files.
+fn unlisted(at: &AssistantHome, rows: &[Entry], report: &mut Report) -> Result<()> {
+    let listed: HashSet<&str> = rows.iter().map(|e| e.path.as_str()).collect();
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    sweep::look(at, &mut found, &mut problems)?;
+    for problem in problems {
+        report.stale(problem.place, problem.what);
+    }
+    for (path, _) in found.iter().filter(|(path, _)| !listed.contains(path.as_str())) {
+        let now = at.read(|tx| catalogue::at(tx, at.agent_no, path))?;
+        if now.is_none() && at.files.stat(path).ok().flatten().is_some() {
+            report.stale(at.shown(path), "is not in the catalogue; the next command takes it in");
+        }
+    }
+    Ok(())
+}
+
+/// Each file up to the change the index covers has the rows of just that change, and nothing else has any.
+fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<()> {
+    const AGAIN: &str = "heirloom reindex makes it anew";
+    // All of it from one moment of the ledger, and of an index that may be moving: what differs is looked at again.
+    let compare = || -> Result<Vec<(String, String)>> {
+        let covered = index.files_covered(at.agent_no)?;
+        let (missing, rows) =
+            at.read(|tx| Ok((index.files_missing(tx, at.agent_no), catalogue::all(tx, at.agent_no)?)))?;
+        if let Err(e) = missing {
+            return Ok(vec![("index".into(), format!("{e}; {AGAIN}"))]);
+        }
+        let mut made: HashMap<i64, _> = index.files_made(at.agent_no)?.into_iter().map(|m| (m.file_no, m)).collect();
+        let mut off = Vec::new();
+        for entry in rows.iter().filter(|e| e.state != State::Gone && e.kind != Kind::Runtime) {
+            let made = made.remove(&entry.file_no);
+            if entry.change_no > covered {
+                continue;
+            }
+            let what = match made {
+                None => "has no rows in the search index",
+                Some(made) if made.broken => "has rows missing in the search index",
+                Some(made) if made.change_no != entry.change_no => "has rows of an earlier state in the search index",
+                Some(made) if made.digest == Some(entry.digest) && made.parts == 0 => {
+                    "is empty in the search index and is not on disk"
+                }
+                Some(_) => continue,
+            };
+            off.push((at.shown(&entry.path), format!("{what}; {AGAIN}")));
+        }
+        for (file_no, made) in made {
+            // A file that went away behind the last covered change still has its rows.
+            let gone = at.read(|tx| catalogue::numbered(tx, at.agent_no, file_no))?;
+            if made.parts > 0 && gone.is_none_or(|e| e.change_no <= covered) {
+                off.push((format!("file {file_no}"), format!("is gone and has rows in the search index; {AGAIN}")));
+            }
+        }
+        Ok(off)
+    };
+    let first = compare()?;
+    if first.is_empty() {
+        return Ok(());
+    }
+    let second = compare()?;
+    for (subject, what) in first.into_iter().filter(|finding| second.contains(finding)) {
+        report.stale(subject, what);
+    }
+    Ok(())
+}
