@@ -15,7 +15,7 @@ mod migrate;
 use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -95,7 +95,7 @@ impl Ledger {
         })?;
         migrate::recognise(&conn, path)?;
         if how == Open::Full {
-            let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))?;
+            let mode = write_ahead(&conn)?;
             if mode != "wal" {
                 return Err(Error::refused(format!("{} cannot use a write-ahead log (mode {mode})", path.display()))
                     .hint("put the home on a local file system"));
@@ -209,6 +209,19 @@ impl Write<'_> {
     /// Adds to the audit row of this transaction.
     pub fn note(&mut self, key: &str, value: impl Into<serde_json::Value>) {
         self.detail.insert(key.to_owned(), value.into());
+    }
+}
+
+/// Turns the write-ahead log on. While several processes make a ledger at once SQLite answers "locked" here without
+/// waiting, so we do.
+fn write_ahead(conn: &Connection) -> Result<String> {
+    let until = Instant::now() + FULL_BUSY_TIMEOUT;
+    loop {
+        let asked = conn.query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0)).map_err(Error::from);
+        match asked {
+            Err(e) if is_busy(&e) && Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
+            other => return other,
+        }
     }
 }
 

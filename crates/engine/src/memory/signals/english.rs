@@ -10,7 +10,7 @@ use super::{
 /// What may stand before a statement and says nothing.
 const LEADS: &str = "please|pls|plz|kindly / also / please? note that / and / but / so / ok|okay|k / btw|fyi|ps|p.s \
         / by \
-        the way / oh|ah|um|well / hey|hi|hello|hallo there|claude|codex|chatgpt? / good \
+        the way / oh|ah|um|well / hey|hi|hello|hallo there? / good \
         morning|evening|afternoon / thanks|thx|cheers / thank you / just / one more thing / one last thing / \
         one thing / one|another rule|preference|note|request|reminder / yes|yeah|yep|no|nope , / \
         great|perfect|nice|cool|good|awesome|looks|lgtm good? / again / sorry / then / \
