@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use heirloom_engine::assistant::catalogue;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::jobs;
@@ -43,7 +42,6 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         }
         Err(_) => (None, None, 0),
     };
-    let files = at.map(|at| at.read(|tx| catalogue::count(tx, at.agent_no))).transpose()?.unwrap_or(0);
     let ledger_bytes = context.ledger.bytes_on_disk();
     let mut by_program: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for s in &sessions {
@@ -52,7 +50,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         entry.1 += s.turns;
     }
     let findings = context.home.findings();
-    let visible = super::visible::look(&context, "cli status")?;
+    let visible = looked.as_ref().map(|(at, problems)| super::visible::of(&context, at, problems)).transpose()?;
 
     let mut wrong = Vec::new();
     wrong.extend(visible.iter().flat_map(|v| v.wrong.clone()));
@@ -72,8 +70,6 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         None if missing.is_some() => wrong.push("the search index does not fit the files: heirloom reindex".into()),
         None => {}
     }
-    let problems = looked.iter().flat_map(|(_, problems)| problems);
-    wrong.extend(problems.map(|p| format!("{}: {}", p.place, p.what)));
     if counts.dead > 0 {
         wrong.push(format!("{} failed for good: heirloom audit list", print::counted(counts.dead, "job")));
     }
@@ -89,7 +85,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             "programs": by_program.iter().map(|(p, (s, t))| json!({"program": p, "sessions": s, "turns": t})).collect::<Vec<_>>(),
             "set_aside": totals.quarantined,
             "not_indexed": missing,
-            "files": files, "files_not_indexed": files_missing,
+            "files_not_indexed": files_missing,
             "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
             "assistant": visible.as_ref().map(super::visible::Visible::to_json),
             "wrong": wrong,
@@ -126,7 +122,6 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             format!("{}, {}", print::counted(*sessions, "session"), print::counted(*turns, "turn")),
         ]);
     }
-    rows.push(vec!["Files".into(), print::count(files)]);
     rows.push(vec!["Projects".into(), print::count(totals.workspaces)]);
     rows.push(vec!["Ledger".into(), format!("{}{}", print::bytes(ledger_bytes), share(ledger_bytes))]);
     rows.push(vec!["Index".into(), format!("{}{}", print::bytes(index_bytes), share(index_bytes))]);

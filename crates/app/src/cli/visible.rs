@@ -1,8 +1,8 @@
 //! What `status` and `doctor` have to say of the visible files.
 
 use heirloom_engine::assistant::catalogue::{self, Kind};
-use heirloom_engine::assistant::flush;
-use heirloom_engine::error::Result;
+use heirloom_engine::assistant::{AssistantHome, flush};
+use heirloom_engine::error::{Problem, Result};
 use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
 use serde_json::{Value, json};
@@ -23,7 +23,12 @@ pub struct Visible {
 
 /// Looks at the files; `None` where there are none yet.
 pub fn look(context: &Context, actor: &str) -> Result<Option<Visible>> {
-    let Some((at, problems)) = context.look_at_assistant(actor)? else { return Ok(None) };
+    let looked = context.look_at_assistant(actor)?;
+    looked.map(|(at, problems)| of(context, &at, &problems)).transpose()
+}
+
+/// What a look at the files came to.
+pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result<Visible> {
     let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let mut notes = Vec::new();
     let (counts, pending, troubled, unfinished) = at.read(|tx| {
@@ -46,7 +51,7 @@ pub fn look(context: &Context, actor: &str) -> Result<Option<Visible>> {
         let why = left.last_error.map_or("another command may be at it".to_owned(), |e| e);
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
-    notes.extend(head::marker_faults(&at)?.iter().map(ToString::to_string));
+    notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
     match context.home.lionclaw()? {
         LionClaw::Absent => {}
         LionClaw::Present => notes.push("this home is LionClaw's, too; lionclaw.db is left alone".into()),
@@ -54,7 +59,7 @@ pub fn look(context: &Context, actor: &str) -> Result<Option<Visible>> {
             notes.push("LionClaw is running on this home: it writes the same pages; let one of the two do it".into());
         }
     }
-    Ok(Some(Visible { root: at.files.shown().display().to_string(), counts, pending, wrong, notes }))
+    Ok(Visible { root: at.files.shown().display().to_string(), counts, pending, wrong, notes })
 }
 
 impl Visible {
