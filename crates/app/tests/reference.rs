@@ -69,6 +69,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("workspace alias", &[]),
     ("agent list", &["agent", "list"]),
     ("agent add", &["agent", "add", "second"]),
+    ("agent adopt", &[]),
     ("audit list", &["audit", "list"]),
     ("reindex", &["reindex"]),
     ("work", &["work", "--drain"]),

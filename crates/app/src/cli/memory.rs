@@ -6,6 +6,7 @@ use heirloom_engine::clock::{Millis, parse_rfc3339, rfc3339};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::staleness::staleness;
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope, change, find, forget, leaf};
+use heirloom_engine::recall::{self, FileFilter, FilesFound};
 use heirloom_engine::redact::redact;
 use serde_json::{Value, json};
 
@@ -175,6 +176,9 @@ enum Command {
 }
 
 const ACTOR: &str = "cli memory";
+
+/// Memories looked at before those a caller may not see, or did not ask for, are left out.
+const CANDIDATES: usize = 200;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
@@ -442,37 +446,44 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
 fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<Exit> {
     let context = Context::open(global)?;
     let filter = filter_of(&context, filter)?;
-    let found = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => find::search(&at, words, &filter, limit)?,
-        None => Vec::new(),
-    };
     let now = context.ledger.now();
+    let mut found = FilesFound::default();
+    if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
+        let mut index = context.caught_up_index(Some(&at))?;
+        let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
+        found = recall::search_files(&at, &mut index, words, &wanted)?;
+        let allowed = at.read(|tx| find::list(tx, at.agent_no, &filter, now))?;
+        found.hits.retain(|hit| allowed.iter().any(|e| e.file_no == hit.entry.file_no));
+        found.hits.truncate(limit);
+    }
     if context.json {
         let hits: Vec<Value> = found
+            .hits
             .iter()
-            .map(|f| {
-                let mut value = leaf_json(&f.entry, now);
-                value["score"] = json!(f.score);
-                value["words"] = json!(f.words);
-                value["text"] = json!(redact(&f.text));
+            .map(|hit| {
+                let mut value = leaf_json(&hit.entry, now);
+                value["score"] = json!((hit.score * 1000.0).round() / 1000.0);
+                value["line"] = json!(hit.line);
+                value["snippet"] = json!(super::search::plain(&hit.passage));
+                value["why"] = json!({"matched": hit.matched, "of": hit.of});
                 value
             })
             .collect();
-        print::line(&json!({"hits": hits}).to_string());
+        print::line(&json!({"hits": hits, "files_not_indexed": found.not_indexed}).to_string());
         return Ok(Exit::Ok);
     }
-    if found.is_empty() {
+    if found.hits.is_empty() {
         print::line("No memory has any of these words.");
     }
-    for hit in &found {
+    for hit in &found.hits {
         let (id, title) = (hit.entry.item.as_deref().unwrap_or_default(), print::safe_line(&redact(&hit.entry.title)));
         let marks = marks(&hit.entry, now);
         let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
         print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&hit.entry)));
-        let text = print::cut(&print::safe_line(&redact(&hit.text)), print::width() * 2);
-        if text != title {
-            print::line(&format!("  {text}"));
-        }
+        super::search::passage(&hit.passage, print::width(), Paint::stdout());
+    }
+    if found.not_indexed > 0 {
+        print::note(&format!("{} not searched yet: heirloom work", print::counted(found.not_indexed, "changed file")));
     }
     Ok(Exit::Ok)
 }

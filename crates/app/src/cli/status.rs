@@ -49,7 +49,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         entry.0 += 1;
         entry.1 += s.turns;
     }
-    let findings = context.home.findings();
+    let findings = context.home.findings_at_a_glance();
     let visible = looked.as_ref().map(|(at, problems)| super::visible::of(&context, at, problems)).transpose()?;
 
     let mut wrong = Vec::new();

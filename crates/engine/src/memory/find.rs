@@ -5,7 +5,6 @@
 
 use super::leaf;
 use super::{Class, Scope};
-use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
@@ -106,73 +105,4 @@ pub fn all_named(tx: &Read, agent_no: i64, names: &[String], within: Option<&str
         }
     }
     Ok(out)
-}
-
-/// A leaf that has the words.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Found {
-    pub entry: Entry,
-    pub score: f64,
-    /// Words of the query it has.
-    pub words: usize,
-    pub text: String,
-}
-
-/// Files read for one search.
-const MOST_READ: usize = 5_000;
-
-/// Leaves that have words of the query, best first: whole words before parts, titles and tags before bodies.
-pub fn search(at: &AssistantHome, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Found>> {
-    let mut words: Vec<String> = split(query);
-    words.sort();
-    words.dedup();
-    if words.is_empty() {
-        return Err(Error::usage("there is no word to look for").hint("heirloom memory search WORDS"));
-    }
-    let entries = at.read(|tx| list(tx, at.agent_no, filter, at.ledger.now()))?;
-    let mut found: Vec<Found> = Vec::new();
-    for entry in entries.into_iter().take(MOST_READ) {
-        let Ok(doc) = leaf::read(at, &entry.path) else { continue };
-        let text = leaf::text_of(&doc);
-        let tags = entry.fields.get("tags").map(ToString::to_string).unwrap_or_default();
-        let head = split(&format!("{} {} {tags}", entry.title, entry.field("summary").unwrap_or_default()));
-        let body = split(&text);
-        let (mut score, mut had) = (0.0, 0);
-        for word in &words {
-            let one = fits(&head, word) * 2.0 + fits(&body, word);
-            score += one;
-            had += usize::from(one > 0.0);
-        }
-        if had == 0 {
-            continue;
-        }
-        score *= had as f64 / words.len() as f64;
-        if leaf::is_pinned(&entry) {
-            score *= 1.2;
-        }
-        found.push(Found { entry, score, words: had, text });
-    }
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.entry.path.cmp(&b.entry.path)));
-    found.truncate(limit);
-    Ok(found)
-}
-
-fn split(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
-    let mut out: Vec<String> = words.map(str::to_lowercase).collect();
-    if out.is_empty() {
-        // Emoji and signs are looked for as they stand.
-        out = text.split_whitespace().map(str::to_owned).collect();
-    }
-    out
-}
-
-fn fits(words: &[String], wanted: &str) -> f64 {
-    if words.iter().any(|w| w == wanted) {
-        1.0
-    } else if wanted.chars().count() > 2 && words.iter().any(|w| w.contains(wanted)) {
-        0.4
-    } else {
-        0.0
-    }
 }

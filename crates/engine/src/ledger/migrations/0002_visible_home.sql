@@ -32,7 +32,8 @@ CREATE TABLE catalogue (
   UNIQUE (agent_no, path)
 ) STRICT;
 CREATE UNIQUE INDEX catalogue_change ON catalogue (agent_no, change_no);
-CREATE INDEX catalogue_kind ON catalogue (agent_no, kind, state);
+CREATE INDEX catalogue_kind ON catalogue (agent_no, kind, state, status);
+CREATE INDEX catalogue_problem ON catalogue (agent_no) WHERE problem IS NOT NULL;
 CREATE INDEX catalogue_item ON catalogue (agent_no, item) WHERE item IS NOT NULL;
 
 -- What a file was before something took its place: a person's words that a rendered page or a command replaced.
