@@ -271,7 +271,9 @@ impl Context {
         if ahead {
             index = Index::recreate(&self.index_path()?, self.ledger.id(), INDEX_BUSY)?;
         }
-        let until = if rebuilt != Rebuilt::No || ahead {
+        // One that another command has just made is as empty as a new one.
+        let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == 0 && c.missing > 0);
+        let until = if rebuilt != Rebuilt::No || ahead || empty {
             self.build(&mut index)?;
             None
         } else {
