@@ -50,11 +50,15 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
 
 /// Stores what was noticed in the prompts that are new.
 pub(super) fn store(tx: &mut Write, fresh: &[Fresh], noticed: &Noticed) -> Result<()> {
+    let mut new = 0;
     for f in fresh.iter().filter(|f| is_prompt(&f.turn)) {
         let Some(notices) = noticed.get(&f.turn.text) else { continue };
         if speaks_for_the_user(tx, f)? {
-            pending::capture(tx, f.agent_no, Some(f.turn_no), Some(f.session_no), notices)?;
+            new += pending::capture(tx, f.agent_no, Some(f.turn_no), Some(f.session_no), notices)?;
         }
+    }
+    if new > 0 {
+        tx.note("noticed", new);
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
                 _ => title(prompt, one.core),
             };
             // A title of one word tells nothing.
-            let new = !found.iter().any(|f| f.kind == one.kind && f.title == title);
+            let new = !found.iter().any(|f| f.kind == one.kind && f.title.to_lowercase() == title.to_lowercase());
             if new && (title.contains(' ') || !title.is_ascii()) {
                 let text = prompt[sentence.range.clone()].to_owned();
                 let (kind, confidence, range) = (one.kind, one.confidence, sentence.range.clone());
@@ -116,11 +116,14 @@ fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Foun
     found
 }
 
-/// The statement in one spelling: lower case but for names everybody writes alike.
+/// The statement as it was written, in one spelling of its signs; in lower case where it was shouted. Whether two titles
+/// are the same is asked without regard to case.
 fn title(prompt: &str, core: &[Token]) -> String {
     let (Some(first), Some(last)) = (core.iter().find(|t| t.word), core.iter().rfind(|t| t.word)) else {
         return String::new();
     };
+    let said = &prompt[first.start..last.end];
+    let shouted = said.chars().any(char::is_uppercase) && !said.chars().any(char::is_lowercase);
     let mut text = String::new();
     let mut at = first.start;
     for token in core.iter().filter(|t| t.start >= first.start && t.start <= last.start) {
@@ -131,7 +134,8 @@ fn title(prompt: &str, core: &[Token]) -> String {
         let raw = &prompt[token.start..token.end];
         match (token.word, token.quoted) {
             (true, true) => text.push_str(raw),
-            (true, false) => text.push_str(&spelt(&token.low)),
+            (true, false) if shouted => text.push_str(&spelt(&token.low)),
+            (true, false) => text.push_str(&raw.replace(['’', '‘', 'ʼ'], "'")),
             // Emphasis; the stop and the mark of a sentence that goes on.
             (false, _) if matches!(raw, "*" | "_" | "." | "!" | "…") => {}
             (false, _) => text.push_str(match raw {

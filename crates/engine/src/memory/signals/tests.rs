@@ -835,8 +835,23 @@ const SAME: &[&[&str]] = &[
 
 #[test]
 fn strong_statements_are_proposed() {
-    let wrong: Vec<_> = STRONG.iter().map(|(p, e)| (p, shown(p), e)).filter(|(_, got, e)| got != *e).collect();
+    let wrong: Vec<_> = STRONG.iter().map(|(p, e)| (p, shown(p), e)).filter(|(_, got, e)| low(got) != low(e)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Titles are the same without regard to case.
+fn low(text: &str) -> String {
+    text.to_lowercase()
+}
+
+#[test]
+fn a_title_is_written_as_it_was_said_and_not_shouted() {
+    assert_eq!(
+        shown("Antworte immer mit Deutschen Anführungszeichen."),
+        "preference: Antworte immer mit Deutschen Anführungszeichen"
+    );
+    assert_eq!(shown("remember that my dog is called Rex"), "identity: My dog is called Rex");
+    assert_eq!(shown("ALWAYS ANSWER WITH A SUMMARY FIRST!"), "preference: Always answer with a summary first");
 }
 
 #[test]
@@ -849,7 +864,7 @@ fn nothing_else_is() {
 fn the_same_statement_has_the_same_title() {
     for group in SAME {
         let titles: Vec<String> = group.iter().map(|p| shown(p)).collect();
-        assert!(titles.iter().all(|t| *t == titles[0] && !t.is_empty()), "{titles:#?}");
+        assert!(titles.iter().all(|t| low(t) == low(&titles[0]) && !t.is_empty()), "{titles:#?}");
     }
 }
 
@@ -980,7 +995,7 @@ proptest! {
         let chat = ["", "Look at the tests, they fail.\n\n", "Thanks!\n\n", "Why is it red?\n\n"][before];
         let (statement, expected) = STRONG[i];
         prop_assume!(!statement.contains("From now on:") && !statement.contains("preferences:"));
-        prop_assert_eq!(shown(&format!("{chat}{statement}")), expected);
+        prop_assert_eq!(low(&shown(&format!("{chat}{statement}"))), low(expected));
     }
 }
 
