@@ -167,7 +167,7 @@ impl Context {
             drop(at.desk_if_free()?);
         }
         let swept = sweep::sweep(&at)?;
-        if swept.changed > 0 {
+        if swept.changed > 0 || head::is_dirty(&at)? {
             self.render(&at, Occasion::Look);
         }
         Ok(Some((at, swept.problems)))

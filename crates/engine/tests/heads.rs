@@ -374,6 +374,8 @@ fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
         head::refresh(&tree.at(), head::Occasion::Look).unwrap();
         assert_eq!(tree.text(MEMORY), "Mine, from before.\n");
     }
+    assert!(!head::is_dirty(&tree.at()).unwrap(), "nobody has to look again and again");
+    tree.add("Asked for");
     tree.refresh();
     let text = tree.text(MEMORY);
     assert!(text.starts_with("Mine, from before.\n") && text.contains("My own loop"), "{text}");

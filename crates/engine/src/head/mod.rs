@@ -144,11 +144,26 @@ pub enum Occasion {
 /// marked.
 pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
     daily::mark_days(at)?;
-    if dirty(at)?.is_empty() {
+    if !is_dirty(at)? {
         return Ok(Refreshed::default());
     }
-    let desk = at.desk()?;
-    refresh_at(&desk, occasion)
+    match occasion {
+        Occasion::Act => refresh_at(&at.desk()?, occasion),
+        // Who only looks does not wait for somebody at work: they render when they are done.
+        Occasion::Look => match at.desk_if_free()? {
+            Some(desk) => refresh_at(&desk, occasion),
+            None => Ok(Refreshed::default()),
+        },
+    }
+}
+
+/// Whether any page is out of date: one look at an index.
+pub fn is_dirty(at: &AssistantHome) -> Result<bool> {
+    at.read(|tx| {
+        Ok(tx
+            .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND dirty > rendered LIMIT 1")?
+            .exists([at.agent_no])?)
+    })
 }
 
 /// [`refresh`], by whoever is at the desk already.
@@ -231,7 +246,7 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
     let honoured = edits::honour(desk, head, last.as_deref())?;
     out.proposed.extend(honoured.proposed);
     let content = crate::redact::redact(&at.read(|tx| head.render(at, tx))?).into_owned();
-    let mut bytes = Vec::new();
+    let (mut bytes, mut skipped) = (Vec::new(), false);
     let revised = desk.revise(&path, own, Patience::Defer, |current| {
         let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
         // Between honouring the edits and now a person may have saved again: not over that, either.
@@ -240,6 +255,7 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
         }
         let adopted = current.is_some() && own.is_none() && doc.region(head.region()).found.is_none();
         if adopted && occasion == Occasion::Look {
+            skipped = true;
             return Ok(None);
         }
         doc.set_region(head.region(), &head.attributes(&content), &content);
@@ -252,6 +268,7 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
             now
         }
         Revised::Unchanged(now) => now,
+        Revised::LeftAlone if skipped => return pass_over(at, &name, mark).map(|()| None),
         // A page left alone stays marked: the next act, or the next look, comes back to it.
         Revised::LeftAlone | Revised::Deferred { .. } => {
             out.deferred.push(path);
@@ -259,6 +276,16 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
         }
     };
     Ok(Some(Rendered { name, mark, content, path, now, bytes }))
+}
+
+/// An adopted page has nothing to show until somebody asks for something.
+fn pass_over(at: &AssistantHome, name: &str, mark: i64) -> Result<()> {
+    at.write("head.pass_over", |tx| {
+        tx.prepare_cached("UPDATE heads SET rendered = max(rendered, ?3) WHERE agent_no = ?1 AND head = ?2")?
+            .execute(params![at.agent_no, name, mark])?;
+        tx.note("head", name);
+        Ok(())
+    })
 }
 
 /// Notes in one transaction what was rendered.
