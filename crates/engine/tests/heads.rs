@@ -369,6 +369,9 @@ fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
     tree.sql().execute_batch("DELETE FROM catalogue; DELETE FROM heads").unwrap();
     tree.hand(MEMORY, "Mine, from before.\n");
     tree.hand("continuity/open-loops/own.md", "# My own loop\n");
+    for page in [ACTIVE, "memory/MEMORY.md"] {
+        rest(&tree.path(page));
+    }
     heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
     for _ in 0..2 {
         head::refresh(&tree.at(), head::Occasion::Look).unwrap();
