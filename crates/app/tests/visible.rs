@@ -426,3 +426,18 @@ fn hand_edits_are_seen_without_a_restart() {
     std::fs::remove_file(tree(&world).join("continuity/open-loops/own.md")).unwrap();
     assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::new());
 }
+
+#[test]
+fn the_first_commands_of_all_may_come_at_once() {
+    let world = World::new();
+    std::thread::scope(|scope| {
+        for n in 0..10 {
+            let world = &world;
+            scope.spawn(move || world.says(0, &["loop", "add", &format!("First {n}")]));
+        }
+    });
+    assert_eq!(titles(&world, &["loop", "list"], "loops").len(), 10);
+    let backups = files(&world.test.home().join("state/backups"));
+    assert_eq!(backups, [PathBuf::new(); 0], "a new ledger is no old one");
+    world.says(0, &["verify"]);
+}

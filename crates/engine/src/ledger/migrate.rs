@@ -39,19 +39,23 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
         if at >= newest {
             return if at > newest { refuse_newer(at, path) } else { Ok(()) };
         }
-        tx.execute_batch(migrations[at as usize])?;
+        // A new ledger is made whole: nobody ever sees one between two schemas, or takes a backup of it.
+        let to = if at == 0 { newest } else { at + 1 };
+        for migration in &migrations[at as usize..to as usize] {
+            tx.execute_batch(migration)?;
+        }
         if at == 0 {
             tx.execute(
                 "INSERT INTO meta (key, value) VALUES ('ledger_id', ?1), ('created_at', ?2)",
                 [random_id()?, rfc3339(clock.now())],
             )?;
             tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-        } else if found > 0 {
+        } else {
             let mut detail = serde_json::Map::new();
-            detail.insert("schema".into(), (at + 1).into());
+            detail.insert("schema".into(), to.into());
             audit::append(&tx, clock.now(), audit::Audit::new("heirloom", "ledger.migrate"), detail)?;
         }
-        tx.pragma_update(None, "user_version", at + 1)?;
+        tx.pragma_update(None, "user_version", to)?;
         tx.commit()?;
     }
 }
@@ -60,7 +64,8 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
 fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let stamp = rfc3339(clock.now()).replace(':', "-");
-    let backup = backups.join(format!("runtime-schema{schema}-{stamp}.db"));
+    // Two processes may find the same old ledger in the same millisecond.
+    let backup = backups.join(format!("runtime-schema{schema}-{stamp}-{}.db", &random_id()?[..8]));
     let failed = "the backup before a migration failed; nothing was changed";
     // SQLite fills an empty file, which keeps the mode it was made with.
     std::fs::OpenOptions::new()
@@ -75,9 +80,11 @@ fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Resu
 
 /// Refuses what is no ledger, or a newer one, before anything about the file is changed.
 pub(super) fn recognise(conn: &Connection, path: &Path) -> Result<()> {
-    let found = version(conn)?;
+    // In one transaction: another process may be making the ledger right now.
+    let tx = conn.unchecked_transaction()?;
+    let found = version(&tx)?;
     refuse_newer(found, path)?;
-    if found > 0 { refuse_foreign(conn, path) } else { refuse_tables(conn, path) }
+    if found > 0 { refuse_foreign(&tx, path) } else { refuse_tables(&tx, path) }
 }
 
 fn refuse_tables(conn: &Connection, path: &Path) -> Result<()> {
