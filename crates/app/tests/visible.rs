@@ -1,7 +1,7 @@
 //! The visible home under the real binary: killed at every system call, several processes at once, folders exchanged
 //! under its feet, and whatever else stands where a file should.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -425,4 +425,95 @@ fn hand_edits_are_seen_without_a_restart() {
     assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["own".to_owned()]));
     std::fs::remove_file(tree(&world).join("continuity/open-loops/own.md")).unwrap();
     assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::new());
+}
+
+/// Every file below a folder with its bytes and mode, and the mode of every folder.
+fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let (mut seen, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            let bytes = if meta.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+            if meta.is_dir() {
+                folders.push(path.clone());
+            }
+            seen.insert(path, (meta.permissions().mode(), bytes));
+        }
+    }
+    seen
+}
+
+/// LionClaw's home as it leaves one: readable by others, no ledger of ours, metadata in bullets.
+fn lionclaw(world: &World) -> PathBuf {
+    let home = world.test.folder("lionclaw");
+    let tree = home.join("workspaces/xyz");
+    let put = |path: PathBuf, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        rest(&path);
+    };
+    put(home.join("config.toml"), "[daemon]\nworkspace = \"xyz\"\n");
+    put(home.join("lionclaw.db"), "not ours");
+    put(tree.join("SOUL.md"), "# Soul\n\nMine.\n");
+    put(tree.join("MEMORY.md"), "# Memory\n\nMine, kumquat.\n");
+    put(tree.join("continuity/daily/2026-01-02.md"), "# 2026-01-02\r\n\r\n- did x\r\n");
+    let key = "aaaaaaaa-bbbb-5ccc-8ddd-eeeeeeeeeeee";
+    put(
+        tree.join(format!("continuity/open-loops/call-the-plumber--{key}.md")),
+        "# Call the plumber\n\n- Status: open\n- Thread: home\n\nThe sink leaks, zanzibar.",
+    );
+    put(
+        tree.join(format!("continuity/proposals/memory/tea--{key}.md")),
+        "# Tea\n\n- Status: pending\n- Captured At: 2026-01-02\n- Scope: agent\n\n## Entries\n\n- Likes green tea\n",
+    );
+    for folder in ["", "workspaces", "workspaces/xyz", "workspaces/xyz/continuity", "workspaces/xyz/continuity/daily"] {
+        std::fs::set_permissions(home.join(folder), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    home
+}
+
+#[test]
+fn a_lionclaw_home_is_looked_at_where_it_is_and_no_file_of_it_changes() {
+    let world = World::new();
+    let home = lionclaw(&world);
+    let h = ["--home", home.to_str().unwrap()];
+    let before = picture(&home);
+    let status = world.json_of(1, &[&h[..], &["status"]].concat());
+    assert_eq!(status["agent"], "xyz", "{status}");
+    assert_eq!(status["wrong"].as_array().unwrap().len(), 1, "an open home is named once: {status}");
+    for (args, says) in [
+        (&["status"][..], "1 open loop, 1 proposal"),
+        (&["loop", "list"], "Call the plumber"),
+        (&["proposal", "list"], "Tea"),
+        (&["search", "zanzibar"], "call-the-plumber"),
+        (&["search", "kumquat"], "MEMORY.md"),
+        (&["show", "l:call-the-plumber"], "The sink leaks"),
+        (&["verify"], "as it was stored"),
+        (&["doctor"], "LionClaw"),
+        (&["up"], "No sessions on this machine yet."),
+        (&["loop", "list"], "Call the plumber"),
+    ] {
+        let out = world.run(&[&h[..], args].concat());
+        assert!(matches!(out.status, Some(0 | 1)) && out.stdout.contains(says), "{args:?}: {out:?}");
+        let after = picture(&home);
+        for (path, was) in &before {
+            assert_eq!(after.get(path), Some(was), "{args:?} changed {}", path.display());
+        }
+        assert!(!home.join("workspaces/xyz/continuity/daily/2026").exists(), "{args:?} made a page of another day");
+    }
+    // Acts work and lose nothing, and what the bullets say is known afterwards, too.
+    for act in [&["loop", "resolve", "Call the plumber"][..], &["loop", "reopen", "Call the plumber"]] {
+        world.says(0, &[&h[..], act].concat());
+    }
+    let loops = world.json(&[&h[..], &["loop", "list"]].concat());
+    assert_eq!(loops["loops"][0]["fields"]["thread"], "home", "{loops}");
+    assert_eq!(loops["loops"][0]["fields"]["status"], "open", "what front matter says comes first: {loops}");
+    let text = std::fs::read_to_string(home.join("workspaces/xyz").join(loops["loops"][0]["path"].as_str().unwrap()));
+    assert!(text.unwrap().ends_with("- Status: open\n- Thread: home\n\nThe sink leaks, zanzibar."));
+    world.says(0, &[&h[..], &["proposal", "reject", "Tea"]].concat());
+    world.says(0, &[&h[..], &["proposal", "undo", "Tea"]].concat());
+    world.says(0, &[&h[..], &["proposal", "merge", "Tea"]].concat());
+    let listed = titles(&world, &[&h[..], &["memory", "list"]].concat(), "memories");
+    assert_eq!(listed, BTreeSet::from(["Tea".to_owned()]), "its metadata is nothing to remember");
 }

@@ -183,15 +183,10 @@ fn listed(entries: &[String]) -> String {
     entries.iter().map(|e| format!("- {}\n", e.replace('\n', "\n  "))).collect()
 }
 
-/// Lines of a file without front matter that say something of the proposal, not what it proposes.
-const METADATA: &[&str] = &["id", "status", "class", "scope", "source", "confidence", "proposed", "format"];
-
 /// The list items of the body, without lines that are metadata; where there is no list, the text itself is the entry.
 pub fn entries_of(doc: &Document) -> Vec<String> {
     let body = doc.body();
-    // Beside front matter only what is metadata for certain: such a file had none before it was archived and came back.
-    let certain = |key: &str| METADATA.contains(&key.to_lowercase().as_str());
-    let bullets = doc.bullets().into_iter().filter(|(key, _)| doc.fields().is_empty() || certain(key));
+    let bullets = catalogue::metadata_bullets(doc).into_iter();
     let metadata: Vec<String> = bullets.map(|(key, value)| format!("{key}: {value}")).collect();
     let mut entries: Vec<String> = Vec::new();
     let mut inside = false;
