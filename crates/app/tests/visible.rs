@@ -517,3 +517,98 @@ fn a_lionclaw_home_is_looked_at_where_it_is_and_no_file_of_it_changes() {
     let listed = titles(&world, &[&h[..], &["memory", "list"]].concat(), "memories");
     assert_eq!(listed, BTreeSet::from(["Tea".to_owned()]), "its metadata is nothing to remember");
 }
+
+/// Puts a file there as a person left it a while ago, and gives its path.
+fn left(world: &World, path: &str, bytes: &[u8]) -> PathBuf {
+    let path = tree(world).join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    rest(&path);
+    path
+}
+
+#[test]
+fn what_is_added_to_a_file_changes_no_byte_that_was_there() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Seed"]);
+    let mine = b"---\na: 1 # mine\n---\n# Mine\r\nlf\ncrlf\r\ncaf\xe9\n\n\n";
+    for (end, more) in [(&b""[..], &b"Added.\n"[..]), (b"no end", b"\n\nAdded.\n")] {
+        let bytes = [&mine[..], end].concat();
+        let body = bytes.len() - bytes.windows(4).position(|w| w == b"# Mi").unwrap();
+        let path = left(&world, "continuity/open-loops/mine.md", &bytes);
+        let key = world.json(&["loop", "add", "Mine", "--text", "x"])["items"][0]["path"].clone();
+        let named = tree(&world).join(key.as_str().unwrap());
+        std::fs::rename(&path, &named).unwrap();
+        world.says(0, &["loop", "add", "Mine", "--text", "Added."]);
+        let after = std::fs::read(&named).unwrap();
+        let expected = [&bytes[bytes.len() - body..], more].concat();
+        assert!(after.ends_with(&expected), "{}", String::from_utf8_lossy(&after));
+        assert!(after.starts_with(b"---\na: 1 # mine\n"));
+        std::fs::remove_file(named).unwrap();
+    }
+    // Another title of a memory is another heading and nothing else.
+    let path = left(&world, "memory/preference/tea.md", b"# Tea\r\n\r\nlf\ncaf\xe9  \r\n\r\n");
+    world.says(0, &["memory", "edit", "tea.md", "--title", "Green tea"]);
+    let after = std::fs::read(&path).unwrap();
+    let text = String::from_utf8_lossy(&after);
+    assert!(after.ends_with(b"# Green tea\r\n\r\nlf\ncaf\xe9  \r\n\r\n"), "{text:?}");
+    let kept = world.says(0, &["show", "--revisions", "memory/preference/tea.md"]);
+    assert!(kept.contains("edited by command"), "{kept}");
+}
+
+/// Front matter may be sound and still nothing that can be changed line by line.
+#[test]
+fn what_cannot_be_changed_is_refused_before_anything_moves() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Seed"]);
+    for (name, front) in [("flow", "{a: 1, b: 2}"), ("indent", "  a: 1\n  b: 2"), ("anchors", "status: &s open\nz: *s")]
+    {
+        let text = format!("---\n{front}\n---\n# {name}\n\n- an entry\n");
+        let files = [
+            ("loop", "resolve", left(&world, &format!("continuity/open-loops/{name}.md"), text.as_bytes())),
+            ("proposal", "reject", left(&world, &format!("continuity/proposals/memory/{name}.md"), text.as_bytes())),
+            ("proposal", "merge", left(&world, &format!("continuity/proposals/memory/{name}.md"), text.as_bytes())),
+        ];
+        for (noun, verb, path) in files {
+            let said = world.says(3, &[noun, verb, name]);
+            assert!(said.contains("nothing was changed") && said.contains(&format!("{name}.md")), "{said}");
+            assert_eq!(std::fs::read_to_string(path).unwrap(), text, "{noun} {verb}");
+        }
+    }
+    let status = world.json(&["status"]);
+    assert_eq!(status["wrong"], serde_json::json!([]), "nothing is half done: {status}");
+    assert_eq!(files(&tree(&world).join("memory/preference")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_text_that_is_replaced_is_kept_whenever_the_command_is_killed() {
+    if !strace() {
+        return;
+    }
+    let world = World::new();
+    world.says(0, &["remember", "Seed"]);
+    let mut kills = 0;
+    for n in 1..12 {
+        let old = format!("# Tea\n\nWords of mine, number {n}.\n");
+        let path = left(&world, "memory/preference/tea.md", old.as_bytes());
+        let mut command = Command::new("strace");
+        let inject = format!("inject=renameat2,unlinkat:signal=KILL:when={n}");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, HEIRLOOM, "memory", "edit", "tea.md"]);
+        command.args(["--text", &format!("Theirs, {n}.")]);
+        let like = world.test.command(HEIRLOOM);
+        command.env_clear().envs(like.get_envs().filter_map(|(k, v)| Some((k, v?)))).current_dir(world.test.user());
+        let out = heirloom_testkit::run(command, b"");
+        kills += usize::from(matches!(out.status, None | Some(137)));
+        world.says(0, &["memory", "list"]);
+        let now = std::fs::read_to_string(&path).unwrap();
+        let kept = world.says(0, &["show", "--revisions", "memory/preference/tea.md"]);
+        let newest = kept.split_whitespace().find(|w| w.parse::<u64>().is_ok()).unwrap_or("0").to_owned();
+        let revision = world.run(&["show", "--raw", "--revision", &newest, "memory/preference/tea.md"]).stdout;
+        let mine = format!("number {n}.");
+        assert!(now.contains(&mine) || revision.contains(&mine), "{n}: {now}\n{kept}\n{revision}");
+        if !matches!(out.status, None | Some(137)) {
+            break;
+        }
+    }
+    assert!(kills > 1, "{kills} kills");
+}

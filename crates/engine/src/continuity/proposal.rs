@@ -79,14 +79,9 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
             return Ok((plan, item));
         }
         item.change = Change::Changed;
-        let body = format!("{}\n{}", doc.body().trim_end(), listed(&more));
-        let step = Step::Edit {
-            path: path.as_str().into(),
-            set: Map::new(),
-            unset: Vec::new(),
-            body: Some(body),
-            base: Some(hex(&known.digest)),
-        };
+        // A list goes on; behind any other text it begins anew.
+        let apart = !doc.body().lines().last().is_some_and(|l| l.starts_with(['-', '*', ' ']) || l.trim().is_empty());
+        let step = Step::Append { path: path.as_str().into(), set: Map::new(), text: listed(&more), apart };
         return Ok((plan.step(step), item));
     }
     let mut doc = Document::new();
