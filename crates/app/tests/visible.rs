@@ -292,6 +292,23 @@ fn whatever_stands_in_place_of_a_file_is_named_in_no_time() {
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "# SECRET-WORD\n");
 }
 
+/// What stands below a folder that was exchanged for a link is out of sight, not gone.
+#[test]
+fn a_link_in_place_of_a_folder_is_named_and_nothing_counts_as_deleted() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Still owed"]);
+    let (loops, away) = (tree(&world).join("continuity/open-loops"), world.test.folder("away").join("open-loops"));
+    std::fs::rename(&loops, &away).unwrap();
+    symlink(&away, &loops).unwrap();
+    let said = world.says(1, &["status"]);
+    assert!(said.contains("continuity/open-loops: is a symlink"), "{said}");
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["Still owed".to_owned()]));
+    assert!(std::fs::read_to_string(tree(&world).join("MEMORY.md")).unwrap().contains("Still owed"));
+    std::fs::remove_file(&loops).unwrap();
+    std::fs::rename(&away, &loops).unwrap();
+    assert_eq!(world.json(&["status"])["wrong"], serde_json::json!([]));
+}
+
 #[test]
 fn modes_are_private_whatever_the_umask() {
     let world = World::new();

@@ -362,6 +362,8 @@ fn one_holder_at_a_time() {
     let outside = home.root().join("outside");
     symlink(&outside, home.root().join("run/linked.lock")).unwrap();
     refused(home.try_lock("linked"), "is a symlink");
+    std::fs::create_dir(home.root().join("run/folder.lock")).unwrap();
+    refused(home.try_lock("folder"), "is a directory");
     assert!(!outside.exists());
 }
 
