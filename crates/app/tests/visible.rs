@@ -629,3 +629,33 @@ fn a_text_that_is_replaced_is_kept_whenever_the_command_is_killed() {
     }
     assert!(kills > 1, "{kills} kills");
 }
+
+#[test]
+fn an_adopted_tree_that_is_out_of_reach_is_not_an_empty_one() {
+    let world = World::new();
+    let (there, away) = (world.test.folder("workspace"), world.test.folder("disk").join("away"));
+    std::fs::write(there.join("SOUL.md"), "# Soul\n").unwrap();
+    let named = there.to_str().unwrap().to_owned();
+    world.says(0, &["agent", "adopt", &named]);
+    world.says(0, &["loop", "add", "Still owed"]);
+    let said = world.says(4, &["agent", "adopt", "/nowhere/at/all"]);
+    assert!(said.contains("there is no folder /nowhere/at/all") && !said.contains("heirloom up"), "{said}");
+    std::fs::rename(&there, &away).unwrap();
+    for (code, args) in [
+        (1, &["status"][..]),
+        (1, &["doctor"]),
+        (3, &["loop", "list"]),
+        (3, &["loop", "add", "Another"]),
+        (0, &["search", "owed"]),
+        (1, &["verify"]),
+    ] {
+        let said = world.says(code, args);
+        assert!(said.contains(&named) && said.contains("is not there"), "{args:?}: {said}");
+    }
+    assert!(!there.exists(), "nobody makes it anew");
+    world.says(0, &["agent", "adopt", "--undo"]);
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::new());
+    std::fs::rename(&away, &there).unwrap();
+    world.says(0, &["agent", "adopt", &named]);
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["Still owed".to_owned()]));
+}
