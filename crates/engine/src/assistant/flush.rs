@@ -333,14 +333,16 @@ impl Desk<'_> {
             }
             Step::Remove { path, digest } | Step::Forget { path, digest } => {
                 let path = RelPath::parse(path)?;
-                if let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? {
-                    if hex(&home::digest(&bytes)) != *digest {
-                        // A person wrote there since: it stays.
-                        return Ok(Vec::new());
-                    }
-                    self.at.files.remove(&path)?;
-                }
-                Ok(vec![(path, None)])
+                let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? else {
+                    return Ok(vec![(path, None)]);
+                };
+                let found = home::digest(&bytes);
+                // A person wrote there since: it stays.
+                let gone = hex(&found) == *digest
+                    && self.at.files.remove_exactly(&self.lock, &path, found, &mut |newer| {
+                        self.at.keep_revision(&path, newer, "saved while it was being removed")
+                    })?;
+                Ok(if gone { vec![(path, None)] } else { Vec::new() })
             }
         }
     }
