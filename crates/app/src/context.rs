@@ -68,10 +68,12 @@ impl Context {
             ErrorKind::NotFound => no_memory(&at.value),
             _ => e,
         })?;
-        let path = home.file_path(&layout::RUNTIME_DB)?;
-        if !path.exists() {
-            return Err(no_memory(&at.value));
-        }
+        let path = match home.file_path(&layout::RUNTIME_DB) {
+            Ok(path) if path.exists() => path,
+            Ok(_) => return Context::begin(global, &home, &at.value),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Context::begin(global, &home, &at.value),
+            Err(e) => return Err(e),
+        };
         if !can_write(&path) {
             return Context::of(home, at.from, global, true);
         }
@@ -83,6 +85,33 @@ impl Context {
             }
             other => other,
         }
+    }
+
+    /// A home with pages and no ledger yet, as LionClaw leaves one: it is read where it is. The ledger is put beside
+    /// it and no file that is there is touched.
+    fn begin(global: &Global, home: &Home, at: &Path) -> Result<Context> {
+        let agent = config::agent(global.agent.as_deref(), &config::file(home)?)?.value;
+        let pages = match home.open_dir(&layout::assistant_home(&agent)) {
+            Ok(tree) => tree.entries()?,
+            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(e),
+        };
+        let known = |name: &std::ffi::OsStr| {
+            name == "continuity" || name == "memory" || Path::new(name).extension() == Some("md".as_ref())
+        };
+        if !pages.iter().any(|entry| known(&entry.name)) {
+            return Err(no_memory(at));
+        }
+        if !can_write(&home.root().join(layout::STATE.as_str())) {
+            return Err(Error::refused(format!("{} has pages and no ledger yet, and cannot be written", at.display()))
+                .hint("make it writable; the pages themselves stay as they are"));
+        }
+        let context = Context::create(global)?;
+        context.ledger.write(Audit::new("cli", "agent.add"), |tx| {
+            tx.note("agent", agent.as_str());
+            read::ensure_agent(tx, &agent)
+        })?;
+        Ok(context)
     }
 
     fn of(home: Home, home_from: config::From, global: &Global, read_only: bool) -> Result<Context> {

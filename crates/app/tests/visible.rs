@@ -1,7 +1,7 @@
 //! The visible home under the real binary: killed at every system call, several processes at once, folders exchanged
 //! under its feet, and whatever else stands where a file should.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -292,6 +292,23 @@ fn whatever_stands_in_place_of_a_file_is_named_in_no_time() {
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "# SECRET-WORD\n");
 }
 
+/// What stands below a folder that was exchanged for a link is out of sight, not gone.
+#[test]
+fn a_link_in_place_of_a_folder_is_named_and_nothing_counts_as_deleted() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Still owed"]);
+    let (loops, away) = (tree(&world).join("continuity/open-loops"), world.test.folder("away").join("open-loops"));
+    std::fs::rename(&loops, &away).unwrap();
+    symlink(&away, &loops).unwrap();
+    let said = world.says(1, &["status"]);
+    assert!(said.contains("continuity/open-loops: is a symlink"), "{said}");
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["Still owed".to_owned()]));
+    assert!(std::fs::read_to_string(tree(&world).join("MEMORY.md")).unwrap().contains("Still owed"));
+    std::fs::remove_file(&loops).unwrap();
+    std::fs::rename(&away, &loops).unwrap();
+    assert_eq!(world.json(&["status"])["wrong"], serde_json::json!([]));
+}
+
 #[test]
 fn modes_are_private_whatever_the_umask() {
     let world = World::new();
@@ -440,4 +457,220 @@ fn the_first_commands_of_all_may_come_at_once() {
     let backups = files(&world.test.home().join("state/backups"));
     assert_eq!(backups, [PathBuf::new(); 0], "a new ledger is no old one");
     world.says(0, &["verify"]);
+}
+
+/// Every file below a folder with its bytes and mode, and the mode of every folder.
+fn picture(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let (mut seen, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            let bytes = if meta.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+            if meta.is_dir() {
+                folders.push(path.clone());
+            }
+            seen.insert(path, (meta.permissions().mode(), bytes));
+        }
+    }
+    seen
+}
+
+/// LionClaw's home as it leaves one: readable by others, no ledger of ours, metadata in bullets.
+fn lionclaw(world: &World) -> PathBuf {
+    let home = world.test.folder("lionclaw");
+    let tree = home.join("workspaces/xyz");
+    let put = |path: PathBuf, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        rest(&path);
+    };
+    put(home.join("config.toml"), "[daemon]\nworkspace = \"xyz\"\n");
+    put(home.join("lionclaw.db"), "not ours");
+    put(tree.join("SOUL.md"), "# Soul\n\nMine.\n");
+    put(tree.join("MEMORY.md"), "# Memory\n\nMine, kumquat.\n");
+    put(tree.join("continuity/daily/2026-01-02.md"), "# 2026-01-02\r\n\r\n- did x\r\n");
+    let key = "aaaaaaaa-bbbb-5ccc-8ddd-eeeeeeeeeeee";
+    put(
+        tree.join(format!("continuity/open-loops/call-the-plumber--{key}.md")),
+        "# Call the plumber\n\n- Status: open\n- Thread: home\n\nThe sink leaks, zanzibar.",
+    );
+    put(
+        tree.join(format!("continuity/proposals/memory/tea--{key}.md")),
+        "# Tea\n\n- Status: pending\n- Captured At: 2026-01-02\n- Scope: agent\n\n## Entries\n\n- Likes green tea\n",
+    );
+    for folder in ["", "workspaces", "workspaces/xyz", "workspaces/xyz/continuity", "workspaces/xyz/continuity/daily"] {
+        std::fs::set_permissions(home.join(folder), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    home
+}
+
+#[test]
+fn a_lionclaw_home_is_looked_at_where_it_is_and_no_file_of_it_changes() {
+    let world = World::new();
+    let home = lionclaw(&world);
+    let h = ["--home", home.to_str().unwrap()];
+    let before = picture(&home);
+    let status = world.json_of(1, &[&h[..], &["status"]].concat());
+    assert_eq!(status["agent"], "xyz", "{status}");
+    assert_eq!(status["wrong"].as_array().unwrap().len(), 1, "an open home is named once: {status}");
+    for (args, says) in [
+        (&["status"][..], "1 open loop, 1 proposal"),
+        (&["loop", "list"], "Call the plumber"),
+        (&["proposal", "list"], "Tea"),
+        (&["search", "zanzibar"], "call-the-plumber"),
+        (&["search", "kumquat"], "MEMORY.md"),
+        (&["show", "l:call-the-plumber"], "The sink leaks"),
+        (&["verify"], "as it was stored"),
+        (&["doctor"], "LionClaw"),
+        (&["up"], "No sessions on this machine yet."),
+        (&["loop", "list"], "Call the plumber"),
+    ] {
+        let out = world.run(&[&h[..], args].concat());
+        assert!(matches!(out.status, Some(0 | 1)) && out.stdout.contains(says), "{args:?}: {out:?}");
+        let after = picture(&home);
+        for (path, was) in &before {
+            assert_eq!(after.get(path), Some(was), "{args:?} changed {}", path.display());
+        }
+        assert!(!home.join("workspaces/xyz/continuity/daily/2026").exists(), "{args:?} made a page of another day");
+    }
+    // Acts work and lose nothing, and what the bullets say is known afterwards, too.
+    for act in [&["loop", "resolve", "Call the plumber"][..], &["loop", "reopen", "Call the plumber"]] {
+        world.says(0, &[&h[..], act].concat());
+    }
+    let loops = world.json(&[&h[..], &["loop", "list"]].concat());
+    assert_eq!(loops["loops"][0]["fields"]["thread"], "home", "{loops}");
+    assert_eq!(loops["loops"][0]["fields"]["status"], "open", "what front matter says comes first: {loops}");
+    let text = std::fs::read_to_string(home.join("workspaces/xyz").join(loops["loops"][0]["path"].as_str().unwrap()));
+    assert!(text.unwrap().ends_with("- Status: open\n- Thread: home\n\nThe sink leaks, zanzibar."));
+    world.says(0, &[&h[..], &["proposal", "reject", "Tea"]].concat());
+    world.says(0, &[&h[..], &["proposal", "undo", "Tea"]].concat());
+    world.says(0, &[&h[..], &["proposal", "merge", "Tea"]].concat());
+    let listed = titles(&world, &[&h[..], &["memory", "list"]].concat(), "memories");
+    assert_eq!(listed, BTreeSet::from(["Tea".to_owned()]), "its metadata is nothing to remember");
+}
+
+/// Puts a file there as a person left it a while ago, and gives its path.
+fn left(world: &World, path: &str, bytes: &[u8]) -> PathBuf {
+    let path = tree(world).join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    rest(&path);
+    path
+}
+
+#[test]
+fn what_is_added_to_a_file_changes_no_byte_that_was_there() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Seed"]);
+    let mine = b"---\na: 1 # mine\n---\n# Mine\r\nlf\ncrlf\r\ncaf\xe9\n\n\n";
+    for (end, more) in [(&b""[..], &b"Added.\n"[..]), (b"no end", b"\n\nAdded.\n")] {
+        let bytes = [&mine[..], end].concat();
+        let body = bytes.len() - bytes.windows(4).position(|w| w == b"# Mi").unwrap();
+        let path = left(&world, "continuity/open-loops/mine.md", &bytes);
+        let key = world.json(&["loop", "add", "Mine", "--text", "x"])["items"][0]["path"].clone();
+        let named = tree(&world).join(key.as_str().unwrap());
+        std::fs::rename(&path, &named).unwrap();
+        world.says(0, &["loop", "add", "Mine", "--text", "Added."]);
+        let after = std::fs::read(&named).unwrap();
+        let expected = [&bytes[bytes.len() - body..], more].concat();
+        assert!(after.ends_with(&expected), "{}", String::from_utf8_lossy(&after));
+        assert!(after.starts_with(b"---\na: 1 # mine\n"));
+        std::fs::remove_file(named).unwrap();
+    }
+    // Another title of a memory is another heading and nothing else.
+    let path = left(&world, "memory/preference/tea.md", b"# Tea\r\n\r\nlf\ncaf\xe9  \r\n\r\n");
+    world.says(0, &["memory", "edit", "tea.md", "--title", "Green tea"]);
+    let after = std::fs::read(&path).unwrap();
+    let text = String::from_utf8_lossy(&after);
+    assert!(after.ends_with(b"# Green tea\r\n\r\nlf\ncaf\xe9  \r\n\r\n"), "{text:?}");
+    let kept = world.says(0, &["show", "--revisions", "memory/preference/tea.md"]);
+    assert!(kept.contains("edited by command"), "{kept}");
+}
+
+/// Front matter may be sound and still nothing that can be changed line by line.
+#[test]
+fn what_cannot_be_changed_is_refused_before_anything_moves() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Seed"]);
+    for (name, front) in [("flow", "{a: 1, b: 2}"), ("indent", "  a: 1\n  b: 2"), ("anchors", "status: &s open\nz: *s")]
+    {
+        let text = format!("---\n{front}\n---\n# {name}\n\n- an entry\n");
+        let files = [
+            ("loop", "resolve", left(&world, &format!("continuity/open-loops/{name}.md"), text.as_bytes())),
+            ("proposal", "reject", left(&world, &format!("continuity/proposals/memory/{name}.md"), text.as_bytes())),
+            ("proposal", "merge", left(&world, &format!("continuity/proposals/memory/{name}.md"), text.as_bytes())),
+        ];
+        for (noun, verb, path) in files {
+            let said = world.says(3, &[noun, verb, name]);
+            assert!(said.contains("nothing was changed") && said.contains(&format!("{name}.md")), "{said}");
+            assert_eq!(std::fs::read_to_string(path).unwrap(), text, "{noun} {verb}");
+        }
+    }
+    let status = world.json(&["status"]);
+    assert_eq!(status["wrong"], serde_json::json!([]), "nothing is half done: {status}");
+    assert_eq!(files(&tree(&world).join("memory/preference")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_text_that_is_replaced_is_kept_whenever_the_command_is_killed() {
+    if !strace() {
+        return;
+    }
+    let world = World::new();
+    world.says(0, &["remember", "Seed"]);
+    let mut kills = 0;
+    for n in 1..12 {
+        let old = format!("# Tea\n\nWords of mine, number {n}.\n");
+        let path = left(&world, "memory/preference/tea.md", old.as_bytes());
+        let mut command = Command::new("strace");
+        let inject = format!("inject=renameat2,unlinkat:signal=KILL:when={n}");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, HEIRLOOM, "memory", "edit", "tea.md"]);
+        command.args(["--text", &format!("Theirs, {n}.")]);
+        let like = world.test.command(HEIRLOOM);
+        command.env_clear().envs(like.get_envs().filter_map(|(k, v)| Some((k, v?)))).current_dir(world.test.user());
+        let out = heirloom_testkit::run(command, b"");
+        kills += usize::from(matches!(out.status, None | Some(137)));
+        world.says(0, &["memory", "list"]);
+        let now = std::fs::read_to_string(&path).unwrap();
+        let kept = world.says(0, &["show", "--revisions", "memory/preference/tea.md"]);
+        let newest = kept.split_whitespace().find(|w| w.parse::<u64>().is_ok()).unwrap_or("0").to_owned();
+        let revision = world.run(&["show", "--raw", "--revision", &newest, "memory/preference/tea.md"]).stdout;
+        let mine = format!("number {n}.");
+        assert!(now.contains(&mine) || revision.contains(&mine), "{n}: {now}\n{kept}\n{revision}");
+        if !matches!(out.status, None | Some(137)) {
+            break;
+        }
+    }
+    assert!(kills > 1, "{kills} kills");
+}
+
+#[test]
+fn an_adopted_tree_that_is_out_of_reach_is_not_an_empty_one() {
+    let world = World::new();
+    let (there, away) = (world.test.folder("workspace"), world.test.folder("disk").join("away"));
+    std::fs::write(there.join("SOUL.md"), "# Soul\n").unwrap();
+    let named = there.to_str().unwrap().to_owned();
+    world.says(0, &["agent", "adopt", &named]);
+    world.says(0, &["loop", "add", "Still owed"]);
+    let said = world.says(4, &["agent", "adopt", "/nowhere/at/all"]);
+    assert!(said.contains("there is no folder /nowhere/at/all") && !said.contains("heirloom up"), "{said}");
+    std::fs::rename(&there, &away).unwrap();
+    for (code, args) in [
+        (1, &["status"][..]),
+        (1, &["doctor"]),
+        (3, &["loop", "list"]),
+        (3, &["loop", "add", "Another"]),
+        (0, &["search", "owed"]),
+        (1, &["verify"]),
+    ] {
+        let said = world.says(code, args);
+        assert!(said.contains(&named) && said.contains("is not there"), "{args:?}: {said}");
+    }
+    assert!(!there.exists(), "nobody makes it anew");
+    world.says(0, &["agent", "adopt", "--undo"]);
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::new());
+    std::fs::rename(&away, &there).unwrap();
+    world.says(0, &["agent", "adopt", &named]);
+    assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["Still owed".to_owned()]));
 }

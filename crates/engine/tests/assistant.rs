@@ -221,6 +221,26 @@ fn what_can_be_refused_is_refused_before_anything_is_done() {
     assert_eq!(tree.text(LOOP), "---\nstatus: [open\n---\n# Call mum\n");
 }
 
+/// A body made for a file that says something else by now: neither side loses a word, and it is said.
+#[test]
+fn a_body_for_a_file_that_was_saved_meanwhile_is_kept_and_told() {
+    let tree = Tree::new();
+    tree.hand(LOOP, "# Call mum\n\nBefore.\n");
+    let at = tree.at();
+    let desk = at.desk().unwrap();
+    let base = Some(flush::hex(&heirloom_engine::home::digest(b"# Call mum\n\nBefore.\n")));
+    tree.hand(LOOP, "# Call mum\n\nSaved just now.\n");
+    let body = Some("# Call mum\n\nAsked for.\n".to_owned());
+    let edit = Step::Edit { path: LOOP.into(), set: Default::default(), unset: vec![], body, base };
+    let error = desk.perform(Act::new("test.act").step(edit), |_| Ok(())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.next_step().unwrap_or_default().contains("--revisions"), "{error:?}");
+    assert_eq!(tree.text(LOOP), "# Call mum\n\nSaved just now.\n");
+    let kept = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, Some(LOOP), 9)).unwrap();
+    assert!(kept.iter().any(|r| String::from_utf8_lossy(&r.bytes).ends_with("Asked for.\n")), "{kept:?}");
+    assert_eq!(unfinished(&tree), 0);
+}
+
 #[test]
 fn an_act_whose_audit_cannot_be_written_does_nothing() {
     let tree = Tree::new();

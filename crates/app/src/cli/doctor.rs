@@ -1,6 +1,6 @@
 //! `heirloom doctor`
 
-use heirloom_engine::error::Result;
+use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::transcript::read;
 use serde_json::json;
 
@@ -129,7 +129,16 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
 
 /// The visible files.
 fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
-    let Some(visible) = super::visible::look(context, "cli doctor")? else { return Ok(()) };
+    let visible = match super::visible::look(context, "cli doctor") {
+        Ok(Some(visible)) => visible,
+        Ok(None) => return Ok(()),
+        Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
+            let next = e.next_step().map(str::to_owned);
+            checks.push(Check { subject: "Files", ok: false, what: e.to_string(), next });
+            return Ok(());
+        }
+        Err(e) => return Err(e),
+    };
     let good = visible.wrong.is_empty();
     checks.push(Check {
         subject: "Files",

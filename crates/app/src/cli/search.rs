@@ -92,7 +92,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return Err(Error::usage("--since lies after --until"));
     }
-    let looked = if wanted.files { context.look_at_assistant("cli search")? } else { None };
+    let looked = match wanted.files.then(|| context.look_at_assistant("cli search")) {
+        // Pages out of reach must not keep anybody from what was said.
+        Some(Err(e)) if wanted.turns && matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
+            print::note(&format!("notes were left out: {}", super::visible::out_of_reach(&e)));
+            None
+        }
+        looked => looked.transpose()?.flatten(),
+    };
     let at = looked.as_ref().map(|(at, _)| at);
     let mut index = context.caught_up_index(at)?;
     let query = args.query.join(" ");

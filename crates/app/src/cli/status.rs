@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use heirloom_engine::clock::rfc3339;
-use heirloom_engine::error::Result;
+use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::ledger::jobs;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use serde_json::json;
@@ -29,7 +29,14 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         Ok((totals, sessions, jobs::counts(tx, now)?))
     })?;
     let index_exists = context.index_path()?.exists();
-    let looked = context.look_at_assistant("cli status")?;
+    // Pages out of reach are something to say, and no reason to say nothing else.
+    let (looked, unreachable) = match context.look_at_assistant("cli status") {
+        Ok(looked) => (looked, None),
+        Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
+            (None, Some(super::visible::out_of_reach(&e)))
+        }
+        Err(e) => return Err(e),
+    };
     let at = looked.as_ref().map(|(at, _)| at);
     let (missing, files_missing, index_bytes) = match context.index() {
         Ok((mut index, _)) => {
@@ -52,7 +59,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let findings = context.home.findings_at_a_glance();
     let visible = looked.as_ref().map(|(at, problems)| super::visible::of(&context, at, problems)).transpose()?;
 
-    let mut wrong = Vec::new();
+    let mut wrong = Vec::from_iter(unreachable);
     wrong.extend(visible.iter().flat_map(|v| v.wrong.clone()));
     if !index_exists && totals.turns > 0 {
         wrong.push("the search index is missing: heirloom reindex".to_owned());

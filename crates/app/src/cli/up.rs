@@ -127,13 +127,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         (Some(a), Some(b)) => format!(", {}", print::days(a, b)),
         _ => String::new(),
     };
-    print::line(&format!(
-        "{}, {}, {} from {}{span}. Last worked on:",
-        print::counted(totals.workspaces, "project"),
-        print::counted(totals.sessions, "session"),
-        print::counted(totals.turns, "turn"),
-        used.into_iter().collect::<Vec<_>>().join(", "),
-    ));
+    if totals.sessions == 0 {
+        print::line("No sessions on this machine yet.");
+    } else {
+        print::line(&format!(
+            "{}, {}, {} from {}{span}. Last worked on:",
+            print::counted(totals.workspaces, "project"),
+            print::counted(totals.sessions, "session"),
+            print::counted(totals.turns, "turn"),
+            used.into_iter().collect::<Vec<_>>().join(", "),
+        ));
+    }
     let now = context.ledger.now();
     let mut shown = BTreeSet::new();
     let mut rows = Vec::new();

@@ -2,7 +2,7 @@
 
 use heirloom_engine::assistant::catalogue::{self, Kind};
 use heirloom_engine::assistant::{AssistantHome, flush};
-use heirloom_engine::error::{Problem, Result};
+use heirloom_engine::error::{Error, Problem, Result};
 use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
 use serde_json::{Value, json};
@@ -19,6 +19,11 @@ pub struct Visible {
     pub wrong: Vec<String>,
     /// What should be known and is not wrong.
     pub notes: Vec<String>,
+}
+
+/// Why the files cannot be looked at, and what to do about it, on one line.
+pub fn out_of_reach(error: &Error) -> String {
+    error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}; {next}"))
 }
 
 /// Looks at the files; `None` where there are none yet.

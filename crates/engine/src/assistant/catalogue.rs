@@ -197,17 +197,53 @@ pub(super) struct Described {
 /// The longest title that is kept in a row.
 const LONGEST_TITLE: usize = 300;
 
+/// Keys that acts put into a file that had no front matter before.
+const BY_ACTS: &[&str] = &[
+    "status",
+    "flush",
+    "resolved",
+    "resolution",
+    "reopened",
+    "merged",
+    "leaves",
+    "known",
+    "rejected",
+    "reason",
+    "class",
+    "scope",
+    "due",
+    "thread",
+    "pinned",
+    "verified",
+    "supersedes",
+    "superseded_by",
+];
+
+/// Keys that say something of a file and nothing that belongs in it.
+const METADATA: &[&str] = &["id", "status", "class", "scope", "source", "confidence", "proposed", "format"];
+
+/// The `- Key: value` lines that are metadata: those of a file without front matter, and they stay it when an act has
+/// since put its own keys in front of them.
+pub(crate) fn metadata_bullets(doc: &Document) -> Vec<(String, String)> {
+    let bullets = doc.bullets();
+    let certain = |key: &str| METADATA.contains(&key.to_lowercase().as_str());
+    let had_none = doc.fields().keys().all(|key| BY_ACTS.contains(&key.as_str()));
+    let told = || doc.fields().contains_key("flush") && bullets.iter().any(|(key, _)| certain(key));
+    match doc.fields().is_empty() || (had_none && told()) {
+        true => bullets,
+        false => Vec::new(),
+    }
+}
+
 pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document) -> Described {
     let mut problem = match doc.front() {
         Front::Damaged(why) => Some(format!("its front matter cannot be read: {why}")),
         _ => None,
     };
-    let fields = if doc.fields().is_empty() {
-        let bullets = doc.bullets().into_iter();
-        bullets.map(|(key, value)| (key.trim().to_lowercase().replace(' ', "_"), Value::String(value))).collect()
-    } else {
-        doc.fields().clone()
-    };
+    let bullets = metadata_bullets(doc).into_iter();
+    let mut fields: Map<String, Value> =
+        bullets.map(|(key, value)| (key.trim().to_lowercase().replace(' ', "_"), Value::String(value))).collect();
+    fields.extend(doc.fields().clone());
     let field = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
     let stem = path.name().strip_suffix(".md").unwrap_or(path.name());
     let mut title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
@@ -271,8 +307,10 @@ pub(super) fn shown_in(path: &RelPath, kind: Kind) -> Vec<String> {
         }
         (Kind::Leaf, _) => &["memory", "index/agent"],
         (Kind::Index, ["memory", "workspace", id, _]) => return vec![format!("index/{id}")],
-        (Kind::Daily, _) => {
-            return path.name().strip_suffix(".md").map(|date| format!("daily/{date}")).into_iter().collect();
+        // A note that stands elsewhere is not the page of its day, and looking at it makes none.
+        (Kind::Daily, ["continuity", "daily", year, month, name]) => {
+            let date = name.strip_suffix(".md").filter(|date| date.starts_with(&format!("{year}-{month}-")));
+            return date.map(|date| format!("daily/{date}")).into_iter().collect();
         }
         _ => &[],
     };

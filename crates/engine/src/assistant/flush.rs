@@ -41,6 +41,18 @@ pub enum Step {
         #[serde(default)]
         base: Option<String>,
     },
+    /// Lines behind everything that stands in the file, whatever that is by then, and front matter keys set.
+    Append {
+        path: String,
+        #[serde(default)]
+        set: Map<String, Value>,
+        text: String,
+        /// Behind a blank line.
+        #[serde(default)]
+        apart: bool,
+    },
+    /// Front matter keys, and the heading; no other byte of the text.
+    Entitle { path: String, set: Map<String, Value>, unset: Vec<String>, heading: String },
     /// A file goes elsewhere as it is; then its front matter is edited.
     Move {
         from: String,
@@ -108,6 +120,18 @@ pub struct Unfinished {
     pub created_at: i64,
 }
 
+/// What an edit does to the text behind the front matter.
+#[derive(Clone, Copy)]
+enum Body<'a> {
+    Stays,
+    /// Another text, made for the file with this digest.
+    Becomes(&'a str, Option<&'a str>),
+    /// Lines at the end, perhaps behind a blank one.
+    Grows(&'a str, bool),
+    /// Another heading.
+    IsCalled(&'a str),
+}
+
 /// A file as a step left it; `None`: it is not there any more.
 type Touched = (RelPath, Option<(Now, Vec<u8>)>);
 
@@ -132,21 +156,27 @@ impl Desk<'_> {
             }
             also(tx)
         })?;
-        self.finish(&id, &plan).map_err(|e| {
+        let aside = self.finish(&id, &plan).map_err(|e| {
             let hint = format!(
                 "it is planned and will be finished by the next command{}",
                 e.next_step().map_or(String::new(), |n| format!("; {n}"))
             );
             e.hint(hint)
         })?;
+        if let Some(path) = aside.first() {
+            let said = format!("{} was saved while this command ran; what was saved stays", self.at.shown(path));
+            return Err(Error::refused(said).hint(format!(
+                "what you asked for is kept: heirloom show --revisions {path}; look at both and run it again"
+            )));
+        }
         Ok((out, id))
     }
 
-    /// Beats two and three.
-    fn finish(&self, id: &str, plan: &Plan) -> Result<()> {
-        let mut touched = Vec::new();
+    /// Beats two and three. Returns the files a person was quicker in: what was to go there is kept as a revision.
+    fn finish(&self, id: &str, plan: &Plan) -> Result<Vec<RelPath>> {
+        let (mut touched, mut aside) = (Vec::new(), Vec::new());
         for step in &plan.steps {
-            touched.extend(self.take(id, step)?);
+            touched.extend(self.take(id, step, &mut aside)?);
         }
         self.at.write("flush.done", |tx| {
             for (path, now) in &touched {
@@ -176,7 +206,8 @@ impl Desk<'_> {
             .execute([self.at.agent_no])?;
             debug_assert_eq!(done, 1);
             Ok(())
-        })
+        })?;
+        Ok(aside)
     }
 
     /// Refuses what cannot be done, before anything is.
@@ -195,10 +226,19 @@ impl Desk<'_> {
                     None => Ok(()),
                 }
             }
-            Step::Edit { path, .. } => self.editable(&RelPath::parse(path)?),
-            Step::Move { from, to, .. } => {
+            Step::Edit { path, set, unset, body, .. } => {
+                let body = body.as_deref().map_or(Body::Stays, |text| Body::Becomes(text, None));
+                self.editable(&RelPath::parse(path)?, set, unset, body)
+            }
+            Step::Append { path, set, text, apart } => {
+                self.editable(&RelPath::parse(path)?, set, &[], Body::Grows(text, *apart))
+            }
+            Step::Entitle { path, set, unset, heading } => {
+                self.editable(&RelPath::parse(path)?, set, unset, Body::IsCalled(heading))
+            }
+            Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
-                self.editable(&from)?;
+                self.editable(&from, set, unset, Body::Stays)?;
                 match files.stat(&to)? {
                     Some(_) => Err(Error::refused(format!("{} exists already", self.at.shown(&to)))
                         .hint("move it away and run the command again")),
@@ -212,21 +252,25 @@ impl Desk<'_> {
         }
     }
 
-    fn editable(&self, path: &RelPath) -> Result<()> {
+    /// Makes the change and throws it away: front matter may be sound and still written in a way nobody can change line
+    /// by line, and a file that has moved by the time that shows would be half done.
+    fn editable(&self, path: &RelPath, set: &Map<String, Value>, unset: &[String], body: Body) -> Result<()> {
         let Some((bytes, _)) = self.at.files.read_with_stamp(path, LARGEST_FILE)? else {
             return Err(missing(self, path));
         };
-        match Document::parse(bytes).front() {
-            Front::Damaged(why) => {
-                Err(Error::refused(format!("{}: its front matter cannot be read: {why}", self.at.shown(path)))
-                    .hint("nothing was changed; mend the lines between the two --- by hand"))
-            }
-            _ => Ok(()),
+        let mut doc = Document::parse(bytes);
+        if let Front::Damaged(why) = doc.front() {
+            return Err(Error::refused(format!("{}: its front matter cannot be read: {why}", self.at.shown(path)))
+                .hint("nothing was changed; mend the lines between the two --- by hand"));
         }
+        changed(&mut doc, "01000000-0000-7000-8000-000000000000", set, unset, body).map_err(|e| {
+            let hint = format!("nothing was changed; {}", e.next_step().unwrap_or("change the file by hand"));
+            Error::refused(format!("{}: {e}", self.at.shown(path))).hint(hint)
+        })
     }
 
     /// Does one step, or finds that it has been done.
-    fn take(&self, id: &str, step: &Step) -> Result<Vec<Touched>> {
+    fn take(&self, id: &str, step: &Step, aside: &mut Vec<RelPath>) -> Result<Vec<Touched>> {
         match step {
             Step::Create { path, text } => {
                 let path = RelPath::parse(path)?;
@@ -247,6 +291,7 @@ impl Desk<'_> {
                     Revised::Written(now) | Revised::Unchanged(now) => Ok(vec![(path, Some((now, bytes)))]),
                     Revised::LeftAlone | Revised::Deferred { .. } => {
                         self.at.keep_revision(&path, &bytes, "could not be written: a file of this name was there")?;
+                        aside.push(path);
                         Ok(Vec::new())
                     }
                 }
@@ -254,8 +299,18 @@ impl Desk<'_> {
             Step::Edit { path, set, unset, body, base } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                let body = body.as_deref().map(|body| (body, base.as_deref()));
-                Ok(self.edit(id, &path, own, set, unset, body)?.into_iter().collect())
+                let body = body.as_deref().map_or(Body::Stays, |text| Body::Becomes(text, base.as_deref()));
+                Ok(self.edit(id, &path, own, (set, unset), body, aside)?.into_iter().collect())
+            }
+            Step::Append { path, set, text, apart } => {
+                let path = RelPath::parse(path)?;
+                let own = self.own(&path)?;
+                Ok(self.edit(id, &path, own, (set, &[]), Body::Grows(text, *apart), aside)?.into_iter().collect())
+            }
+            Step::Entitle { path, set, unset, heading } => {
+                let path = RelPath::parse(path)?;
+                let own = self.own(&path)?;
+                Ok(self.edit(id, &path, own, (set, unset), Body::IsCalled(heading), aside)?.into_iter().collect())
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
@@ -269,7 +324,8 @@ impl Desk<'_> {
                     Renamed::SourceMissing if self.at.files.stat(&to)?.is_none() => return Ok(vec![(from, None)]),
                     Renamed::SourceMissing => {}
                 }
-                let mut touched: Vec<Touched> = self.edit(id, &to, own, set, unset, None)?.into_iter().collect();
+                let mut touched: Vec<Touched> =
+                    self.edit(id, &to, own, (set, unset), Body::Stays, aside)?.into_iter().collect();
                 if self.at.files.stat(&from)?.is_none() {
                     touched.push((from, None));
                 }
@@ -277,14 +333,16 @@ impl Desk<'_> {
             }
             Step::Remove { path, digest } | Step::Forget { path, digest } => {
                 let path = RelPath::parse(path)?;
-                if let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? {
-                    if hex(&home::digest(&bytes)) != *digest {
-                        // A person wrote there since: it stays.
-                        return Ok(Vec::new());
-                    }
-                    self.at.files.remove(&path)?;
-                }
-                Ok(vec![(path, None)])
+                let Some((bytes, _)) = self.at.files.read_with_stamp(&path, LARGEST_FILE)? else {
+                    return Ok(vec![(path, None)]);
+                };
+                let found = home::digest(&bytes);
+                // A person wrote there since: it stays.
+                let gone = hex(&found) == *digest
+                    && self.at.files.remove_exactly(&self.lock, &path, found, &mut |newer| {
+                        self.at.keep_revision(&path, newer, "saved while it was being removed")
+                    })?;
+                Ok(if gone { vec![(path, None)] } else { Vec::new() })
             }
         }
     }
@@ -294,11 +352,11 @@ impl Desk<'_> {
         id: &str,
         path: &RelPath,
         own: Option<home::Digest>,
-        set: &Map<String, Value>,
-        unset: &[String],
-        body: Option<(&str, Option<&str>)>,
+        (set, unset): (&Map<String, Value>, &[String]),
+        body: Body,
+        aside: &mut Vec<RelPath>,
     ) -> Result<Option<Touched>> {
-        let (mut written, mut replaced) = (Vec::new(), None);
+        let mut written = Vec::new();
         let revised = self.revise(path, own, Patience::Wait, |current| {
             let Some(current) = current else { return Ok(None) };
             let mut doc = Document::parse(current.to_vec());
@@ -306,25 +364,21 @@ impl Desk<'_> {
                 written = current.to_vec();
                 return Ok(Some(current.to_vec()));
             }
-            for (key, value) in set {
-                doc.set(key, value)?;
-            }
-            for key in unset {
-                doc.unset(key)?;
-            }
-            doc.set("flush", &Value::from(id))?;
-            if let Some((body, base)) = body
-                && base.is_none_or(|base| base == hex(&home::digest(current)))
-            {
-                doc.set_body(body)?;
-                replaced = Some(current.to_vec());
+            changed(&mut doc, id, set, unset, body)?;
+            if let Body::Becomes(..) | Body::IsCalled(_) = body {
+                if let Body::Becomes(_, base) = body
+                    && base.is_some_and(|base| base != hex(&home::digest(current)))
+                {
+                    self.at.keep_revision(path, doc.print(), "asked for; somebody had saved the file meanwhile")?;
+                    aside.push(path.clone());
+                    return Ok(None);
+                }
+                // Kept before it is replaced: killed in between, nobody would know what stood there.
+                self.at.keep_revision(path, current, "edited by command")?;
             }
             written = doc.print().to_vec();
             Ok(Some(written.clone()))
         })?;
-        if let Some(replaced) = replaced {
-            self.at.keep_revision(path, &replaced, "edited by command")?;
-        }
         Ok(match revised {
             Revised::Written(now) | Revised::Unchanged(now) => Some((path.clone(), Some((now, written)))),
             Revised::LeftAlone | Revised::Deferred { .. } => None,
@@ -340,6 +394,23 @@ impl Desk<'_> {
     fn bears(&self, id: &str, path: &RelPath) -> Result<bool> {
         let bearing = self.at.read(|tx| catalogue::bearing(tx, self.at.agent_no, id))?;
         Ok(bearing.iter().any(|e| active_name(e.path.name()) == path.name()))
+    }
+}
+
+/// What an act makes of a file.
+fn changed(doc: &mut Document, id: &str, set: &Map<String, Value>, unset: &[String], body: Body) -> Result<()> {
+    for (key, value) in set {
+        doc.set(key, value)?;
+    }
+    for key in unset {
+        doc.unset(key)?;
+    }
+    doc.set("flush", &Value::from(id))?;
+    match body {
+        Body::Stays => Ok(()),
+        Body::Grows(text, apart) => doc.append(text, apart),
+        Body::Becomes(text, _) => doc.set_body(text),
+        Body::IsCalled(heading) => doc.set_heading(heading),
     }
 }
 
@@ -368,6 +439,14 @@ fn clean(step: &mut Step) {
             if let Some(body) = body {
                 clean_text(body);
             }
+        }
+        Step::Append { set, text, .. } => {
+            clean_map(set);
+            clean_text(text);
+        }
+        Step::Entitle { set, heading, .. } => {
+            clean_map(set);
+            clean_text(heading);
         }
         Step::Move { set, .. } => clean_map(set),
         Step::Remove { .. } | Step::Forget { .. } => {}

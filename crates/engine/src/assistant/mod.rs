@@ -70,9 +70,18 @@ impl<'a> AssistantHome<'a> {
                 .flatten())
         })?;
         let opened = match root {
-            Some(root) => home.open_elsewhere(&std::path::PathBuf::from(
-                <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(root),
-            )),
+            Some(root) => {
+                let root =
+                    std::path::PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(root));
+                // Out of reach, as a disk that is not mounted, is not the same as empty.
+                home.open_elsewhere(&root).map_err(|e| match e.kind() {
+                    ErrorKind::NotFound => {
+                        Error::refused(format!("{}, which has the pages of {agent}, is not there", root.display()))
+                            .hint("bring it back, or use the pages in the home again: heirloom agent adopt --undo")
+                    }
+                    _ => e,
+                })
+            }
             None => home.open_dir(&layout::assistant_home(agent)),
         };
         let files = match opened {

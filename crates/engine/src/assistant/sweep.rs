@@ -87,8 +87,16 @@ pub(crate) fn look(
     found: &mut Vec<(RelPath, Stamp)>,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<RelPath>> {
+    let mut unseen = Vec::new();
     let mut take = |path: RelPath, entry: &Entry| {
         if catalogue::classify(&path).is_none() {
+            // A link where a folder was: what stands below it is out of sight, which is not the same as gone.
+            if entry.kind == FileType::Symlink && path.parent().is_some() && !path.name().contains('.') {
+                let place = at.files.shown().join(path.as_str()).display().to_string();
+                let what = "is a symlink, which is not followed; put the real folder in its place";
+                problems.push(Problem { place, offset: None, line: None, what: what.into() });
+                unseen.push(path);
+            }
             return;
         }
         if entry.kind == FileType::File {
@@ -108,20 +116,21 @@ pub(crate) fn look(
             take(path, &entry);
         }
     }
-    let (mut more, mut unseen) = (Vec::new(), Vec::new());
+    let (mut more, mut below) = (Vec::new(), Vec::new());
     for top in [&layout::CONTINUITY, &layout::MEMORY] {
         match at.files.walk(top, DEEPEST, &mut take) {
             Ok(walked) => {
                 more.extend(walked.problems);
-                unseen.extend(walked.unseen);
+                below.extend(walked.unseen);
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(e) => {
                 more.push(Problem::of(&at.files.shown().join(top.as_str()), &e));
-                unseen.push(top.clone());
+                below.push(top.clone());
             }
         }
     }
+    unseen.extend(below);
     problems.extend(more);
     Ok(unseen)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Change, FORMAT, Item, document, now};
 use crate::assistant::Desk;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::flush::{Act, Step, hex};
+use crate::assistant::flush::{Act, Step};
 use crate::assistant::provenance::Provenance;
 use crate::document::Document;
 use crate::error::{Error, Result};
@@ -67,14 +67,17 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
     let old = doc.body();
     // The words as they will stand in the file: what is redacted on the way in must not be added twice.
     let said = text.map(|t| crate::redact::redact(t).into_owned());
-    let longer = said.filter(|t| !old.contains(t.as_str())).map(|t| format!("{}\n\n{t}\n", old.trim_end()));
+    let longer = said.filter(|t| !old.contains(t.as_str()));
     if set.is_empty() && longer.is_none() {
         item.change = Change::Same;
         return Ok(item);
     }
     item.change = Change::Changed;
-    let step =
-        Step::Edit { path: path.as_str().into(), set, unset: Vec::new(), body: longer, base: Some(hex(&known.digest)) };
+    let path = path.as_str().to_owned();
+    let step = match longer {
+        Some(text) => Step::Append { path, set, text, apart: true },
+        None => Step::Edit { path, set, unset: Vec::new(), body: None, base: None },
+    };
     desk.perform(act("loop.change").step(step).note("item", id), |_| Ok(()))?;
     Ok(item)
 }

@@ -79,14 +79,9 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
             return Ok((plan, item));
         }
         item.change = Change::Changed;
-        let body = format!("{}\n{}", doc.body().trim_end(), listed(&more));
-        let step = Step::Edit {
-            path: path.as_str().into(),
-            set: Map::new(),
-            unset: Vec::new(),
-            body: Some(body),
-            base: Some(hex(&known.digest)),
-        };
+        // A list goes on; behind any other text it begins anew.
+        let apart = !doc.body().lines().last().is_some_and(|l| l.starts_with(['-', '*', ' ']) || l.trim().is_empty());
+        let step = Step::Append { path: path.as_str().into(), set: Map::new(), text: listed(&more), apart };
         return Ok((plan.step(step), item));
     }
     let mut doc = Document::new();
@@ -183,15 +178,10 @@ fn listed(entries: &[String]) -> String {
     entries.iter().map(|e| format!("- {}\n", e.replace('\n', "\n  "))).collect()
 }
 
-/// Lines of a file without front matter that say something of the proposal, not what it proposes.
-const METADATA: &[&str] = &["id", "status", "class", "scope", "source", "confidence", "proposed", "format"];
-
 /// The list items of the body, without lines that are metadata; where there is no list, the text itself is the entry.
 pub fn entries_of(doc: &Document) -> Vec<String> {
     let body = doc.body();
-    // Beside front matter only what is metadata for certain: such a file had none before it was archived and came back.
-    let certain = |key: &str| METADATA.contains(&key.to_lowercase().as_str());
-    let bullets = doc.bullets().into_iter().filter(|(key, _)| doc.fields().is_empty() || certain(key));
+    let bullets = catalogue::metadata_bullets(doc).into_iter();
     let metadata: Vec<String> = bullets.map(|(key, value)| format!("{key}: {value}")).collect();
     let mut entries: Vec<String> = Vec::new();
     let mut inside = false;

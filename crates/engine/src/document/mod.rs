@@ -183,6 +183,59 @@ impl Document {
         Ok(())
     }
 
+    /// Gives the body another heading: in place of the one it begins with, or in front of everything.
+    ///
+    /// Refused like [`Document::set_body`].
+    pub fn set_heading(&mut self, title: &str) -> Result<()> {
+        self.editable("title")?;
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let end = line_break(&self.bytes);
+        let first = lines(&self.bytes, self.body).find(|l| !self.bytes[l.clone()].trim_ascii().is_empty());
+        let (place, with) = match first.map(|l| l.start..l.start + bare(&self.bytes[l]).len()) {
+            Some(place) if heading_of(&self.bytes[place.clone()]).is_some() => (place, format!("# {title}")),
+            _ => (self.body..self.body, format!("# {title}{end}{end}")),
+        };
+        let mut bytes = self.bytes.clone();
+        bytes.splice(place, with.into_bytes());
+        let changed = Document::parse(bytes);
+        if changed.front != self.front || changed.fields != self.fields {
+            return Err(exotic("title"));
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Adds lines behind everything that is there, of which no byte changes; `apart`: with a blank line between.
+    ///
+    /// Refused like [`Document::set_body`].
+    pub fn append(&mut self, text: &str, apart: bool) -> Result<()> {
+        if let Front::Damaged(what) = &self.front {
+            return Err(
+                Error::refused(format!("nothing can be added: {what}")).hint("repair the front matter by hand first")
+            );
+        }
+        let end = line_break(&self.bytes);
+        let mut bytes = self.bytes.clone();
+        if !bytes.is_empty() && bytes != BOM && !bytes.ends_with(b"\n") {
+            bytes.extend_from_slice(if bytes.ends_with(b"\r") { "\n" } else { end }.as_bytes());
+        }
+        let last = lines(&bytes, self.body).last();
+        if apart && last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+            bytes.extend_from_slice(end.as_bytes());
+        }
+        for line in split(text.trim_end_matches(['\r', '\n'])) {
+            bytes.extend_from_slice(line.as_bytes());
+            bytes.extend_from_slice(end.as_bytes());
+        }
+        let changed = Document::parse(bytes);
+        if changed.front != self.front || changed.fields != self.fields {
+            return Err(Error::refused("the text begins like front matter, which this file has not")
+                .hint("begin it with another line than ---"));
+        }
+        *self = changed;
+        Ok(())
+    }
+
     /// The text of the first `# ` heading outside of code fences.
     pub fn heading(&self) -> Option<String> {
         self.first_heading().map(|(text, _)| text)

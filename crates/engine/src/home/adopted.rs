@@ -4,13 +4,17 @@
 use std::path::Path;
 
 use super::{Home, Rooted, check_not_writable_by_others, check_owner, open_root};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 impl Home {
     /// Opens a folder outside the home as a tree of its own. It must be there, be ours, be written by nobody else, and
     /// neither lie in the home nor hold it.
     pub fn open_elsewhere(&self, root: &Path) -> Result<Rooted> {
-        let (dir, shown) = open_root(root)?;
+        let (dir, shown) = open_root(root).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::not_found(format!("there is no folder {}", root.display()))
+                .hint("give the path of one that is there"),
+            _ => e,
+        })?;
         let stat = rustix::fs::fstat(&dir).map_err(|e| Error::io("examine", &shown, e))?;
         check_owner(&shown, &stat)?;
         check_not_writable_by_others(&shown, &stat)?;

@@ -25,40 +25,34 @@ pub struct Finding {
 impl Home {
     /// Everything below the home that others could read or write, that belongs to somebody else or that is a symlink.
     ///
-    /// In `workspaces/`, where people work, and in `runtime/`, which is the programs' own, a readable file is only
-    /// reported when the home lets others in at all.
+    /// Modes count for the home itself and for what is ours alone. In `workspaces/`, where people work, and in
+    /// `runtime/`, which is the programs' own, nobody else reaches a readable file once the home is closed; one that
+    /// is open is named once, and not with every note of a tree somebody else furnished.
     pub fn findings(&self) -> Vec<Finding> {
         self.look(true)
     }
 
-    /// [`Home::findings`] without a look at every file people and programs keep, unless the home lets others in: behind a
-    /// closed home nobody reaches them, and a look at the catalogue names the odd ones anyway. For `status`, whose cost
-    /// must not grow with the number of notes twice.
+    /// [`Home::findings`] without a look at every file people and programs keep: a look at the catalogue names the odd
+    /// ones anyway. For `status`, whose cost must not grow with the number of notes twice.
     pub fn findings_at_a_glance(&self) -> Vec<Finding> {
         self.look(false)
     }
 
     fn look(&self, closely: bool) -> Vec<Finding> {
         let mut found = Vec::new();
-        let open = match rustix::fs::fstat(self.fd()) {
-            Ok(stat) => {
-                judge(self.root(), &stat, true, &mut found);
-                Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO)
-            }
-            Err(e) => {
-                found.push(unseen(self.root(), e));
-                true
-            }
-        };
+        match rustix::fs::fstat(self.fd()) {
+            Ok(stat) => judge(self.root(), &stat, true, &mut found),
+            Err(e) => found.push(unseen(self.root(), e)),
+        }
         if let Ok(Some(stat)) = self.lstat(&layout::CONFIG) {
             // Written by hand, with whatever mode an editor gives it; behind a closed home nobody else can read it.
-            judge(&self.root().join(layout::CONFIG.as_str()), &stat, open, &mut found);
+            judge(&self.root().join(layout::CONFIG.as_str()), &stat, false, &mut found);
         }
         let folders =
             [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES, &layout::RUNTIME];
         for path in folders {
             // In these two others write as well: people, and the programs whose state it is.
-            let strict = open || ![layout::WORKSPACES, layout::RUNTIME].contains(path);
+            let strict = ![layout::WORKSPACES, layout::RUNTIME].contains(path);
             match self.lstat(path) {
                 Ok(Some(stat)) => {
                     judge(&self.root().join(path.as_str()), &stat, strict, &mut found);

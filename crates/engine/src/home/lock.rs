@@ -67,7 +67,17 @@ impl Home {
             Err(e) => return Err(self.fault("lock", path, e)),
         };
         let flags = OFlags::RDWR | OFlags::CREATE | rooted::LEAF;
-        let file = rustix::fs::openat(&run, leaf, flags, rooted::FILE_MODE).map_err(|e| self.fault("lock", path, e))?;
+        let file = match rustix::fs::openat(&run, leaf, flags, rooted::FILE_MODE) {
+            Ok(file) => file,
+            Err(Errno::ISDIR | Errno::NXIO) => {
+                // Neither a folder nor a socket can be opened like this; say what it is.
+                let stat = rustix::fs::statat(&run, leaf, AtFlags::SYMLINK_NOFOLLOW);
+                let stat = stat.map_err(|e| self.fault("lock", path, e))?;
+                self.judge_leaf(path, &stat)?;
+                return Ok(None);
+            }
+            Err(e) => return Err(self.fault("lock", path, e)),
+        };
         let ours = self.check_leaf(path, &file)?;
         if Mode::from_raw_mode(ours.st_mode) != rooted::FILE_MODE {
             rustix::fs::fchmod(&file, rooted::FILE_MODE).map_err(|e| self.fault("set the mode of", path, e))?;

@@ -19,6 +19,7 @@ mod memory_path;
 mod publish;
 mod read;
 mod rel_path;
+mod removal;
 mod rename;
 mod rooted;
 mod temporary;

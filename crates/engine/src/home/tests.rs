@@ -302,7 +302,9 @@ fn what_others_could_read_is_found() {
     assert_eq!(found.len(), 1, "a note in a closed home is its owner's business: {found:?}");
     assert_eq!(found[0].fix, format!("chmod 600 {}", home.root().join("state/runtime.db").display()));
     set_mode(home.root(), 0o755);
-    assert_eq!(home.findings().len(), 3);
+    let found = home.findings();
+    assert_eq!(found.len(), 2, "closing the home closes its notes: {found:?}");
+    assert_eq!(found[0].fix, format!("chmod 700 {}", home.root().display()));
 }
 
 #[test]
@@ -334,6 +336,71 @@ fn a_failed_write_leaves_nothing_behind() {
     assert_eq!(snapshot(&home.root().join("spool")).len(), 1);
 }
 
+/// Somebody who saves by rename all the time never loses a save to a removal of the version before.
+#[test]
+fn only_the_file_that_was_meant_is_removed() {
+    let (_dir, home) = new_home();
+    let lock = home.lock("files").unwrap();
+    let path = rel("state/x.md");
+    let at = home.root().join("state/x.md");
+    let mut none = |_: &[u8]| -> crate::error::Result<()> { panic!("nothing was in the way") };
+    std::fs::write(&at, "other").unwrap();
+    assert!(!home.remove_exactly(&lock, &path, super::digest(b"meant"), &mut none).unwrap());
+    assert_eq!(std::fs::read(&at).unwrap(), b"other");
+    assert!(home.remove_exactly(&lock, &path, super::digest(b"other"), &mut none).unwrap());
+    assert!(home.remove_exactly(&lock, &path, super::digest(b"other"), &mut none).unwrap(), "gone is gone");
+    symlink("/etc/hostname", &at).unwrap();
+    refused(home.remove_exactly(&lock, &path, super::digest(b"x"), &mut none), "is a symlink");
+    std::fs::remove_file(&at).unwrap();
+
+    let until = Instant::now() + Duration::from_millis(300);
+    let (mut removed, mut kept) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
+    let vanished = std::thread::scope(|scope| {
+        let editor = scope.spawn(|| {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            let (mut n, mut vanished) = (0u32, std::collections::BTreeSet::new());
+            let next = home.root().join("state/next");
+            while Instant::now() < until {
+                std::fs::write(&next, (n + 1).to_string()).unwrap();
+                // Over nothing but its own last version; where that is missing, into the empty place.
+                if std::fs::read(&at).is_ok() {
+                    std::fs::rename(&next, &at).unwrap();
+                } else if renameat_with(CWD, &next, CWD, &at, RenameFlags::NOREPLACE).is_ok() {
+                    vanished.insert(n.to_string().into_bytes());
+                } else {
+                    continue;
+                }
+                n += 1;
+            }
+            vanished.remove(&b"0"[..]);
+            vanished
+        });
+        while Instant::now() < until {
+            let Ok(Some(bytes)) = home.read(&path, CAP) else { continue };
+            let mut keep = |newer: &[u8]| {
+                kept.insert(newer.to_vec());
+                Ok(())
+            };
+            if home.remove_exactly(&lock, &path, super::digest(&bytes), &mut keep).unwrap() {
+                removed.insert(bytes);
+            }
+        }
+        editor.join().unwrap()
+    });
+    assert!(!vanished.is_empty());
+    for save in &vanished {
+        let known = removed.contains(save) || kept.contains(save);
+        assert!(
+            known,
+            "{} of {} saves are gone, and nobody asked for it",
+            String::from_utf8_lossy(save),
+            vanished.len()
+        );
+    }
+    let left = std::fs::read_dir(home.root().join("state")).unwrap();
+    assert!(left.flatten().all(|e| !e.file_name().to_string_lossy().starts_with(".hl-")));
+}
+
 #[test]
 fn one_holder_at_a_time() {
     let (_dir, home) = new_home();
@@ -360,6 +427,8 @@ fn one_holder_at_a_time() {
     let outside = home.root().join("outside");
     symlink(&outside, home.root().join("run/linked.lock")).unwrap();
     refused(home.try_lock("linked"), "is a symlink");
+    std::fs::create_dir(home.root().join("run/folder.lock")).unwrap();
+    refused(home.try_lock("folder"), "is a directory");
     assert!(!outside.exists());
 }
 

@@ -74,7 +74,13 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<bool> {
         return Ok(false);
     }
     let path = entry.path.as_str().to_owned();
-    let step = Step::Edit { path, set, unset, body, base: Some(hex(&entry.digest)) };
+    let step = match title {
+        // Another title for the same text: nothing but the heading changes, unless that was all there is.
+        Some(heading) if text.is_none() && doc.heading().as_ref() != Some(&old) => {
+            Step::Entitle { path, set, unset, heading }
+        }
+        _ => Step::Edit { path, set, unset, body, base: Some(hex(&entry.digest)) },
+    };
     perform(desk, "memory.edit", entry, vec![step])?;
     Ok(true)
 }
