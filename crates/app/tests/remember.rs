@@ -275,3 +275,57 @@ fn processes_that_remember_at_once_lose_nothing() {
     assert!(list["memories"].as_array().unwrap().iter().all(|m| m["problem"].is_null() && m["by_hand"] == false));
     project.world.verified();
 }
+
+#[test]
+fn a_credential_in_a_title_is_in_no_name_and_no_answer() {
+    let project = Project::new();
+    let secret = "ghp_R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0";
+    let title = format!("rotate {secret} soon");
+    let note = project.world.test.folder("notes").join("note.md");
+    fs::write(&note, &title).unwrap();
+    let mut said = String::new();
+    let mut run = |args: &[&str]| {
+        let out = project.run(args);
+        said += &format!("{}{}", out.stdout, out.stderr);
+        assert!(!said.to_lowercase().contains(&secret.to_lowercase()), "{args:?}\n{said}");
+        (out.status, out.stdout)
+    };
+    for (code, args) in [
+        (0, ["loop", "add", &title, "--text", &title].as_slice()),
+        (0, &["loop", "add", &title, "--json"]),
+        (0, &["loop", "show", &title]),
+        (0, &["loop", "resolve", &title, "--note", &title]),
+        (0, &["loop", "reopen", &title]),
+        (4, &["loop", "show", &format!("{title} or never")]),
+        (0, &["proposal", "add", &title, "--entry", &title]),
+        (0, &["proposal", "edit", &title, "--entry", &format!("never {title}")]),
+        (0, &["proposal", "reject", &title, "--reason", &title]),
+        (0, &["proposal", "undo", &title]),
+        (0, &["proposal", "merge", &title, "--json"]),
+        (0, &["memory", "add", &title, "--title", &format!("about {title}"), "--tag", secret, "--subject", secret]),
+        (0, &["memory", "pin", &format!("about {title}")]),
+        (0, &["memory", "edit", &format!("about {title}"), "--title", &format!("of {title}"), "--summary", secret]),
+        (0, &["remember", "--propose", &title]),
+        (3, &["profile", "set", "role", secret]),
+        (0, &["artifact", "add", &title, "--file", note.to_str().unwrap()]),
+        (0, &["loop", "list"]),
+        (0, &["proposal", "list", "--merged"]),
+        (0, &["memory", "list", "--json"]),
+        (0, &["audit", "list", "--json"]),
+    ] {
+        assert_eq!(run(args).0, Some(code), "{args:?}");
+    }
+    // A file written by hand stays as it is; whoever shows it does not repeat it.
+    let hand = project.tree().join("continuity/open-loops/by-hand.md");
+    fs::write(&hand, format!("# {title}\n\nAt once.\n")).unwrap();
+    for args in [["loop", "list"].as_slice(), &["loop", "show", "by-hand"], &["status"], &["loop", "resolve", "by-hand"]] {
+        assert_eq!(run(args).0, Some(0), "{args:?}");
+    }
+    for (path, bytes) in crate::world::listing(&project.world.test.home()) {
+        let name = path.to_string_lossy().to_lowercase();
+        assert!(!name.contains(&secret.to_lowercase()), "{name}");
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).to_lowercase();
+        let ours = name.ends_with(".md") && !name.contains("by-hand");
+        assert!(!ours || !text.contains(&secret.to_lowercase()), "{name}\n{text}");
+    }
+}

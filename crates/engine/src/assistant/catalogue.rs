@@ -10,7 +10,8 @@ use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::{Digest, RelPath, Stamp};
 use crate::ledger::{Read, Write};
-use crate::title::{active_name, short_of_file};
+use crate::redact::redact;
+use crate::title::{TitleKey, active_name, short_of_file};
 
 /// What a visible file is, by the place where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -210,7 +211,9 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     };
     let field = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
     let stem = path.name().strip_suffix(".md").unwrap_or(path.name());
-    let mut title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
+    let title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
+    // Every list, page and answer shows it; what a person wrote there by hand is not cleaned anywhere else.
+    let mut title = redact(&title).into_owned();
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
         title.truncate(at);
     }
@@ -528,10 +531,10 @@ pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> 
     let bare = name.strip_prefix(&prefix).unwrap_or(name);
     let id_of =
         |e: &Entry| e.item.as_deref().map(|i| i.strip_prefix(&prefix).unwrap_or(i).to_owned()).unwrap_or_default();
-    let same_title = |e: &Entry| {
-        let key = |t: &str| crate::title::TitleKey::of(t).ok();
-        key(name).is_some() && key(&e.title) == key(name)
-    };
+    // A title with a credential in it stands without in the file.
+    let clean = redact(name);
+    let title = TitleKey::of(&clean).ok();
+    let same_title = |e: &Entry| title.is_some() && TitleKey::of(&e.title).ok() == title;
     let file = name.rsplit('/').next().unwrap_or(name);
     let tests: [&dyn Fn(&Entry) -> bool; 5] = [
         &|e| e.path.as_str() == name,
@@ -554,12 +557,12 @@ pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> 
             1 => return Ok(found.remove(0).clone()),
             several => {
                 let ids: Vec<String> = found.iter().take(6).filter_map(|e| e.item.clone()).collect();
-                return Err(Error::usage(format!("{name:?} stands for {several} of them"))
+                return Err(Error::usage(format!("{clean:?} stands for {several} of them"))
                     .hint(format!("say which: {}", ids.join(", "))));
             }
         }
     }
-    let shown: String = name.chars().take(80).collect();
+    let shown: String = clean.chars().take(80).collect();
     Err(Error::not_found(format!("there is no {} {} called {shown:?}", state.name(), kind_in_words(kind)))
         .hint(format!("see heirloom {} list", kind.name())))
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::output::{Output, fenced, readable};
-use super::{Change, FORMAT, Item};
+use super::{Change, FORMAT, Item, sound_title};
 use crate::assistant::Desk;
 use crate::assistant::flush::{Act, Step};
 use crate::assistant::provenance::Provenance;
@@ -55,8 +55,8 @@ pub fn add(desk: &Desk, new: &NewArtifact) -> Result<Item> {
 
 /// The step that keeps something, for acts that do more.
 pub fn plan_to_add(desk: &Desk, new: &NewArtifact, plan: Act) -> Result<(Act, Item)> {
-    TitleKey::of(&new.title)?;
-    let mut title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut title = sound_title(&new.title);
+    TitleKey::of(&title)?;
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
         title.truncate(at);
     }

@@ -21,6 +21,7 @@ use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::RelPath;
+use crate::redact::redact;
 
 /// What an upsert came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +54,11 @@ pub struct Item {
 
 /// The version of the files written here, in their front matter.
 pub const FORMAT: i64 = 1;
+
+/// A title on one line and without credentials: it becomes the name of a file, which is shown everywhere (R14.2).
+pub(crate) fn sound_title(title: &str) -> String {
+    redact(&title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
 
 /// A file of the tree, read and parsed.
 pub fn document(desk: &Desk, entry: &Entry) -> Result<Document> {
