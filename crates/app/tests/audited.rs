@@ -168,7 +168,8 @@ fn a_job_that_cannot_be_recorded_leaves_nothing() {
         assert!(out.stdout.contains("made"), "{action}: {out:?}");
         assert!(out.stderr.contains("not be recorded") || out.stderr.contains("audit is full"), "{action}: {out:?}");
         let kept = files(&home);
-        let made: Vec<_> = kept.keys().filter(|p| !before.contains_key(*p) && !p.to_string_lossy().contains("daily")).collect();
+        let made: Vec<_> =
+            kept.keys().filter(|p| !before.contains_key(*p) && !p.to_string_lossy().contains("daily")).collect();
         assert!(made.is_empty(), "{action} left {made:?}");
         let done = rows(&world).iter().filter(|r| r.contains(action) && r.contains("\"done\"")).count();
         assert_eq!(done, 0, "{action}");

@@ -318,7 +318,9 @@ fn a_credential_in_a_title_is_in_no_name_and_no_answer() {
     // A file written by hand stays as it is; whoever shows it does not repeat it.
     let hand = project.tree().join("continuity/open-loops/by-hand.md");
     fs::write(&hand, format!("# {title}\n\nAt once.\n")).unwrap();
-    for args in [["loop", "list"].as_slice(), &["loop", "show", "by-hand"], &["status"], &["loop", "resolve", "by-hand"]] {
+    for args in
+        [["loop", "list"].as_slice(), &["loop", "show", "by-hand"], &["status"], &["loop", "resolve", "by-hand"]]
+    {
         assert_eq!(run(args).0, Some(0), "{args:?}");
     }
     for (path, bytes) in crate::world::listing(&project.world.test.home()) {
@@ -328,4 +330,62 @@ fn a_credential_in_a_title_is_in_no_name_and_no_answer() {
         let ours = name.ends_with(".md") && !name.contains("by-hand");
         assert!(!ours || !text.contains(&secret.to_lowercase()), "{name}\n{text}");
     }
+}
+
+#[test]
+fn a_project_is_named_by_what_is_there() {
+    let project = Project::new();
+    let fact = project.json(&["remember", "It listens on 8080"])["items"][0].clone();
+    let id = text(&fact["scope"]).strip_prefix("workspace/").unwrap();
+    // Nobody has said anything there: only its files know of it.
+    for name in [id, "api", ".", project.folder.to_str().unwrap()] {
+        assert_eq!(project.json(&["memory", "list", "--workspace", name])["all"], 1, "{name}");
+        project.json(&["memory", "show", text(&fact["id"]), "--workspace", name]);
+    }
+    project.json(&["proposal", "add", "P", "--entry", "e f", "--scope", &format!("workspace/{id}")]);
+    let before = crate::world::listing(&project.tree());
+    let long = "a/".repeat(2_000);
+    for name in [
+        "/no/such/place",
+        "../../../../../../no",
+        "workspace/../x",
+        "/etc/passwd",
+        "MEMORY.md/",
+        "./%2e%2e",
+        "%2e%2e",
+        "..\\x",
+        "a\nb/c",
+        "other--0123456789abcdef",
+        "",
+        " ",
+        &long,
+    ] {
+        for args in [
+            ["memory", "add", "x y"].as_slice(),
+            &["remember", "x y"],
+            &["memory", "list"],
+            &["memory", "show", "api"],
+            &["memory", "search", "x"],
+            &["loop", "add", "x y"],
+            &["loop", "list"],
+            &["proposal", "add", "x", "--entry", "y"],
+            &["proposal", "list"],
+            &["proposal", "edit", "P"],
+        ] {
+            let error = project.json_of(4, &[args, &["--workspace", name]].concat());
+            assert!(text(&error["error"]["next"]).contains("path of a folder"), "{error}");
+            assert!(error.to_string().len() < 600, "{error}");
+        }
+    }
+    for (code, args) in [
+        (4, ["--scope", "workspace/other--0123456789abcdef"].as_slice()),
+        (2, &["--scope", "workspace/../x"]),
+        (2, &["--scope", "everywhere"]),
+        (2, &["--scope", "agent", "--class", "fact"]),
+        (2, &["--scope", "workspace", "--class", "identity"]),
+    ] {
+        project.json_of(code, &[&["proposal", "add", "Q", "--entry", "x"], args].concat());
+    }
+    project.json_of(2, &["remember", "--propose", "x", "--class", "preference", "--workspace", "."]);
+    assert_eq!(crate::world::listing(&project.tree()), before);
 }

@@ -131,6 +131,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Some(scope) => scope,
                 None => remember::place(&context, Some(class.name()), None)?.1,
             };
+            // What could not be merged is not proposed.
+            scope.holds(class)?;
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let (class, scope) = (class.name().to_owned(), scope.to_string());
             let new = NewProposal { title, entries, class, scope, confidence: None, source };
@@ -168,7 +170,10 @@ fn scope_of(context: &Context, scope: Option<&str>, workspace: Option<&str>) -> 
             Err(Error::usage("--scope agent holds in every project").hint("leave out --workspace"))
         }
         (Some("workspace") | None, name) => Ok(Some(Scope::Workspace(context.workspace_id(name)?))),
-        (Some(other), None) => Scope::parse(other, None).map(Some),
+        (Some(other), None) => match Scope::parse(other, None)? {
+            Scope::Workspace(id) => Ok(Some(Scope::Workspace(context.workspace_id(Some(&id))?))),
+            agent => Ok(Some(agent)),
+        },
         (Some(_), Some(_)) => Err(Error::usage("give either --scope or --workspace")),
     }
 }

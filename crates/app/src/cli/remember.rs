@@ -41,6 +41,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::create(global)?;
     let (class, scope) = place(&context, args.class.as_deref(), args.workspace.as_deref())?;
     if args.propose {
+        scope.holds(class)?;
         let source = Provenance { origin: Origin::Program, ..Provenance::default() };
         let title = leaf::derived_title(&heirloom_engine::redact::redact(&text));
         let (class, scope) = (class.name().to_owned(), scope.to_string());
@@ -173,7 +174,7 @@ fn article(class: Class) -> String {
 
 /// What people call a workspace: its id without the key.
 pub fn project(id: &str) -> &str {
-    id.rsplit_once("--").map_or(id, |(name, _)| name)
+    crate::context::label_of(id)
 }
 
 /// A leaf after it was to be written, for programs.

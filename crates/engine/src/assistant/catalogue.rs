@@ -427,6 +427,17 @@ pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Ids of the projects that files stand for or speak of.
+pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT substr(scope, 11) FROM catalogue
+         WHERE agent_no = ?1 AND state != 'gone' AND scope GLOB 'workspace/?*'
+           AND substr(scope, 11) NOT GLOB '*[^a-z0-9-]*' ORDER BY 1",
+    )?;
+    let rows = statement.query_map([agent_no], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// How many files are there.
 pub fn count(tx: &Read, agent_no: i64) -> Result<u64> {
     let files: i64 = tx
