@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use heirloom_engine::assistant::catalogue;
 use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::Change;
 use heirloom_engine::continuity::proposal::{self, NewProposal};
@@ -73,6 +74,17 @@ pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposa
         Change::Same => "Was proposed already, just so",
     };
     let exit = super::open_loop::told(global, std::slice::from_ref(&item), said)?;
+    let waits = at.read(|tx| catalogue::at(tx, at.agent_no, &item.path))?;
+    let is = |e: &catalogue::Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
+    if let Some(entry) = waits.filter(|e| !is(e)) {
+        let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", project));
+        print::note(&format!(
+            "it waits as a {} of {}, as before; to change that: heirloom proposal edit {} --class C, --scope agent or --workspace W",
+            entry.class.as_deref().unwrap_or("memory"),
+            scope.unwrap_or("no project yet"),
+            item.id
+        ));
+    }
     if !global.json {
         print::line(&Paint::stdout().dim(&format!("  to say yes: heirloom proposal merge {}", item.id)));
     }

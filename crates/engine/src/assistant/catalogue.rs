@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::document::{Document, Front};
 use crate::error::{Error, Result};
-use crate::home::{Digest, RelPath, Stamp};
+use crate::home::{Digest, MemoryPath, RelPath, Stamp};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
 use crate::title::{TitleKey, active_name, short_of_file};
@@ -200,7 +200,9 @@ const LONGEST_TITLE: usize = 300;
 
 pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document) -> Described {
     let mut problem = match doc.front() {
-        Front::Damaged(why) => Some(format!("its front matter cannot be read: {why}")),
+        Front::Damaged(why) => {
+            Some(format!("its front matter cannot be read: {why}; mend it by hand, till then it is left alone"))
+        }
         _ => None,
     };
     let fields = if doc.fields().is_empty() {
@@ -218,14 +220,8 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
         title.truncate(at);
     }
     let item = kind.prefix().map(|p| format!("{p}:{}", short_of_file(path.name())));
-    if let (Some(item), Some(named), None) = (&item, field("id"), &problem)
-        && named != *item
-        && kind.prefix().is_some_and(|p| named.starts_with(&format!("{p}:")))
-    {
-        problem = Some(format!(
-            "it is called {} and says it is {named}: a renamed or copied file; give it back its name, or remove its id line to make it an item of its own",
-            active_name(path.name())
-        ));
+    if problem.is_none() {
+        problem = field("id").and_then(|named| impostor(path, kind, item.as_deref(), &named));
     }
     let parts: Vec<&str> = path.components().collect();
     let (mut class, mut scope) = (field("class"), field("scope"));
@@ -242,8 +238,15 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
                 && says != is
                 && problem.is_none()
             {
-                problem = Some(format!("it says {says} and stands where {is} belongs; the place counts"));
+                problem = Some(format!(
+                    "it says {says} and stands where {is} belongs; the place counts: correct the line, or move the file"
+                ));
             }
+        }
+        if let Err(e) = MemoryPath::parse(path.as_str().strip_prefix("memory/").unwrap_or_default(), None)
+            && problem.is_none()
+        {
+            problem = Some(format!("it is not listed, since {e}; rename it"));
         }
         (class, scope) = (Some(stands.to_owned()), Some(within));
     }
@@ -258,6 +261,26 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
         _ => field("status"),
     };
     Described { item, title, class, scope, status, fields, problem }
+}
+
+/// What is wrong with a file that says it is another item than its name and place make it.
+fn impostor(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
+    let (letter, _) = named.split_once(':')?;
+    let says = Kind::ALL.iter().find(|k| k.prefix().is_some_and(|p| p.to_string() == letter))?;
+    if item == Some(named) || (item.is_none() && kind != Kind::Note) {
+        return None;
+    }
+    Some(if *says == kind {
+        format!(
+            "it is called {} and says it is {named}: a renamed or copied file; give it back its name, or remove its id line to make it an item of its own",
+            active_name(path.name())
+        )
+    } else {
+        let what = kind_in_words(*says);
+        format!(
+            "it says it is the {what} {named} and does not stand where one belongs; move it back, or remove its id line"
+        )
+    })
 }
 
 /// The rendered pages that show a file: marked when it changes ([`mark_dirty`](super::mark_dirty)). A page a person wrote
