@@ -302,6 +302,20 @@ impl Context {
         }
     }
 
+    /// After something was forgotten: takes its words out of the index and the logs, too. What keeps that from being done
+    /// now is said; what was forgotten stays so.
+    pub fn erase(&self, at: &AssistantHome) {
+        let erased = self.ledger.empty_log().and_then(|()| match self.index_path()?.exists() {
+            true => self.index()?.0.erase_gone_files(at),
+            false => Ok(()),
+        });
+        if let Err(e) = erased {
+            crate::print::note(&format!(
+                "the search index may still hold words of it: {e}; heirloom reindex makes it anew"
+            ));
+        }
+    }
+
     /// Brings the rows of every agent's files up to date. Returns how many files there are.
     pub fn build_files(&self, index: &mut Index, actor: &str) -> Result<u64> {
         let mut files = 0;

@@ -389,3 +389,86 @@ fn a_project_is_named_by_what_is_there() {
     project.json_of(2, &["remember", "--propose", "x", "--class", "preference", "--workspace", "."]);
     assert_eq!(crate::world::listing(&project.tree()), before);
 }
+
+#[test]
+fn a_file_in_a_wrong_place_is_named_with_what_to_do() {
+    let project = Project::new();
+    let liked = project.json(&["remember", "Tea, not coffee", "--class", "preference"])["items"][0].clone();
+    project.json(&["proposal", "add", "P", "--entry", "e f"]);
+    let tree = project.tree();
+    let proposal = crate::world::files(&tree.join("continuity/proposals"), ".md").remove(0);
+    fs::rename(project.file(&liked), tree.join("memory/tea.md")).unwrap();
+    fs::rename(proposal, tree.join("continuity/open-loops/p.md")).unwrap();
+    fs::create_dir_all(tree.join("memory/workspace/Upper/knowledge/facts")).unwrap();
+    fs::write(tree.join("memory/workspace/Upper/knowledge/facts/a.md"), "# A\n").unwrap();
+    fs::write(tree.join("memory/preference/b.md"), "---\nx: [\n---\n# B\n").unwrap();
+    fs::write(tree.join("memory/preference/c.md"), "---\nclass: fact\n---\n# C\n").unwrap();
+    // Somebody's own notes are nobody's business.
+    fs::write(tree.join("memory/own.md"), "---\nid: 17\n---\n# Own\n").unwrap();
+    let before = crate::world::listing(&tree.join("memory"));
+    for args in [["status"].as_slice(), &["doctor"]] {
+        let said = project.says(1, args);
+        for (file, what, next) in [
+            ("memory/tea.md", "does not stand where one belongs", "move it back"),
+            ("open-loops/p.md", "it is the proposal p:p-", "move it back"),
+            ("facts/a.md", "a workspace id is made of", "rename it"),
+            ("preference/b.md", "cannot be read", "mend it"),
+            ("preference/c.md", "it says fact", "move the file"),
+        ] {
+            let line = said.lines().find(|l| l.contains(file)).unwrap_or_else(|| panic!("{file}\n{said}"));
+            assert!(line.contains(what) && line.contains(next), "{line}");
+        }
+        assert!(!said.contains("own.md"), "{said}");
+    }
+    let after = crate::world::listing(&tree.join("memory"));
+    assert!(before.iter().all(|(path, bytes)| path.ends_with("MEMORY.md") || after.get(path) == Some(bytes)));
+}
+
+#[test]
+fn a_proposal_that_waits_as_something_else_says_so() {
+    let project = Project::new();
+    project.json(&["proposal", "add", "P", "--entry", "one"]);
+    let said = project.says(0, &["proposal", "add", "P", "--entry", "one", "--class", "procedure"]);
+    assert!(said.contains("waits as a fact of api") && said.contains("proposal edit p:p-"), "{said}");
+    assert!(!project.says(0, &["proposal", "add", "P", "--entry", "one"]).contains("waits as"));
+}
+
+#[test]
+fn what_is_forgotten_is_in_no_file_of_the_home() {
+    let project = Project::new();
+    let (words, home) = (["xylozebra", "wombatron", "quixplover"], project.world.test.home());
+    let left = || -> Vec<String> {
+        let all = crate::world::listing(&home).into_iter();
+        let said = |text: String| words.iter().any(|w| text.to_lowercase().contains(w));
+        let left = all.filter(|(path, bytes)| {
+            let bytes = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+            said(path.to_string_lossy().into_owned()) || said(bytes)
+        });
+        left.map(|(path, _)| path.display().to_string()).collect()
+    };
+    for n in 0..8 {
+        project.says(0, &["remember", &format!("Filler number {n} is here to stay")]);
+    }
+    project.says(0, &["memory", "add", "The xylozebra is old", "--title", "Wombatron", "--tag", "quixplover"]);
+    project.says(0, &["memory", "add", "The xylozebra is new", "--title", "Wombatron"]);
+    project.says(0, &["memory", "edit", "Wombatron", "--text", "The xylozebra is newer", "--summary", "Quixplover"]);
+    project.says(0, &["proposal", "add", "Quixplover", "--entry", "A wombatron", "--entry", "a xylozebra"]);
+    project.says(0, &["proposal", "merge", "Quixplover"]);
+    for round in 0..2 {
+        project.says(0, &["remember", &format!("One more xylozebra in round {round}")]);
+        project.says(0, &["memory", "search", "xylozebra"]);
+        project.says(0, &["search", "wombatron"]);
+        assert!(!left().is_empty());
+        let mut ids = Vec::new();
+        for superseded in [false, true] {
+            let list =
+                project.json(&[&["memory", "list"][..], if superseded { &["--superseded"] } else { &[] }].concat());
+            let named = list["memories"].as_array().unwrap().iter().map(|m| text(&m["id"]).to_owned());
+            ids.extend(named.filter(|id| !id.contains("filler")));
+        }
+        project.says(0, &[vec!["memory", "forget"], ids.iter().map(String::as_str).collect()].concat());
+        assert_eq!(left(), Vec::<String>::new());
+    }
+    assert_eq!(project.json(&["memory", "search", "filler"])["hits"].as_array().unwrap().len(), 8);
+    project.world.verified();
+}

@@ -428,6 +428,7 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
         (entries, also)
     };
     context.settle(&at)?;
+    context.erase(&at);
     if context.json {
         let ids: Vec<Option<&String>> = entries.iter().map(|e| e.item.as_ref()).collect();
         print::line(&json!({"forgotten": ids, "with": also.len()}).to_string());
