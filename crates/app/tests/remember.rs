@@ -472,3 +472,25 @@ fn what_is_forgotten_is_in_no_file_of_the_home() {
     assert_eq!(project.json(&["memory", "search", "filler"])["hits"].as_array().unwrap().len(), 8);
     project.world.verified();
 }
+
+#[test]
+fn titles_have_a_length_and_texts_may_begin_with_a_dash() {
+    let project = Project::new();
+    for args in [["loop", "add"].as_slice(), &["proposal", "add", "--entry", "x"]] {
+        let fits = "w".repeat(300);
+        project.json(&[args, &[&fits]].concat());
+        let error = project.json_of(2, &[args, &[&format!("{fits}w")]].concat());
+        assert!(text(&error["error"]["what"]).contains("300"), "{error}");
+        let name = args[0];
+        project.json(&[name, "show", &fits]);
+    }
+    project.json(&["loop", "add", "L", "--text", "- one\n- two"]);
+    assert!(text(&project.json(&["loop", "show", "L"])["body"]).ends_with("\n- one\n- two\n"));
+    project.json(&["loop", "resolve", "L", "--note", "-- done"]);
+    project.json(&["proposal", "add", "P", "--entry", "--flag is on"]);
+    project.json(&["proposal", "reject", "P", "--reason", "- no"]);
+    project.json(&["remember", "A rule"]);
+    project.json(&["memory", "edit", "A rule", "--text", "---\nid: m:other\n---\nwords"]);
+    let shown = &project.json(&["memory", "list"])["memories"][0];
+    assert_eq!(shown["problem"], Value::Null, "what looks like front matter is text: {shown}");
+}

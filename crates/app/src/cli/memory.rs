@@ -96,13 +96,13 @@ enum Command {
         #[arg(value_name = "MEMORY")]
         name: String,
         /// What it says from now on; - reads it from standard input
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         text: Option<String>,
         /// A new title; the file keeps its name
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
         /// What lists show of it
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
         /// Its tags from now on; can be given more than once, "" takes them out
         #[arg(long = "tag", value_name = "TAG")]
@@ -126,7 +126,7 @@ enum Command {
         #[arg(value_name = "NEW", required_unless_present = "text")]
         new: Option<String>,
         /// What holds now, where it is not remembered yet; - reads it from standard input
-        #[arg(long, value_name = "TEXT", conflicts_with = "new")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "new")]
         text: Option<String>,
     },
     /// Keep memories in front

@@ -49,7 +49,7 @@ enum Command {
         #[arg(value_name = "TITLE")]
         title: String,
         /// What is to be remembered; can be given more than once
-        #[arg(long = "entry", value_name = "TEXT", required = true)]
+        #[arg(long = "entry", value_name = "TEXT", allow_hyphen_values = true, required = true)]
         entries: Vec<String>,
         /// What kind of thing it is: preference, identity, fact, procedure, blocker or reference [default: fact]
         #[arg(long, value_name = "C")]
@@ -73,7 +73,7 @@ enum Command {
         #[arg(value_name = "PROPOSAL")]
         name: String,
         /// What it proposes from now on; can be given more than once
-        #[arg(long = "entry", value_name = "TEXT")]
+        #[arg(long = "entry", value_name = "TEXT", allow_hyphen_values = true)]
         entries: Vec<String>,
         /// Its class: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
@@ -97,7 +97,7 @@ enum Command {
         #[arg(value_name = "PROPOSAL", required = true)]
         names: Vec<String>,
         /// Why not; it is kept with the proposal
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         reason: Option<String>,
     },
     /// Take a yes or a no back; memories that were changed since keep it from being undone

@@ -196,7 +196,7 @@ pub(super) struct Described {
 }
 
 /// The longest title that is kept in a row.
-const LONGEST_TITLE: usize = 300;
+pub(crate) const LONGEST_TITLE: usize = 300;
 
 pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document) -> Described {
     let mut problem = match doc.front() {

@@ -37,7 +37,7 @@ fn act(action: &'static str) -> Act {
 /// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it
 /// has already is not written again.
 pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
-    let title = sound_title(&new.title);
+    let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
     let path = layout::OPEN_LOOPS.join(&key.file_name())?;
     let id = format!("l:{}", key.short());

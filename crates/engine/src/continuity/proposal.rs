@@ -52,7 +52,7 @@ pub fn add(desk: &Desk, new: &NewProposal) -> Result<Item> {
 
 /// The step that adds a proposal, for acts that do more.
 pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
-    let title = sound_title(&new.title);
+    let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
     let path = layout::PROPOSALS.join(&key.file_name())?;
     let id = format!("p:{}", key.short());
