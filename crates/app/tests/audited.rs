@@ -153,6 +153,11 @@ fn where_the_audit_fails_nothing_is_changed() {
     }
     world.says(3, &["job", "run", "nightly", "--", "sh", "-c", "exit 3"]);
     all_or_nothing(&world, "job.acknowledge", &["job", "ack", "nightly"]);
+    let more = world.test.folder("sessions").join("more.jsonl");
+    fs::write(&more, claude_line("more", 1, "user", "Always answer in German.") + "\n").unwrap();
+    all_or_nothing(&world, "transcript.append", &["import", more.to_str().unwrap()]);
+    let session = world.sessions().remove(0);
+    all_or_nothing(&world, "session.end", &["session", "end", &session]);
     world.verified();
 }
 
