@@ -112,9 +112,6 @@ fn furnished() -> (World, String) {
 #[test]
 fn where_the_audit_fails_nothing_is_changed() {
     let (world, project) = furnished();
-    let note = world.test.folder("notes").join("n.md");
-    fs::write(&note, "words").unwrap();
-    let note = note.to_str().unwrap();
     let noticed = world.json(&["memory", "pending"])["pending"].clone();
     assert_eq!(noticed.as_array().unwrap().len(), 2, "{noticed}");
     let [yes, no] = [0, 1].map(|n| noticed[n]["id"].as_str().unwrap().to_owned());
@@ -139,7 +136,20 @@ fn where_the_audit_fails_nothing_is_changed() {
         ("memory.forget", &["memory", "forget", "Tests before code", "Nobody deploys"]),
         ("memory.accept", &["memory", "accept", &yes]),
         ("memory.dismiss", &["memory", "dismiss", &no]),
-        ("profile.set", &["profile", "set", "name", "Marta"]),
+    ] {
+        all_or_nothing(&world, action, args);
+    }
+    world.verified();
+}
+
+#[test]
+fn nor_where_people_programs_and_sessions_are_concerned() {
+    let (world, _) = furnished();
+    let note = world.test.folder("notes").join("n.md");
+    fs::write(&note, "words").unwrap();
+    let note = note.to_str().unwrap();
+    for (action, args) in [
+        ("profile.set", ["profile", "set", "name", "Marta"].as_slice()),
         ("profile.unset", &["profile", "unset", "name"]),
         ("artifact.add", &["artifact", "add", "A note", "--file", note]),
         ("draft.promote", &["draft", "promote", "opencode/plan.md"]),
