@@ -454,6 +454,10 @@ fn what_is_forgotten_is_in_no_file_of_the_home() {
     project.says(0, &["memory", "edit", "Wombatron", "--text", "The xylozebra is newer", "--summary", "Quixplover"]);
     project.says(0, &["proposal", "add", "Quixplover", "--entry", "A wombatron", "--entry", "a xylozebra"]);
     project.says(0, &["proposal", "merge", "Quixplover"]);
+    project.says(0, &["proposal", "add", "No", "--entry", "other", "--entry", "the Xylozebra is newer"]);
+    project.says(0, &["proposal", "reject", "No"]);
+    project.says(0, &["proposal", "add", "Another", "--entry", "other"]);
+    project.says(0, &["proposal", "reject", "Another"]);
     for round in 0..2 {
         project.says(0, &["remember", &format!("One more xylozebra in round {round}")]);
         project.says(0, &["memory", "search", "xylozebra"]);
@@ -469,6 +473,7 @@ fn what_is_forgotten_is_in_no_file_of_the_home() {
         project.says(0, &[vec!["memory", "forget"], ids.iter().map(String::as_str).collect()].concat());
         assert_eq!(left(), Vec::<String>::new());
     }
+    assert_eq!(project.json(&["proposal", "list", "--rejected"])["all"], 1, "what says something else stays");
     assert_eq!(project.json(&["memory", "search", "filler"])["hits"].as_array().unwrap().len(), 8);
     project.world.verified();
 }

@@ -438,7 +438,7 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
         print::line(&format!("Forgotten: {}", entry.item.as_deref().unwrap_or_default()));
     }
     if !also.is_empty() {
-        print::line(&format!("With it {} it was merged from.", print::counted(also.len() as u64, "archived proposal")));
+        print::line(&format!("With it {} that said the same.", print::counted(also.len() as u64, "archived proposal")));
     }
     print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
     Ok(Exit::Ok)
