@@ -233,38 +233,47 @@ impl Context {
         }
     }
 
-    /// The id of a project: by its id, label or path, or that of the current directory. A project nothing was said in
-    /// yet has one, too.
+    /// The id of a project: by its id, label or path, or that of the current directory. A folder nothing was said in yet
+    /// has one, too; so has a project only files know of.
     pub fn workspace_id(&self, name: Option<&str>) -> Result<String> {
-        let path = Path::new(name.unwrap_or("."));
-        let known = self.ledger.read(|tx| match read::agent_no(tx, self.agent())? {
-            Some(no) => read::workspaces(tx, no),
-            None => Ok(Vec::new()),
+        let (known, in_files) = self.ledger.read(|tx| match read::agent_no(tx, self.agent())? {
+            Some(no) => Ok((read::workspaces(tx, no)?, catalogue::workspaces(tx, no)?)),
+            None => Ok((Vec::new(), Vec::new())),
         })?;
-        let canonical = |w: &read::WorkspaceRow| w.alias_of.clone().unwrap_or_else(|| w.id.clone());
-        if let Some(name) = name
-            && name != "."
-            && !name.contains('/')
-        {
-            if let Some(found) = known.iter().find(|w| w.id == name) {
-                return Ok(canonical(found));
+        let canonical = |id: &str| {
+            let row = known.iter().find(|w| w.id == id);
+            row.and_then(|w| w.alias_of.clone()).unwrap_or_else(|| id.to_owned())
+        };
+        let name = name.unwrap_or(".");
+        if name != "." && !name.contains('/') {
+            let ids = || known.iter().map(|w| (w.id.as_str(), w.label.as_str()));
+            let all: Vec<(&str, &str)> = ids().chain(in_files.iter().map(|id| (id.as_str(), label_of(id)))).collect();
+            if all.iter().any(|(id, _)| *id == name) {
+                return Ok(canonical(name));
             }
-            let mut ids: Vec<String> = known.iter().filter(|w| w.label == name).map(canonical).collect();
+            let mut ids: Vec<String> = all.iter().filter(|(_, l)| *l == name).map(|(id, _)| canonical(id)).collect();
             ids.sort();
             ids.dedup();
             return match ids.as_slice() {
                 [id] => Ok(id.clone()),
-                [] => Err(Error::not_found(format!("no project is called {name:?}"))
-                    .hint("give its path, or see heirloom workspace list")),
-                several => Err(Error::usage(format!("{name:?} is the name of {} projects", several.len()))
+                [] => Err(Error::not_found(format!("no project is called {}", shown(name))).hint(PROJECTS)),
+                several => Err(Error::usage(format!("{} is the name of {} projects", shown(name), several.len()))
                     .hint(format!("use an id: {}", several.join(", ")))),
             };
         }
+        let path = Path::new(name);
         let at = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+        // A folder that is gone counts where something was said in just that one; a slip of the pen makes no project.
+        if !at.is_dir() {
+            return match known.iter().find(|w| w.root == at) {
+                Some(gone) => Ok(canonical(&gone.id)),
+                None => Err(Error::not_found(format!("there is no folder {}", shown(name))).hint(PROJECTS)),
+            };
+        }
         let home = config::user_home();
         let project = heirloom_engine::source::project::project_root(&at, home.as_deref())
             .ok_or_else(|| Error::usage(format!("{} is no place for a project", at.display())))?;
-        Ok(known.iter().find(|w| w.id == project.workspace_id).map_or(project.workspace_id, canonical))
+        Ok(canonical(&project.workspace_id))
     }
 
     /// The folder for files that live as long as one command.
@@ -324,6 +333,20 @@ impl Context {
         }
     }
 
+    /// After something was forgotten: takes its words out of the index and the logs, too. What keeps that from being done
+    /// now is said; what was forgotten stays so.
+    pub fn erase(&self, at: &AssistantHome) {
+        let erased = self.ledger.empty_log().and_then(|()| match self.index_path()?.exists() {
+            true => self.index()?.0.erase_gone_files(at),
+            false => Ok(()),
+        });
+        if let Err(e) = erased {
+            crate::print::note(&format!(
+                "the search index may still hold words of it: {e}; heirloom reindex makes it anew"
+            ));
+        }
+    }
+
     /// Brings the rows of every agent's files up to date. Returns how many files there are.
     pub fn build_files(&self, index: &mut Index, actor: &str) -> Result<u64> {
         let mut files = 0;
@@ -355,6 +378,20 @@ impl Context {
         bar.finish_and_clear();
         Ok(missing)
     }
+}
+
+/// How a project can be named, for errors.
+const PROJECTS: &str =
+    "give the path of a folder, or a name or id that stands in heirloom workspace list or in memory/workspace/";
+
+/// What people call a workspace: its id without the key.
+pub fn label_of(id: &str) -> &str {
+    id.rsplit_once("--").map_or(id, |(name, _)| name)
+}
+
+/// The beginning of what was typed, on one line and without credentials.
+fn shown(text: &str) -> String {
+    format!("{:?}", heirloom_engine::redact::redact(text).chars().take(80).collect::<String>())
 }
 
 fn options() -> HomeOptions {

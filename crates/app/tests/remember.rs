@@ -275,3 +275,227 @@ fn processes_that_remember_at_once_lose_nothing() {
     assert!(list["memories"].as_array().unwrap().iter().all(|m| m["problem"].is_null() && m["by_hand"] == false));
     project.world.verified();
 }
+
+#[test]
+fn a_credential_in_a_title_is_in_no_name_and_no_answer() {
+    let project = Project::new();
+    let secret = "ghp_R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0";
+    let title = format!("rotate {secret} soon");
+    let note = project.world.test.folder("notes").join("note.md");
+    fs::write(&note, &title).unwrap();
+    let mut said = String::new();
+    let mut run = |args: &[&str]| {
+        let out = project.run(args);
+        said += &format!("{}{}", out.stdout, out.stderr);
+        assert!(!said.to_lowercase().contains(&secret.to_lowercase()), "{args:?}\n{said}");
+        (out.status, out.stdout)
+    };
+    for (code, args) in [
+        (0, ["loop", "add", &title, "--text", &title].as_slice()),
+        (0, &["loop", "add", &title, "--json"]),
+        (0, &["loop", "show", &title]),
+        (0, &["loop", "resolve", &title, "--note", &title]),
+        (0, &["loop", "reopen", &title]),
+        (4, &["loop", "show", &format!("{title} or never")]),
+        (0, &["proposal", "add", &title, "--entry", &title]),
+        (0, &["proposal", "edit", &title, "--entry", &format!("never {title}")]),
+        (0, &["proposal", "reject", &title, "--reason", &title]),
+        (0, &["proposal", "undo", &title]),
+        (0, &["proposal", "merge", &title, "--json"]),
+        (0, &["memory", "add", &title, "--title", &format!("about {title}"), "--tag", secret, "--subject", secret]),
+        (0, &["memory", "pin", &format!("about {title}")]),
+        (0, &["memory", "edit", &format!("about {title}"), "--title", &format!("of {title}"), "--summary", secret]),
+        (0, &["remember", "--propose", &title]),
+        (3, &["profile", "set", "role", secret]),
+        (0, &["artifact", "add", &title, "--file", note.to_str().unwrap()]),
+        (0, &["loop", "list"]),
+        (0, &["proposal", "list", "--merged"]),
+        (0, &["memory", "list", "--json"]),
+        (0, &["audit", "list", "--json"]),
+    ] {
+        assert_eq!(run(args).0, Some(code), "{args:?}");
+    }
+    // A file written by hand stays as it is; whoever shows it does not repeat it.
+    let hand = project.tree().join("continuity/open-loops/by-hand.md");
+    fs::write(&hand, format!("# {title}\n\nAt once.\n")).unwrap();
+    for args in
+        [["loop", "list"].as_slice(), &["loop", "show", "by-hand"], &["status"], &["loop", "resolve", "by-hand"]]
+    {
+        assert_eq!(run(args).0, Some(0), "{args:?}");
+    }
+    for (path, bytes) in crate::world::listing(&project.world.test.home()) {
+        let name = path.to_string_lossy().to_lowercase();
+        assert!(!name.contains(&secret.to_lowercase()), "{name}");
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).to_lowercase();
+        let ours = name.ends_with(".md") && !name.contains("by-hand");
+        assert!(!ours || !text.contains(&secret.to_lowercase()), "{name}\n{text}");
+    }
+}
+
+#[test]
+fn a_project_is_named_by_what_is_there() {
+    let project = Project::new();
+    let fact = project.json(&["remember", "It listens on 8080"])["items"][0].clone();
+    let id = text(&fact["scope"]).strip_prefix("workspace/").unwrap();
+    // Nobody has said anything there: only its files know of it.
+    for name in [id, "api", ".", project.folder.to_str().unwrap()] {
+        assert_eq!(project.json(&["memory", "list", "--workspace", name])["all"], 1, "{name}");
+        project.json(&["memory", "show", text(&fact["id"]), "--workspace", name]);
+    }
+    project.json(&["proposal", "add", "P", "--entry", "e f", "--scope", &format!("workspace/{id}")]);
+    let before = crate::world::listing(&project.tree());
+    let long = "a/".repeat(2_000);
+    for name in [
+        "/no/such/place",
+        "../../../../../../no",
+        "workspace/../x",
+        "/etc/passwd",
+        "MEMORY.md/",
+        "./%2e%2e",
+        "%2e%2e",
+        "..\\x",
+        "a\nb/c",
+        "other--0123456789abcdef",
+        "",
+        " ",
+        &long,
+    ] {
+        for args in [
+            ["memory", "add", "x y"].as_slice(),
+            &["remember", "x y"],
+            &["memory", "list"],
+            &["memory", "show", "api"],
+            &["memory", "search", "x"],
+            &["loop", "add", "x y"],
+            &["loop", "list"],
+            &["proposal", "add", "x", "--entry", "y"],
+            &["proposal", "list"],
+            &["proposal", "edit", "P"],
+        ] {
+            let error = project.json_of(4, &[args, &["--workspace", name]].concat());
+            assert!(text(&error["error"]["next"]).contains("path of a folder"), "{error}");
+            assert!(error.to_string().len() < 600, "{error}");
+        }
+    }
+    for (code, args) in [
+        (4, ["--scope", "workspace/other--0123456789abcdef"].as_slice()),
+        (2, &["--scope", "workspace/../x"]),
+        (2, &["--scope", "everywhere"]),
+        (2, &["--scope", "agent", "--class", "fact"]),
+        (2, &["--scope", "workspace", "--class", "identity"]),
+    ] {
+        project.json_of(code, &[&["proposal", "add", "Q", "--entry", "x"], args].concat());
+    }
+    project.json_of(2, &["remember", "--propose", "x", "--class", "preference", "--workspace", "."]);
+    assert_eq!(crate::world::listing(&project.tree()), before);
+}
+
+#[test]
+fn a_file_in_a_wrong_place_is_named_with_what_to_do() {
+    let project = Project::new();
+    let liked = project.json(&["remember", "Tea, not coffee", "--class", "preference"])["items"][0].clone();
+    project.json(&["proposal", "add", "P", "--entry", "e f"]);
+    let tree = project.tree();
+    let proposal = crate::world::files(&tree.join("continuity/proposals"), ".md").remove(0);
+    fs::rename(project.file(&liked), tree.join("memory/tea.md")).unwrap();
+    fs::rename(proposal, tree.join("continuity/open-loops/p.md")).unwrap();
+    fs::create_dir_all(tree.join("memory/workspace/Upper/knowledge/facts")).unwrap();
+    fs::write(tree.join("memory/workspace/Upper/knowledge/facts/a.md"), "# A\n").unwrap();
+    fs::write(tree.join("memory/preference/b.md"), "---\nx: [\n---\n# B\n").unwrap();
+    fs::write(tree.join("memory/preference/c.md"), "---\nclass: fact\n---\n# C\n").unwrap();
+    // Somebody's own notes are nobody's business.
+    fs::write(tree.join("memory/own.md"), "---\nid: 17\n---\n# Own\n").unwrap();
+    let before = crate::world::listing(&tree.join("memory"));
+    for args in [["status"].as_slice(), &["doctor"]] {
+        let said = project.says(1, args);
+        for (file, what, next) in [
+            ("memory/tea.md", "does not stand where one belongs", "move it back"),
+            ("open-loops/p.md", "it is the proposal p:p-", "move it back"),
+            ("facts/a.md", "a workspace id is made of", "rename it"),
+            ("preference/b.md", "cannot be read", "mend it"),
+            ("preference/c.md", "it says fact", "move the file"),
+        ] {
+            let line = said.lines().find(|l| l.contains(file)).unwrap_or_else(|| panic!("{file}\n{said}"));
+            assert!(line.contains(what) && line.contains(next), "{line}");
+        }
+        assert!(!said.contains("own.md"), "{said}");
+    }
+    let after = crate::world::listing(&tree.join("memory"));
+    assert!(before.iter().all(|(path, bytes)| path.ends_with("MEMORY.md") || after.get(path) == Some(bytes)));
+}
+
+#[test]
+fn a_proposal_that_waits_as_something_else_says_so() {
+    let project = Project::new();
+    project.json(&["proposal", "add", "P", "--entry", "one"]);
+    let said = project.says(0, &["proposal", "add", "P", "--entry", "one", "--class", "procedure"]);
+    assert!(said.contains("waits as a fact of api") && said.contains("proposal edit p:p-"), "{said}");
+    assert!(!project.says(0, &["proposal", "add", "P", "--entry", "one"]).contains("waits as"));
+}
+
+#[test]
+fn what_is_forgotten_is_in_no_file_of_the_home() {
+    let project = Project::new();
+    let (words, home) = (["xylozebra", "wombatron", "quixplover"], project.world.test.home());
+    let left = || -> Vec<String> {
+        let all = crate::world::listing(&home).into_iter();
+        let said = |text: String| words.iter().any(|w| text.to_lowercase().contains(w));
+        let left = all.filter(|(path, bytes)| {
+            let bytes = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+            said(path.to_string_lossy().into_owned()) || said(bytes)
+        });
+        left.map(|(path, _)| path.display().to_string()).collect()
+    };
+    for n in 0..8 {
+        project.says(0, &["remember", &format!("Filler number {n} is here to stay")]);
+    }
+    project.says(0, &["memory", "add", "The xylozebra is old", "--title", "Wombatron", "--tag", "quixplover"]);
+    project.says(0, &["memory", "add", "The xylozebra is new", "--title", "Wombatron"]);
+    project.says(0, &["memory", "edit", "Wombatron", "--text", "The xylozebra is newer", "--summary", "Quixplover"]);
+    project.says(0, &["proposal", "add", "Quixplover", "--entry", "A wombatron", "--entry", "a xylozebra"]);
+    project.says(0, &["proposal", "merge", "Quixplover"]);
+    project.says(0, &["proposal", "add", "No", "--entry", "other", "--entry", "the Xylozebra is newer"]);
+    project.says(0, &["proposal", "reject", "No"]);
+    project.says(0, &["proposal", "add", "Another", "--entry", "other"]);
+    project.says(0, &["proposal", "reject", "Another"]);
+    for round in 0..2 {
+        project.says(0, &["remember", &format!("One more xylozebra in round {round}")]);
+        project.says(0, &["memory", "search", "xylozebra"]);
+        project.says(0, &["search", "wombatron"]);
+        assert!(!left().is_empty());
+        let mut ids = Vec::new();
+        for superseded in [false, true] {
+            let list =
+                project.json(&[&["memory", "list"][..], if superseded { &["--superseded"] } else { &[] }].concat());
+            let named = list["memories"].as_array().unwrap().iter().map(|m| text(&m["id"]).to_owned());
+            ids.extend(named.filter(|id| !id.contains("filler")));
+        }
+        project.says(0, &[vec!["memory", "forget"], ids.iter().map(String::as_str).collect()].concat());
+        assert_eq!(left(), Vec::<String>::new());
+    }
+    assert_eq!(project.json(&["proposal", "list", "--rejected"])["all"], 1, "what says something else stays");
+    assert_eq!(project.json(&["memory", "search", "filler"])["hits"].as_array().unwrap().len(), 8);
+    project.world.verified();
+}
+
+#[test]
+fn titles_have_a_length_and_texts_may_begin_with_a_dash() {
+    let project = Project::new();
+    for args in [["loop", "add"].as_slice(), &["proposal", "add", "--entry", "x"]] {
+        let fits = "w".repeat(300);
+        project.json(&[args, &[&fits]].concat());
+        let error = project.json_of(2, &[args, &[&format!("{fits}w")]].concat());
+        assert!(text(&error["error"]["what"]).contains("300"), "{error}");
+        let name = args[0];
+        project.json(&[name, "show", &fits]);
+    }
+    project.json(&["loop", "add", "L", "--text", "- one\n- two"]);
+    assert!(text(&project.json(&["loop", "show", "L"])["body"]).ends_with("\n- one\n- two\n"));
+    project.json(&["loop", "resolve", "L", "--note", "-- done"]);
+    project.json(&["proposal", "add", "P", "--entry", "--flag is on"]);
+    project.json(&["proposal", "reject", "P", "--reason", "- no"]);
+    project.json(&["remember", "A rule"]);
+    project.json(&["memory", "edit", "A rule", "--text", "---\nid: m:other\n---\nwords"]);
+    let shown = &project.json(&["memory", "list"])["memories"][0];
+    assert_eq!(shown["problem"], Value::Null, "what looks like front matter is text: {shown}");
+}

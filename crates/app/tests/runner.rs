@@ -1,6 +1,7 @@
 //! One test binary per crate: every file of this folder is a module here.
 
 mod append;
+mod audited;
 mod bad_input;
 mod continuity;
 mod cut;

@@ -89,8 +89,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
     let context = Context::create(global)?;
-    let agent_no =
-        context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| read::ensure_agent(tx, context.agent()))?;
+    if let Some(folder) = folder {
+        // Refused before the agent is made known for it.
+        context.home.open_elsewhere(folder)?;
+    }
+    let agent_no = match context.ledger.read(|tx| read::agent_no(tx, context.agent()))? {
+        Some(no) => no,
+        None => context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| {
+            tx.note("agent", context.agent().as_str());
+            read::ensure_agent(tx, context.agent())
+        })?,
+    };
     adopt_tree(&context.home, &context.ledger, agent_no, "cli agent", folder)?;
     let at = context.assistant("cli agent")?;
     heirloom_engine::assistant::sweep::sweep(&at)?;

@@ -96,13 +96,13 @@ enum Command {
         #[arg(value_name = "MEMORY")]
         name: String,
         /// What it says from now on; - reads it from standard input
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         text: Option<String>,
         /// A new title; the file keeps its name
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
         /// What lists show of it
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
         /// Its tags from now on; can be given more than once, "" takes them out
         #[arg(long = "tag", value_name = "TAG")]
@@ -126,7 +126,7 @@ enum Command {
         #[arg(value_name = "NEW", required_unless_present = "text")]
         new: Option<String>,
         /// What holds now, where it is not remembered yet; - reads it from standard input
-        #[arg(long, value_name = "TEXT", conflicts_with = "new")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "new")]
         text: Option<String>,
     },
     /// Keep memories in front
@@ -428,6 +428,7 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
         (entries, also)
     };
     context.settle(&at)?;
+    context.erase(&at);
     if context.json {
         let ids: Vec<Option<&String>> = entries.iter().map(|e| e.item.as_ref()).collect();
         print::line(&json!({"forgotten": ids, "with": also.len()}).to_string());
@@ -437,7 +438,7 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
         print::line(&format!("Forgotten: {}", entry.item.as_deref().unwrap_or_default()));
     }
     if !also.is_empty() {
-        print::line(&format!("With it {} it was merged from.", print::counted(also.len() as u64, "archived proposal")));
+        print::line(&format!("With it {} that said the same.", print::counted(also.len() as u64, "archived proposal")));
     }
     print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
     Ok(Exit::Ok)

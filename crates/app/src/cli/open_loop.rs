@@ -41,7 +41,7 @@ enum Command {
         #[arg(value_name = "TITLE")]
         title: String,
         /// What else there is to say, as Markdown
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         text: Option<String>,
         /// By when: YYYY-MM-DD
         #[arg(long, value_name = "DATE")]
@@ -62,7 +62,7 @@ enum Command {
         #[arg(value_name = "LOOP", required = true)]
         names: Vec<String>,
         /// How it ended
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         note: Option<String>,
     },
     /// Open resolved loops again

@@ -49,7 +49,7 @@ enum Command {
         #[arg(value_name = "TITLE")]
         title: String,
         /// What is to be remembered; can be given more than once
-        #[arg(long = "entry", value_name = "TEXT", required = true)]
+        #[arg(long = "entry", value_name = "TEXT", allow_hyphen_values = true, required = true)]
         entries: Vec<String>,
         /// What kind of thing it is: preference, identity, fact, procedure, blocker or reference [default: fact]
         #[arg(long, value_name = "C")]
@@ -73,7 +73,7 @@ enum Command {
         #[arg(value_name = "PROPOSAL")]
         name: String,
         /// What it proposes from now on; can be given more than once
-        #[arg(long = "entry", value_name = "TEXT")]
+        #[arg(long = "entry", value_name = "TEXT", allow_hyphen_values = true)]
         entries: Vec<String>,
         /// Its class: preference, identity, fact, procedure, blocker or reference
         #[arg(long, value_name = "C")]
@@ -97,7 +97,7 @@ enum Command {
         #[arg(value_name = "PROPOSAL", required = true)]
         names: Vec<String>,
         /// Why not; it is kept with the proposal
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         reason: Option<String>,
     },
     /// Take a yes or a no back; memories that were changed since keep it from being undone
@@ -131,6 +131,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Some(scope) => scope,
                 None => remember::place(&context, Some(class.name()), None)?.1,
             };
+            // What could not be merged is not proposed.
+            scope.holds(class)?;
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let (class, scope) = (class.name().to_owned(), scope.to_string());
             let new = NewProposal { title, entries, class, scope, confidence: None, source };
@@ -168,7 +170,10 @@ fn scope_of(context: &Context, scope: Option<&str>, workspace: Option<&str>) -> 
             Err(Error::usage("--scope agent holds in every project").hint("leave out --workspace"))
         }
         (Some("workspace") | None, name) => Ok(Some(Scope::Workspace(context.workspace_id(name)?))),
-        (Some(other), None) => Scope::parse(other, None).map(Some),
+        (Some(other), None) => match Scope::parse(other, None)? {
+            Scope::Workspace(id) => Ok(Some(Scope::Workspace(context.workspace_id(Some(&id))?))),
+            agent => Ok(Some(agent)),
+        },
         (Some(_), Some(_)) => Err(Error::usage("give either --scope or --workspace")),
     }
 }

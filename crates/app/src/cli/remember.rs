@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use heirloom_engine::assistant::catalogue;
 use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::Change;
 use heirloom_engine::continuity::proposal::{self, NewProposal};
@@ -41,6 +42,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::create(global)?;
     let (class, scope) = place(&context, args.class.as_deref(), args.workspace.as_deref())?;
     if args.propose {
+        scope.holds(class)?;
         let source = Provenance { origin: Origin::Program, ..Provenance::default() };
         let title = leaf::derived_title(&heirloom_engine::redact::redact(&text));
         let (class, scope) = (class.name().to_owned(), scope.to_string());
@@ -72,6 +74,17 @@ pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposa
         Change::Same => "Was proposed already, just so",
     };
     let exit = super::open_loop::told(global, std::slice::from_ref(&item), said)?;
+    let waits = at.read(|tx| catalogue::at(tx, at.agent_no, &item.path))?;
+    let is = |e: &catalogue::Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
+    if let Some(entry) = waits.filter(|e| !is(e)) {
+        let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", project));
+        print::note(&format!(
+            "it waits as a {} of {}, as before; to change that: heirloom proposal edit {} --class C, --scope agent or --workspace W",
+            entry.class.as_deref().unwrap_or("memory"),
+            scope.unwrap_or("no project yet"),
+            item.id
+        ));
+    }
     if !global.json {
         print::line(&Paint::stdout().dim(&format!("  to say yes: heirloom proposal merge {}", item.id)));
     }
@@ -173,7 +186,7 @@ fn article(class: Class) -> String {
 
 /// What people call a workspace: its id without the key.
 pub fn project(id: &str) -> &str {
-    id.rsplit_once("--").map_or(id, |(name, _)| name)
+    crate::context::label_of(id)
 }
 
 /// A leaf after it was to be written, for programs.

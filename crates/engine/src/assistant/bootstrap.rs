@@ -34,36 +34,81 @@ const FOLDERS: &[RelPath] = &[
     layout::WORKSPACE_MEMORY,
 ];
 
-/// Makes what a new tree needs, once in the life of the agent: a page that was deleted later stays deleted.
+/// What furnishing has made so far, to be taken back where it cannot be recorded.
+#[derive(Default)]
+struct Made {
+    folders: Vec<RelPath>,
+    pages: Vec<(&'static RelPath, Now, Vec<u8>)>,
+}
+
+/// Makes what a new tree needs, once in the life of the agent: a page that was deleted later stays deleted. Where that
+/// cannot be recorded the tree is left as it was.
 pub(super) fn furnish(at: &AssistantHome) -> Result<()> {
+    if is_done(at)? {
+        return Ok(());
+    }
+    let mut made = Made::default();
+    make(at, &mut made).and_then(|()| record(at, &made)).inspect_err(|_| take_back(at, &made))
+}
+
+fn is_done(at: &AssistantHome) -> Result<bool> {
     let done: Option<i64> = at.read(|tx| {
         Ok(tx
             .prepare_cached("SELECT bootstrapped_at FROM agents WHERE agent_no = ?1")?
             .query_row([at.agent_no], |r| r.get(0))?)
     })?;
-    if done.is_some() {
-        return Ok(());
-    }
+    Ok(done.is_some())
+}
+
+fn make(at: &AssistantHome, made: &mut Made) -> Result<()> {
     for folder in FOLDERS {
+        let with_parents = std::iter::successors(Some(folder.clone()), RelPath::parent);
+        let mut new: Vec<RelPath> = Vec::new();
+        for folder in with_parents {
+            if at.files.stat(&folder)?.is_none() {
+                new.push(folder);
+            }
+        }
         at.files.create_dir_all(folder)?;
+        made.folders.extend(new.into_iter().rev());
     }
-    let mut written = Vec::new();
     for (path, text) in PAGES {
         if at.files.write_new(path, text.as_bytes())? == NewFile::Written
             && let Some((bytes, stamp)) = at.files.read_with_stamp(path, LARGEST_FILE)?
         {
-            written.push((path, Now { stamp, digest: home::digest(&bytes) }, bytes));
+            made.pages.push((path, Now { stamp, digest: home::digest(&bytes) }, bytes));
         }
     }
+    Ok(())
+}
+
+fn record(at: &AssistantHome, made: &Made) -> Result<()> {
     at.write("home.bootstrap", |tx| {
         tx.execute(
             "UPDATE agents SET bootstrapped_at = ?2 WHERE agent_no = ?1 AND bootstrapped_at IS NULL",
             params![at.agent_no, tx.now()],
         )?;
-        for (path, now, bytes) in &written {
+        for (path, now, bytes) in &made.pages {
             at.seen(tx, path, *now, bytes)?;
         }
-        tx.note("pages", written.iter().map(|(path, ..)| path.as_str()).collect::<Vec<_>>());
+        tx.note("pages", made.pages.iter().map(|(path, ..)| path.as_str()).collect::<Vec<_>>());
         Ok(())
     })
+}
+
+/// Removes what was made and nobody has touched since. What cannot be removed does no harm: the next command finds it
+/// and leaves it as it is.
+fn take_back(at: &AssistantHome, made: &Made) {
+    // Another command may have furnished the tree meanwhile, and what stands there is what it recorded.
+    if is_done(at).unwrap_or(true) {
+        return;
+    }
+    for (path, _, bytes) in &made.pages {
+        if at.files.read(path, LARGEST_FILE).is_ok_and(|found| found.as_ref() == Some(bytes)) {
+            let _ = at.files.remove(path);
+        }
+    }
+    for folder in made.folders.iter().rev() {
+        let _ = at.files.remove_empty_dir(folder);
+    }
 }

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::document::{Document, Front};
 use crate::error::{Error, Result};
-use crate::home::{Digest, RelPath, Stamp};
+use crate::home::{Digest, MemoryPath, RelPath, Stamp};
 use crate::ledger::{Read, Write};
-use crate::title::{active_name, short_of_file};
+use crate::redact::redact;
+use crate::title::{TitleKey, active_name, short_of_file};
 
 /// What a visible file is, by the place where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -195,7 +196,7 @@ pub(super) struct Described {
 }
 
 /// The longest title that is kept in a row.
-const LONGEST_TITLE: usize = 300;
+pub(crate) const LONGEST_TITLE: usize = 300;
 
 /// Keys that acts put into a file that had no front matter before.
 const BY_ACTS: &[&str] = &[
@@ -237,7 +238,9 @@ pub(crate) fn metadata_bullets(doc: &Document) -> Vec<(String, String)> {
 
 pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document) -> Described {
     let mut problem = match doc.front() {
-        Front::Damaged(why) => Some(format!("its front matter cannot be read: {why}")),
+        Front::Damaged(why) => {
+            Some(format!("its front matter cannot be read: {why}; mend it by hand, till then it is left alone"))
+        }
         _ => None,
     };
     let bullets = metadata_bullets(doc).into_iter();
@@ -246,19 +249,15 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     fields.extend(doc.fields().clone());
     let field = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
     let stem = path.name().strip_suffix(".md").unwrap_or(path.name());
-    let mut title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
+    let title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
+    // Every list, page and answer shows it; what a person wrote there by hand is not cleaned anywhere else.
+    let mut title = redact(&title).into_owned();
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
         title.truncate(at);
     }
     let item = kind.prefix().map(|p| format!("{p}:{}", short_of_file(path.name())));
-    if let (Some(item), Some(named), None) = (&item, field("id"), &problem)
-        && named != *item
-        && kind.prefix().is_some_and(|p| named.starts_with(&format!("{p}:")))
-    {
-        problem = Some(format!(
-            "it is called {} and says it is {named}: a renamed or copied file; give it back its name, or remove its id line to make it an item of its own",
-            active_name(path.name())
-        ));
+    if problem.is_none() {
+        problem = field("id").and_then(|named| impostor(path, kind, item.as_deref(), &named));
     }
     let parts: Vec<&str> = path.components().collect();
     let (mut class, mut scope) = (field("class"), field("scope"));
@@ -275,8 +274,15 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
                 && says != is
                 && problem.is_none()
             {
-                problem = Some(format!("it says {says} and stands where {is} belongs; the place counts"));
+                problem = Some(format!(
+                    "it says {says} and stands where {is} belongs; the place counts: correct the line, or move the file"
+                ));
             }
+        }
+        if let Err(e) = MemoryPath::parse(path.as_str().strip_prefix("memory/").unwrap_or_default(), None)
+            && problem.is_none()
+        {
+            problem = Some(format!("it is not listed, since {e}; rename it"));
         }
         (class, scope) = (Some(stands.to_owned()), Some(within));
     }
@@ -291,6 +297,26 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
         _ => field("status"),
     };
     Described { item, title, class, scope, status, fields, problem }
+}
+
+/// What is wrong with a file that says it is another item than its name and place make it.
+fn impostor(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
+    let (letter, _) = named.split_once(':')?;
+    let says = Kind::ALL.iter().find(|k| k.prefix().is_some_and(|p| p.to_string() == letter))?;
+    if item == Some(named) || (item.is_none() && kind != Kind::Note) {
+        return None;
+    }
+    Some(if *says == kind {
+        format!(
+            "it is called {} and says it is {named}: a renamed or copied file; give it back its name, or remove its id line to make it an item of its own",
+            active_name(path.name())
+        )
+    } else {
+        let what = kind_in_words(*says);
+        format!(
+            "it says it is the {what} {named} and does not stand where one belongs; move it back, or remove its id line"
+        )
+    })
 }
 
 /// The rendered pages that show a file: marked when it changes ([`mark_dirty`](super::mark_dirty)). A page a person wrote
@@ -462,6 +488,17 @@ pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Ids of the projects that files stand for or speak of.
+pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT substr(scope, 11) FROM catalogue
+         WHERE agent_no = ?1 AND state != 'gone' AND scope GLOB 'workspace/?*'
+           AND substr(scope, 11) NOT GLOB '*[^a-z0-9-]*' ORDER BY 1",
+    )?;
+    let rows = statement.query_map([agent_no], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// How many files are there.
 pub fn count(tx: &Read, agent_no: i64) -> Result<u64> {
     let files: i64 = tx
@@ -566,10 +603,10 @@ pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> 
     let bare = name.strip_prefix(&prefix).unwrap_or(name);
     let id_of =
         |e: &Entry| e.item.as_deref().map(|i| i.strip_prefix(&prefix).unwrap_or(i).to_owned()).unwrap_or_default();
-    let same_title = |e: &Entry| {
-        let key = |t: &str| crate::title::TitleKey::of(t).ok();
-        key(name).is_some() && key(&e.title) == key(name)
-    };
+    // A title with a credential in it stands without in the file.
+    let clean = redact(name);
+    let title = TitleKey::of(&clean).ok();
+    let same_title = |e: &Entry| title.is_some() && TitleKey::of(&e.title).ok() == title;
     let file = name.rsplit('/').next().unwrap_or(name);
     let tests: [&dyn Fn(&Entry) -> bool; 5] = [
         &|e| e.path.as_str() == name,
@@ -592,12 +629,12 @@ pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> 
             1 => return Ok(found.remove(0).clone()),
             several => {
                 let ids: Vec<String> = found.iter().take(6).filter_map(|e| e.item.clone()).collect();
-                return Err(Error::usage(format!("{name:?} stands for {several} of them"))
+                return Err(Error::usage(format!("{clean:?} stands for {several} of them"))
                     .hint(format!("say which: {}", ids.join(", "))));
             }
         }
     }
-    let shown: String = name.chars().take(80).collect();
+    let shown: String = clean.chars().take(80).collect();
     Err(Error::not_found(format!("there is no {} {} called {shown:?}", state.name(), kind_in_words(kind)))
         .hint(format!("see heirloom {} list", kind.name())))
 }

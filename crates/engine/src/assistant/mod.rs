@@ -109,15 +109,15 @@ impl<'a> AssistantHome<'a> {
         actor: &str,
         zone: TimeZone,
     ) -> Result<AssistantHome<'a>> {
-        let opened = match AssistantHome::open(home, ledger, agent, agent_no, actor, zone.clone())? {
-            Some(opened) => opened,
-            None => {
-                home.create_dir_all(&layout::assistant_home(agent))?;
-                AssistantHome::open(home, ledger, agent, agent_no, actor, zone.clone())?
-                    .ok_or_else(|| Error::not_found(format!("the assistant home of {agent} is gone")))?
-            }
-        };
-        bootstrap::furnish(&opened)?;
+        if let Some(opened) = AssistantHome::open(home, ledger, agent, agent_no, actor, zone.clone())? {
+            bootstrap::furnish(&opened)?;
+            return Ok(opened);
+        }
+        let tree = layout::assistant_home(agent);
+        home.create_dir_all(&tree)?;
+        let opened = AssistantHome::open(home, ledger, agent, agent_no, actor, zone)?
+            .ok_or_else(|| Error::not_found(format!("the assistant home of {agent} is gone")))?;
+        bootstrap::furnish(&opened).inspect_err(|_| drop(home.remove_empty_dir(&tree)))?;
         Ok(opened)
     }
 

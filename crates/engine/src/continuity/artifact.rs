@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::output::{Output, fenced, readable};
-use super::{Change, FORMAT, Item};
+use super::{Change, FORMAT, Item, sound_title};
 use crate::assistant::Desk;
 use crate::assistant::flush::{Act, Step};
 use crate::assistant::provenance::Provenance;
@@ -12,8 +12,8 @@ use crate::clock::{Millis, rfc3339};
 use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
+use crate::redact::redact;
 use crate::scope::slug;
-use crate::title::TitleKey;
 
 /// The longest text: what is longer is no note, and a file the catalogue would not read.
 pub const LONGEST: usize = 4 << 20;
@@ -55,11 +55,12 @@ pub fn add(desk: &Desk, new: &NewArtifact) -> Result<Item> {
 
 /// The step that keeps something, for acts that do more.
 pub fn plan_to_add(desk: &Desk, new: &NewArtifact, plan: Act) -> Result<(Act, Item)> {
-    TitleKey::of(&new.title)?;
-    let mut title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A file that was made may be called what it likes; its title is cut.
+    let mut title = redact(&new.title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
         title.truncate(at);
     }
+    let title = sound_title(&title)?;
     if let Text::Markdown(text) | Text::Plain(text) = &new.text
         && text.len() > LONGEST
     {

@@ -21,6 +21,8 @@ use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::RelPath;
+use crate::redact::redact;
+use crate::title::TitleKey;
 
 /// What an upsert came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +53,22 @@ pub struct Item {
     pub change: Change,
 }
 
+/// The longest title: by what is longer nothing could be found again.
+const LONGEST_TITLE: usize = crate::assistant::catalogue::LONGEST_TITLE;
+
 /// The version of the files written here, in their front matter.
 pub const FORMAT: i64 = 1;
+
+/// A title on one line and without credentials: it becomes the name of a file, which is shown everywhere (R14.2).
+pub(crate) fn sound_title(title: &str) -> Result<String> {
+    let title = redact(&title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
+    TitleKey::of(&title)?;
+    if title.chars().count() > LONGEST_TITLE {
+        return Err(Error::usage(format!("the title is longer than {LONGEST_TITLE} characters"))
+            .hint("say in a few words what it is about; the text holds the rest"));
+    }
+    Ok(title)
+}
 
 /// A file of the tree, read and parsed.
 pub fn document(desk: &Desk, entry: &Entry) -> Result<Document> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Change, FORMAT, Item, document, now};
+use super::{Change, FORMAT, Item, document, now, sound_title};
 use crate::assistant::Desk;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::assistant::flush::{Act, Step};
@@ -37,10 +37,10 @@ fn act(action: &'static str) -> Act {
 /// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it
 /// has already is not written again.
 pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
-    let key = TitleKey::of(&new.title)?;
+    let title = sound_title(&new.title)?;
+    let key = TitleKey::of(&title)?;
     let path = layout::OPEN_LOOPS.join(&key.file_name())?;
     let id = format!("l:{}", key.short());
-    let title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut item = Item { id: id.clone(), title: title.clone(), path: path.clone(), change: Change::New };
     let known = desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &path))?;
     let text = new.text.as_deref().map(str::trim).filter(|t| !t.is_empty());

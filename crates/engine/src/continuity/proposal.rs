@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Change, FORMAT, Item, document, now};
+use super::{Change, FORMAT, Item, document, now, sound_title};
 use crate::assistant::Desk;
 use crate::assistant::catalogue::{self, Entry};
 use crate::assistant::flush::{Act, Step, hex};
@@ -52,10 +52,10 @@ pub fn add(desk: &Desk, new: &NewProposal) -> Result<Item> {
 
 /// The step that adds a proposal, for acts that do more.
 pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
-    let key = TitleKey::of(&new.title)?;
+    let title = sound_title(&new.title)?;
+    let key = TitleKey::of(&title)?;
     let path = layout::PROPOSALS.join(&key.file_name())?;
     let id = format!("p:{}", key.short());
-    let title = new.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut entries: Vec<String> = Vec::new();
     for text in &new.entries {
         let text = crate::redact::redact(text.trim()).into_owned();

@@ -186,6 +186,20 @@ impl Rooted {
         }
     }
 
+    /// Removes a directory in which there is nothing; tells whether it did.
+    pub fn remove_empty_dir(&self, path: &RelPath) -> Result<bool> {
+        let (parent, leaf) = match self.parent_of(path) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(false),
+            Err(e) => return Err(self.fault("remove", path, e)),
+        };
+        match rustix::fs::unlinkat(&parent, leaf, AtFlags::REMOVEDIR) {
+            Ok(()) => sync_directory(&parent).map(|()| true).map_err(|e| self.fault("remove", path, e)),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(e) => Err(self.fault("remove", path, e)),
+        }
+    }
+
     /// The full path of a file, for SQLite, which opens by name and not by descriptor: the folders above it are no
     /// symlinks, and the file, if it exists, is a regular one of ours. The one place where a path leaves this module;
     /// who uses it opens with "no follow" as well.

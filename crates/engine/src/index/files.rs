@@ -73,6 +73,25 @@ impl Index {
     /// Follows the catalogue until done or `deadline`. Returns how many changes are still missing.
     pub fn catch_up_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<u64> {
         self.flush()?;
+        // Words of files can be forgotten, so no unused page keeps them; of turns there are too many for that.
+        self.conn.pragma_update(None, "secure_delete", true)?;
+        let missing = self.caught_up_files(at, deadline);
+        self.conn.pragma_update(None, "secure_delete", false)?;
+        missing
+    }
+
+    /// Takes the words of files that are gone out of the index for good: they stand in it till its parts are merged.
+    pub fn erase_gone_files(&mut self, at: &AssistantHome) -> Result<()> {
+        self.catch_up_files(at, None)?;
+        self.conn.pragma_update(None, "secure_delete", true)?;
+        let merged = self.conn.execute("INSERT INTO files_fts (files_fts) VALUES ('optimize')", []);
+        self.conn.pragma_update(None, "secure_delete", false)?;
+        merged?;
+        self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    fn caught_up_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<u64> {
         let missing = match at.read(|tx| self.files_missing(tx, at.agent_no)) {
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 if !self.begin()? {

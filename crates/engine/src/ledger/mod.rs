@@ -102,11 +102,12 @@ impl Ledger {
             }
         }
         // FULL: a commit is acknowledged only when it has been synced. cell_size_check: damaged pages are noticed when
-        // they are read. trusted_schema off: nothing in a schema may call functions with side effects.
+        // they are read. trusted_schema off: nothing in a schema may call functions with side effects. secure_delete:
+        // what a row said before is overwritten, so that what is forgotten is in no unused page.
         conn.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;
-             PRAGMA mmap_size = 0;",
+             PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;",
         )?;
         conn.set_prepared_statement_cache_capacity(128);
         match how {
@@ -164,6 +165,13 @@ impl Ledger {
     /// Moves the write-ahead log into the main file as far as readers allow.
     pub fn checkpoint(&self) -> Result<()> {
         self.conn.borrow().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    /// [`Ledger::checkpoint`], leaving nothing in the log: what was forgotten stands in its older pages. Where somebody
+    /// is reading, the log is emptied by whoever closes the ledger last.
+    pub fn empty_log(&self) -> Result<()> {
+        self.conn.borrow().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
 

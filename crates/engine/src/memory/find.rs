@@ -10,6 +10,7 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::home::MemoryPath;
 use crate::ledger::Read;
+use crate::redact::redact;
 use crate::title::TitleKey;
 
 /// What to list; all of it by default.
@@ -64,7 +65,9 @@ pub fn named(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Resu
 fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
     let mut all = catalogue::list(tx, agent_no, Kind::Leaf, State::Active)?;
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
-    let key = TitleKey::of(name).ok();
+    // A title with a credential in it stands without in the file.
+    let clean = redact(name);
+    let key = TitleKey::of(&clean).ok();
     let bare = name.strip_prefix("m:").unwrap_or(name);
     let id = |e: &Entry| e.item.as_deref().and_then(|i| i.strip_prefix("m:")).unwrap_or_default().to_owned();
     let tests: [&dyn Fn(&Entry) -> bool; 4] = [
@@ -83,7 +86,7 @@ fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result
             [one] => return Ok(Some((*one).clone())),
             several => {
                 let ids: Vec<String> = several.iter().take(6).filter_map(|e| e.item.clone()).collect();
-                return Err(Error::usage(format!("{name:?} stands for {} of them", several.len()))
+                return Err(Error::usage(format!("{clean:?} stands for {} of them", several.len()))
                     .hint(format!("say which: {}", ids.join(", "))));
             }
         }

@@ -1,15 +1,15 @@
 //! Forgetting a leaf: its file, its row, its revisions and whatever was kept of its words (R9.3, R14.2).
 //!
-//! What stays is a digest nobody can read, so that no program brings it back; a person can say it again. Proposals it
-//! was merged from go with it, since they hold the same words; what it had taken the place of stays superseded.
+//! What stays is a digest nobody can read, so that no program brings it back; a person can say it again. Archived
+//! proposals go with it where it was merged from them or they say just the same; what it had taken the place of stays superseded.
 
 use rusqlite::params;
 use serde_json::{Map, Value, json};
 
-use super::{leaf, tombstone};
-use crate::assistant::Desk;
+use super::{Class, Scope, leaf, tombstone};
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::assistant::flush::{Act, Step, hex};
+use crate::assistant::{AssistantHome, Desk};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
@@ -43,7 +43,7 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
         }
         if other.kind == Kind::Proposal
             && other.state == State::Archived
-            && (names(other, "leaves") || names(other, "known"))
+            && (names(other, "leaves") || names(other, "known") || repeats(at, other, &texts))
         {
             act = act.step(Step::Forget { path: other.path.as_str().into(), digest: hex(&other.digest) });
             also_gone.push(other.path.as_str().to_owned());
@@ -86,6 +86,19 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
         }
     }
     Ok(also_gone)
+}
+
+/// Whether an archived proposal says just what is forgotten, though no memory was made from it: one that was rejected.
+fn repeats(at: &AssistantHome, proposal: &Entry, forgotten: &[(Class, Scope, String, &Entry)]) -> bool {
+    // A file that cannot be read is the person's to look at.
+    let Ok(doc) = leaf::read(at, &proposal.path) else { return false };
+    let body = doc.body();
+    let lines: Vec<String> =
+        body.lines().map(|l| leaf::lowered(l.trim_start_matches(['-', '*', ' ']))).filter(|l| !l.is_empty()).collect();
+    forgotten.iter().any(|(_, _, text, _)| match text.contains('\n') {
+        true => body.contains(&text.replace('\n', "\n  ")),
+        false => lines.contains(&leaf::lowered(text)),
+    })
 }
 
 /// The links of another leaf, without those that are forgotten.

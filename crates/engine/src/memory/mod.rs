@@ -66,6 +66,11 @@ impl Scope {
         Scope::parse(&self.to_string(), within).map(drop)
     }
 
+    /// Refuses a class that has no place in this scope.
+    pub fn holds(&self, class: Class) -> Result<()> {
+        self.folder(class).map(drop)
+    }
+
     /// The folder of a class in this scope. A class of the agent has none in a workspace, and the other way round.
     pub(crate) fn folder(&self, class: Class) -> Result<RelPath> {
         match self {

@@ -249,8 +249,11 @@ pub fn decide(tx: &Write, agent_no: i64, no: i64, state: &str, result: Option<&s
 /// Dismisses notices; all of them or none.
 pub fn dismiss(at: &AssistantHome, numbers: &[i64]) -> Result<Vec<Pending>> {
     at.write("memory.dismiss", |tx| {
-        let mut out = Vec::new();
+        let mut out: Vec<Pending> = Vec::new();
         for no in numbers {
+            if out.iter().any(|p| p.no == *no) {
+                continue;
+            }
             out.push(waiting(tx, at.agent_no, *no)?);
             decide(tx, at.agent_no, *no, "dismissed", None)?;
         }
