@@ -4,6 +4,7 @@ mod append;
 mod bad_input;
 mod continuity;
 mod cut;
+mod days;
 mod display;
 mod docs;
 mod files;
