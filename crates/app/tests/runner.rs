@@ -13,6 +13,7 @@ mod help;
 mod killed;
 mod memory;
 mod mutated;
+mod pages;
 mod reference;
 mod remember;
 mod roundtrip;
