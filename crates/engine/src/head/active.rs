@@ -50,7 +50,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
 fn waiting(tx: &Read, agent: i64) -> Result<String> {
     let mut out = String::new();
     let mut statement = tx.prepare_cached(
-        "SELECT event_no, channel, peer, name FROM channel_events WHERE agent_no = ?1 AND state = 'pending'
+        "SELECT event_no, channel, peer, name FROM channel_events INDEXED BY channel_events_open WHERE agent_no = ?1 AND state = 'pending'
          ORDER BY event_no DESC LIMIT ?2",
     )?;
     let rows = statement.query_map(params![agent, LINES as i64], |r| {
@@ -62,7 +62,11 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
         let who = name.map(|n| format!("{} ({})", line(&n), line(&peer))).unwrap_or_else(|| line(&peer));
         lines.push(format!("{who} asks to be let in on {} · `heirloom channel approve {no}`", line(&channel)));
     }
-    let all = count(tx, "SELECT count(*) FROM channel_events WHERE agent_no = ?1 AND state = 'pending'", agent)?;
+    let all = count(
+        tx,
+        "SELECT count(*) FROM channel_events INDEXED BY channel_events_open WHERE agent_no = ?1 AND state = 'pending'",
+        agent,
+    )?;
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
 
     let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
@@ -93,12 +97,19 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     let since = end_of_day(at).saturating_sub(ATTENTION_MS);
     let mut lines = Vec::new();
     let mut statement = tx.prepare_cached(
-        "SELECT name, coalesce(ended_at, started_at), exit_code, signal, error FROM scheduled_runs r
-         WHERE agent_no = ?1 AND started_at >= ?2 AND acknowledged = 0
-           AND run_no = (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = r.agent_no AND n.name = r.name
-                         AND n.ended_at IS NOT NULL)
-           AND (exit_code != 0 OR signal IS NOT NULL OR error IS NOT NULL)
-         ORDER BY run_no DESC LIMIT ?3",
+        // From name to name, and of each the newest run that has ended: a job of every minute has half a million a year.
+        "WITH RECURSIVE names (name) AS (
+           SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1
+           UNION ALL
+           SELECT (SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1 AND name > names.name)
+           FROM names WHERE names.name IS NOT NULL)
+         SELECT r.name, coalesce(r.ended_at, r.started_at), r.exit_code, r.signal, r.error
+         FROM names CROSS JOIN scheduled_runs r
+         WHERE r.run_no = (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = ?1 AND n.name = names.name
+                           AND n.ended_at IS NOT NULL)
+           AND r.started_at >= ?2 AND r.acknowledged = 0
+           AND (r.exit_code != 0 OR r.signal IS NOT NULL OR r.error IS NOT NULL)
+         ORDER BY r.run_no DESC LIMIT ?3",
     )?;
     let rows = statement.query_map(params![agent, since, LINES as i64], |r| {
         let (name, then): (String, Millis) = (r.get(0)?, r.get(1)?);

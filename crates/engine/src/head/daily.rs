@@ -121,8 +121,9 @@ fn moved_from(tx: &Read, agent_no: i64, cursor: i64) -> Result<Vec<Millis>> {
     }
     let touched = moments(
         tx,
-        "SELECT DISTINCT t.session_no FROM turns t JOIN sessions s USING (session_no)
-         WHERE t.turn_no > ?2 AND s.agent_no = ?1",
+        // From the new turns to their sessions, not the other way round.
+        "SELECT session_no FROM sessions WHERE +agent_no = ?1 AND session_no IN (
+           SELECT session_no FROM turns WHERE turn_no > ?2)",
         params![agent_no, cursor],
     )?;
     let mut before = tx.prepare_cached(
