@@ -205,7 +205,10 @@ impl Context {
     /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change:
     /// what could not be rendered stays marked for the next command.
     pub fn settle(&self, at: &AssistantHome) -> Result<()> {
-        self.render(at, Occasion::Act);
+        // Opened again: the change may be the time zone whose days the pages show.
+        let zone = crate::print::zone();
+        let again = AssistantHome::open(&self.home, &self.ledger, &at.agent, at.agent_no, &at.actor, zone);
+        self.render(again.ok().flatten().as_ref().unwrap_or(at), Occasion::Act);
         Ok(())
     }
 

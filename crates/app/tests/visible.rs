@@ -176,18 +176,33 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
     world.says(0, &["loop", "add", "Inside"]);
     let outside = world.test.folder("outside");
     const CANARY: &str = "CANARY-7f3a";
-    std::fs::write(outside.join("canary.md"), format!("# {CANARY}\n")).unwrap();
+    const FAR: &str = "words from far outside";
+    let canary = format!("# {CANARY}\n\n{FAR}\n");
+    std::fs::write(outside.join("canary.md"), &canary).unwrap();
+    // Folders of the names that are inside, so that whoever is led out finds something.
+    for folder in ["open-loops", "artifacts/2026/11", "proposals/memory", "daily/2026/11", "preference", "drafts"] {
+        std::fs::create_dir_all(outside.join(folder)).unwrap();
+        std::fs::write(outside.join(folder).join("canary.md"), &canary).unwrap();
+    }
+    let there = files(&outside);
+    world.says(0, &["remember", "Inside too", "--class", "preference"]);
+    world.feed(&["artifact", "add", "Inside", "--file", "-"], b"words");
+    let drafts = world.test.home().join("runtime/main/codex/drafts");
+    std::fs::create_dir_all(&drafts).unwrap();
+    for n in 1..100 {
+        std::fs::write(drafts.join(format!("d{n}.md")), format!("# Draft {n}\n")).unwrap();
+    }
     let swaps = AtomicU64::new(0);
     let done = AtomicBool::new(false);
     let caught = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for component in ["continuity/open-loops", "continuity", "memory"].into_iter().cycle() {
+            for component in SWAPPED.iter().cycle() {
                 let real = tree(&world).join(component);
-                let link = tree(&world).join(".swap");
+                let link = world.test.home().join(".swap");
                 let _ = std::fs::remove_file(&link);
                 symlink(&outside, &link).unwrap();
-                let until = Instant::now() + Duration::from_millis(150);
+                let until = Instant::now() + Duration::from_millis(100);
                 while Instant::now() < until && !done.load(Ordering::Relaxed) {
                     exchange(&real, &link);
                     std::thread::sleep(Duration::from_micros(300));
@@ -206,34 +221,42 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
             let until = Instant::now() + Duration::from_secs(30);
             while !caught.load(Ordering::Relaxed) && Instant::now() < until {
                 let inside = path.parent().unwrap().canonicalize().is_ok_and(|p| p.starts_with(tree(&world)));
-                if inside && std::fs::read_to_string(&path).is_ok_and(|t| t.contains(CANARY)) {
+                if inside && std::fs::read_to_string(&path).is_ok_and(|t| t.contains(FAR)) {
                     caught.store(true, Ordering::Relaxed);
                 }
             }
         });
         let began = Instant::now();
-        let mut n = 0;
-        while began.elapsed() < Duration::from_secs(3) || !caught.load(Ordering::Relaxed) {
+        let turns = world.test.folder("turns");
+        let (mut n, mut ran) = (0, BTreeSet::new());
+        while began.elapsed() < Duration::from_secs(3) || !caught.load(Ordering::Relaxed) || n == 0 {
             n += 1;
-            let title = format!("Swap {n}");
-            for args in [
-                vec!["loop", "add", &title],
-                vec!["loop", "list"],
-                vec!["loop", "show", "canary"],
-                vec!["loop", "resolve", &title],
-                vec!["status"],
-                vec!["search", CANARY],
-            ] {
-                let out = world.run(&args);
+            let session = turns.join(format!("t{n}"));
+            let line = serde_json::json!({"session": format!("s{n}"), "text": "Words"});
+            std::fs::write(&session, format!("{line}\n")).unwrap();
+            for line in FILE_COMMANDS {
+                let args: Vec<String> = line
+                    .split(' ')
+                    .map(|w| w.replace("%n", &n.to_string()).replace('_', " "))
+                    .map(|w| if w == "TURNS" { session.to_str().unwrap().to_owned() } else { w })
+                    .collect();
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                let out = world.feed(&args, b"Text to keep\n");
                 let said = format!("{}{}", out.stdout, out.stderr);
                 assert!(out.status.is_some_and(|c| c != 101), "{args:?}: {said}");
                 // The word itself may be repeated; what stands in the file is a heading.
-                assert!(!said.contains(&format!("# {CANARY}")), "{args:?} was led out: {said}");
+                assert!(!said.contains(&format!("# {CANARY}")) && !said.contains(FAR), "{args:?} was led out: {said}");
+                if out.status == Some(0) {
+                    ran.insert(*line);
+                }
             }
             if began.elapsed() > Duration::from_secs(30) {
                 break;
             }
         }
+        let never: Vec<_> = FILE_COMMANDS.iter().filter(|c| !ran.contains(*c)).collect();
+        eprintln!("{n} rounds, {} swaps; never went through: {never:?}", swaps.load(Ordering::Relaxed));
+        assert!(ran.len() > 20, "too few went through to mean anything: {never:?}");
         done.store(true, Ordering::Relaxed);
     });
     assert!(
@@ -241,11 +264,73 @@ fn folders_exchanged_for_symlinks_lead_nobody_out() {
         "the naive reader was not caught in {} swaps",
         swaps.load(Ordering::Relaxed)
     );
-    assert_eq!(files(&outside), [outside.join("canary.md")], "nothing was written outside");
-    assert_eq!(std::fs::read_to_string(outside.join("canary.md")).unwrap(), format!("# {CANARY}\n"));
-    let known = world.json(&["loop", "list", "-n", "9999"]).to_string();
-    assert!(!known.contains(CANARY), "{known}");
+    assert_eq!(files(&outside), there, "nothing was written outside");
+    for file in &there {
+        assert_eq!(std::fs::read_to_string(file).unwrap(), canary);
+    }
+    // Nothing of it was taken in, either: neither into files nor into lists.
+    for args in [&["search", "far", "outside"][..], &["loop", "list", "-n", "9999"], &["memory", "list", "-n", "9999"]]
+    {
+        let out = world.run(args);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(!said.contains(FAR) && !said.contains(CANARY), "{args:?}: {said}");
+    }
+    for file in files(&tree(&world)) {
+        assert!(!std::fs::read_to_string(&file).unwrap_or_default().contains(FAR), "{}", file.display());
+    }
+    world.says(0, &["loop", "list"]);
+    world.says(0, &["verify"]);
 }
+
+/// What is exchanged, below the assistant home.
+const SWAPPED: &[&str] = &[
+    "continuity/open-loops",
+    "continuity",
+    "memory",
+    "continuity/artifacts",
+    "../../runtime/main/codex",
+    "memory/preference",
+];
+
+/// Every command that touches visible files. `%n` is the number of the round, `_` a space in a word.
+const FILE_COMMANDS: &[&str] = &[
+    "loop add Swap_%n",
+    "loop list",
+    "loop show canary",
+    "loop resolve Swap_%n",
+    "loop reopen Swap_%n",
+    "proposal add Habit_%n --entry Word_%n --class preference",
+    "proposal list",
+    "proposal show canary",
+    "proposal merge Habit_%n",
+    "proposal undo Habit_%n",
+    "proposal reject Habit_%n",
+    "remember Likes_tea_%n --class preference",
+    "memory add Likes_coffee_%n --title Coffee_%n --class preference",
+    "memory show canary",
+    "memory edit Coffee_%n --text Likes_it_black_%n",
+    "memory pin Coffee_%n",
+    "memory search likes",
+    "memory forget Coffee_%n",
+    "artifact add Kept_%n --file -",
+    "artifact list",
+    "artifact show canary",
+    "job run nightly -- echo words",
+    "channel ask irc peer%n",
+    "channel approve irc/peer%n",
+    "draft list",
+    "draft promote codex/d%n.md",
+    "draft promote codex/canary.md",
+    "draft discard codex/canary.md",
+    "show continuity/open-loops/canary.md",
+    "show memory/preference/canary.md",
+    "search words",
+    "import TURNS",
+    "status",
+    "doctor",
+    "verify",
+    "reindex",
+];
 
 fn exchange(a: &Path, b: &Path) {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

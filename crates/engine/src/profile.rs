@@ -5,7 +5,7 @@
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, params};
 
-use crate::assistant::AssistantHome;
+use crate::assistant::{AssistantHome, days_moved};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
@@ -73,6 +73,9 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
         let gone = tx
             .prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?
             .execute(params![at.agent_no, key])?;
+        if gone > 0 && key == "timezone" {
+            days_moved(tx, at.agent_no)?;
+        }
         if gone == 0 {
             return Err(
                 Error::not_found(format!("the profile says nothing about {key}")).hint("see heirloom profile show")
@@ -96,7 +99,7 @@ fn put(tx: &Write, agent_no: i64, key: &str, value: &str, source: &str) -> Resul
          ON CONFLICT (agent_no, key) DO UPDATE SET value = excluded.value, source = excluded.source, set_at = excluded.set_at",
     )?
     .execute(params![agent_no, key, value, source, tx.now()])?;
-    Ok(())
+    if key == "timezone" { days_moved(tx, agent_no) } else { Ok(()) }
 }
 
 /// Refuses a key that is none.

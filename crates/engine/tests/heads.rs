@@ -383,3 +383,70 @@ fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
     let text = tree.text(MEMORY);
     assert!(text.starts_with("Mine, from before.\n") && text.contains("My own loop"), "{text}");
 }
+
+/// Pages are rendered after every change, so what they ask must not grow with all that was ever said or run.
+#[test]
+fn no_query_of_a_page_walks_through_a_table_that_grows() {
+    let tree = Tree::new();
+    let sql = tree.sql();
+    let (mut asked, mut bad) = (0, Vec::new());
+    for source in [include_str!("../src/head/active.rs"), include_str!("../src/head/daily.rs")] {
+        for query in source.split('"').filter(|q| q.starts_with("SELECT ") || q.starts_with("WITH ")) {
+            asked += 1;
+            let mut statement = sql.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+            let none = vec![1; statement.parameter_count()];
+            let plan: Vec<String> = statement
+                .query_map(rusqlite::params_from_iter(none), |r| r.get(3))
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
+            // A plan that begins with all sessions of an agent is as bad as one that begins with all there are.
+            let walks = |step: &String| {
+                let small = ["(subquery", "names", "CONSTANT"];
+                let of_an_agent = step.starts_with("SEARCH s") && step.ends_with("sessions_last (agent_no=?)");
+                of_an_agent || step.strip_prefix("SCAN ").is_some_and(|what| !small.iter().any(|s| what.starts_with(s)))
+            };
+            bad.extend(plan.into_iter().filter(walks).map(|step| format!("{step}: {query}")));
+        }
+    }
+    assert!(asked >= 14, "{asked}");
+    assert_eq!(bad, Vec::<String>::new());
+}
+
+/// A page is one screen, however much there is to say.
+#[test]
+fn pages_stay_bounded_with_thousands_of_everything() {
+    let tree = Tree::new();
+    for n in 0..3_000 {
+        tree.hand(
+            &format!("continuity/open-loops/l{n}.md"),
+            &format!("---\nopened: 2026-11-01T00:00:00Z\n---\n# Loop {n}\n"),
+        );
+    }
+    for n in 0..1_000 {
+        tree.hand(&format!("continuity/proposals/memory/p{n}.md"), &format!("# Proposal {n}\n\n- Entry\n"));
+    }
+    let now = heirloom_engine::clock::Clock::System.now();
+    tree.sql()
+        .execute_batch(&format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+             INSERT INTO scheduled_runs (agent_no, name, command, started_at, ended_at, exit_code)
+             SELECT {}, 'job ' || (n % 50), 'x', {now} - n, {now} - n + 1, n % 3 FROM n",
+            tree.agent_no
+        ))
+        .unwrap();
+    drop(tree.at().desk().unwrap());
+    let refreshed = tree.refresh();
+    assert!(refreshed.failed.is_empty(), "{refreshed:?}");
+    let text = tree.text(ACTIVE);
+    assert!(text.len() < 8_000, "{}", text.len());
+    assert!(text.contains("and 2990 more") && text.contains("and 990 more"), "{text}");
+    assert!(text.matches("- Job ").count() <= 10 && text.contains("- Job "), "{text}");
+    assert!(tree.text(MEMORY).len() < 8_000);
+    // The same state makes the same bytes.
+    for _ in 0..2 {
+        head::mark_all(&tree.at()).unwrap();
+        tree.refresh();
+    }
+    assert_eq!(tree.text(ACTIVE), text);
+}

@@ -3,6 +3,7 @@
 mod assistant;
 mod concurrent;
 mod continuity;
+mod drift;
 mod files;
 mod foreign;
 mod heads;

@@ -64,6 +64,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
             profile::unset(&at, &key)?;
+            context.settle(&at)?;
             if global.json {
                 print::line(&json!({"key": key, "changed": true}).to_string());
             } else {

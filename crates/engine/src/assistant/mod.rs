@@ -211,6 +211,23 @@ pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// The row of the table of heads that remembers up to which turn the days were marked, and its value when all of them are
+/// to be looked at again.
+pub(crate) const DAYS: &str = "days";
+pub(crate) const EVERY_DAY: i64 = -1;
+
+/// The operator lives in another time zone now: whatever belongs to a day may belong to another one.
+pub fn days_moved(tx: &Write, agent_no: i64) -> Result<()> {
+    tx.prepare_cached("UPDATE heads SET dirty = dirty + 1 WHERE agent_no = ?1 AND head LIKE 'daily/%'")?
+        .execute([agent_no])?;
+    tx.prepare_cached(
+        "INSERT INTO heads (agent_no, head, dirty, rendered) VALUES (?1, ?2, ?3, ?3)
+         ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3",
+    )?
+    .execute(params![agent_no, DAYS, EVERY_DAY])?;
+    mark_dirty(tx, agent_no, &["active".into(), "memory".into()])
+}
+
 /// The largest file that is read: what is larger is no note.
 pub const LARGEST_FILE: u64 = 8 << 20;
 

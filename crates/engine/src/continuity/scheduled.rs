@@ -303,8 +303,14 @@ fn run(r: &Row) -> rusqlite::Result<Run> {
 /// The last run of every job, newest first.
 pub fn jobs(tx: &Read, agent_no: i64) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no IN (
-           SELECT max(run_no) FROM scheduled_runs WHERE agent_no = ?1 GROUP BY name) ORDER BY run_no DESC"
+        "WITH RECURSIVE names (name) AS (
+           SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1
+           UNION ALL
+           SELECT (SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1 AND name > names.name)
+           FROM names WHERE names.name IS NOT NULL)
+         SELECT {COLUMNS} FROM scheduled_runs WHERE run_no IN (
+           SELECT (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = ?1 AND n.name = names.name) FROM names)
+         ORDER BY run_no DESC"
     ))?;
     let rows = statement.query_map([agent_no], run)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -2,11 +2,11 @@
 
 use rusqlite::params;
 
-use super::page::{date_of, line, section};
+use super::page::{date_of, end_of_day, line, minute, section};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{self, Kind};
 use crate::assistant::flush;
-use crate::clock::{Millis, rfc3339};
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::jobs;
@@ -19,7 +19,6 @@ const ATTENTION_MS: Millis = 7 * 24 * 3_600_000;
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let agent = at.agent_no;
-    let now = at.ledger.now();
     let mut out = String::new();
     out.push_str(&waiting(tx, agent)?);
     let (loops, all) = catalogue::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
@@ -31,7 +30,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         })
         .collect();
     out.push_str(&section("Open loops", &lines, all, LINES, "heirloom loop list"));
-    out.push_str(&attention(tx, agent, now)?);
+    out.push_str(&attention(at, tx)?);
     let (artifacts, all) = catalogue::newest(tx, agent, Kind::Artifact, "created", LINES / 2)?;
     let lines: Vec<String> = artifacts
         .iter()
@@ -51,7 +50,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
 fn waiting(tx: &Read, agent: i64) -> Result<String> {
     let mut out = String::new();
     let mut statement = tx.prepare_cached(
-        "SELECT event_no, channel, peer, name FROM channel_events WHERE agent_no = ?1 AND state = 'pending'
+        "SELECT event_no, channel, peer, name FROM channel_events INDEXED BY channel_events_open WHERE agent_no = ?1 AND state = 'pending'
          ORDER BY event_no DESC LIMIT ?2",
     )?;
     let rows = statement.query_map(params![agent, LINES as i64], |r| {
@@ -63,7 +62,11 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
         let who = name.map(|n| format!("{} ({})", line(&n), line(&peer))).unwrap_or_else(|| line(&peer));
         lines.push(format!("{who} asks to be let in on {} · `heirloom channel approve {no}`", line(&channel)));
     }
-    let all = count(tx, "SELECT count(*) FROM channel_events WHERE agent_no = ?1 AND state = 'pending'", agent)?;
+    let all = count(
+        tx,
+        "SELECT count(*) FROM channel_events INDEXED BY channel_events_open WHERE agent_no = ?1 AND state = 'pending'",
+        agent,
+    )?;
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
 
     let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
@@ -89,19 +92,27 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
 }
 
 /// What went wrong lately and what is stuck.
-fn attention(tx: &Read, agent: i64, now: Millis) -> Result<String> {
-    let since = now.saturating_sub(ATTENTION_MS);
+fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let agent = at.agent_no;
+    let since = end_of_day(at).saturating_sub(ATTENTION_MS);
     let mut lines = Vec::new();
     let mut statement = tx.prepare_cached(
-        "SELECT name, coalesce(ended_at, started_at), exit_code, signal, error FROM scheduled_runs r
-         WHERE agent_no = ?1 AND started_at >= ?2 AND acknowledged = 0
-           AND run_no = (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = r.agent_no AND n.name = r.name
-                         AND n.ended_at IS NOT NULL)
-           AND (exit_code != 0 OR signal IS NOT NULL OR error IS NOT NULL)
-         ORDER BY run_no DESC LIMIT ?3",
+        // From name to name, and of each the newest run that has ended: a job of every minute has half a million a year.
+        "WITH RECURSIVE names (name) AS (
+           SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1
+           UNION ALL
+           SELECT (SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1 AND name > names.name)
+           FROM names WHERE names.name IS NOT NULL)
+         SELECT r.name, coalesce(r.ended_at, r.started_at), r.exit_code, r.signal, r.error
+         FROM names CROSS JOIN scheduled_runs r
+         WHERE r.run_no = (SELECT max(run_no) FROM scheduled_runs n WHERE n.agent_no = ?1 AND n.name = names.name
+                           AND n.ended_at IS NOT NULL)
+           AND r.started_at >= ?2 AND r.acknowledged = 0
+           AND (r.exit_code != 0 OR r.signal IS NOT NULL OR r.error IS NOT NULL)
+         ORDER BY r.run_no DESC LIMIT ?3",
     )?;
     let rows = statement.query_map(params![agent, since, LINES as i64], |r| {
-        let (name, at): (String, Millis) = (r.get(0)?, r.get(1)?);
+        let (name, then): (String, Millis) = (r.get(0)?, r.get(1)?);
         let how = match (r.get::<_, Option<i64>>(2)?, r.get::<_, Option<i64>>(3)?, r.get::<_, Option<String>>(4)?) {
             (_, _, Some(error)) => line(&error),
             (_, Some(signal), _) => format!("ended by signal {signal}"),
@@ -110,7 +121,7 @@ fn attention(tx: &Read, agent: i64, now: Millis) -> Result<String> {
         };
         let name = line(&name);
         let word = if name.contains(' ') { format!("'{name}'") } else { name.clone() };
-        Ok(format!("Job {name} failed ({how}) · {} · `heirloom job show {word}`", &rfc3339(at)[..16]))
+        Ok(format!("Job {name} failed ({how}) · {} · `heirloom job show {word}`", minute(at, then)))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
     let mut statement = tx.prepare_cached(
@@ -119,14 +130,14 @@ fn attention(tx: &Read, agent: i64, now: Millis) -> Result<String> {
          WHERE t.status = 3 AND t.last_at >= ?2 AND s.agent_no = ?1 ORDER BY t.last_at DESC LIMIT ?3",
     )?;
     let rows = statement.query_map(params![agent, since, (LINES / 2) as i64], |r| {
-        let at: Option<Millis> = r.get(0)?;
+        let then: Option<Millis> = r.get(0)?;
         let (session, reason): (String, Option<String>) = (r.get(1)?, r.get(2)?);
         let turn = r.get::<_, Option<i64>>(3)?.map(|t| format!(" · [{}]", crate::scope::TurnId(t))).unwrap_or_default();
         let why = reason.map(|r| format!(" ({})", line(&r))).unwrap_or_default();
-        Ok(format!("A turn failed{why} in {} · {}{turn}", line(&session), &rfc3339(at.unwrap_or(0))[..16]))
+        Ok(format!("A turn failed{why} in {} · {}{turn}", line(&session), minute(at, then.unwrap_or(0))))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
-    let dead = jobs::counts(tx, now)?.dead;
+    let dead = jobs::counts(tx, at.ledger.now())?.dead;
     if dead > 0 {
         lines.push(format!("{dead} queued jobs failed for good · `heirloom status`"));
     }

@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::page::{age_days, line, tokens};
+use jiff::civil::Date;
+
+use super::page::{age_days, end_of_day, line, tokens};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::clock::Millis;
@@ -23,7 +25,8 @@ const HALF_LIFE_DAYS: f64 = 14.0;
 const FLOOR: f64 = 0.2;
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
-    let now = at.ledger.now();
+    let now = end_of_day(at);
+    let today = at.day_of(at.ledger.now());
     let dismissed = dismissed(tx, at.agent_no)?;
     let stays = |e: &Entry| e.item.as_ref().is_none_or(|i| dismissed.get(i) != Some(&e.digest));
 
@@ -33,7 +36,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         .filter(|e| stays(e))
         .map(|e| {
             let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
-            (urgency(e, now), format!("- {}{}{due} · [{}]\n", line(&e.title), scope(e), id(e)))
+            (urgency(e, now, today), format!("- {}{}{due} · [{}]\n", line(&e.title), scope(e), id(e)))
         })
         .collect();
     loops.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -120,15 +123,14 @@ fn standing(leaves: &[&Entry]) -> String {
     format!("## Standing memory\n{} in this agent · [index](memory/MEMORY.md)\n\n", counts.join(", "))
 }
 
-fn urgency(e: &Entry, now: Millis) -> f64 {
+fn urgency(e: &Entry, now: Millis, today: Option<Date>) -> f64 {
     let priority = match e.field("priority") {
         Some("high") => 1.0,
         Some("low") => -0.3,
         _ => 0.0,
     };
-    let today = jiff::Timestamp::from_millisecond(now).map(|t| t.to_zoned(jiff::tz::TimeZone::UTC).date());
-    let due = match (e.field("due").and_then(|d| d.parse::<jiff::civil::Date>().ok()), today) {
-        (Some(due), Ok(today)) => match due.since(today).map_or(365, |s| s.get_days()) {
+    let due = match (e.field("due").and_then(|d| d.parse::<Date>().ok()), today) {
+        (Some(due), Some(today)) => match due.since(today).map_or(365, |s| s.get_days()) {
             ..=1 => 1.0,
             2..=7 => 0.6,
             _ => 0.2,

@@ -212,13 +212,21 @@ pub fn mark_all(at: &AssistantHome) -> Result<()> {
     at.write("head.mark", |tx| crate::assistant::mark_dirty(tx, at.agent_no, &heads))
 }
 
-/// The pages out of date, with the mark they are to be rendered for.
+/// The pages out of date, with the mark they are to be rendered for: those that were marked, and those that say what
+/// matters today and were rendered on another day.
 fn dirty(at: &AssistantHome) -> Result<Vec<(Head, i64)>> {
+    let today = at.day_of(at.ledger.now());
     let found: Vec<(String, i64)> = at.read(|tx| {
-        let mut statement =
-            tx.prepare_cached("SELECT head, dirty FROM heads WHERE agent_no = ?1 AND dirty > rendered ORDER BY head")?;
-        let rows = statement.query_map([at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let mut statement = tx.prepare_cached(
+            "SELECT head, dirty, dirty > rendered, at FROM heads
+             WHERE agent_no = ?1 AND (dirty > rendered OR head IN ('active', 'memory')) ORDER BY head",
+        )?;
+        let rows = statement.query_map([at.agent_no], |r| {
+            let (marked, then): (bool, Option<i64>) = (r.get(2)?, r.get(3)?);
+            let old = then.is_some_and(|then| at.day_of(then) != today);
+            Ok((marked || old).then_some((r.get(0)?, r.get(1)?)))
+        })?;
+        Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
     })?;
     Ok(found.into_iter().filter_map(|(name, mark)| Some((Head::parse(&name)?, mark))).collect())
 }

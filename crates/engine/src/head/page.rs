@@ -1,5 +1,8 @@
 //! Lines of a rendered page: bounded, one item each, with the id to go deeper.
 
+use jiff::{Timestamp, ToSpan};
+
+use crate::assistant::AssistantHome;
 use crate::clock::{Millis, parse_rfc3339};
 
 /// The longest line of an item.
@@ -46,6 +49,20 @@ pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see:
 pub(super) fn date_of(text: Option<&str>) -> Option<String> {
     let text = text?;
     parse_rfc3339(text).map(|_| text[..10].to_owned()).or_else(|| (text.len() == 10).then(|| text.to_owned()))
+}
+
+/// What a page takes for now: the end of the operator's day, so that the same state is the same page all day long.
+pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
+    let now = at.ledger.now();
+    let end = || at.day_of(now)?.checked_add(1.day()).ok()?.to_zoned(at.zone.clone()).ok();
+    end().map_or(now, |z| z.timestamp().as_millisecond())
+}
+
+/// A moment where the operator is, to the minute.
+pub(super) fn minute(at: &AssistantHome, moment: Millis) -> String {
+    Timestamp::from_millisecond(moment)
+        .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())
+        .unwrap_or_else(|_| "?".into())
 }
 
 /// Whole days from then to now, at least 0.
