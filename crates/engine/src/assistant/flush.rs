@@ -365,7 +365,7 @@ impl Desk<'_> {
                 return Ok(Some(current.to_vec()));
             }
             changed(&mut doc, id, set, unset, body)?;
-            if let Body::Becomes(..) | Body::IsCalled(_) = body {
+            if !matches!(body, Body::Stays) {
                 if let Body::Becomes(_, base) = body
                     && base.is_some_and(|base| base != hex(&home::digest(current)))
                 {
