@@ -482,10 +482,10 @@ fn what_is_forgotten_is_in_no_file_of_the_home() {
 fn titles_have_a_length_and_texts_may_begin_with_a_dash() {
     let project = Project::new();
     for args in [["loop", "add"].as_slice(), &["proposal", "add", "--entry", "x"]] {
-        let fits = "w".repeat(300);
+        let fits = "w".repeat(4_000);
         project.json(&[args, &[&fits]].concat());
         let error = project.json_of(2, &[args, &[&format!("{fits}w")]].concat());
-        assert!(text(&error["error"]["what"]).contains("300"), "{error}");
+        assert!(text(&error["error"]["what"]).contains("4000"), "{error}");
         let name = args[0];
         project.json(&[name, "show", &fits]);
     }

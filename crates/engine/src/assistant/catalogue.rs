@@ -196,7 +196,7 @@ pub(super) struct Described {
 }
 
 /// The longest title that is kept in a row.
-pub(crate) const LONGEST_TITLE: usize = 300;
+const LONGEST_TITLE: usize = 300;
 
 /// Keys that acts put into a file that had no front matter before.
 const BY_ACTS: &[&str] = &[
@@ -606,12 +606,15 @@ pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> 
     // A title with a credential in it stands without in the file.
     let clean = redact(name);
     let title = TitleKey::of(&clean).ok();
+    // Of a long one the row has the beginning only; the file's name has it all.
+    let named_after = title.as_ref().map(TitleKey::file_name);
     let same_title = |e: &Entry| title.is_some() && TitleKey::of(&e.title).ok() == title;
     let file = name.rsplit('/').next().unwrap_or(name);
-    let tests: [&dyn Fn(&Entry) -> bool; 5] = [
+    let tests: [&dyn Fn(&Entry) -> bool; 6] = [
         &|e| e.path.as_str() == name,
         &|e| id_of(e) == bare,
         &|e| e.path.name() == file || e.path.name().strip_suffix(".md") == Some(file),
+        &|e| named_after.as_deref() == Some(&*active_name(e.path.name())),
         &same_title,
         &|e| bare.len() >= 3 && id_of(e).starts_with(bare),
     ];

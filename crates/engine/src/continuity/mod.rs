@@ -53,8 +53,8 @@ pub struct Item {
     pub change: Change,
 }
 
-/// The longest title: by what is longer nothing could be found again.
-const LONGEST_TITLE: usize = crate::assistant::catalogue::LONGEST_TITLE;
+/// The longest title: what is longer is a text.
+const LONGEST_TITLE: usize = 4_000;
 
 /// The version of the files written here, in their front matter.
 pub const FORMAT: i64 = 1;
