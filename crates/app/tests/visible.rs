@@ -540,7 +540,7 @@ fn the_first_commands_of_all_may_come_at_once() {
     });
     assert_eq!(titles(&world, &["loop", "list"], "loops").len(), 10);
     let backups = files(&world.test.home().join("state/backups"));
-    assert_eq!(backups, [PathBuf::new(); 0], "a new ledger is no old one");
+    assert!(backups.is_empty(), "a new ledger is no old one: {backups:?}");
     world.says(0, &["verify"]);
 }
 

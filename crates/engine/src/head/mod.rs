@@ -157,13 +157,9 @@ pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
     }
 }
 
-/// Whether any page is out of date: one look at an index.
+/// Whether any page is out of date.
 pub fn is_dirty(at: &AssistantHome) -> Result<bool> {
-    at.read(|tx| {
-        Ok(tx
-            .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND dirty > rendered LIMIT 1")?
-            .exists([at.agent_no])?)
-    })
+    Ok(!dirty(at)?.is_empty())
 }
 
 /// [`refresh`], by whoever is at the desk already.
