@@ -450,3 +450,22 @@ fn pages_stay_bounded_with_thousands_of_everything() {
     }
     assert_eq!(tree.text(ACTIVE), text);
 }
+
+#[test]
+fn what_is_due_comes_first() {
+    let tree = Tree::new();
+    for (title, due) in [("Long ago", "2020-01-01"), ("Some day", "2999-01-01"), ("Never", "")] {
+        let due = if due.is_empty() { String::new() } else { format!("due: {due}\n") };
+        let name = title.replace(' ', "-").to_lowercase();
+        tree.hand(
+            &format!("continuity/open-loops/{name}.md"),
+            &format!("---\nopened: 2026-01-01T00:00:00Z\n{due}---\n# {title}\n"),
+        );
+    }
+    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    tree.refresh();
+    let text = tree.text(ACTIVE);
+    let today = text.split("## Today\n").nth(1).unwrap().split("## ").next().unwrap();
+    assert_eq!(today.trim(), "- Long ago · was due 2020-01-01 · [l:long-ago]");
+    assert!(text.find("## Today") < text.find("## Open loops"));
+}

@@ -70,10 +70,8 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         None => wrong.push("the search index does not fit the ledger: heirloom reindex".into()),
     }
     match files_missing {
-        Some(0) => {}
-        Some(n) => {
-            wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "changed file")))
-        }
+        // Not wrong: the next searches follow, a little at a time.
+        Some(_) => {}
         None if missing.is_some() => wrong.push("the search index does not fit the files: heirloom reindex".into()),
         None => {}
     }
@@ -135,6 +133,10 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let pending = match (counts.due, counts.later + counts.running) {
         (0, 0) => "nothing".to_owned(),
         (due, later) => format!("{due} due, {later} later (heirloom work)"),
+    };
+    let pending = match files_missing {
+        Some(n) if n > 0 => format!("{pending}; {} to index (heirloom work)", print::counted(n, "changed file")),
+        _ => pending,
     };
     rows.push(vec!["Pending".into(), pending]);
     if totals.quarantined > 0 {

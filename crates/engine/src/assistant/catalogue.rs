@@ -541,6 +541,18 @@ pub fn counts(tx: &Read, agent_no: i64) -> Result<Vec<(Kind, u64)>> {
     Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::parse(&kind)?, n))).collect())
 }
 
+/// Open loops due on a day or before it, the longest overdue first, and how many there are in all.
+pub fn due(tx: &Read, agent_no: i64, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue
+         WHERE agent_no = ?1 AND kind = 'loop' AND state = 'active' AND fields ->> 'due' <= ?2
+         ORDER BY fields ->> 'due', path"
+    ))?;
+    let rows: Vec<Entry> = statement.query_map(params![agent_no, by], entry)?.collect::<rusqlite::Result<_>>()?;
+    let all = rows.len() as u64;
+    Ok((rows.into_iter().take(limit).collect(), all))
+}
+
 /// The newest change of an agent's files.
 pub fn last_change(tx: &Read, agent_no: i64) -> Result<i64> {
     Ok(tx

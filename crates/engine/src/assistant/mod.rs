@@ -124,21 +124,28 @@ impl<'a> AssistantHome<'a> {
     /// Waits for whoever else is changing files of this agent, finishes what a crash left, and looks at the files.
     pub fn desk(&'a self) -> Result<Desk<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
-        self.sit_down(lock)
+        self.sit_down(lock, true)
+    }
+
+    /// [`AssistantHome::desk`] for whoever has just looked at the files: they are not looked at again.
+    pub fn desk_once_more(&'a self) -> Result<Desk<'a>> {
+        let lock = self.home.lock(&self.lock_name())?;
+        self.sit_down(lock, false)
     }
 
     /// [`AssistantHome::desk`], if nobody else is at it.
     pub fn desk_if_free(&'a self) -> Result<Option<Desk<'a>>> {
         let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
-        Ok(Some(self.sit_down(lock)?))
+        Ok(Some(self.sit_down(lock, true)?))
     }
 
-    fn sit_down(&'a self, lock: HomeLock) -> Result<Desk<'a>> {
+    fn sit_down(&'a self, lock: HomeLock, look: bool) -> Result<Desk<'a>> {
+        let look = look || lock.was_abandoned() || self.read(|tx| flush::is_unfinished(tx, self.agent_no))?;
         if lock.was_abandoned() {
             // Whoever wrote here last died at it. Not being able to tidy up is no reason not to work.
             let _ = self.files.sweep_abandoned(&mut |dir, bytes| self.rescue(dir, bytes));
         }
-        let problems = sweep::sweep(self)?.problems;
+        let problems = if look { sweep::sweep(self)?.problems } else { Vec::new() };
         let desk = Desk { at: self, lock, problems };
         flush::recover(&desk)?;
         Ok(desk)

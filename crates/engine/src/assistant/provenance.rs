@@ -31,6 +31,16 @@ impl Origin {
         }
     }
 
+    /// How sure we are of what is said this way, where nobody says: a person to Heirloom means it, what was noticed or
+    /// handed in may be wrong.
+    pub fn confidence(self) -> f64 {
+        match self {
+            Origin::User | Origin::Hand => 1.0,
+            Origin::Prompt => 0.9,
+            Origin::Program | Origin::Distilled => 0.8,
+        }
+    }
+
     pub fn parse(name: &str) -> Option<Origin> {
         [Origin::User, Origin::Prompt, Origin::Program, Origin::Hand, Origin::Distilled]
             .into_iter()

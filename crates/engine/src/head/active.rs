@@ -20,6 +20,7 @@ const ATTENTION_MS: Millis = 7 * 24 * 3_600_000;
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let agent = at.agent_no;
     let mut out = String::new();
+    out.push_str(&today(at, tx)?);
     out.push_str(&waiting(tx, agent)?);
     let (loops, all) = catalogue::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
     let lines: Vec<String> = loops
@@ -36,7 +37,9 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         .iter()
         .map(|e| {
             let day = date_of(e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
-            format!("[{}](../{}){day}", line(&e.title), e.path)
+            // The page stands in `continuity/`, and so do artifacts.
+            let path = e.path.as_str();
+            format!("[{}]({}){day}", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path))
         })
         .collect();
     out.push_str(&section("Recent outputs", &lines, all, LINES / 2, "heirloom artifact list"));
@@ -44,6 +47,21 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         out.push_str("Nothing is open, nothing waits, nothing failed.\n");
     }
     Ok(format!("{}\n", out.trim_end()))
+}
+
+/// What is due today or overdue.
+fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let Some(today) = at.day_of(at.ledger.now()).map(|day| day.to_string()) else { return Ok(String::new()) };
+    let (due, all) = catalogue::due(tx, at.agent_no, &today, LINES / 2)?;
+    let lines: Vec<String> = due
+        .iter()
+        .map(|e| {
+            let by = e.field("due").unwrap_or_default();
+            let when = if by == today { "due today".to_owned() } else { format!("was due {}", line(by)) };
+            format!("{} · {when} · [{}]", line(&e.title), e.item.as_deref().unwrap_or(e.path.name()))
+        })
+        .collect();
+    Ok(section("Today", &lines, all, LINES / 2, "heirloom loop list"))
 }
 
 /// Pairings, proposals and pending user memory: what needs a yes or a no.

@@ -148,7 +148,7 @@ pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
         return Ok(Refreshed::default());
     }
     match occasion {
-        Occasion::Act => refresh_at(&at.desk()?, occasion),
+        Occasion::Act => refresh_at(&at.desk_once_more()?, occasion),
         // Who only looks does not wait for somebody at work: they render when they are done.
         Occasion::Look => match at.desk_if_free()? {
             Some(desk) => refresh_at(&desk, occasion),

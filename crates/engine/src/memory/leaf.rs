@@ -229,7 +229,7 @@ pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> R
         ("staleness", Some(staleness)),
         ("observed", Some(rfc3339(observed).into())),
         ("verified", new.verified.then(|| rfc3339(now).into())),
-        ("confidence", new.confidence.map(Value::from)),
+        ("confidence", Some(new.confidence.unwrap_or_else(|| new.source.origin.confidence()).into())),
         ("source", Some(new.source.to_value())),
         ("format", Some(FORMAT.into())),
     ];

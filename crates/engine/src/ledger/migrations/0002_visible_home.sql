@@ -33,6 +33,7 @@ CREATE TABLE catalogue (
 ) STRICT;
 CREATE UNIQUE INDEX catalogue_change ON catalogue (agent_no, change_no);
 CREATE INDEX catalogue_kind ON catalogue (agent_no, kind, state, status);
+CREATE INDEX catalogue_flush ON catalogue (agent_no, fields ->> 'flush');
 CREATE INDEX catalogue_problem ON catalogue (agent_no) WHERE problem IS NOT NULL;
 CREATE INDEX catalogue_item ON catalogue (agent_no, item) WHERE item IS NOT NULL;
 
