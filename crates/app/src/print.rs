@@ -190,6 +190,14 @@ pub fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
+/// Prints the rows of a list, and how many of `all` were left out by `-n`.
+pub fn list(rows: &[Vec<String>], all: usize) {
+    out(&table(rows));
+    if all > rows.len() {
+        line(&format!("… and {} more (-n {all})", all - rows.len()));
+    }
+}
+
 /// A bar on standard error, where that is a terminal and nobody wants JSON.
 pub fn bar(total: u64, what: &'static str, quiet: bool) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(

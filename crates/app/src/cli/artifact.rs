@@ -122,9 +122,6 @@ fn list(global: &Global, limit: usize) -> Result<Exit> {
         let created = e.field("created").and_then(heirloom_engine::clock::parse_rfc3339);
         vec![e.item.clone().unwrap_or_default(), print::cut(&print::safe_line(&e.title), 60), print::when(created, now)]
     };
-    print::out(&print::table(&entries.iter().map(row).collect::<Vec<_>>()));
-    if all > entries.len() as u64 {
-        print::line(&format!("… and {} more (-n {all})", all - entries.len() as u64));
-    }
+    print::list(&entries.iter().map(row).collect::<Vec<_>>(), all as usize);
     Ok(Exit::Ok)
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use heirloom_engine::assistant::catalogue::{self, Entry};
+use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
 use heirloom_engine::assistant::{AssistantHome, sweep};
 use heirloom_engine::continuity;
 use heirloom_engine::error::{Error, Result};
@@ -96,4 +96,13 @@ pub fn clean(value: &mut Value) {
         Value::Object(map) => map.values_mut().for_each(clean),
         _ => {}
     }
+}
+
+/// Shows the item somebody means by `name`: the one that counts, else the newest in the archive. `none`: what to say
+/// where there is no tree yet.
+pub fn show_named(context: &Context, actor: &str, kind: Kind, name: &str, none: Error) -> Result<Exit> {
+    let Some((at, _)) = context.look_at_assistant(actor)? else { return Err(none) };
+    let find = |state| at.read(|tx| catalogue::named(tx, at.agent_no, kind, state, name));
+    let entry = find(State::Active).or_else(|e| find(State::Archived).map_err(|_| e))?;
+    show(context, &at, &entry)
 }

@@ -291,10 +291,7 @@ fn list(context: &Context, filter: &find::Filter, limit: usize) -> Result<Exit> 
             ]
         })
         .collect();
-    print::out(&print::table(&rows));
-    if all > entries.len() {
-        print::line(&format!("… and {} more (-n {all})", all - entries.len()));
-    }
+    print::list(&rows, all);
     for problem in problems.iter().filter(|p| p.place.contains("/memory/")) {
         print::note(&problem.to_string());
     }

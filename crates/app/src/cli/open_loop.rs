@@ -185,19 +185,11 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
             ]
         })
         .collect();
-    print::out(&print::table(&rows));
-    if all > entries.len() {
-        print::line(&format!("… and {} more (-n {all})", all - entries.len()));
-    }
+    print::list(&rows, all);
     Ok(Exit::Ok)
 }
 
 fn show(global: &Global, name: &str) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let Some((at, _)) = context.look_at_assistant(ACTOR)? else {
-        return Err(Error::not_found("nothing is open yet").hint("heirloom loop add \"…\""));
-    };
-    let find = |state| at.read(|tx| catalogue::named(tx, at.agent_no, Kind::OpenLoop, state, name));
-    let entry = find(State::Active).or_else(|e| find(State::Archived).map_err(|_| e))?;
-    super::files::show(&context, &at, &entry)
+    let none = Error::not_found("nothing is open yet").hint("heirloom loop add \"…\"");
+    super::files::show_named(&Context::open(global)?, ACTOR, Kind::OpenLoop, name, none)
 }

@@ -213,21 +213,13 @@ fn list(global: &Global, status: &str, workspace: Option<&str>, limit: usize) ->
             ]
         })
         .collect();
-    print::out(&print::table(&rows));
-    if all > entries.len() {
-        print::line(&format!("… and {} more (-n {all})", all - entries.len()));
-    }
+    print::list(&rows, all);
     Ok(Exit::Ok)
 }
 
 fn show(global: &Global, name: &str) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let Some((at, _)) = context.look_at_assistant(ACTOR)? else {
-        return Err(Error::not_found("no memory is proposed yet").hint("heirloom proposal add \"…\" --entry \"…\""));
-    };
-    let find = |state| at.read(|tx| catalogue::named(tx, at.agent_no, Kind::Proposal, state, name));
-    let entry = find(State::Active).or_else(|e| find(State::Archived).map_err(|_| e))?;
-    super::files::show(&context, &at, &entry)
+    let none = Error::not_found("no memory is proposed yet").hint("heirloom proposal add \"…\" --entry \"…\"");
+    super::files::show_named(&Context::open(global)?, ACTOR, Kind::Proposal, name, none)
 }
 
 fn edit(context: &Context, name: &str, edit: &proposal::Edit) -> Result<Exit> {
