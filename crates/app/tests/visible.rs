@@ -759,3 +759,29 @@ fn an_adopted_tree_that_is_out_of_reach_is_not_an_empty_one() {
     world.says(0, &["agent", "adopt", &named]);
     assert_eq!(titles(&world, &["loop", "list"], "loops"), BTreeSet::from(["Still owed".to_owned()]));
 }
+
+#[test]
+fn words_that_were_kept_aside_are_named_and_can_be_read() {
+    let world = World::new();
+    world.says(0, &["loop", "add", "Seed"]);
+    assert!(world.says(0, &["show", "--revisions"]).contains("No earlier state was kept"));
+    // A command was killed while somebody saved: their words have no name but a temporary one.
+    left(&world, "continuity/open-loops/.hl-0123456789abcdef.tmp", b"Words of mine.\n");
+    std::fs::write(world.test.home().join("run/files-main.lock"), "held").unwrap();
+    world.says(0, &["loop", "add", "Next"]);
+    let status = world.says(0, &["status"]);
+    assert!(status.contains("were kept aside") && status.contains("heirloom show --revision 1"), "{status}");
+    let list = world.json(&["show", "--revisions"]);
+    assert!(list["revisions"][0]["path"].as_str().unwrap().starts_with("continuity/open-loops/found-"), "{list}");
+    assert!(world.says(0, &["show", "--revision", "1"]).starts_with("Words of mine.\n"));
+    assert_eq!(world.bytes(&["show", "--revision", "1", "--raw"]), b"Words of mine.\n");
+    world.says(4, &["show", "--revision", "7"]);
+    world.says(2, &["show"]);
+    // An edit inside a rendered block is kept, too, and found by the page.
+    let page = tree(&world).join("MEMORY.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(&page, text.replace("## Commitments", "## My commitments")).unwrap();
+    rest(&page);
+    world.says(0, &["loop", "add", "Third"]);
+    assert!(world.says(0, &["show", "MEMORY.md", "--revisions"]).contains("edited inside the rendered block"));
+}

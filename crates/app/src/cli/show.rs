@@ -26,7 +26,7 @@ use crate::programs;
 pub struct Args {
     /// A turn (t9c11), an item (l:… p:… m:… a:…), a file in the assistant home (memory/preference/tea.md, or tea.md:12
     /// for what stands around a line), a session, or something set aside (q:17)
-    #[arg(value_name = "ID", required_unless_present_any = ["session", "quarantine"])]
+    #[arg(value_name = "ID", required_unless_present_any = ["session", "quarantine", "revisions", "revision"])]
     id: Option<String>,
 
     /// A whole session
@@ -46,15 +46,15 @@ pub struct Args {
     full: bool,
 
     /// The exact bytes of the source record or of the file
-    #[arg(long, requires = "id")]
+    #[arg(long, conflicts_with = "quarantine")]
     raw: bool,
 
-    /// Earlier states of the file that were kept
-    #[arg(long, requires = "id", conflicts_with_all = ["session", "revision"])]
+    /// Earlier states of the file that were kept; without a file, of all of them
+    #[arg(long, conflicts_with_all = ["session", "revision"])]
     revisions: bool,
 
     /// One of them, by its number
-    #[arg(long, value_name = "N", requires = "id", conflicts_with = "session")]
+    #[arg(long, value_name = "N", conflicts_with = "session")]
     revision: Option<i64>,
 
     /// Everything that was set aside because it could not be decoded
@@ -80,7 +80,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if let Some(name) = &args.session {
         return show_session(&context, agent_no, name, args.lane.as_deref(), args.full);
     }
-    let id = args.id.as_deref().unwrap_or_default();
+    let Some(id) = args.id.as_deref() else { return shown::kept(&context, args.revision, args.raw) };
     let around = args.around.unwrap_or(0);
     let of_a_file = args.revisions || args.revision.is_some();
     let is_file = address::is_address(id);

@@ -36,8 +36,8 @@ pub fn find_and_show(context: &Context, name: &str, part: &Part, raw: bool) -> R
     };
     let Addressed { entry, line } = address::find(&at, name)?;
     match part {
-        Part::Revisions => list_revisions(context, &at, &entry),
-        Part::Revision(no) => show_revision(context, &at, &entry, *no, raw),
+        Part::Revisions => list_revisions(context, &at, Some(&entry)),
+        Part::Revision(no) => show_revision(context, &at, Some(&entry), *no, raw),
         Part::Now { .. } if raw => {
             let found = at.files.read_with_stamp(&entry.path, LARGEST_FILE)?;
             let (bytes, _) =
@@ -84,41 +84,57 @@ fn show_line(context: &Context, at: &AssistantHome, entry: &Entry, line: usize, 
     Ok(Exit::Ok)
 }
 
-fn list_revisions(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit> {
-    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, Some(entry.path.as_str()), REVISIONS))?;
+/// What was kept of all files, or one of these states by its number.
+pub fn kept(context: &Context, no: Option<i64>, raw: bool) -> Result<Exit> {
+    let Some((at, _)) = context.look_at_assistant("cli show")? else {
+        return Err(Error::not_found(format!("the agent {} has no files yet", context.agent())));
+    };
+    match no {
+        Some(no) => show_revision(context, &at, None, no, raw),
+        None => list_revisions(context, &at, None),
+    }
+}
+
+fn list_revisions(context: &Context, at: &AssistantHome, entry: Option<&Entry>) -> Result<Exit> {
+    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, entry.map(|e| e.path.as_str()), REVISIONS))?;
     if context.json {
         let list: Vec<_> = kept
             .iter()
-            .map(|r| json!({"revision": r.no, "at": rfc3339(r.at), "why": r.why, "bytes": r.bytes.len()}))
+            .map(|r| json!({"revision": r.no, "path": r.path, "at": rfc3339(r.at), "why": r.why, "bytes": r.bytes.len()}))
             .collect();
-        let mut value = json(at, entry);
+        let mut value = entry.map_or_else(|| json!({}), |entry| json(at, entry));
         value["revisions"] = json!(list);
         print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     if kept.is_empty() {
-        print::line("No earlier state of this file was kept: nothing of ours has replaced anybody's words in it.");
+        print::line("No earlier state was kept: nothing of ours has replaced anybody's words.");
     }
     let now = context.ledger.now();
     let rows: Vec<Vec<String>> = kept
         .iter()
         .map(|r| {
-            let size = print::bytes(r.bytes.len() as u64);
-            vec![r.no.to_string(), print::when(Some(r.at), now), size, print::safe_line(&r.why)]
+            let mut row = vec![r.no.to_string(), print::when(Some(r.at), now), print::bytes(r.bytes.len() as u64)];
+            if entry.is_none() {
+                row.push(print::safe_line(&redact(&r.path)));
+            }
+            row.push(print::safe_line(&r.why));
+            row
         })
         .collect();
     print::out(&print::table(&rows));
     if !kept.is_empty() {
-        print::line(&Paint::stdout().dim("one of them: --revision N"));
+        print::line(&Paint::stdout().dim("one of them: heirloom show --revision N"));
     }
     Ok(Exit::Ok)
 }
 
-fn show_revision(context: &Context, at: &AssistantHome, entry: &Entry, no: i64, raw: bool) -> Result<Exit> {
-    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, Some(entry.path.as_str()), usize::MAX >> 1))?;
+fn show_revision(context: &Context, at: &AssistantHome, entry: Option<&Entry>, no: i64, raw: bool) -> Result<Exit> {
+    let path = entry.map(|e| e.path.as_str());
+    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, usize::MAX >> 1))?;
     let Some(revision) = kept.into_iter().find(|r| r.no == no) else {
-        return Err(Error::not_found(format!("{} has no kept state {no}", at.shown(&entry.path)))
-            .hint(format!("heirloom show {} --revisions", entry.path)));
+        return Err(Error::not_found(format!("there is no kept state {no} of {}", path.unwrap_or("any file")))
+            .hint("heirloom show --revisions"));
     };
     if raw {
         return Ok(print::raw(&revision.bytes));
@@ -126,15 +142,15 @@ fn show_revision(context: &Context, at: &AssistantHome, entry: &Entry, no: i64, 
     let text = String::from_utf8_lossy(&revision.bytes);
     let text = redact(&text);
     if context.json {
-        let mut value = json(at, entry);
-        value["revision"] = json!({"revision": no, "at": rfc3339(revision.at), "why": revision.why, "text": text});
+        let mut value = entry.map_or_else(|| json!({}), |entry| json(at, entry));
+        value["revision"] = json!({"revision": no, "path": revision.path, "at": rfc3339(revision.at), "why": revision.why, "text": text});
         print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     print::line(print::safe(&text).trim_end());
     print::line("");
-    let facts = [at.shown(&entry.path), print::when(Some(revision.at), context.ledger.now()), revision.why];
-    print::line(&Paint::stdout().dim(&print::safe_line(&facts.join(" · "))));
+    let facts = [revision.path, print::when(Some(revision.at), context.ledger.now()), revision.why];
+    print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
     Ok(Exit::Ok)
 }
 

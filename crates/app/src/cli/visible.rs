@@ -1,7 +1,7 @@
 //! What `status` and `doctor` have to say of the visible files.
 
 use heirloom_engine::assistant::catalogue::{self, Kind};
-use heirloom_engine::assistant::{AssistantHome, flush};
+use heirloom_engine::assistant::{AssistantHome, flush, revise};
 use heirloom_engine::error::{Error, Problem, Result};
 use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::print;
+
+/// For so long `status` speaks of words that were kept aside.
+const NEWS_MS: i64 = 7 * 24 * 3_600_000;
 
 /// The files of the agent, counted, and what is wrong with them.
 pub struct Visible {
@@ -57,6 +60,13 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
     notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
+    // What a command replaced because somebody asked for it is no news; what it met by chance is.
+    let since = context.ledger.now() - NEWS_MS;
+    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, None, 20))?;
+    let by_chance = kept.iter().filter(|r| r.at >= since && r.why != revise::BY_COMMAND);
+    notes.extend(by_chance.take(3).map(|r| {
+        format!("words of yours in {} were kept aside ({}): heirloom show --revision {}", r.path, r.why, r.no)
+    }));
     match context.home.lionclaw()? {
         LionClaw::Absent => {}
         LionClaw::Present => notes.push("this home is LionClaw's, too; lionclaw.db is left alone".into()),

@@ -13,7 +13,7 @@ use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::revise::{Now, Patience, Revised};
+use super::revise::{BY_COMMAND, Now, Patience, Revised};
 use super::{Desk, LARGEST_FILE, catalogue, mark_dirty};
 use crate::document::{Document, Front};
 use crate::error::{Error, ErrorKind, Result};
@@ -374,7 +374,7 @@ impl Desk<'_> {
                     return Ok(None);
                 }
                 // Kept before it is replaced: killed in between, nobody would know what stood there.
-                self.at.keep_revision(path, current, "edited by command")?;
+                self.at.keep_revision(path, current, BY_COMMAND)?;
             }
             written = doc.print().to_vec();
             Ok(Some(written.clone()))

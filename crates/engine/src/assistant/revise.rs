@@ -14,6 +14,9 @@ use crate::home::{self, Digest, Publication, Published, RelPath, Stamp};
 use crate::ledger::{Read, Write, blocks};
 use crate::title::wordless_path;
 
+/// Why a state was kept that somebody asked to replace.
+pub const BY_COMMAND: &str = "edited by command";
+
 /// What became of a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Revised {
