@@ -9,7 +9,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::{config, programs, retention};
 
-/// Check the home, its store, and the programs on this machine; changes nothing
+/// Check the home, its store, its files, and the programs on this machine; repairs nothing
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 

@@ -40,8 +40,8 @@ use heirloom_engine::error::Result;
 use crate::context::Global;
 use crate::error::Exit;
 
-/// One memory under Claude Code, Codex, OpenCode and OpenClaw: every conversation kept byte for byte, found again in
-/// milliseconds, on this machine only.
+/// One memory under Claude Code, Codex, OpenCode and OpenClaw: every conversation kept byte for byte and found again in
+/// milliseconds, what is owed and known as files you can edit; on this machine only.
 ///
 /// Exit codes: 0 ok · 1 found problems · 2 usage · 3 refused · 4 not found · 5 damaged · 75 busy
 #[derive(Parser, Debug)]
