@@ -108,13 +108,3 @@ traductor traductora";
 
 pub const ZONES: &str = "utc gmt cet cest eet eest wet west bst ist jst kst hkt sgt aest aedt acst awst nzst nzdt msk \
 pst pdt mst mdt cst cdt est edt akst hst brt art clt cot pet sast eat wat pht wib pt et";
-
-/// How a word of a title is written, when everything else is lower case.
-pub const SPELLING: &str = "ADHD AI API APIs ASCII AWS Azure CLI CSS CSV Django Docker ESLint GCP GitHub GitLab \
-GPL GraphQL GUI GUIs HTML HTTP I I'm I'd I'll I've IDE ISO JavaScript JSON JSX Kotlin Kubernetes LaTeX Linux LLM \
-        macOS Markdown MIT \
-MongoDB MySQL Oxford PDF PhD PostgreSQL Postgres PR PRs Python README Ruby Rust SI Slack SQL SQLite SSH SVG TDD \
-        TL;DR TODO \
-TODOs TOML TS TSX TypeScript UI UK Unicode Unix URL URLs US UTC UTF-8 UX VS Vue XML YAML British American Canadian \
-Australian European Celsius Fahrenheit Monday Tuesday Wednesday Thursday Friday Saturday Sunday Chrome Firefox Emacs \
-Vim Neovim Gradle Java React Angular Svelte Tailwind Deutsch";

@@ -134,7 +134,7 @@ fn title(prompt: &str, core: &[Token]) -> String {
         let raw = &prompt[token.start..token.end];
         match (token.word, token.quoted) {
             (true, true) => text.push_str(raw),
-            (true, false) if shouted => text.push_str(&spelt(&token.low)),
+            (true, false) if shouted => text.push_str(&token.low),
             (true, false) => text.push_str(&raw.replace(['’', '‘', 'ʼ'], "'")),
             // Emphasis; the stop and the mark of a sentence that goes on.
             (false, _) if matches!(raw, "*" | "_" | "." | "!" | "…") => {}
@@ -160,17 +160,6 @@ fn title(prompt: &str, core: &[Token]) -> String {
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// A lower-case word as everybody writes it.
-fn spelt(low: &str) -> String {
-    if let Some(language) = lexicon::language(low) {
-        // In their own languages they are written as said.
-        let noun = low == "deutsch" || low.ends_with("isch");
-        return if language.to_lowercase() == low || noun { capitalised(low) } else { low.to_owned() };
-    }
-    let known = lexicon::SPELLING.split_ascii_whitespace().find(|w| w.to_lowercase() == low);
-    known.map_or_else(|| low.to_owned(), str::to_owned)
 }
 
 /// At most [`LONGEST_TITLE`] characters, whole words.

@@ -273,7 +273,7 @@ pub fn role<'t>(prompt: &str, tokens: &'t [Token], roles: &str, stops: &str, adj
         } else if one_of(&token.low, upper) {
             token.low.to_uppercase()
         } else {
-            super::spelt(&token.low)
+            token.low.clone()
         };
         value.push_str(&spelt);
     }
