@@ -37,24 +37,16 @@ pub struct Span {
 
 /// The text with credential spans replaced by `[redacted:KIND]`; borrowed when there was none.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let spans = spans(text);
-    if spans.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
-    for Span { range, kind } in spans {
-        out.push_str(&text[copied..range.start]);
-        out.push_str(MARK);
-        out.push_str(kind.name());
-        out.push(']');
-        copied = range.end;
-    }
-    out.push_str(&text[copied..]);
-    Cow::Owned(out)
+    replaced(text, |_, _| {})
 }
 
 /// The same, with the line breaks of what was replaced kept, so that every line stays in its place.
 pub fn redact_lines(text: &str) -> Cow<'_, str> {
+    replaced(text, |out, secret| out.extend(secret.chars().filter(|c| *c == '\n')))
+}
+
+/// `keep` adds what is to stay of a span behind its mark.
+fn replaced(text: &str, keep: impl Fn(&mut String, &str)) -> Cow<'_, str> {
     let spans = spans(text);
     if spans.is_empty() {
         return Cow::Borrowed(text);
@@ -65,7 +57,7 @@ pub fn redact_lines(text: &str) -> Cow<'_, str> {
         out.push_str(MARK);
         out.push_str(kind.name());
         out.push(']');
-        out.extend(text[range.clone()].chars().filter(|c| *c == '\n'));
+        keep(&mut out, &text[range.clone()]);
         copied = range.end;
     }
     out.push_str(&text[copied..]);
