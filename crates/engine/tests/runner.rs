@@ -14,6 +14,8 @@ mod ledger;
 mod lines;
 mod live;
 mod memory;
+mod place;
+mod review;
 mod rewritten;
 mod runs;
 mod search;

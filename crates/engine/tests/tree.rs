@@ -101,10 +101,15 @@ pub fn at<'a>(home: &'a Home, ledger: &'a Ledger, agent_no: i64) -> AssistantHom
 
 /// Handles and connections of one process.
 pub fn open(root: &Path) -> (Home, Ledger) {
+    open_at(root, Clock::System)
+}
+
+/// The same, at a time of one's own.
+pub fn open_at(root: &Path, clock: Clock) -> (Home, Ledger) {
     let home = Home::create(root).unwrap();
     let path = home.root().join(layout::RUNTIME_DB.as_str());
     let backups = home.root().join(layout::BACKUPS.as_str());
-    let ledger = Ledger::open(&path, &backups, Clock::System, Open::Full).unwrap();
+    let ledger = Ledger::open(&path, &backups, clock, Open::Full).unwrap();
     (home, ledger)
 }
 

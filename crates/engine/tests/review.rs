@@ -1,0 +1,337 @@
+//! What becomes of proposals, of what was noticed, and of the profile; merges cut off and at once.
+
+use heirloom_engine::assistant::catalogue::{self, Entry};
+use heirloom_engine::assistant::{flush, sweep};
+use heirloom_engine::error::ErrorKind;
+use heirloom_engine::memory::pending::{self, Notice, NoticeKind};
+use heirloom_engine::memory::{Class, NewLeaf, Outcome, Scope, add, leaf};
+use heirloom_engine::profile;
+use heirloom_engine::review;
+use serde_json::json;
+
+use crate::place::*;
+use crate::tree::rest;
+
+#[test]
+fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
+    let (_folder, place) = place();
+    let before = place.do_it(|desk| add(desk, &titled("Deploy", "Deploy with make.")).unwrap());
+    let known = place.do_it(|desk| add(desk, &fact("Tests need docker")).unwrap());
+    let (one, two) = place.do_it(|desk| {
+        let scope = format!("workspace/{API}");
+        let one = propose(desk, "Deploy", &["Deploy with just, on Fridays never."], "fact", &scope);
+        (one, propose(desk, "Habits", &["I prefer tabs", "Answer briefly"], "preference", "agent"))
+    });
+    // A person changes both: another entry, another class.
+    let file = |place: &Place, id: &str| {
+        let at = place.at();
+        sweep::sweep(&at).unwrap();
+        let entry = at.read(|tx| catalogue::item(tx, at.agent_no, id)).unwrap().unwrap();
+        place.tree().join(entry.path.as_str())
+    };
+    write(&file(&place, &one), |t| t.replace("class: fact", "class: procedure"));
+    write(&file(&place, &two), |t| {
+        t.replace("- Answer briefly\n", "- Answer in German\n\n* Sign with Z.\n  And a dash.\n")
+    });
+    let merged = place.do_it(|desk| review::merge(desk, &[one.clone(), two.clone()], None).unwrap());
+    assert_eq!(merged[0].leaves[0].class, Class::Procedure);
+    assert_eq!(merged[0].leaves[0].superseded.len(), 0, "a procedure contradicts no fact");
+    let texts: Vec<String> = merged[1]
+        .leaves
+        .iter()
+        .map(|l| leaf::text_of(&leaf::read(&place.at(), l.path.as_ref().unwrap()).unwrap()))
+        .collect();
+    assert_eq!(texts, ["I prefer tabs", "Answer in German", "Sign with Z.\nAnd a dash."]);
+    let made = place.leaf(&merged[0].leaves[0].id);
+    assert_eq!(made.fields["source"], json!({"type": "program", "session": "codex:1"}));
+    assert_eq!(made.fields["confidence"], json!(0.7));
+    assert!(made.fields.contains_key("verified"), "a yes is a look");
+    let archived = |id: &str| {
+        let at = place.at();
+        at.read(|tx| catalogue::item(tx, at.agent_no, id)).unwrap().unwrap()
+    };
+    let entry = archived(&two);
+    assert_eq!((entry.status.as_deref(), entry.field("status")), (Some("merged"), Some("merged")));
+    assert_eq!(entry.fields["leaves"].as_array().unwrap().len(), 3);
+    assert_eq!(archived(&one).field("flush"), entry.field("flush"), "one act");
+    assert_eq!(place.count("SELECT count(*) FROM flushes WHERE action = 'proposal.merge'"), 1);
+
+    // Taken back: its leaves go, the proposal waits again as it was.
+    let undone = place.do_it(|desk| review::undo(desk, &two, None).unwrap());
+    assert_eq!(undone.removed.len(), 3);
+    let text = std::fs::read_to_string(file(&place, &two)).unwrap();
+    assert!(text.contains("status: pending") && !text.contains("leaves:") && text.contains("* Sign with Z."), "{text}");
+    assert_eq!(place.leaves().len(), 3);
+    // And merged again.
+    let again = place.do_it(|desk| review::merge(desk, std::slice::from_ref(&two), None).unwrap());
+    assert!(again[0].leaves.iter().all(|l| l.outcome == Outcome::New));
+    // A leaf that was edited since is more than the proposal's.
+    let touched = again[0].leaves[1].clone();
+    write(&place.tree().join(touched.path.as_ref().unwrap().as_str()), |t| format!("{t}\nmy own line\n"));
+    let refused = place.do_it(|desk| review::undo(desk, &two, None).unwrap_err());
+    assert_eq!(refused.kind(), ErrorKind::Refused);
+    assert!(refused.to_string().contains(&touched.id), "{refused}");
+    assert_eq!(place.leaves().len(), 6, "nothing was undone");
+
+    // A contradiction supersedes, what is known is not said twice, and undoing restores.
+    let three = place.do_it(|desk| propose(desk, "Deploy", &["Deploy by hand."], "fact", &format!("workspace/{API}")));
+    let four = place.do_it(|desk| {
+        propose(
+            desk,
+            "More",
+            &["Docker is slow", "tests  need docker.", "Tests need docker"],
+            "fact",
+            &format!("workspace/{API}"),
+        )
+    });
+    let merged = place.do_it(|desk| review::merge(desk, &[three.clone(), four.clone()], None).unwrap());
+    assert_eq!(merged[0].leaves[0].superseded, std::slice::from_ref(&before.id));
+    let outcomes: Vec<Outcome> = merged[1].leaves.iter().map(|l| l.outcome).collect();
+    assert_eq!(outcomes, [Outcome::New, Outcome::Same, Outcome::Same]);
+    let entry = archived(&four);
+    assert_eq!(entry.fields["known"].as_array().unwrap().len() + entry.fields["leaves"].as_array().unwrap().len(), 2);
+    let undone = place.do_it(|desk| review::undo(desk, &three, None).unwrap());
+    assert_eq!(undone.restored, std::slice::from_ref(&before.id));
+    assert_eq!(place.leaf(&before.id).status.as_deref(), Some("active"));
+    let _ = known;
+
+    // A no, and the no taken back.
+    let no = place.do_it(|desk| review::reject(desk, std::slice::from_ref(&three), Some("not now")).unwrap());
+    assert!(no[0].path.as_str().contains("archive/rejected"));
+    assert_eq!(archived(&three).field("reason"), Some("not now"));
+    place.do_it(|desk| review::undo(desk, &three, None).unwrap());
+    assert_eq!(archived(&three).status.as_deref(), Some("pending"));
+}
+
+#[test]
+fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
+    let (_folder, place) = place();
+    let fine = place.do_it(|desk| propose(desk, "Fine", &["All is well"], "preference", "agent"));
+    for (class, scope, said) in [
+        ("fact", "agent", "--workspace"),
+        ("preference", "workspace/api--0123456789abcdef", "scope: agent"),
+        ("rumour", "agent", "preference, identity"),
+        ("fact", "workspace/../x", "workspace id"),
+        ("fact", "everywhere", "workspace/<workspace id>"),
+    ] {
+        let title = format!("{class} {scope}");
+        let id = place.do_it(|desk| propose(desk, &title, &["Something"], class, scope));
+        let error = place.do_it(|desk| review::merge(desk, &[fine.clone(), id.clone()], None).unwrap_err());
+        assert!(error.to_string().contains(&id), "{error}");
+        let next = error.next_step().unwrap().to_owned();
+        assert!(next.contains(said) && next.contains("proposal edit"), "{title}: {next}");
+        assert_eq!(place.leaves().len(), 0, "all or none");
+    }
+    let folder = place.tree().join("continuity/proposals/memory");
+    std::fs::write(folder.join("empty.md"), "# Empty\n").unwrap();
+    std::fs::write(folder.join("broken.md"), "---\na: [\n---\n# Broken\n\n- x\n").unwrap();
+    for name in ["Empty", "Broken"] {
+        assert_eq!(
+            place.do_it(|desk| review::merge(desk, &[name.into()], None).unwrap_err()).kind(),
+            ErrorKind::Refused
+        );
+    }
+    assert_eq!(
+        place.do_it(|desk| review::merge(desk, &["nothing".into()], None).unwrap_err()).kind(),
+        ErrorKind::NotFound
+    );
+    // Written by hand, without front matter: its lines say what it is, also after coming back.
+    let scope = format!("workspace/{API}");
+    std::fs::write(
+        folder.join("own.md"),
+        format!("# Own\n\n- Class: procedure\n- Scope: {scope}\n\n- Run just first\n"),
+    )
+    .unwrap();
+    for _ in 0..2 {
+        let merged = place.do_it(|desk| review::merge(desk, &["own".into()], None).unwrap());
+        assert_eq!(merged[0].leaves.len(), 1);
+        assert_eq!(
+            (merged[0].leaves[0].class, merged[0].leaves[0].scope.to_string()),
+            (Class::Procedure, scope.clone())
+        );
+        place.do_it(|desk| review::undo(desk, "own", None).unwrap());
+    }
+    // Without class: a fact in a project, a preference else.
+    std::fs::write(folder.join("bare.md"), "- I like tea\n").unwrap();
+    let merged = place.do_it(|desk| review::merge(desk, &["bare".into()], None).unwrap());
+    assert_eq!(merged[0].leaves[0].class, Class::Preference);
+}
+
+#[test]
+fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
+    let (_folder, place) = place();
+    let notice = |kind: NoticeKind, text: &str| Notice { kind, title: text.into(), text: text.into(), confidence: 0.8 };
+    let profile_of = |key: &str, value: &str| NoticeKind::Profile { key: key.into(), value: value.into() };
+    let notices = [
+        notice(NoticeKind::Preference, "TL;DR first"),
+        notice(NoticeKind::Identity, "I maintain a compiler"),
+        notice(profile_of("name", "Ada"), "My name is Ada"),
+    ];
+    let capture = || place.at().write("test", |tx| pending::capture(tx, place.agent_no, None, None, &notices)).unwrap();
+    assert_eq!(capture(), 3);
+    assert_eq!(capture(), 0);
+    let list = |all: bool| place.ledger.read(|tx| pending::list(tx, place.agent_no, all)).unwrap();
+    assert!(list(false).len() == 3 && list(false).iter().all(|p| p.seen == 2));
+    let no = |title: &str| list(true).iter().find(|p| p.title.contains(title)).unwrap().no;
+    assert_eq!(pending::parse_id(&list(true)[0].id()).unwrap(), list(true)[0].no);
+    let accepted = place.do_it(|desk| review::noticed::accept(desk, &[no("TL;DR"), no("Ada")]).unwrap());
+    let leaf = accepted[0].leaf.as_ref().unwrap();
+    assert_eq!((leaf.class, leaf.outcome), (Class::Preference, Outcome::New));
+    assert_eq!(place.leaf(&leaf.id).fields["source"]["type"], "prompt");
+    let values = place.ledger.read(|tx| profile::show(tx, place.agent_no)).unwrap();
+    assert_eq!(
+        (values[0].key.as_str(), values[0].value.as_str(), values[0].source.as_str()),
+        ("name", "Ada", "prompt")
+    );
+    pending::dismiss(&place.at(), &[no("compiler")]).unwrap();
+    assert_eq!((list(false).len(), list(true).len()), (0, 3));
+    assert_eq!(capture(), 0, "nothing is asked twice");
+    assert!(list(true).iter().all(|p| p.state != "pending"));
+    // Decided is decided; of several, all or none.
+    place
+        .at()
+        .write("test", |tx| {
+            pending::capture(tx, place.agent_no, None, None, &[notice(NoticeKind::Preference, "No Redis")])
+        })
+        .unwrap();
+    let mixed = [no("No Redis"), no("compiler")];
+    assert_eq!(place.do_it(|desk| review::noticed::accept(desk, &mixed).unwrap_err()).kind(), ErrorKind::Refused);
+    assert_eq!(pending::dismiss(&place.at(), &mixed).unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(list(false).len(), 1);
+    assert_eq!(place.do_it(|desk| review::noticed::accept(desk, &[999]).unwrap_err()).kind(), ErrorKind::NotFound);
+    // What is remembered already is not noticed.
+    place.do_it(|desk| add(desk, &NewLeaf::new(Class::Preference, Scope::Agent, "Dark mode")).unwrap());
+    let known = [notice(NoticeKind::Preference, "Dark mode"), notice(profile_of("name", "Ada"), "Ada")];
+    assert_eq!(place.at().write("test", |tx| pending::capture(tx, place.agent_no, None, None, &known)).unwrap(), 0);
+}
+
+#[test]
+fn the_profile_takes_one_line_values_under_plain_keys() {
+    let (_folder, place) = place();
+    let at = place.at();
+    assert!(profile::set(&at, "timezone", "Europe/Berlin", "user").unwrap());
+    assert!(!profile::set(&at, "Timezone", " Europe/Berlin ", "user").unwrap());
+    assert!(profile::set(&at, "shoe_size", "44", "user").unwrap());
+    assert!(profile::set(&at, "name", "Ada", "user").unwrap());
+    let keys: Vec<String> = at.read(|tx| profile::show(tx, at.agent_no)).unwrap().into_iter().map(|v| v.key).collect();
+    assert_eq!(keys, ["name", "timezone", "shoe_size"]);
+    for (key, value) in [
+        ("timezone", "Mars/Olympus"),
+        ("Bad Key", "x"),
+        ("1x", "x"),
+        ("", "x"),
+        ("name", " "),
+        ("name", "a\nb"),
+        ("name", &"x".repeat(501)),
+        (&"k".repeat(42), "x"),
+        ("ключ", "x"),
+    ] {
+        assert_eq!(profile::set(&at, key, value, "user").unwrap_err().kind(), ErrorKind::Usage, "{key}: {value}");
+    }
+    assert_eq!(profile::set(&at, "aws", "AKIAIOSFODNN7EXAMPLE", "user").unwrap_err().kind(), ErrorKind::Refused);
+    profile::unset(&at, "name").unwrap();
+    assert_eq!(profile::unset(&at, "name").unwrap_err().kind(), ErrorKind::NotFound);
+    // The zone is whose days the notes are.
+    assert_eq!(place.at().zone.iana_name(), Some("Europe/Berlin"));
+}
+
+#[test]
+fn two_processes_add_and_merge_without_loss_or_doubles() {
+    let (folder, place) = place();
+    let proposals: Vec<String> = place.do_it(|desk| {
+        (0..6).map(|n| propose(desk, &format!("P{n}"), &[&format!("proposed {n}")], "preference", "agent")).collect()
+    });
+    let root = folder.path().join("home");
+    let merged: Vec<usize> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (root, proposals) = (root.clone(), proposals.clone());
+                scope.spawn(move || {
+                    let place = Place::open(&root, NOON);
+                    let mut merged = 0;
+                    for (n, id) in proposals.iter().enumerate() {
+                        place.do_it(|desk| add(desk, &fact(&format!("both say {n}"))).unwrap());
+                        match place.do_it(|desk| review::merge(desk, std::slice::from_ref(id), None)) {
+                            Ok(_) => merged += 1,
+                            Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{e}"),
+                        }
+                        place.do_it(|desk| add(desk, &titled("Subject", &format!("version {n}"))).unwrap());
+                    }
+                    merged
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(merged.iter().sum::<usize>(), 6, "each is merged by one of them");
+    let leaves = place.leaves();
+    let of = |word: &str| leaves.iter().filter(|e| e.title.starts_with(word)).count();
+    assert_eq!((of("both say"), of("P")), (6, 6));
+    let subject: Vec<&Entry> = leaves.iter().filter(|e| e.title == "Subject").collect();
+    assert!(subject.len() >= 6);
+    assert_eq!(subject.iter().filter(|e| e.status.as_deref() == Some("active")).count(), 1, "one counts");
+    assert_eq!(place.count("SELECT count(*) FROM flushes WHERE state = 'planned'"), 0);
+}
+
+/// Puts a plan back as it was stored before its files were published, and the files with it.
+#[test]
+fn a_merge_cut_off_anywhere_is_finished_once() {
+    let scope = format!("workspace/{API}");
+    for cut in 0..5 {
+        let (_folder, place) = place();
+        let old = place.do_it(|desk| add(desk, &titled("Deploy", "Deploy with make.")).unwrap());
+        let id = place.do_it(|desk| propose(desk, "Deploy", &["Deploy with just."], "fact", &scope));
+        // The third beat fails: a trigger stands for the crash.
+        let sql = place.sql();
+        sql.execute_batch(
+            "CREATE TRIGGER crash BEFORE UPDATE OF state ON flushes BEGIN SELECT raise(abort, 'crash'); END",
+        )
+        .unwrap();
+        let before = files(&place.tree());
+        assert!(place.do_it(|desk| review::merge(desk, std::slice::from_ref(&id), None)).is_err());
+        let after = files(&place.tree());
+        sql.execute_batch("DROP TRIGGER crash").unwrap();
+        assert_eq!(place.ledger.read(|tx| flush::unfinished(tx, place.agent_no)).unwrap().len(), 1);
+        // Files as a crash at each point could have left them.
+        let is_leaf = |name: &String| name.starts_with("memory/workspace");
+        let put = |name: &str, text: &str| {
+            std::fs::write(place.tree().join(name), text).unwrap();
+            rest(&place.tree().join(name));
+        };
+        let (new_leaf, old_leaf) = {
+            let new = after.keys().find(|n| is_leaf(n) && !before.contains_key(*n)).unwrap().clone();
+            (new, old.path.clone().unwrap().to_string())
+        };
+        let archived = after.keys().find(|n| n.contains("archive/merged")).unwrap().clone();
+        let waiting = before.keys().find(|n| n.starts_with("continuity/proposals/memory/deploy")).unwrap().clone();
+        let back = |move_it: bool| {
+            std::fs::remove_file(place.tree().join(&archived)).unwrap();
+            put(if move_it { &waiting } else { &archived }, &before[&waiting]);
+        };
+        match cut {
+            0 => {
+                std::fs::remove_file(place.tree().join(&new_leaf)).unwrap();
+                put(&old_leaf, &before[&old_leaf]);
+                back(true);
+            }
+            1 => {
+                put(&old_leaf, &before[&old_leaf]);
+                back(true);
+            }
+            2 => back(true),
+            // Moved, its front matter not yet edited.
+            3 => back(false),
+            _ => {}
+        }
+        let place = Place::open(place.home.root(), NOON + 1000);
+        place.do_it(|_| ());
+        assert_eq!(place.count("SELECT count(*) FROM flushes WHERE state = 'planned'"), 0, "cut {cut}");
+        assert_eq!(files(&place.tree()), after, "cut {cut}");
+        let leaves = place.leaves();
+        assert_eq!(leaves.len(), 2, "cut {cut}");
+        assert_eq!(place.leaf(&old.id).status.as_deref(), Some("superseded"), "cut {cut}");
+        assert!(leaves.iter().all(|e| !e.by_hand()), "cut {cut}: what we wrote is ours");
+        let undone = place.do_it(|desk| review::undo(desk, &id, None).unwrap());
+        assert_eq!((undone.removed.len(), undone.restored.len()), (1, 1), "cut {cut}");
+    }
+}
