@@ -14,6 +14,7 @@ mod help;
 mod killed;
 mod memory;
 mod mutated;
+mod noticed;
 mod pages;
 mod reference;
 mod remember;
