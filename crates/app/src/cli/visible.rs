@@ -60,12 +60,10 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
     notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
-    // What a command replaced because somebody asked for it is no news; what it met by chance is.
     let since = context.ledger.now() - NEWS_MS;
-    let kept = at.read(|tx| revise::revisions(tx, at.agent_no, None, 20))?;
-    let by_chance = kept.iter().filter(|r| r.at >= since && r.why != revise::BY_COMMAND);
-    notes.extend(by_chance.take(3).map(|r| {
-        format!("words of yours in {} were kept aside ({}): heirloom show --revision {}", r.path, r.why, r.no)
+    let kept = at.read(|tx| revise::met_by_chance(tx, at.agent_no, since, 3))?;
+    notes.extend(kept.into_iter().map(|(no, path, why)| {
+        format!("words of yours in {path} were kept aside ({why}): heirloom show --revision {no}")
     }));
     match context.home.lionclaw()? {
         LionClaw::Absent => {}

@@ -185,3 +185,15 @@ pub fn revisions(tx: &Read, agent_no: i64, path: Option<&str>, limit: usize) -> 
     }
     Ok(out)
 }
+
+/// What met a person's words by chance since a time: number, path and why, newest first. What a command replaced because
+/// somebody asked for it is left out.
+pub fn met_by_chance(tx: &Read, agent_no: i64, since: Millis, limit: usize) -> Result<Vec<(i64, String, String)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2 AND why != ?3
+         ORDER BY at DESC, revision_no DESC LIMIT ?4",
+    )?;
+    let rows = statement
+        .query_map(params![agent_no, since, BY_COMMAND, limit as i64], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
