@@ -1,5 +1,6 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod apart;
 mod append;
 mod audited;
 mod bad_input;
