@@ -469,3 +469,33 @@ fn what_is_due_comes_first() {
     assert_eq!(today.trim(), "- Long ago · was due 2020-01-01 · [l:long-ago]");
     assert!(text.find("## Today") < text.find("## Open loops"));
 }
+
+#[test]
+fn a_line_taken_out_is_about_the_agents_own_item() {
+    use heirloom_engine::assistant::AssistantHome;
+    use heirloom_engine::ledger::Audit;
+    use heirloom_engine::scope::AgentId;
+    let tree = Tree::new();
+    for title in ["One", "Two", "Three", "Water the plants"] {
+        tree.add(title);
+    }
+    tree.refresh();
+    let ada = AgentId::parse("ada").unwrap();
+    let ensure = |tx: &mut heirloom_engine::ledger::Write| heirloom_engine::transcript::read::ensure_agent(tx, &ada);
+    let no = tree.ledger.write(Audit::new("test", "agent.add"), ensure).unwrap();
+    let at = AssistantHome::create(&tree.home, &tree.ledger, &ada, no, "test", jiff::tz::TimeZone::UTC).unwrap();
+    let new =
+        heirloom_engine::continuity::open_loop::NewLoop { title: "Water the plants".into(), ..Default::default() };
+    heirloom_engine::continuity::open_loop::add(&at.desk().unwrap(), &new).unwrap();
+    head::refresh(&at, head::Occasion::Act).unwrap();
+    let page = tree.home.root().join("workspaces/ada/MEMORY.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("Water the plants"), "{text}");
+    let without: String = text.lines().filter(|l| !l.contains("plants")).map(|l| format!("{l}\n")).collect();
+    std::fs::write(&page, without).unwrap();
+    rest(&page);
+    head::mark_all(&at).unwrap();
+    head::refresh(&at, head::Occasion::Act).unwrap();
+    assert!(!std::fs::read_to_string(&page).unwrap().contains("plants"));
+    assert!(tree.text(MEMORY).contains("Water the plants"));
+}
