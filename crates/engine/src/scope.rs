@@ -90,16 +90,51 @@ pub struct SessionRef {
 
 /// A turn's place in the ledger: the sequence it got when first stored, printed as `t` and hex (`t9c11`).
 /// Grows with time of storing, never with time of speaking.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct TurnId(pub i64);
 
 impl TurnId {
     pub fn parse(text: &str) -> Option<TurnId> {
-        let hex = text.strip_prefix('t')?;
-        if hex.is_empty() || hex.len() > 12 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return None;
-        }
-        i64::from_str_radix(hex, 16).ok().filter(|n| *n > 0).map(TurnId)
+        hexadecimal('t', text).map(TurnId)
+    }
+}
+
+/// Written as people see it (`t9c11`).
+impl serde::Serialize for TurnId {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for TurnId {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<TurnId, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(from)?;
+        TurnId::parse(&text).ok_or_else(|| serde::de::Error::custom("this is no turn id (t and hexadecimal digits)"))
+    }
+}
+
+/// A letter and a positive number in hexadecimal.
+fn hexadecimal(letter: char, text: &str) -> Option<i64> {
+    let hex = text.strip_prefix(letter)?;
+    if hex.is_empty() || hex.len() > 12 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    i64::from_str_radix(hex, 16).ok().filter(|n| *n > 0)
+}
+
+/// A node of the lineage, printed as `n` and hex (`n7f3a`) (R6.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct NodeId(pub i64);
+
+impl NodeId {
+    pub fn parse(text: &str) -> Option<NodeId> {
+        hexadecimal('n', text).map(NodeId)
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "n{:x}", self.0)
     }
 }
 

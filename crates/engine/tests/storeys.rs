@@ -19,15 +19,19 @@ const STOREYS: &[(&str, u8)] = &[
     ("source", 1),
     ("sqlite", 1),
     ("transcript", 2),
+    ("lineage", 2),
+    ("thread", 2),
     ("continuity", 2),
     ("memory", 2),
     ("profile", 2),
     ("capture", 3),
+    ("distill", 3),
     ("review", 3),
     ("head", 3),
     ("index", 3),
     ("recall", 3),
     ("verify", 4),
+    ("forget", 4),
     ("worker", 4),
 ];
 
@@ -46,6 +50,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("assistant", "redact"),
     ("capture", "index"),
     ("recall", "index"),
+    ("head", "distill"),
 ];
 
 fn sources(root: &Path) -> BTreeMap<PathBuf, String> {

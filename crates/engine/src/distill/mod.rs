@@ -1,0 +1,40 @@
+//! Turns become summaries, without a model (R6.5), better with one. Storey 3.
+//!
+//! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out.
+
+pub mod deterministic;
+
+use crate::clock::Millis;
+use crate::event::{Role, TurnKind};
+use crate::scope::TurnId;
+
+/// A turn as it is distilled. Text is whole; whoever reads it bounds what they take.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Said {
+    pub id: TurnId,
+    pub role: Role,
+    pub kind: TurnKind,
+    /// Everything from one prompt to the end of its answer has one number.
+    pub run: i64,
+    /// In the main line of the session, not in a sub-agent's lane.
+    pub main: bool,
+    pub speaker: Option<String>,
+    pub tool: Option<String>,
+    /// Joins a tool call with its result.
+    pub call: Option<String>,
+    /// The tool reported an error, or the message says a request failed.
+    pub failed: bool,
+    pub at: Option<Millis>,
+    pub text: String,
+}
+
+/// What is to be distilled.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'r> {
+    /// In ledger order; nothing of branches their program left (R6.2).
+    pub turns: &'r [Said],
+    /// What stood before: its goal, constraints and what was open are carried on unless these turns say otherwise.
+    pub before: Option<&'r crate::lineage::distillate::Distillate>,
+    /// The project's root, to shorten paths.
+    pub root: Option<&'r str>,
+}
