@@ -9,19 +9,20 @@
 //! 2. [`capture`] plans batches of them with no lock held and commits each in one short transaction of the
 //!    [`ledger`], through [`transcript::append()`]: the exact bytes, the turns they mean, the cursor and the audit row
 //!    stand or fall together.
-//! 3. [`index`] keeps a derived, disposable full-text index in step.
-//! 4. [`recall`] finds turns again; [`transcript::read`] and [`transcript::export`] lead from any of them to the
+//! 3. [`distill`] makes summaries of them, which [`lineage`] keeps as a DAG that leads back to every turn.
+//! 4. [`index`] keeps a derived, disposable full-text index in step.
+//! 5. [`recall`] finds turns again; [`transcript::read`] and [`transcript::export`] lead from any of them to the
 //!    original words and bytes.
-//! 5. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
+//! 6. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
 //!
 //! The storeys, each using those below it only (a test reads the `use` lines):
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`clock`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`error`] |
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
-//! | 2 nouns | [`transcript`] · [`continuity`] · [`memory`] · [`profile`] |
-//! | 3 verbs | [`capture`] → [`review`] → [`head`] → [`index`] → [`recall`] |
+//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
+//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] |
 //! | 4 conduct | [`verify`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
@@ -48,7 +49,9 @@ pub mod review;
 pub mod scope;
 pub mod source;
 pub mod sqlite;
+pub mod thread;
 pub mod title;
+pub mod tokens;
 pub mod transcript;
 pub mod verify;
 pub mod worker;

@@ -88,6 +88,61 @@ pub struct SessionRef {
     pub session: SessionKey,
 }
 
+/// What a lane of work is called for good (R7.2): `project/<workspace_id>`, `person/<channel>:<peer>`, `topic/<slug>`,
+/// `lane/<slug>`, and `session/<session_key>` for a conversation that has none of these.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ThreadKey(String);
+
+/// What can stand in front of a thread's slash.
+pub const THREAD_KINDS: [&str; 5] = ["project", "person", "topic", "lane", "session"];
+
+impl ThreadKey {
+    /// The longest key: a file is named after it.
+    pub const LONGEST: usize = 300;
+
+    pub fn new(kind: &'static str, rest: &str) -> ThreadKey {
+        ThreadKey(format!("{kind}/{rest}"))
+    }
+
+    /// Accepts `<kind>/<rest>` with a known kind and printable text. The error names the allowed forms.
+    pub fn parse(text: &str) -> Result<ThreadKey> {
+        let sound = text
+            .split_once('/')
+            .is_some_and(|(kind, rest)| THREAD_KINDS.contains(&kind) && !rest.trim().is_empty() && rest.trim() == rest);
+        if sound && text.len() <= ThreadKey::LONGEST && !text.chars().any(char::is_control) {
+            return Ok(ThreadKey(text.to_owned()));
+        }
+        Err(Error::usage(format!("{:?} is not the key of a thread", text.chars().take(80).collect::<String>())).hint(
+            "project/<workspace id>, person/<channel>:<peer>, topic/<slug>, lane/<slug> or session/<session key>",
+        ))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `project`, `person`, `topic`, `lane`, `session`.
+    pub fn kind(&self) -> &str {
+        self.0.split_once('/').map_or("", |(kind, _)| kind)
+    }
+
+    /// What stands behind the first slash.
+    pub fn rest(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(_, rest)| rest)
+    }
+
+    /// The name of its head's file, without the ending (D3).
+    pub fn file_stem(&self) -> String {
+        file_key(&self.0, self.0.as_bytes())
+    }
+}
+
+impl fmt::Display for ThreadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// A turn's place in the ledger: the sequence it got when first stored, printed as `t` and hex (`t9c11`).
 /// Grows with time of storing, never with time of speaking.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]

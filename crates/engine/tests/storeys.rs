@@ -9,6 +9,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("scope", 0),
     ("event", 0),
     ("title", 0),
+    ("tokens", 0),
     ("clock", 0),
     ("error", 0),
     ("document", 1),

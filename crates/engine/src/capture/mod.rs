@@ -18,6 +18,7 @@ use crate::event::{Decoder, ForeignSpec, Placement, RecordClass};
 use crate::index::Index;
 use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::{Audit, Ledger};
+use crate::lineage::marks;
 use crate::scope::AgentId;
 use crate::transcript::append::Names;
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord};
@@ -232,6 +233,9 @@ impl<'l> Capture<'l> {
                 jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
             }
             notice::store(tx, &appended.fresh, &noticed)?;
+            if appended.records > 0 {
+                marks::mark(tx, &appended.sessions)?;
+            }
             Ok(appended)
         });
         let appended = match done {

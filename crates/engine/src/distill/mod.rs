@@ -3,6 +3,9 @@
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out.
 
 pub mod deterministic;
+pub mod fold;
+pub mod handoff;
+pub mod state;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};

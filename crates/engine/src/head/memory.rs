@@ -6,13 +6,14 @@ use std::collections::HashMap;
 
 use jiff::civil::Date;
 
-use super::page::{age_days, end_of_day, line, tokens};
+use super::page::{age_days, end_of_day, line};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
+use crate::tokens::tokens;
 
 /// The whole block.
 const TOKENS: usize = 1_500;

@@ -13,6 +13,14 @@ pub mod edits;
 pub mod index;
 pub mod memory;
 mod page;
+pub mod rollup;
+pub mod runtime;
+pub mod session;
+pub mod thread;
+pub mod threads;
+mod which;
+
+pub use which::{Head, RuntimePage};
 
 use rusqlite::params;
 use serde_json::json;
@@ -21,103 +29,8 @@ use crate::assistant::revise::{Now, Patience, Revised};
 use crate::assistant::{AssistantHome, Desk, catalogue};
 use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
-use crate::home::{RelPath, layout};
+use crate::home::RelPath;
 use crate::ledger::{Read, blocks};
-
-/// A page that is rendered.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Head {
-    /// `continuity/ACTIVE.md`.
-    Active,
-    /// `MEMORY.md`, Tier 1.
-    Memory,
-    /// `memory/MEMORY.md`.
-    AgentIndex,
-    /// `memory/workspace/<id>/MEMORY.md`.
-    WorkspaceIndex(String),
-    /// The daily note of a date.
-    Daily(jiff::civil::Date),
-}
-
-impl Head {
-    /// The word in the table of heads.
-    pub fn name(&self) -> String {
-        match self {
-            Head::Active => "active".into(),
-            Head::Memory => "memory".into(),
-            Head::AgentIndex => "index/agent".into(),
-            Head::WorkspaceIndex(id) => format!("index/{id}"),
-            Head::Daily(date) => format!("daily/{date}"),
-        }
-    }
-
-    fn parse(name: &str) -> Option<Head> {
-        match name.split_once('/') {
-            None if name == "active" => Some(Head::Active),
-            None if name == "memory" => Some(Head::Memory),
-            Some(("index", "agent")) => Some(Head::AgentIndex),
-            Some(("index", id)) => Some(Head::WorkspaceIndex(id.to_owned())),
-            Some(("daily", date)) => Some(Head::Daily(date.parse().ok()?)),
-            _ => None,
-        }
-    }
-
-    /// Where it stands.
-    pub fn path(&self) -> Result<RelPath> {
-        match self {
-            Head::Active => Ok(layout::ACTIVE),
-            Head::Memory => Ok(layout::MEMORY_HEAD),
-            Head::AgentIndex => Ok(layout::MEMORY_INDEX),
-            Head::WorkspaceIndex(id) => layout::WORKSPACE_MEMORY.join(&format!("{id}/MEMORY.md")),
-            Head::Daily(date) => layout::DAILY.join(&format!("{}/{date}.md", date.strftime("%Y/%m"))),
-        }
-    }
-
-    /// The name in its markers.
-    fn region(&self) -> &'static str {
-        match self {
-            Head::Active => "active",
-            Head::Memory => "head",
-            Head::AgentIndex | Head::WorkspaceIndex(_) => "index",
-            Head::Daily(_) => "daily",
-        }
-    }
-
-    /// What the opening marker says: a fingerprint of the block, so that an edited one can be told from one we have just
-    /// written and not recorded yet, and a word to whoever finds it.
-    fn attributes(&self, content: &str) -> String {
-        let word = match self {
-            Head::Memory => "· edit freely: what you change here is kept as a proposal",
-            _ => "· rendered: write above or below, not in here",
-        };
-        format!("{} {word}", edits::fingerprint(content.as_bytes()))
-    }
-
-    /// The file where there is none yet.
-    fn blank(&self) -> String {
-        match self {
-            Head::Active => "# Active\n\n".into(),
-            Head::Memory => "# Memory\n\n".into(),
-            Head::AgentIndex => "# Index of memory\n\n".into(),
-            Head::WorkspaceIndex(id) => {
-                format!("---\nscope: workspace/{id}\nformat: 1\n---\n# What is known of this project\n\n")
-            }
-            Head::Daily(date) => {
-                format!("---\ndate: \"{date}\"\nformat: 1\n---\n# {}\n\n", date.strftime("%A, %-d %B %Y"))
-            }
-        }
-    }
-
-    fn render(&self, at: &AssistantHome, tx: &Read) -> Result<String> {
-        match self {
-            Head::Active => active::render(at, tx),
-            Head::Memory => memory::render(at, tx),
-            Head::AgentIndex => index::render(at, tx, "agent"),
-            Head::WorkspaceIndex(id) => index::render(at, tx, &format!("workspace/{id}")),
-            Head::Daily(date) => daily::render(at, tx, *date),
-        }
-    }
-}
 
 /// What a refresh did.
 #[derive(Clone, Default, Debug)]

@@ -70,16 +70,3 @@ pub(super) fn age_days(then: Option<&str>, now: Millis) -> f64 {
     let then = then.and_then(parse_rfc3339).unwrap_or(0);
     (now.saturating_sub(then).max(0)) as f64 / 86_400_000.0
 }
-
-/// A token is four bytes, or one character of a script that writes no spaces (R10.4).
-pub(super) fn tokens(text: &str) -> usize {
-    let (mut bytes, mut wide) = (0usize, 0usize);
-    for c in text.chars() {
-        if matches!(c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF) {
-            wide += 1;
-        } else {
-            bytes += c.len_utf8();
-        }
-    }
-    bytes.div_ceil(4) + wide
-}

@@ -10,8 +10,11 @@ use crate::clock::{Clock, rfc3339};
 use crate::error::{Error, Result};
 use crate::ledger::audit;
 
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_ledger.sql"), include_str!("migrations/0002_visible_home.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_ledger.sql"),
+    include_str!("migrations/0002_visible_home.sql"),
+    include_str!("migrations/0003_lineage.sql"),
+];
 
 /// The schema this build reads and writes.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;

@@ -39,6 +39,8 @@ pub struct Appended {
     pub fresh: Vec<Fresh>,
     /// For each turn of the batch in order, whether new or known.
     pub turns: Vec<TurnId>,
+    /// Sessions something came into.
+    pub sessions: Vec<i64>,
 }
 
 /// A turn that has just got its place.
@@ -75,7 +77,8 @@ pub fn append(tx: &mut Write, batch: Batch, names: &mut Names) -> Result<Appende
         state.step(tx, step)?;
     }
     state.runs.store(tx)?;
-    let Appender { out, digests, sessions, .. } = state;
+    let Appender { mut out, digests, sessions, .. } = state;
+    out.sessions = sessions.values().map(|(no, _)| *no).collect();
     for (session_no, span) in sessions.values() {
         span.store(tx, *session_no)?;
     }

@@ -1,0 +1,168 @@
+//! Two distillates, an older and a newer, become one: what the newer says counts, what the older left open stays open
+//! unless the newer did it (R6.7). Pure; the head of a thread and condensed history are made this way.
+
+use std::collections::BTreeSet;
+
+use crate::lineage::distillate::{Distillate, Item, TouchedFile};
+
+/// Items of each list that are kept; the oldest go first.
+const MOST: usize = 20;
+
+/// Files that are kept; those only read go first.
+const MOST_FILES: usize = 60;
+
+/// `older`, brought up to what `newer` says.
+pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
+    let open = |item: &&Item| !newer.done.iter().any(|done| covers(&done.text, &item.text));
+    let mut out = Distillate {
+        goal: newer.goal.clone().or_else(|| older.goal.clone()),
+        constraints: joined(older.constraints.iter(), &newer.constraints),
+        done: joined(older.done.iter(), &newer.done),
+        in_progress: joined(older.in_progress.iter().filter(open), &newer.in_progress),
+        blocked: joined(older.blocked.iter().filter(open), &newer.blocked),
+        decisions: joined(older.decisions.iter(), &newer.decisions),
+        open_loops: joined(older.open_loops.iter().filter(open), &newer.open_loops),
+        // What was to come next has come, or something else has.
+        next_steps: if newer.is_empty() || (newer.next_steps.is_empty() && newer.goal.is_none()) {
+            older.next_steps.clone()
+        } else {
+            newer.next_steps.clone()
+        },
+        context: joined(older.context.iter(), &newer.context),
+        files: files(&older.files, &newer.files),
+        proposals: older.proposals.clone(),
+    };
+    for proposal in &newer.proposals {
+        if !out.proposals.iter().any(|p| p.text == proposal.text) {
+            out.proposals.push(proposal.clone());
+        }
+    }
+    // What is in progress or blocked now is not also told as done before.
+    let keep = out.proposals.len().saturating_sub(MOST);
+    out.proposals.drain(..keep);
+    out
+}
+
+/// The older items, then the newer; of equal ones the newer words with the turns of both.
+fn joined<'i>(older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
+    let mut out: Vec<Item> = Vec::new();
+    for item in older.chain(newer) {
+        let same = out.iter().position(|o| same_words(&o.text, &item.text));
+        let mut item = item.clone();
+        if let Some(at) = same {
+            let before = out.remove(at);
+            item.turns = merged(&before.turns, &item.turns);
+            item.file = item.file.or(before.file);
+        }
+        out.push(item);
+    }
+    let over = out.len().saturating_sub(MOST);
+    out.drain(..over);
+    out
+}
+
+fn files(older: &[TouchedFile], newer: &[TouchedFile]) -> Vec<TouchedFile> {
+    let mut out: Vec<TouchedFile> = Vec::new();
+    for file in older.iter().chain(newer) {
+        let mut file = file.clone();
+        if let Some(at) = out.iter().position(|f| f.path == file.path) {
+            let before = out.remove(at);
+            file.touch = if file.touch == crate::lineage::distillate::Touch::Deleted {
+                file.touch
+            } else {
+                file.touch.max(before.touch)
+            };
+            file.turns = merged(&before.turns, &file.turns);
+        }
+        out.push(file);
+    }
+    while out.len() > MOST_FILES {
+        let least = out.iter().position(|f| f.touch == crate::lineage::distillate::Touch::Read).unwrap_or(0);
+        out.remove(least);
+    }
+    out
+}
+
+/// The newest turns of both, oldest first.
+fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
+    let all: BTreeSet<T> = a.iter().chain(b).copied().collect();
+    let over = all.len().saturating_sub(8);
+    all.into_iter().skip(over).collect()
+}
+
+/// Whether two items say the same.
+pub(crate) fn same_words(a: &str, b: &str) -> bool {
+    let (a, b) = (words(a), words(b));
+    if a.is_empty() || b.is_empty() {
+        return a == b;
+    }
+    let common = a.intersection(&b).count();
+    common * 10 >= a.len().max(b.len()) * 9
+}
+
+/// Whether a text that says something is done is about this item: most of its words that mean something stand in it.
+pub(crate) fn covers(done: &str, item: &str) -> bool {
+    let (done, item) = (words(done), words(item));
+    let common = item.intersection(&done).count();
+    !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
+}
+
+/// Words of at least three letters that are no mere grammar, folded.
+fn words(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .map(|w| w.to_lowercase())
+        .filter(|w| w.chars().count() > 2 && !GRAMMAR.contains(&w.as_str()))
+        .map(|w| stem(&w).to_owned())
+        .collect()
+}
+
+fn stem(word: &str) -> &str {
+    for end in ["ing", "ed", "es", "s"] {
+        if let Some(stem) = word.strip_suffix(end)
+            && stem.len() >= 4
+            && word.is_ascii()
+        {
+            return stem;
+        }
+    }
+    word
+}
+
+const GRAMMAR: &[&str] = &[
+    "the", "and", "for", "that", "this", "with", "you", "your", "our", "are", "was", "were", "have", "has", "had",
+    "will", "would", "should", "could", "can", "not", "but", "from", "into", "now", "still", "need", "needs", "must",
+    "then", "than", "also", "all", "done", "todo", "let", "please", "make", "made", "sure", "out", "its", "it's",
+    "und", "der", "die", "das", "ist", "noch", "les", "des", "une", "est", "los", "las", "una",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::TurnId;
+
+    fn item(text: &str, turn: i64) -> Item {
+        Item::new(text, TurnId(turn))
+    }
+
+    #[test]
+    fn what_is_done_later_is_open_no_longer() {
+        let older = Distillate {
+            goal: Some(item("move orders to the new schema", 1)),
+            open_loops: vec![item("migrate table tbl_orders", 2), item("write the changelog", 3)],
+            ..Distillate::default()
+        };
+        let newer = Distillate { done: vec![item("Migrated table tbl_orders, all green", 9)], ..Distillate::default() };
+        let state = fold(&older, &newer);
+        assert_eq!(state.open_loops, vec![item("write the changelog", 3)]);
+        assert_eq!(state.goal, older.goal);
+    }
+
+    #[test]
+    fn the_same_words_stand_once_with_all_their_turns() {
+        let older = Distillate { decisions: vec![item("We drop Redis.", 1)], ..Distillate::default() };
+        let newer = Distillate { decisions: vec![item("we drop redis", 5)], ..Distillate::default() };
+        let state = fold(&older, &newer);
+        assert_eq!(state.decisions.len(), 1);
+        assert_eq!(state.decisions[0].turns, vec![TurnId(1), TurnId(5)]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Which sessions have got something their nodes do not cover yet. Written by whoever stores turns, in the same
+//! transaction; read by whoever distils.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::{Read, Write};
+
+/// A session to look at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Due {
+    pub session_no: i64,
+    pub agent_no: i64,
+    /// Grows with every append.
+    pub mark: i64,
+}
+
+/// Notes that something came into these sessions.
+pub fn mark(tx: &Write, sessions: &[i64]) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO lineage_marks (session_no, mark, done, due_at) VALUES (?1, 1, 0, 0)
+         ON CONFLICT (session_no) DO UPDATE SET mark = mark + 1, due_at = 0",
+    )?;
+    for session in sessions {
+        statement.execute([session])?;
+    }
+    Ok(())
+}
+
+/// Sessions that are due, those that were active longest ago first, so that history is told in its order.
+pub fn due(tx: &Read, now: Millis, agent_no: Option<i64>, most: usize) -> Result<Vec<Due>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT m.session_no, s.agent_no, m.mark FROM lineage_marks m JOIN sessions s USING (session_no)
+         WHERE m.due_at <= ?1 AND (?2 IS NULL OR s.agent_no = ?2)
+         ORDER BY s.last_at, m.session_no LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![now, agent_no, most as i64], |r| {
+        Ok(Due { session_no: r.get(0)?, agent_no: r.get(1)?, mark: r.get(2)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// How many sessions are due, and when the next one will be.
+pub fn counts(tx: &Read, now: Millis) -> Result<(u64, Option<Millis>)> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT count(*) FILTER (WHERE due_at <= ?1), min(due_at) FILTER (WHERE due_at > ?1) FROM lineage_marks
+             WHERE due_at IS NOT NULL",
+        )?
+        .query_row([now], |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))?)
+}
+
+/// The mark of one session, if it ever had one.
+pub fn of(tx: &Read, session_no: i64) -> Result<Option<i64>> {
+    Ok(tx
+        .prepare_cached("SELECT mark FROM lineage_marks WHERE session_no = ?1")?
+        .query_row([session_no], |r| r.get(0))
+        .optional()?)
+}
+
+/// Notes that a session was brought up to a mark, and when to look again. What came in meanwhile keeps it due.
+pub fn done(tx: &Write, session_no: i64, mark: i64, again_at: Option<Millis>) -> Result<()> {
+    tx.prepare_cached("UPDATE lineage_marks SET done = ?2, due_at = ?3 WHERE session_no = ?1 AND mark = ?2")?
+        .execute(params![session_no, mark, again_at])?;
+    Ok(())
+}

@@ -1,0 +1,471 @@
+//! Nodes as rows: insert, read, and the few questions asked of them all the time.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::distillate::Distillate;
+use crate::clock::Millis;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Read, Write, blocks};
+use crate::scope::{NodeId, SessionKey, TurnId};
+
+/// What a node stands over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    Chunk,
+    Session,
+    Compaction,
+    Condensed,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Chunk, Kind::Session, Kind::Compaction, Kind::Condensed];
+
+    /// The number in the ledger: a format, never renumbered.
+    pub fn code(self) -> i64 {
+        match self {
+            Kind::Chunk => 0,
+            Kind::Session => 1,
+            Kind::Compaction => 2,
+            Kind::Condensed => 3,
+        }
+    }
+
+    pub fn of(code: i64) -> Kind {
+        Kind::ALL.into_iter().find(|k| k.code() == code).unwrap_or(Kind::Condensed)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Chunk => "chunk",
+            Kind::Session => "session",
+            Kind::Compaction => "compaction",
+            Kind::Condensed => "condensed",
+        }
+    }
+}
+
+/// Who made the summary.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Source {
+    /// The outside program, when it compacted its context.
+    Harness,
+    Deterministic,
+    Model,
+}
+
+impl Source {
+    pub fn code(self) -> i64 {
+        match self {
+            Source::Harness => 0,
+            Source::Deterministic => 1,
+            Source::Model => 2,
+        }
+    }
+
+    pub fn of(code: i64) -> Source {
+        match code {
+            0 => Source::Harness,
+            2 => Source::Model,
+            _ => Source::Deterministic,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Harness => "harness",
+            Source::Deterministic => "deterministic",
+            Source::Model => "model",
+        }
+    }
+}
+
+/// A node to be inserted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewNode {
+    pub agent_no: i64,
+    pub kind: Kind,
+    /// 0, and for condensed nodes one more than their deepest child.
+    pub depth: i64,
+    pub thread_no: i64,
+    /// Of chunks, session and compaction nodes.
+    pub session_no: Option<i64>,
+    /// Of chunks and compaction nodes.
+    pub lane_no: Option<i64>,
+    /// The hull of the children's, or the chunk's own.
+    pub turns: (TurnId, TurnId),
+    pub times: (Option<Millis>, Option<Millis>),
+    /// How many turns it covers.
+    pub count: u64,
+    /// Plain text, credentials taken out; never longer than what it summarises (R6.2).
+    pub summary: String,
+    pub distillate: Distillate,
+    pub source: Source,
+    /// Tokens of what it summarises.
+    pub source_tokens: u64,
+    /// The turn that holds the whole summary of its program.
+    pub summary_turn: Option<TurnId>,
+    /// All of it lies on a branch its program left.
+    pub abandoned: bool,
+    /// Turns that arrived behind later ones, each with the turn it belongs behind.
+    pub late: Vec<(TurnId, TurnId)>,
+    /// The node this one was made in place of, when something of it was forgotten.
+    pub replaces: Option<NodeId>,
+    /// The act it stands or falls with.
+    pub flush: Option<String>,
+    pub children: Vec<NodeId>,
+}
+
+/// A node that stands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    pub id: NodeId,
+    pub agent_no: i64,
+    pub agent: String,
+    pub kind: Kind,
+    pub depth: i64,
+    pub thread_no: i64,
+    /// The key it was born with.
+    pub thread: String,
+    pub session_no: Option<i64>,
+    pub session: Option<SessionKey>,
+    pub lane_no: Option<i64>,
+    pub lane: Option<String>,
+    pub turns: (TurnId, TurnId),
+    pub times: (Option<Millis>, Option<Millis>),
+    pub count: u64,
+    pub summary: String,
+    pub distillate: Distillate,
+    pub source: Source,
+    pub source_tokens: u64,
+    pub summary_tokens: u64,
+    pub summary_turn: Option<TurnId>,
+    pub abandoned: bool,
+    pub late: Vec<(TurnId, TurnId)>,
+    pub replaces: Option<NodeId>,
+    pub created_at: Millis,
+    /// Its words were forgotten; the place in the DAG stays.
+    pub forgotten: bool,
+    pub key: Vec<u8>,
+    pub digest: Vec<u8>,
+}
+
+/// Only nodes that stand: not those of an act that is not finished.
+pub(super) const STANDS: &str = "(n.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = n.flush_id AND f.state = 'planned'))";
+
+pub(super) const COLUMNS: &str =
+    "n.node_no, n.agent_no, a.agent_id, n.kind, n.depth, n.thread_no, t.thread_key, n.session_no, s.session_key,
+    n.lane_no, l.lane, n.first_turn, n.last_turn, n.first_at, n.last_at, n.turns, n.summary, n.distillate, n.source,
+    n.source_tokens, n.summary_tokens, n.summary_turn, n.abandoned, n.late, n.replaces, n.created_at, n.key, n.digest";
+
+pub(super) const JOINS: &str = "JOIN agents a ON a.agent_no = n.agent_no JOIN threads t ON t.thread_no = n.thread_no
+    LEFT JOIN sessions s ON s.session_no = n.session_no LEFT JOIN lanes l ON l.lane_no = n.lane_no";
+
+/// Length of a node's key and digest.
+const KEY_LENGTH: usize = 16;
+
+/// Adds a node with its edges. Refuses (kind `Damaged`) what would break an invariant of R6.2: a summary longer than
+/// what it summarises, a span that is not the hull of the children's, children of another agent or thread, an overlap
+/// with another chunk of the lane.
+pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
+    let broken =
+        |what: String| Error::new(ErrorKind::Damaged, what).hint("this is a fault of heirloom; please report it");
+    let summary_tokens = crate::tokens::tokens(&new.summary) as u64;
+    if summary_tokens > new.source_tokens {
+        return Err(broken(format!(
+            "a summary of {summary_tokens} tokens for {} tokens of conversation",
+            new.source_tokens
+        )));
+    }
+    if new.turns.0 > new.turns.1 || (new.kind == Kind::Chunk) != new.children.is_empty() {
+        return Err(broken("a node with a span or children that do not fit its kind".into()));
+    }
+    if new.kind == Kind::Chunk {
+        let taken = tx
+            .prepare_cached(
+                "SELECT 1 FROM nodes WHERE lane_no = ?1 AND kind = 0 AND last_turn >= ?2 AND first_turn <= ?3
+                   AND length(key) > 0 LIMIT 1",
+            )?
+            .exists(params![new.lane_no, new.turns.0.0, new.turns.1.0])?;
+        if taken {
+            return Err(broken(format!("turns from {} to {} are in a chunk already", new.turns.0, new.turns.1)));
+        }
+    } else {
+        let mut hull = (i64::MAX, 0);
+        for child in &new.children {
+            let (agent, thread, first, last): (i64, i64, i64, i64) = tx
+                .prepare_cached("SELECT agent_no, thread_no, first_turn, last_turn FROM nodes WHERE node_no = ?1")?
+                .query_row([child.0], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
+            if (agent, thread) != (new.agent_no, new.thread_no) {
+                return Err(broken(format!("{child} is of another agent or thread than its parent")));
+            }
+            hull = (hull.0.min(first), hull.1.max(last));
+        }
+        if hull != (new.turns.0.0, new.turns.1.0) {
+            return Err(broken("a node that does not span what its children span".into()));
+        }
+    }
+    let mut key = [0u8; KEY_LENGTH];
+    getrandom::fill(&mut key)
+        .map_err(|e| Error::new(ErrorKind::Machine, "the system gives no random numbers").because(e))?;
+    let distillate = serde_json::to_vec(&new.distillate).map_err(|e| Error::damaged("a distillate").because(e))?;
+    let late = (!new.late.is_empty())
+        .then(|| serde_json::to_string(&new.late).map_err(|e| Error::damaged("late turns").because(e)))
+        .transpose()?;
+    let squeezed = if new.distillate.is_empty() { None } else { Some(blocks::squeeze(&distillate)?) };
+    tx.prepare_cached(
+        "INSERT INTO nodes (agent_no, kind, depth, thread_no, session_no, lane_no, first_turn, last_turn, first_at, last_at,
+                            turns, summary, distillate, source, source_tokens, summary_tokens, summary_turn, abandoned,
+                            late, replaces, flush_id, created_at, key, digest)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+    )?
+    .execute(params![
+        new.agent_no,
+        new.kind.code(),
+        new.depth,
+        new.thread_no,
+        new.session_no,
+        new.lane_no,
+        new.turns.0.0,
+        new.turns.1.0,
+        new.times.0,
+        new.times.1,
+        new.count as i64,
+        new.summary,
+        squeezed,
+        new.source.code(),
+        new.source_tokens as i64,
+        summary_tokens as i64,
+        new.summary_turn.map(|t| t.0),
+        new.abandoned,
+        late,
+        new.replaces.map(|n| n.0),
+        new.flush,
+        tx.now(),
+        key,
+        digest_of(&key, new.kind, new.turns, &new.summary, &distillate)
+    ])?;
+    let id = NodeId(tx.last_insert_rowid());
+    for child in &new.children {
+        tx.prepare_cached("INSERT INTO node_edges (parent_no, child_no) VALUES (?1, ?2)")?.execute([id.0, child.0])?;
+    }
+    Ok(id)
+}
+
+/// The digest of what a node says, under its own key: without the key it tells nothing (R14.2). `distillate` is its JSON.
+pub fn digest_of(key: &[u8], kind: Kind, turns: (TurnId, TurnId), summary: &str, distillate: &[u8]) -> Vec<u8> {
+    let mut wide = [0u8; 32];
+    for (i, b) in wide.iter_mut().enumerate() {
+        *b = key.get(i % KEY_LENGTH).copied().unwrap_or(0);
+    }
+    let mut hasher = blake3::Hasher::new_keyed(&wide);
+    for number in [kind.code(), turns.0.0, turns.1.0, summary.len() as i64] {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.update(summary.as_bytes());
+    hasher.update(distillate);
+    hasher.finalize().as_bytes()[..KEY_LENGTH].to_vec()
+}
+
+pub(super) fn node_of(r: &Row) -> Result<Node> {
+    let turn = |n: i64| TurnId(n);
+    let data: Option<Vec<u8>> = r.get(17)?;
+    let distillate = match data {
+        Some(data) => serde_json::from_slice(&blocks::unsqueeze(&data)?)
+            .map_err(|e| Error::damaged("a node's distillate cannot be read; run heirloom verify").because(e))?,
+        None => Distillate::default(),
+    };
+    let late: Option<String> = r.get(23)?;
+    let key: Vec<u8> = r.get(26)?;
+    Ok(Node {
+        id: NodeId(r.get(0)?),
+        agent_no: r.get(1)?,
+        agent: r.get(2)?,
+        kind: Kind::of(r.get(3)?),
+        depth: r.get(4)?,
+        thread_no: r.get(5)?,
+        thread: r.get(6)?,
+        session_no: r.get(7)?,
+        session: r.get::<_, Option<String>>(8)?.map(SessionKey::from),
+        lane_no: r.get(9)?,
+        lane: r.get(10)?,
+        turns: (turn(r.get(11)?), turn(r.get(12)?)),
+        times: (r.get(13)?, r.get(14)?),
+        count: r.get::<_, i64>(15)? as u64,
+        summary: r.get(16)?,
+        distillate,
+        source: Source::of(r.get(18)?),
+        source_tokens: r.get::<_, i64>(19)? as u64,
+        summary_tokens: r.get::<_, i64>(20)? as u64,
+        summary_turn: r.get::<_, Option<i64>>(21)?.map(TurnId),
+        abandoned: r.get(22)?,
+        late: late.and_then(|l| serde_json::from_str(&l).ok()).unwrap_or_default(),
+        replaces: r.get::<_, Option<i64>>(24)?.map(NodeId),
+        created_at: r.get(25)?,
+        forgotten: key.is_empty(),
+        key,
+        digest: r.get(27)?,
+    })
+}
+
+/// One node. `NotFound` also where it is another agent's, or does not stand yet.
+pub fn node(tx: &Read, agent_no: i64, id: NodeId) -> Result<Node> {
+    find(tx, agent_no, id)?.ok_or_else(|| {
+        Error::not_found(format!("there is no node {id}"))
+            .hint("nodes stand in MEMORY.md and thread heads: heirloom thread list")
+    })
+}
+
+/// One node, `None` where the agent has none of that id.
+pub fn find(tx: &Read, agent_no: i64, id: NodeId) -> Result<Option<Node>> {
+    let sql = format!("SELECT {COLUMNS} FROM nodes n {JOINS} WHERE n.node_no = ?1 AND n.agent_no = ?2 AND {STANDS}");
+    let mut statement = tx.prepare_cached(&sql)?;
+    let mut rows = statement.query([id.0, agent_no])?;
+    rows.next()?.map(node_of).transpose()
+}
+
+/// The last turn of a lane that is in a chunk; 0 where none is.
+pub fn frontier(tx: &Read, lane_no: i64) -> Result<TurnId> {
+    // Chunks of a lane do not overlap, so the one that begins last ends last.
+    let last: Option<i64> = tx
+        .prepare_cached("SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = 0 ORDER BY first_turn DESC LIMIT 1")?
+        .query_row([lane_no], |r| r.get(0))
+        .optional()?;
+    Ok(TurnId(last.unwrap_or(0)))
+}
+
+/// The chunk a turn is in. The turn must be the agent's: see [`crate::transcript::read::turn`].
+pub fn chunk_of(tx: &Read, lane_no: i64, turn: TurnId) -> Result<Option<NodeId>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT node_no FROM nodes WHERE lane_no = ?1 AND kind = 0 AND first_turn <= ?2 AND last_turn >= ?2
+               AND length(key) > 0",
+        )?
+        .query_row([lane_no, turn.0], |r| r.get(0))
+        .optional()?
+        .map(NodeId))
+}
+
+/// The newest node of a kind in a session, of one thread or of any.
+pub fn newest(tx: &Read, session_no: i64, kind: Kind, thread_no: Option<i64>) -> Result<Option<Node>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM nodes n {JOINS}
+         WHERE n.session_no = ?1 AND n.kind = ?2 AND (?3 IS NULL OR n.thread_no = ?3) AND length(n.key) > 0 AND {STANDS}
+         ORDER BY n.last_turn DESC, n.node_no DESC LIMIT 1"
+    );
+    let mut statement = tx.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![session_no, kind.code(), thread_no])?;
+    rows.next()?.map(node_of).transpose()
+}
+
+/// Nodes of a session that no session node covers yet: compaction nodes, and chunks neither those nor a session node
+/// cover. What the next session node stands over.
+pub fn uncovered(tx: &Read, session_no: i64) -> Result<Vec<Node>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM nodes n {JOINS}
+         WHERE n.session_no = ?1 AND n.kind IN (0, 2) AND length(n.key) > 0 AND {STANDS} AND NOT EXISTS (
+           SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+           WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 1 OR (n.kind = 0 AND p.kind = 2)))
+         ORDER BY n.first_turn, n.node_no"
+    );
+    let mut statement = tx.prepare_cached(&sql)?;
+    let mut rows = statement.query([session_no])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        out.push(node_of(r)?);
+    }
+    Ok(out)
+}
+
+/// Where a context was cut.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compaction {
+    pub session_no: i64,
+    pub lane: String,
+    pub node: Option<NodeId>,
+    pub cause: String,
+    /// The last turn the handoff takes the place of.
+    pub until: TurnId,
+    /// Turns that stay raw behind the handoff.
+    pub preserved: Vec<TurnId>,
+    /// In which order a context is put together again.
+    pub restoration: Vec<String>,
+    pub at: Millis,
+}
+
+/// A compaction to be recorded.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewCompaction {
+    pub session_no: i64,
+    pub lane_no: i64,
+    pub node: Option<NodeId>,
+    /// The program's own mark of it.
+    pub boundary_no: Option<i64>,
+    /// `harness`, `threshold`, `manual`.
+    pub cause: &'static str,
+    pub until: TurnId,
+    pub preserved: Vec<TurnId>,
+    pub restoration: Vec<String>,
+    pub at: Millis,
+    pub flush: Option<String>,
+}
+
+/// Records where a context was cut.
+pub fn record_compaction(tx: &Write, new: &NewCompaction) -> Result<()> {
+    let json = |v: Result<String, serde_json::Error>| v.map_err(|e| Error::damaged("a boundary").because(e));
+    tx.prepare_cached(
+        "INSERT INTO compactions (session_no, lane_no, node_no, boundary_no, cause, until_turn, preserved, restoration, flush_id, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?
+    .execute(params![
+        new.session_no,
+        new.lane_no,
+        new.node.map(|n| n.0),
+        new.boundary_no,
+        new.cause,
+        new.until.0,
+        json(serde_json::to_string(&new.preserved))?,
+        json(serde_json::to_string(&new.restoration))?,
+        new.flush,
+        new.at
+    ])?;
+    Ok(())
+}
+
+const COMPACTION_STANDS: &str = "(c.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = c.flush_id AND f.state = 'planned'))";
+
+/// The compactions of a session that stand, oldest first.
+pub fn compactions(tx: &Read, session_no: i64) -> Result<Vec<Compaction>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT c.session_no, l.lane, c.node_no, c.cause, c.until_turn, c.preserved, c.restoration, c.at
+         FROM compactions c JOIN lanes l USING (lane_no) WHERE c.session_no = ?1 AND {COMPACTION_STANDS}
+         ORDER BY c.compaction_no"
+    ))?;
+    let rows = statement.query_map([session_no], |r| {
+        Ok(Compaction {
+            session_no: r.get(0)?,
+            lane: r.get(1)?,
+            node: r.get::<_, Option<i64>>(2)?.map(NodeId),
+            cause: r.get(3)?,
+            until: TurnId(r.get(4)?),
+            preserved: serde_json::from_str(&r.get::<_, String>(5)?).unwrap_or_default(),
+            restoration: serde_json::from_str(&r.get::<_, String>(6)?).unwrap_or_default(),
+            at: r.get(7)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether a program's mark of a compaction has been dealt with, or is being dealt with.
+pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
+    Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
+}
+
+/// The dedup epoch of a session: 0, and one more with every compaction of its main line that stands (R10.6).
+pub fn epoch(tx: &Read, session_no: i64) -> Result<u64> {
+    Ok(tx
+        .prepare_cached(&format!(
+            "SELECT count(*) FROM compactions c JOIN lanes l USING (lane_no)
+             WHERE c.session_no = ?1 AND l.lane = '' AND c.node_no IS NOT NULL AND {COMPACTION_STANDS}"
+        ))?
+        .query_row([session_no], |r| r.get::<_, i64>(0))? as u64)
+}
