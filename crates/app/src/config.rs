@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use heirloom_engine::distill::advance::Limits;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
 use heirloom_engine::scope::AgentId;
@@ -41,6 +42,41 @@ pub struct Set<T> {
 #[serde(default)]
 pub struct File {
     pub daemon: Daemon,
+    pub lineage: Lineage,
+}
+
+/// How conversations are cut and compacted; what is not said is as in [`Limits`].
+#[derive(Deserialize, Default, Debug)]
+#[serde(default)]
+pub struct Lineage {
+    /// Turns, and tokens, at which a chunk is full.
+    pub chunk_turns: Option<usize>,
+    pub chunk_tokens: Option<u64>,
+    /// Turns, and tokens, without a compaction at which we make one; 0 is never.
+    pub compact_turns: Option<u64>,
+    pub compact_tokens: Option<u64>,
+    /// The newest words that stay raw behind it, in tokens.
+    pub tail_tokens: Option<u64>,
+    /// The longest handoff, in tokens.
+    pub handoff_tokens: Option<usize>,
+}
+
+impl Lineage {
+    /// The limits, checked.
+    pub fn limits(&self) -> Result<Limits> {
+        let mut limits = Limits::default();
+        limits.chunk.turns = self.chunk_turns.unwrap_or(limits.chunk.turns);
+        limits.chunk.tokens = self.chunk_tokens.unwrap_or(limits.chunk.tokens);
+        limits.compact_turns = self.compact_turns.unwrap_or(limits.compact_turns);
+        limits.compact_tokens = self.compact_tokens.unwrap_or(limits.compact_tokens);
+        limits.tail_tokens = self.tail_tokens.unwrap_or(limits.tail_tokens);
+        limits.handoff_tokens = self.handoff_tokens.unwrap_or(limits.handoff_tokens);
+        if limits.chunk.turns == 0 || limits.chunk.tokens == 0 || !(200..=8_000).contains(&limits.handoff_tokens) {
+            return Err(Error::usage("the section lineage of config.toml has a value that cannot be")
+                .hint("chunk_turns and chunk_tokens are at least 1, handoff_tokens is 200 to 8000"));
+        }
+        Ok(limits)
+    }
 }
 
 #[derive(Deserialize, Default, Debug)]

@@ -5,13 +5,16 @@ use std::time::{Duration, Instant};
 
 use heirloom_engine::assistant::{AssistantHome, catalogue, flush, sweep};
 use heirloom_engine::clock::Clock;
+use heirloom_engine::distill::advance::Advanced;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
 use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Index, Rebuilt};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
+use heirloom_engine::lineage::marks;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
+use heirloom_engine::worker;
 
 use crate::config::{self, Set};
 
@@ -234,6 +237,43 @@ impl Context {
             Ok(at) => self.render(&at, Occasion::Look),
             Err(e) => crate::print::note(&format!("the visible pages could not be brought up to date: {e}")),
         }
+    }
+
+    /// Brings the lineage of every agent up to what was stored, as far as a command may wait for it (`None`: all of it,
+    /// with progress), and renders what shows it. What could not be done stays due.
+    pub fn distil(&self, actor: &str, patience: Option<Duration>) -> Result<worker::Distilled> {
+        let mut all = worker::Distilled::default();
+        if self.read_only {
+            return Ok(all);
+        }
+        let until = patience.map(|p| Instant::now() + p);
+        let limits = config::file(&self.home)?.lineage.limits()?;
+        for agent in self.ledger.read(read::agents)? {
+            let agent = AgentId::parse(&agent.agent)?;
+            let Some(agent_no) = self.ledger.read(|tx| read::agent_no(tx, &agent))? else { continue };
+            let due = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), Some(agent_no)))?.0;
+            if due == 0 {
+                continue;
+            }
+            let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, actor, crate::print::zone())?;
+            let bar = crate::print::bar(due, "Distilling", self.json || due < 8 || patience.is_some());
+            bar.set_style(
+                indicatif::ProgressStyle::with_template(
+                    "{prefix:10} {bar:32.cyan/dim}  {human_pos}/{human_len} sessions",
+                )
+                .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
+            );
+            let done = worker::distil(&at, limits, until, &mut |n| bar.set_position(n))?;
+            bar.finish_and_clear();
+            if done.made != Advanced::default() {
+                self.render(&at, Occasion::Look);
+            }
+            all.sessions += done.sessions;
+            all.made.add(&done.made);
+            all.left += done.left;
+            all.problems.extend(done.problems);
+        }
+        Ok(all)
     }
 
     /// The id of a project: by its id, label or path, or that of the current directory. A folder nothing was said in yet

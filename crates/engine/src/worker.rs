@@ -4,10 +4,15 @@
 //! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; a worker that
 //! dies loses its lease and the next one takes over, so every kind must be harmless to repeat.
 
-use crate::error::Result;
+use std::time::Instant;
+
+use crate::assistant::AssistantHome;
+use crate::distill::advance::{Advanced, Limits, Pass};
+use crate::error::{Error, Problem, Result};
 use crate::index::Index;
 use crate::ledger::jobs::{self, Job, JobKind};
 use crate::ledger::{Audit, Ledger};
+use crate::lineage::marks;
 use crate::transcript;
 
 /// When to look again at an index somebody else is writing.
@@ -84,5 +89,67 @@ fn has_expired(ledger: &Ledger) -> Result<bool> {
         Ok(tx
             .prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?1 LIMIT 1")?
             .exists([ledger.now()])?)
+    })
+}
+
+/// What bringing the lineage up to date came to.
+#[derive(Clone, Default, Debug)]
+pub struct Distilled {
+    /// Sessions looked at.
+    pub sessions: u64,
+    pub made: Advanced,
+    /// Sessions that are still due: time ran out.
+    pub left: u64,
+    pub problems: Vec<Problem>,
+}
+
+/// Sessions taken from the queue at a time.
+const AT_ONCE: usize = 64;
+
+/// How long a session that could not be distilled is left alone.
+const TROUBLED_MS: i64 = 10 * 60_000;
+
+/// Brings the lineage of an agent's sessions up to what was stored: those that are due, those that were active longest
+/// ago first. What is due is a row for each session, written with its turns, so that it can stop at any time and be
+/// taken up by another process; a step done twice makes nothing twice. `until`: when to stop, between two sessions.
+/// `progress` is told how many sessions are done.
+pub fn distil(
+    at: &AssistantHome,
+    limits: Limits,
+    until: Option<Instant>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Distilled> {
+    let pass = Pass::new(at, limits);
+    let mut out = Distilled::default();
+    loop {
+        let due = at.read(|tx| marks::due(tx, at.ledger.now(), Some(at.agent_no), AT_ONCE))?;
+        if due.is_empty() {
+            return Ok(out);
+        }
+        for session in due {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                out.left = at.read(|tx| marks::counts(tx, at.ledger.now(), Some(at.agent_no)))?.0;
+                return Ok(out);
+            }
+            match pass.session(session.session_no) {
+                Ok(made) => out.made.add(&made),
+                Err(e) => {
+                    out.problems.push(Problem::of(std::path::Path::new("lineage"), &e));
+                    troubled(at, &session, &e)?;
+                }
+            }
+            out.sessions += 1;
+            progress(out.sessions);
+        }
+    }
+}
+
+/// Leaves a session alone for a while, and says why.
+fn troubled(at: &AssistantHome, session: &marks::Due, error: &Error) -> Result<()> {
+    at.write("lineage.failed", |tx| {
+        tx.note("session_no", session.session_no);
+        tx.note("error", error.to_string());
+        let again = tx.now() + TROUBLED_MS;
+        marks::done(tx, session.session_no, session.mark, Some(again))
     })
 }

@@ -97,6 +97,8 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
     capture.finish()?;
     // Every line has queued what may wait; with the index in step most of it is done already.
     heirloom_engine::worker::drain(&context.ledger, &mut index, &super::import::worker_name(actor))?;
+    // What else is waiting must not hold up whoever appends.
+    context.distil(actor, Some(std::time::Duration::from_millis(200)))?;
     context.settle_conversations(actor);
     Ok(stats)
 }

@@ -222,6 +222,7 @@ pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
         heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor))?;
     }
     bar.finish_and_clear();
+    problems.extend(context.distil(actor, None)?.problems);
     if totals.records > 0 || context.agent_no().is_ok() {
         context.settle_conversations(actor);
     }

@@ -6,6 +6,7 @@ mod artifact;
 mod audit;
 mod bench;
 mod channel;
+mod compact;
 mod doctor;
 mod draft;
 mod export;
@@ -66,6 +67,7 @@ enum Command {
     Memory(memory::Args),
     Proposal(proposal::Args),
     Loop(open_loop::Args),
+    Compact(compact::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -99,6 +101,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Proposal(args) => proposal::run(global, args),
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
+        Command::Compact(args) => compact::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

@@ -4,6 +4,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::lineage::marks;
 use heirloom_engine::transcript::prepare::OriginForm;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_engine::transcript::{class_name, end_session, export};
@@ -64,8 +65,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let session = context.ledger.read(|tx| read::session_named(tx, agent_no, &key))?;
             let ended = context.ledger.write(Audit::new("cli session", "session.end").of_agent(agent_no), |tx| {
                 tx.note("session", session.key.as_str());
+                marks::mark(tx, &[session.no])?;
                 end_session(tx, session.no)
             })?;
+            context.distil("cli session", Some(std::time::Duration::from_secs(2)))?;
             if global.json {
                 print::line(&json!({"session": session.key.as_str(), "ended": ended}).to_string());
             } else {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use heirloom_engine::error::Result;
+use heirloom_engine::lineage::marks;
 use heirloom_engine::worker;
 use serde_json::json;
 
@@ -11,7 +12,7 @@ use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
 
-/// Do queued work: bring the index up to date, close what has been quiet
+/// Do queued work: close what has been quiet, distil conversations, render pages, bring the index up to date
 ///
 /// Commands and hooks never need it to be running.
 #[derive(clap::Args, Debug)]
@@ -30,11 +31,18 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     loop {
         let (mut index, _) = context.index()?;
         let drained = worker::drain(&context.ledger, &mut index, &worker_name("cli work"))?;
+        let distilled = context.distil("cli work", None)?;
+        for problem in &distilled.problems {
+            print::note(&problem.to_string());
+        }
+        total.done += distilled.sessions - distilled.problems.len() as u64;
+        total.failed += distilled.problems.len() as u64;
         context.build_files(&mut index, "cli work")?;
         total.done += drained.done;
         total.failed += drained.failed;
-        total.later = drained.later;
-        if args.drain || drained.later == 0 {
+        let (due, next) = context.ledger.read(|tx| marks::counts(tx, context.ledger.now(), None))?;
+        total.later = drained.later + due + u64::from(next.is_some());
+        if args.drain || total.later == 0 {
             break;
         }
         drop(index);

@@ -138,7 +138,12 @@ type Touched = (RelPath, Option<(Now, Vec<u8>)>);
 impl Desk<'_> {
     /// Does an act. `also` is what it changes in the ledger, in the transaction that stores the plan. Returns the act's id.
     pub fn perform<T>(&self, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
-        let id = flush_id();
+        self.perform_as(&flush_id(), act, also).map(|out| (out.0, out.1))
+    }
+
+    /// [`Desk::perform`] under an id of the caller's ([`flush_id`]): rows that carry it stand when the act is finished.
+    pub fn perform_as<T>(&self, id: &str, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
+        let id = id.to_owned();
         let mut plan = Plan { steps: act.steps, heads: act.heads };
         for step in &mut plan.steps {
             clean(step);

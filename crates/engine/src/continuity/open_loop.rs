@@ -37,6 +37,20 @@ fn act(action: &'static str) -> Act {
 /// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it
 /// has already is not written again.
 pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
+    let (plan, item) = plan_to_add(desk, new, act("loop.add"))?;
+    match item.change {
+        Change::Same => {}
+        Change::New => drop(desk.perform(plan.note("item", item.id.as_str()), |_| Ok(()))?),
+        Change::Changed => {
+            let changed = Act { action: "loop.change", ..plan };
+            desk.perform(changed.note("item", item.id.as_str()), |_| Ok(()))?;
+        }
+    }
+    Ok(item)
+}
+
+/// The step that opens a loop or adds to it, for acts that do more.
+pub fn plan_to_add(desk: &Desk, new: &NewLoop, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
     let path = layout::OPEN_LOOPS.join(&key.file_name())?;
@@ -51,8 +65,7 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
         }
         doc.set_body(&body(&title, text))?;
         let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
-        desk.perform(act("loop.add").step(step).note("item", id), |_| Ok(()))?;
-        return Ok(item);
+        return Ok((plan.step(step), item));
     };
     item.title.clone_from(&known.title);
     let mut set = Map::new();
@@ -70,7 +83,7 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
     let longer = said.filter(|t| !old.contains(t.as_str()));
     if set.is_empty() && longer.is_none() {
         item.change = Change::Same;
-        return Ok(item);
+        return Ok((plan, item));
     }
     item.change = Change::Changed;
     let path = path.as_str().to_owned();
@@ -78,8 +91,7 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
         Some(text) => Step::Append { path, set, text, apart: true },
         None => Step::Edit { path, set, unset: Vec::new(), body: None, base: None },
     };
-    desk.perform(act("loop.change").step(step).note("item", id), |_| Ok(()))?;
-    Ok(item)
+    Ok((plan.step(step), item))
 }
 
 /// Closes open loops; all of them or, where one cannot be, none.
@@ -87,18 +99,25 @@ pub fn resolve(desk: &Desk, names: &[String], how: Option<&str>) -> Result<Vec<I
     let mut items = Vec::new();
     let mut plan = act("loop.resolve");
     for entry in chosen(desk, State::Active, names)? {
-        let to = layout::OPEN_LOOPS_ARCHIVE.join(&archived_name(entry.path.name()))?;
-        let mut set = Map::from_iter([("status".to_owned(), Value::from("resolved")), ("resolved".into(), now(desk))]);
-        if let Some(how) = how {
-            set.insert("resolution".into(), Value::from(how));
-        }
-        items.push(item(&entry, &to));
-        let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
-        plan = plan.step(Step::Move { from, to, set, unset: Vec::new() });
+        let (more, item) = plan_to_resolve(desk, &entry, how, plan)?;
+        plan = more;
+        items.push(item);
     }
     plan = plan.note("items", ids(&items));
     desk.perform(plan, |_| Ok(()))?;
     Ok(items)
+}
+
+/// The step that closes a loop, for acts that do more.
+pub fn plan_to_resolve(desk: &Desk, entry: &Entry, how: Option<&str>, plan: Act) -> Result<(Act, Item)> {
+    let to = layout::OPEN_LOOPS_ARCHIVE.join(&archived_name(entry.path.name()))?;
+    let mut set = Map::from_iter([("status".to_owned(), Value::from("resolved")), ("resolved".into(), now(desk))]);
+    if let Some(how) = how {
+        set.insert("resolution".into(), Value::from(how));
+    }
+    let item = item(entry, &to);
+    let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
+    Ok((plan.step(Step::Move { from, to, set, unset: Vec::new() }), item))
 }
 
 /// Opens resolved loops again; of a title that was resolved more than once the newest.

@@ -1,11 +1,23 @@
 //! Turns become summaries, without a model (R6.5), better with one. Storey 3.
 //!
-//! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out.
+//! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
+//! [`fold`], [`handoff`] and [`summary`]. [`advance`] brings the lineage of a session up to what was stored, with
+//! [`compaction`], `session` and [`condense`]; [`cadence`] says what is rendered anew then, and [`state`] where a thread
+//! stands.
 
+pub mod advance;
+pub mod cadence;
+pub mod chunk;
+pub mod compaction;
+pub mod condense;
 pub mod deterministic;
 pub mod fold;
 pub mod handoff;
+mod load;
+mod session;
 pub mod state;
+mod stretch;
+pub mod summary;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};

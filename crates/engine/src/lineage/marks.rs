@@ -41,14 +41,15 @@ pub fn due(tx: &Read, now: Millis, agent_no: Option<i64>, most: usize) -> Result
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many sessions are due, and when the next one will be.
-pub fn counts(tx: &Read, now: Millis) -> Result<(u64, Option<Millis>)> {
+/// How many sessions are due, of one agent or of all, and when the next one will be.
+pub fn counts(tx: &Read, now: Millis, agent_no: Option<i64>) -> Result<(u64, Option<Millis>)> {
     Ok(tx
         .prepare_cached(
-            "SELECT count(*) FILTER (WHERE due_at <= ?1), min(due_at) FILTER (WHERE due_at > ?1) FROM lineage_marks
-             WHERE due_at IS NOT NULL",
+            "SELECT count(*) FILTER (WHERE due_at <= ?1), min(due_at) FILTER (WHERE due_at > ?1)
+             FROM lineage_marks m JOIN sessions s USING (session_no)
+             WHERE due_at IS NOT NULL AND (?2 IS NULL OR s.agent_no = ?2)",
         )?
-        .query_row([now], |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))?)
+        .query_row(params![now, agent_no], |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))?)
 }
 
 /// The mark of one session, if it ever had one.

@@ -400,7 +400,7 @@ pub struct NewCompaction {
     pub node: Option<NodeId>,
     /// The program's own mark of it.
     pub boundary_no: Option<i64>,
-    /// `harness`, `threshold`, `manual`.
+    /// `harness`, `threshold`, `manual`; `segment`: the program started over; `again`: a mark that brought nothing new.
     pub cause: &'static str,
     pub until: TurnId,
     pub preserved: Vec<TurnId>,
@@ -460,12 +460,13 @@ pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
 }
 
-/// The dedup epoch of a session: 0, and one more with every compaction of its main line that stands (R10.6).
+/// The dedup epoch of a session: 0, and one more with every compaction of its main line that stands, and with every new
+/// segment (R10.6).
 pub fn epoch(tx: &Read, session_no: i64) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT count(*) FROM compactions c JOIN lanes l USING (lane_no)
-             WHERE c.session_no = ?1 AND l.lane = '' AND c.node_no IS NOT NULL AND {COMPACTION_STANDS}"
+             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause != 'again' AND {COMPACTION_STANDS}"
         ))?
         .query_row([session_no], |r| r.get::<_, i64>(0))? as u64)
 }

@@ -69,3 +69,8 @@ pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<V
         params![thread_no, kind.code(), most as i64],
     )
 }
+
+/// The chunks of a lane, oldest first.
+pub fn of_lane(tx: &Read, lane_no: i64) -> Result<Vec<Node>> {
+    list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
+}

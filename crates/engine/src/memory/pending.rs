@@ -155,13 +155,24 @@ pub fn capture(
 
 /// Remembered already, or forgotten.
 fn is_known(tx: &Read, agent_no: i64, class: Class, title: &str, text: &str) -> Result<bool> {
-    let scope = Scope::Agent;
-    if !tombstone::of(tx, agent_no, class, &scope, text)?.is_empty() {
+    is_known_in(tx, agent_no, class, &Scope::Agent, title, text)
+}
+
+/// Whether a text is remembered already in this class and scope, or was forgotten there.
+pub(crate) fn is_known_in(
+    tx: &Read,
+    agent_no: i64,
+    class: Class,
+    scope: &Scope,
+    title: &str,
+    text: &str,
+) -> Result<bool> {
+    if !tombstone::of(tx, agent_no, class, scope, text)?.is_empty() {
         return Ok(true);
     }
     let derived = leaf::derived_title(text);
     for title in [title, derived.as_str()] {
-        let (file, _) = leaf::name(class, &scope, title, text, 0);
+        let (file, _) = leaf::name(class, scope, title, text, 0);
         if catalogue::at(tx, agent_no, &scope.folder(class)?.join(&file)?)?.is_some() {
             return Ok(true);
         }

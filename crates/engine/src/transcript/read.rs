@@ -336,6 +336,50 @@ pub fn find_turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Resul
     rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
 }
 
+/// The newest turn of a session's main line.
+pub fn last_turn(tx: &Read, session_no: i64) -> Result<Option<TurnId>> {
+    let last: Option<i64> = tx
+        .prepare_cached(
+            "SELECT max(turn_no) FROM turns WHERE session_no = ?1
+               AND lane_no IN (SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = '')",
+        )?
+        .query_row([session_no], |r| r.get(0))?;
+    Ok(last.map(TurnId))
+}
+
+/// The turn a program's own id stands for in a session: the last one of that record, or, where the record makes none (a
+/// mark, a setting), the last one before it. `None`: no record of the session names it.
+pub fn turn_of_entry(tx: &Read, session_no: i64, id: &str) -> Result<Option<TurnId>> {
+    let exact: Option<i64> = tx
+        .prepare_cached(
+            "SELECT max(turn_no) FROM turns WHERE session_no = ?1 AND (entry = ?2 OR substr(entry, 1, length(?2) + 1) = ?2 || '#')",
+        )?
+        .query_row(params![session_no, id], |r| r.get(0))?;
+    if exact.is_some() || id.len() < 4 {
+        return Ok(exact.map(TurnId));
+    }
+    let opener = Opener::default();
+    let needle = format!("\"{id}\"");
+    let finder = memchr::memmem::Finder::new(needle.as_bytes());
+    let mut statement = tx.prepare_cached(
+        "SELECT r.record_no, r.block_no, r.block_offset, r.length FROM streams s JOIN records r USING (stream_no)
+         WHERE s.session_no = ?1 ORDER BY r.record_no",
+    )?;
+    let mut rows = statement.query([session_no])?;
+    while let Some(r) = rows.next()? {
+        let bytes = opener.open(tx, r.get(1)?)?;
+        let found =
+            crate::ledger::blocks::range(&bytes, r.get(2)?, r.get(3)?).is_some_and(|b| finder.find(b).is_some());
+        if found {
+            let last: Option<i64> = tx
+                .prepare_cached("SELECT max(turn_no) FROM turns WHERE session_no = ?1 AND record_no <= ?2")?
+                .query_row(params![session_no, r.get::<_, i64>(0)?], |r| r.get(0))?;
+            return Ok(last.map(TurnId));
+        }
+    }
+    Ok(None)
+}
+
 /// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one: the
 /// main line first, then each sub-agent.
 /// `lane`: only that one; `None`: all.

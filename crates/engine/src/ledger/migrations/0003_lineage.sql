@@ -130,6 +130,7 @@ CREATE TABLE lineage_marks (
   due_at     INTEGER
 ) STRICT;
 CREATE INDEX lineage_marks_due ON lineage_marks (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX turns_lane ON turns (lane_no);
 INSERT INTO lineage_marks (session_no, mark, done, due_at) SELECT session_no, 1, 0, 0 FROM sessions;
 
 -- A head that several may write: its newest revision, who holds it, and the fencing token of whoever held it last.

@@ -1,0 +1,466 @@
+//! Brings the lineage of one session up to what was stored: closes chunks, makes compaction nodes where the program's
+//! context was cut or ours is due, and session nodes where the session ended or went quiet (R6.2, R6.6).
+//!
+//! Every step has three beats: a short read makes a plan, the words are distilled with nothing held, a short write
+//! checks that the plan still holds. A plan that does not is made again; a step repeated makes nothing twice. It can stop
+//! between any two steps and go on later, in another process.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::chunk::{Piece, Size, cuts};
+use super::load::{self, Loaded, Mark, SessionFacts};
+use super::stretch::distil_stretch;
+use super::{Request, Said, compaction, condense, session};
+use crate::assistant::AssistantHome;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::event::{Role, TurnKind};
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::lineage::{self, Kind, NewNode, Source, marks};
+use crate::scope::{NodeId, TurnId};
+use crate::thread::{self, Membership};
+use crate::tokens::tokens;
+use crate::transcript::IDLE_MS;
+
+/// How the lineage is cut; configurable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    pub chunk: Size,
+    /// Turns, or tokens, that stand in no compaction before we make one ourselves: about what programs hold before they
+    /// compact. 0: never.
+    pub compact_turns: u64,
+    pub compact_tokens: u64,
+    /// The newest turns that stay raw behind such a compaction, in tokens.
+    pub tail_tokens: u64,
+    /// The longest handoff.
+    pub handoff_tokens: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            chunk: Size::default(),
+            compact_turns: 800,
+            compact_tokens: 160_000,
+            tail_tokens: 4_000,
+            handoff_tokens: super::handoff::TOKENS,
+        }
+    }
+}
+
+/// Who works on a lineage, and how.
+pub struct Pass<'p> {
+    pub at: &'p AssistantHome<'p>,
+    pub limits: Limits,
+    pub opener: Opener,
+}
+
+/// What a pass made.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Advanced {
+    pub chunks: u64,
+    pub sessions: u64,
+    pub compactions: u64,
+    pub condensed: u64,
+    /// When to look again.
+    pub again_at: Option<Millis>,
+}
+
+impl Advanced {
+    pub fn add(&mut self, other: &Advanced) {
+        self.chunks += other.chunks;
+        self.sessions += other.sessions;
+        self.compactions += other.compactions;
+        self.condensed += other.condensed;
+    }
+}
+
+/// Turns read in one plan. About a hundred chunks: distilling them stays well below a second, storing them below 50 ms.
+const WINDOW_TURNS: usize = 2_000;
+const WINDOW_BYTES: usize = 4 << 20;
+
+/// Chunks stored in one transaction (R4.1: 50 ms).
+const CHUNKS_AT_ONCE: usize = 64;
+
+/// A program writes its summary a moment after the mark of the compaction.
+const SUMMARY_COMES_MS: Millis = 10_000;
+
+/// A clock that is this far ahead of ours says nothing about when something was quiet.
+const DAY_MS: Millis = 86_400_000;
+
+/// What is to be done next in a session.
+enum Next {
+    Chunks(ChunkPlan),
+    /// The lane is chunked up to a mark.
+    Mark(i64, Mark),
+    /// Our own compaction, up to a turn.
+    Compact(i64, TurnId),
+    /// The session is over for now.
+    End,
+    Wait(Option<Millis>),
+}
+
+/// Chunks of one lane that can be closed.
+struct ChunkPlan {
+    lane_no: i64,
+    frontier: TurnId,
+    turns: Vec<Loaded>,
+    ends: Vec<usize>,
+    threads: HashMap<i64, Membership>,
+    /// Runs that were left, each with the run that took another way.
+    left: Vec<(i64, i64)>,
+    late: Vec<(TurnId, TurnId)>,
+}
+
+impl<'p> Pass<'p> {
+    pub fn new(at: &'p AssistantHome<'p>, limits: Limits) -> Pass<'p> {
+        Pass { at, limits, opener: Opener::default() }
+    }
+
+    /// Does everything there is to do for a session now.
+    pub fn session(&self, session_no: i64) -> Result<Advanced> {
+        let mut out = Advanced::default();
+        loop {
+            let mark = self.at.read(|tx| marks::of(tx, session_no))?;
+            match self.at.read(|tx| self.next(tx, session_no))? {
+                None => return Ok(out),
+                Some(Next::Chunks(plan)) => out.chunks += self.store_chunks(session_no, &plan)?,
+                Some(Next::Mark(lane_no, mark)) => {
+                    if mark.is_compaction {
+                        out.compactions += compaction::of_mark(self, session_no, lane_no, &mark)?;
+                    } else {
+                        out.sessions += session::close(self, session_no)?;
+                        compaction::note_segment(self, session_no, lane_no, &mark)?;
+                    }
+                    out.condensed += condense::after(self, session_no)?;
+                }
+                Some(Next::Compact(lane_no, until)) => {
+                    out.compactions += compaction::ours(self, session_no, lane_no, until, "threshold")?;
+                    out.condensed += condense::after(self, session_no)?;
+                }
+                Some(Next::End) => {
+                    out.sessions += session::close(self, session_no)?;
+                    out.condensed += condense::after(self, session_no)?;
+                }
+                Some(Next::Wait(again_at)) => {
+                    out.again_at = again_at;
+                    if let Some(mark) = mark {
+                        self.at.write("lineage.done", |tx| {
+                            tx.note("session_no", session_no);
+                            marks::done(tx, session_no, mark, again_at)
+                        })?;
+                    }
+                    return Ok(out);
+                }
+            }
+        }
+    }
+
+    /// Closes chunks of a lane up to a turn, even where nothing has ended there: for a compaction asked for by hand.
+    pub(super) fn chunk_up_to(&self, session_no: i64, lane_no: i64, until: TurnId) -> Result<u64> {
+        let mut made = 0;
+        loop {
+            let plan = self.at.read(|tx| {
+                let Some(facts) = load::session(tx, self.at.agent_no, session_no)? else { return Ok(None) };
+                self.chunks(tx, session_no, &facts, lane_no, None, Some(until))
+            })?;
+            match plan {
+                Some(plan) if !plan.ends.is_empty() => made += self.store_chunks(session_no, &plan)?,
+                _ => return Ok(made),
+            }
+        }
+    }
+
+    fn next(&self, tx: &Read, session_no: i64) -> Result<Option<Next>> {
+        let Some(facts) = load::session(tx, self.at.agent_no, session_no)? else { return Ok(None) };
+        let now = self.at.ledger.now();
+        let quiet_at = facts.last_at + IDLE_MS;
+        let over = facts.ended || quiet_at <= now || facts.last_at > now + DAY_MS;
+        for (lane_no, lane) in &facts.lanes {
+            let marks = load::marks(tx, session_no, *lane_no)?;
+            let plan = self.chunks(tx, session_no, &facts, *lane_no, marks.first(), None)?;
+            if let Some(plan) = plan.filter(|p| !p.ends.is_empty()) {
+                return Ok(Some(Next::Chunks(plan)));
+            }
+            if let Some(first) = marks.first() {
+                if first.is_compaction && self.summary_may_come(tx, *lane_no, first, over)? {
+                    return Ok(Some(Next::Wait(Some(now + SUMMARY_COMES_MS))));
+                }
+                return Ok(Some(Next::Mark(*lane_no, first.clone())));
+            }
+            if lane.is_empty()
+                && let Some(until) = self.is_due(tx, *lane_no)?
+            {
+                return Ok(Some(Next::Compact(*lane_no, until)));
+            }
+        }
+        if over && !lineage::uncovered(tx, session_no)?.is_empty() {
+            return Ok(Some(Next::End));
+        }
+        Ok(Some(Next::Wait((!over).then_some(quiet_at))))
+    }
+
+    /// The mark is the last thing that was stored, a moment ago, and no summary yet.
+    fn summary_may_come(&self, tx: &Read, lane_no: i64, mark: &Mark, over: bool) -> Result<bool> {
+        if over || mark.at.is_none_or(|at| (self.at.ledger.now() - at).abs() > SUMMARY_COMES_MS) {
+            return Ok(false);
+        }
+        let behind = tx
+            .prepare_cached("SELECT 1 FROM turns WHERE lane_no = ?1 AND record_no >= ?2 LIMIT 1")?
+            .exists([lane_no, mark.record_no])?;
+        Ok(!behind)
+    }
+
+    /// The turn up to which our own compaction is due.
+    fn is_due(&self, tx: &Read, lane_no: i64) -> Result<Option<TurnId>> {
+        let (most_turns, most_tokens) = (self.limits.compact_turns, self.limits.compact_tokens);
+        if most_turns == 0 && most_tokens == 0 {
+            return Ok(None);
+        }
+        let chunks = compaction::open_chunks(tx, lane_no, None)?;
+        let (turns, spent) = chunks.iter().fold((0, 0), |(t, s), c| (t + c.turns, s + c.tokens));
+        if !((most_turns > 0 && turns >= most_turns) || (most_tokens > 0 && spent >= most_tokens)) {
+            return Ok(None);
+        }
+        // The newest stay raw, if there is anything before them.
+        let mut tail = 0;
+        let mut kept = 0;
+        for chunk in chunks.iter().rev() {
+            if tail + chunk.tokens > self.limits.tail_tokens {
+                break;
+            }
+            tail += chunk.tokens;
+            kept += 1;
+        }
+        let upto = chunks.len() - kept.min(chunks.len().saturating_sub(1));
+        Ok(chunks.get(upto.saturating_sub(1)).map(|c| c.last))
+    }
+
+    /// The chunks of a lane that can be closed now: behind its last one, before the next mark, of runs that are closed.
+    fn chunks(
+        &self,
+        tx: &Read,
+        session_no: i64,
+        facts: &SessionFacts,
+        lane_no: i64,
+        mark: Option<&Mark>,
+        until: Option<TurnId>,
+    ) -> Result<Option<ChunkPlan>> {
+        let frontier = lineage::frontier(tx, lane_no)?;
+        let (mut turns, mut more) = load::behind(tx, &self.opener, lane_no, frontier, (WINDOW_TURNS, WINDOW_BYTES))?;
+        if turns.is_empty() {
+            return Ok(None);
+        }
+        let now = self.at.ledger.now();
+        let over = facts.ended || facts.last_at + IDLE_MS <= now || facts.last_at > now + DAY_MS;
+        // Where the stretch ends for good: at a mark, at a turn somebody named, or because the session is over.
+        let mut ends = false;
+        let stop = turns
+            .iter()
+            .position(|t| mark.is_some_and(|m| t.record_no >= m.record_no) || until.is_some_and(|u| t.said.id > u));
+        if let Some(stop) = stop {
+            turns.truncate(stop);
+            (ends, more) = (true, false);
+        } else if !more {
+            ends = over || mark.is_some() || until.is_some();
+            if !ends {
+                let open = self.first_open(tx, lane_no, &turns)?;
+                turns.truncate(open);
+            }
+        }
+        let mut plan = ChunkPlan {
+            lane_no,
+            frontier,
+            ends: Vec::new(),
+            threads: HashMap::new(),
+            left: Vec::new(),
+            late: Vec::new(),
+            turns,
+        };
+        let mut keys: Vec<String> = Vec::new();
+        let mut pieces = Vec::with_capacity(plan.turns.len());
+        let mut seen: HashMap<i64, TurnId> = HashMap::new();
+        let mut previous = run_of(tx, frontier)?;
+        for i in 0..plan.turns.len() {
+            let (id, run) = (plan.turns[i].said.id, plan.turns[i].said.run);
+            if !plan.threads.contains_key(&run) {
+                plan.threads.insert(run, thread::membership(tx, run)?);
+            }
+            let key = plan.threads[&run].key.as_str();
+            let at = keys.iter().position(|k| k == key).unwrap_or_else(|| {
+                keys.push(key.to_owned());
+                keys.len() - 1
+            });
+            let mut forks = false;
+            if previous != Some(run) {
+                // The run went on after another had begun: its turns belong further up.
+                let behind = match seen.get(&run) {
+                    Some(last) => Some(*last),
+                    None => last_of_run(tx, run, frontier)?,
+                };
+                if let Some(behind) = behind {
+                    plan.late.push((id, behind));
+                } else if let Some(left) = self.leaves(tx, session_no, lane_no, &plan.turns[i])? {
+                    forks = true;
+                    plan.left.extend(left.into_iter().map(|other| (other, run)));
+                }
+            }
+            seen.insert(run, id);
+            previous = Some(run);
+            pieces.push(Piece { run, tokens: tokens(&plan.turns[i].said.text) as u64, thread: at, forks });
+        }
+        plan.ends = cuts(&pieces, self.limits.chunk, ends, !more);
+        plan.ends.truncate(CHUNKS_AT_ONCE);
+        for (run, _) in &plan.left {
+            for turn in plan.turns.iter_mut().filter(|t| t.said.run == *run) {
+                turn.left = true;
+            }
+        }
+        Ok(Some(plan))
+    }
+
+    /// How many of the turns come before the first of a run that is not closed.
+    fn first_open(&self, tx: &Read, lane_no: i64, turns: &[Loaded]) -> Result<usize> {
+        // The next prompt closes a run, so only the newest can be open.
+        let open: Option<i64> = tx
+            .prepare_cached(
+                "SELECT run_no FROM turn_results WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
+                   AND status = 0 AND closed_by IS NULL",
+            )?
+            .query_row([lane_no], |r| r.get(0))
+            .optional()?;
+        Ok(open.and_then(|run| turns.iter().position(|t| t.said.run == run)).unwrap_or(turns.len()))
+    }
+
+    /// The runs a new run leaves behind: those between the place it begins at and itself. `None`: it goes on where the
+    /// last one led.
+    fn leaves(&self, tx: &Read, session_no: i64, lane_no: i64, first: &Loaded) -> Result<Option<Vec<i64>>> {
+        let Some(parent) = &first.parent else { return Ok(None) };
+        if first.said.role != Role::User || first.said.kind != TurnKind::Message {
+            return Ok(None);
+        }
+        let found: Option<(i64, i64)> = tx
+            .prepare_cached(
+                "SELECT turn_no, run_no FROM turns WHERE entry = ?1 AND session_no = ?2 AND lane_no = ?3 AND turn_no < ?4
+                 ORDER BY revision DESC LIMIT 1",
+            )?
+            .query_row(params![parent, session_no, lane_no, first.said.id.0], |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?;
+        let Some((parent_turn, parent_run)) = found else { return Ok(None) };
+        if parent_run == first.said.run {
+            return Ok(None);
+        }
+        // Runs of people that began behind the parent and before this one.
+        let mut statement = tx.prepare_cached(
+            "SELECT DISTINCT r.run_no FROM turns t INDEXED BY turns_lane JOIN turn_results r USING (run_no)
+             WHERE t.lane_no = ?1 AND t.turn_no > ?2 AND t.turn_no < ?3 AND r.run_no NOT IN (?4, ?5) AND r.left_by IS NULL
+             ORDER BY r.run_no",
+        )?;
+        let rows =
+            statement.query_map([lane_no, parent_turn, first.said.id.0, parent_run, first.said.run], |r| r.get(0))?;
+        let between: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
+        let asked = |run: &i64| -> Result<bool> {
+            Ok(tx
+                .prepare_cached("SELECT 1 FROM turns WHERE run_no = ?1 AND role = 0 AND kind = 0 LIMIT 1")?
+                .exists([run])?)
+        };
+        for run in &between {
+            if asked(run)? {
+                return Ok(Some(between));
+            }
+        }
+        Ok(None)
+    }
+
+    fn store_chunks(&self, session_no: i64, plan: &ChunkPlan) -> Result<u64> {
+        let facts = self.at.read(|tx| load::session(tx, self.at.agent_no, session_no))?;
+        let root = facts.as_ref().and_then(|f| f.root.clone());
+        let mut nodes = Vec::new();
+        let mut from = 0;
+        for end in &plan.ends {
+            let turns = &plan.turns[from..*end];
+            from = *end;
+            let Some((first, last)) = turns.first().zip(turns.last()) else { continue };
+            let abandoned = turns.iter().all(|t| t.left);
+            let said: Vec<Said> = turns.iter().filter(|t| abandoned || !t.left).map(|t| t.said.clone()).collect();
+            let source_tokens: u64 = turns.iter().map(|t| tokens(&t.said.text) as u64).sum();
+            let request = Request { turns: &said, before: None, root: root.as_deref() };
+            let (summary, distillate) = distil_stretch(&request, source_tokens, CHUNK_TOKENS);
+            let times = turns.iter().filter_map(|t| t.said.at);
+            let node = NewNode {
+                agent_no: self.at.agent_no,
+                kind: Kind::Chunk,
+                depth: 0,
+                thread_no: 0,
+                session_no: Some(session_no),
+                lane_no: Some(plan.lane_no),
+                turns: (first.said.id, last.said.id),
+                times: (times.clone().min(), times.max()),
+                count: turns.len() as u64,
+                summary,
+                distillate,
+                source: Source::Deterministic,
+                source_tokens,
+                summary_turn: None,
+                abandoned,
+                late: plan.late.iter().filter(|(t, _)| (first.said.id..=last.said.id).contains(t)).copied().collect(),
+                replaces: None,
+                flush: None,
+                children: Vec::new(),
+            };
+            nodes.push((first.said.run, node, turns));
+        }
+        self.at.write("lineage.chunk", |tx| {
+            if lineage::frontier(tx, plan.lane_no)? != plan.frontier {
+                // Somebody else was quicker.
+                return Ok(0);
+            }
+            let mut made: Vec<NodeId> = Vec::new();
+            for (run, node, turns) in &mut nodes {
+                node.thread_no = thread::join(tx, self.at.agent_no, *run, &plan.threads[run])?;
+                let mut last = *run;
+                for turn in turns.iter() {
+                    if turn.said.run != last {
+                        last = turn.said.run;
+                        thread::join(tx, self.at.agent_no, last, &plan.threads[&last])?;
+                    }
+                }
+                made.push(lineage::insert(tx, node)?);
+            }
+            let mut leave =
+                tx.prepare_cached("UPDATE turn_results SET left_by = ?2 WHERE run_no = ?1 AND left_by IS NULL")?;
+            for (run, by) in &plan.left {
+                leave.execute([run, by])?;
+            }
+            drop(leave);
+            tx.note("session_no", session_no);
+            tx.note("chunks", made.len());
+            if let (Some(first), Some(last)) = (made.first(), made.last()) {
+                tx.note("nodes", format!("{first}..{last}"));
+            }
+            Ok(made.len() as u64)
+        })
+    }
+}
+
+/// The longest summary of a chunk: a few lines.
+const CHUNK_TOKENS: usize = 100;
+
+/// The last turn of a run that is in a chunk already.
+fn last_of_run(tx: &Read, run: i64, upto: TurnId) -> Result<Option<TurnId>> {
+    Ok(tx
+        .prepare_cached("SELECT max(turn_no) FROM turns WHERE run_no = ?1 AND turn_no <= ?2")?
+        .query_row([run, upto.0], |r| r.get::<_, Option<i64>>(0))?
+        .map(TurnId))
+}
+
+/// The run of a turn.
+fn run_of(tx: &Read, turn: TurnId) -> Result<Option<i64>> {
+    Ok(tx
+        .prepare_cached("SELECT run_no FROM turns WHERE turn_no = ?1")?
+        .query_row([turn.0], |r| r.get(0))
+        .optional()?)
+}

@@ -1,0 +1,658 @@
+//! Compaction: a context is cut, and a handoff takes the place of what was said before (R6.3, R6.4, R6.6).
+//!
+//! However it comes about (a program's own, with or without its summary; ours, when a conversation grew long; somebody's
+//! who asked), it makes the same kind of node. Before it stands, what must outlive it becomes visible: open loops and
+//! proposals as files. One act does all of it: the plan holds the distillate, so that a crash never distils again, and
+//! node and boundary stand in the transaction that finishes it.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::advance::Pass;
+use super::load::{self, Mark, SessionFacts};
+use super::session::{add_files, hull, turns_of};
+use super::{Request, Said, cadence, deterministic, fold, handoff};
+use crate::assistant::catalogue::{self, Kind as FileKind, State};
+use crate::assistant::flush::Act;
+use crate::assistant::provenance::{Origin, Provenance};
+use crate::assistant::{Desk, mark_dirty};
+use crate::clock::Millis;
+use crate::continuity::open_loop::{self, NewLoop};
+use crate::continuity::proposal::{self, NewProposal};
+use crate::continuity::{Change, Item as FileItem};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Read, Write};
+use crate::lineage::distillate::Distillate;
+use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
+use crate::memory::pending::is_known_in;
+use crate::memory::{Class, Scope};
+use crate::scope::{NodeId, TurnId};
+use crate::title::flush_id;
+use crate::tokens::cut;
+use crate::{redact, thread};
+
+/// Files one compaction may make: what is more important than the rest, not everything that was ever said.
+const LOOPS: usize = 8;
+const PROPOSALS: usize = 4;
+
+/// History is not brought back as work: a compaction this much older than the newest its thread has keeps its open
+/// items in the node.
+const RECENT_MS: Millis = 30 * 86_400_000;
+
+/// A plan that another process overtook is made again so often.
+const TRIES: usize = 20;
+
+/// A chunk no compaction covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenChunk {
+    pub id: NodeId,
+    pub last: TurnId,
+    pub turns: u64,
+    pub tokens: u64,
+}
+
+/// The chunks of a lane no compaction covers, oldest first; up to a turn.
+pub fn open_chunks(tx: &Read, lane_no: i64, until: Option<TurnId>) -> Result<Vec<OpenChunk>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT n.node_no, n.last_turn, n.turns, n.source_tokens FROM nodes n
+         WHERE n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 AND (?2 IS NULL OR n.last_turn <= ?2)
+           AND n.first_turn > coalesce((SELECT max(until_turn) FROM compactions WHERE lane_no = ?1), 0)
+           AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                           WHERE e.child_no = n.node_no AND p.kind = 2)
+         ORDER BY n.first_turn",
+    )?;
+    let rows = statement.query_map(params![lane_no, until.map(|u| u.0)], |r| {
+        Ok(OpenChunk {
+            id: NodeId(r.get(0)?),
+            last: TurnId(r.get(1)?),
+            turns: r.get::<_, i64>(2)? as u64,
+            tokens: r.get::<_, i64>(3)? as u64,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What is cut, and why.
+struct Cut {
+    session_no: i64,
+    lane_no: i64,
+    cause: &'static str,
+    mark: Option<Mark>,
+    /// The turn in which the program told its own summary.
+    summary: Option<(TurnId, String)>,
+    until: Option<TurnId>,
+}
+
+/// A compaction a program made. Returns how many nodes came of it.
+pub(super) fn of_mark(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -> Result<u64> {
+    let at = pass.at;
+    let summary = at.read(|tx| program_summary(tx, pass, lane_no, mark))?;
+    let cut = Cut { session_no, lane_no, cause: "harness", mark: Some(mark.clone()), summary, until: None };
+    let made = make(pass, &cut)?;
+    if made == 0 {
+        // It came twice, or there was nothing before it.
+        let at_ms = mark.at.unwrap_or(at.ledger.now());
+        let until = at.read(|tx| lineage::frontier(tx, lane_no))?;
+        at.write("lineage.boundary", |tx| {
+            if lineage::boundary_is_handled(tx, mark.boundary_no)? {
+                return Ok(());
+            }
+            lineage::record_compaction(tx, &bare(session_no, lane_no, mark, "again", until, at_ms))
+        })?;
+    }
+    Ok(made)
+}
+
+/// The program started over: nothing is handed on, and what was injected is gone.
+pub(super) fn note_segment(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -> Result<()> {
+    let at_ms = mark.at.unwrap_or(pass.at.ledger.now());
+    let until = pass.at.read(|tx| lineage::frontier(tx, lane_no))?;
+    pass.at.write("lineage.boundary", |tx| {
+        if lineage::boundary_is_handled(tx, mark.boundary_no)? {
+            return Ok(());
+        }
+        lineage::record_compaction(tx, &bare(session_no, lane_no, mark, "segment", until, at_ms))
+    })
+}
+
+fn bare(session_no: i64, lane_no: i64, mark: &Mark, cause: &'static str, until: TurnId, at: Millis) -> NewCompaction {
+    NewCompaction {
+        session_no,
+        lane_no,
+        node: None,
+        boundary_no: Some(mark.boundary_no),
+        cause,
+        until,
+        preserved: Vec::new(),
+        restoration: Vec::new(),
+        at,
+        flush: None,
+    }
+}
+
+/// Our own: a conversation grew long (`threshold`), or somebody asked (`manual`). Nothing new: 0.
+pub(super) fn ours(pass: &Pass, session_no: i64, lane_no: i64, until: TurnId, cause: &'static str) -> Result<u64> {
+    make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
+}
+
+/// The program's own summary behind its mark, without the thinking some put in front.
+fn program_summary(tx: &Read, pass: &Pass, lane_no: i64, mark: &Mark) -> Result<Option<(TurnId, String)>> {
+    let found: Option<(i64, i64, i64, i64)> = tx
+        .prepare_cached(
+            "SELECT turn_no, block_no, text_offset, text_length FROM turns
+             WHERE lane_no = ?1 AND kind = 4 AND record_no >= ?2
+               AND record_no < coalesce((SELECT min(record_no) FROM boundaries
+                                         WHERE lane_no = ?1 AND kind = 'compaction' AND record_no > ?2), 9e18)
+             ORDER BY turn_no LIMIT 1",
+        )?
+        .query_row([lane_no, mark.record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .optional()?;
+    let Some((turn, block, offset, length)) = found else { return Ok(None) };
+    let text = String::from_utf8_lossy(&pass.opener.slice(tx, block, offset, length)?).into_owned();
+    let told = text.split_once("\nSummary:").map_or(text.as_str(), |(_, told)| told).trim();
+    Ok(Some((TurnId(turn), redact::redact(told).into_owned())))
+}
+
+fn make(pass: &Pass, what: &Cut) -> Result<u64> {
+    let at = pass.at;
+    for _ in 0..TRIES {
+        let Some(facts) = at.read(|tx| load::session(tx, at.agent_no, what.session_no))? else { return Ok(0) };
+        let chunks = at.read(|tx| {
+            open_chunks(tx, what.lane_no, what.until)?
+                .iter()
+                .map(|c| lineage::node(tx, at.agent_no, c.id))
+                .collect::<Result<Vec<Node>>>()
+        })?;
+        let Some(last) = chunks.last() else { return Ok(0) };
+        let main_thread = last.thread_no;
+        let mut threads: Vec<i64> = Vec::new();
+        for chunk in &chunks {
+            if !threads.contains(&chunk.thread_no) {
+                threads.push(chunk.thread_no);
+            }
+        }
+        // The thread the conversation is in comes last: the boundary points at its node.
+        threads.retain(|t| *t != main_thread);
+        threads.push(main_thread);
+        let mut nodes = Vec::new();
+        for thread_no in &threads {
+            let below: Vec<&Node> = chunks.iter().filter(|c| c.thread_no == *thread_no).collect();
+            nodes.push(node(pass, what, &facts, *thread_no, &below)?);
+        }
+        match commit(pass, what, &facts, nodes, last.turns.1) {
+            Err(e) if is_overtaken(&e) => {}
+            other => return other,
+        }
+    }
+    Err(Error::new(ErrorKind::Busy, "the lineage of this session is being written by others")
+        .hint("nothing was lost; run the command again"))
+}
+
+/// The node over some chunks of one thread.
+fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[&Node]) -> Result<NewNode> {
+    let at = pass.at;
+    let owned: Vec<Node> = below.iter().map(|n| (*n).clone()).collect();
+    let mut said: Vec<Said> = Vec::new();
+    for chunk in below.iter().filter(|c| !c.abandoned) {
+        said.extend(turns_of(pass, what.lane_no, chunk.turns)?);
+    }
+    let before = at.read(|tx| {
+        Ok(lineage::newest(tx, what.session_no, Kind::Compaction, Some(thread_no))?.map(|n| n.distillate))
+    })?;
+    let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
+    let mut distillate = deterministic::distil(&request);
+    for other in at.read(|tx| sub_agents(tx, what, &owned))? {
+        add_files(&mut distillate, &other.distillate);
+    }
+    let source_tokens: u64 = owned.iter().map(|n| n.source_tokens).sum();
+    let budget = pass.limits.handoff_tokens.min(source_tokens as usize);
+    let own = handoff::render(&distillate, budget);
+    // What its program wrote counts, unless it is longer than what it was made of.
+    let told = what.summary.as_ref().map(|(turn, text)| (*turn, cut(text, budget))).filter(|(_, t)| !t.is_empty());
+    let (summary, source, summary_turn) = match told {
+        Some((turn, text)) => (text, Source::Harness, Some(turn)),
+        None => (own, Source::Deterministic, None),
+    };
+    Ok(NewNode {
+        agent_no: at.agent_no,
+        kind: Kind::Compaction,
+        depth: 0,
+        thread_no,
+        session_no: Some(what.session_no),
+        lane_no: Some(what.lane_no),
+        turns: hull(&owned),
+        times: (owned.iter().filter_map(|n| n.times.0).min(), owned.iter().filter_map(|n| n.times.1).max()),
+        count: owned.iter().map(|n| n.count).sum(),
+        summary,
+        distillate,
+        source,
+        source_tokens,
+        summary_turn,
+        abandoned: owned.iter().all(|n| n.abandoned),
+        late: Vec::new(),
+        replaces: None,
+        flush: None,
+        children: owned.iter().map(|n| n.id).collect(),
+    })
+}
+
+/// Chunks of the sub-agents these turns sent out.
+fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
+    let mut out = Vec::new();
+    for chunk in below {
+        let mut statement = tx.prepare_cached(
+            "SELECT n.node_no FROM lanes l JOIN nodes n ON n.lane_no = l.lane_no AND n.kind = 0
+             WHERE l.session_no = ?1 AND l.lane != '' AND n.thread_no = ?2 AND l.parent_call IN (
+               SELECT call FROM turns INDEXED BY turns_lane
+               WHERE lane_no = ?3 AND turn_no BETWEEN ?4 AND ?5 AND kind = 2 AND call IS NOT NULL)",
+        )?;
+        let rows = statement.query_map(
+            params![what.session_no, chunk.thread_no, what.lane_no, chunk.turns.0.0, chunk.turns.1.0],
+            |r| r.get(0),
+        )?;
+        for no in rows.collect::<rusqlite::Result<Vec<i64>>>()? {
+            out.extend(lineage::find(tx, chunk.agent_no, NodeId(no))?);
+        }
+    }
+    Ok(out)
+}
+
+/// Makes what was planned stand, files first.
+fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut nodes: Vec<NewNode>, until: TurnId) -> Result<u64> {
+    let at = pass.at;
+    let flushes = is_current(pass, what, facts, until)?;
+    let wanted = nodes.iter().any(|n| !n.distillate.open_loops.is_empty() || !n.distillate.proposals.is_empty());
+    let resolved = flushes
+        && at.read(|tx| Ok(catalogue::list(tx, at.agent_no, FileKind::OpenLoop, State::Active)?))?.iter().any(|e| {
+            e.fields.get("source").and_then(|s| s.get("type")).and_then(|t| t.as_str())
+                == Some(Origin::Distilled.name())
+        });
+    if !(flushes && (wanted || resolved)) {
+        return at.write("lineage.compact", |tx| insert(pass, tx, what, &nodes, until, None));
+    }
+    let desk = at.desk()?;
+    let first = at.read(next_node)?;
+    let mut act = Act::new("compaction.flush");
+    let mut made = Made::default();
+    for (i, node) in nodes.iter_mut().enumerate() {
+        act = flush(&desk, facts, node, NodeId(first + i as i64), act, &mut made)?;
+    }
+    let threads: Vec<i64> = nodes.iter().map(|n| n.thread_no).collect();
+    let moments: Vec<_> = nodes.iter().map(|n| n.times.1).collect();
+    for head in at.read(|tx| cadence::after(at, tx, &threads, &moments))? {
+        act = act.shows_in(head);
+    }
+    if act.steps.is_empty() {
+        drop(desk);
+        return at.write("lineage.compact", |tx| insert(pass, tx, what, &nodes, until, None));
+    }
+    let id = flush_id();
+    for node in &mut nodes {
+        node.flush = Some(id.clone());
+    }
+    act = act.note("loops", made.loops).note("proposals", made.proposals).note("resolved", made.resolved);
+    let (count, _) = desk.perform_as(&id, act, |tx| {
+        if next_node(tx)? != first {
+            return Err(overtaken());
+        }
+        insert(pass, tx, what, &nodes, until, Some(&id))
+    })?;
+    Ok(count)
+}
+
+/// What a flush makes.
+#[derive(Default)]
+struct Made {
+    loops: u64,
+    proposals: u64,
+    resolved: u64,
+    paths: Vec<String>,
+}
+
+/// Plans the files a node calls for, and notes in its items which file carries them.
+fn flush(
+    desk: &Desk,
+    facts: &SessionFacts,
+    node: &mut NewNode,
+    id: NodeId,
+    mut act: Act,
+    made: &mut Made,
+) -> Result<Act> {
+    let at = desk.at;
+    let row = at.read(|tx| thread::row(tx, at.agent_no, thread::canonical(tx, node.thread_no)?))?;
+    let scope = row.key.strip_prefix("project/").map_or("agent".to_owned(), |id| format!("workspace/{id}"));
+    let source = |turns: &[TurnId]| Provenance {
+        origin: Origin::Distilled,
+        session: Some(facts.key.clone()),
+        turns: turns.to_vec(),
+        node: Some(id.to_string()),
+    };
+    let open = at.read(|tx| catalogue::list(tx, at.agent_no, FileKind::OpenLoop, State::Active))?;
+    // What these turns say is done closes the loop an earlier one opened, as long as nobody has written in it.
+    for entry in &open {
+        let provenance = Provenance::from_value(entry.fields.get("source"));
+        if provenance.origin != Origin::Distilled || entry.field("thread") != Some(&row.key) || entry.by_hand() {
+            continue;
+        }
+        let newest = provenance.turns.iter().max().copied().unwrap_or_default();
+        let done = node
+            .distillate
+            .done
+            .iter()
+            .rev()
+            .find(|d| d.turns.iter().any(|t| *t > newest) && fold::covers(&d.text, &entry.title));
+        if let Some(done) = done {
+            let how = format!("done: {} [{}]", done.text, done.turns.last().copied().unwrap_or_default());
+            act = open_loop::plan_to_resolve(desk, entry, Some(&how), act)?.0;
+            made.paths.push(entry.path.as_str().to_owned());
+            made.resolved += 1;
+        }
+    }
+    let mut budget = LOOPS;
+    for item in node.distillate.open_loops.iter_mut().rev() {
+        if budget == 0 {
+            break;
+        }
+        if let Some(known) = open
+            .iter()
+            .find(|e| !made.paths.contains(&e.path.as_str().to_owned()) && fold::same_words(&e.title, &item.text))
+        {
+            item.file.clone_from(&known.item);
+            continue;
+        }
+        let title = headline(&item.text);
+        let new = NewLoop {
+            text: (title != item.text).then(|| item.text.clone()),
+            title,
+            scope: Some(scope.clone()),
+            thread: Some(row.key.clone()),
+            due: None,
+            confidence: Some(Origin::Distilled.confidence()),
+            source: source(&item.turns),
+        };
+        let planned = plan(&mut act, made, |act| open_loop::plan_to_add(desk, &new, act))?;
+        if let Some(file) = planned {
+            item.file = Some(file.id);
+            made.loops += u64::from(file.change == Change::New);
+            budget -= 1;
+        }
+    }
+    for proposed in node.distillate.proposals.iter_mut().rev().take(PROPOSALS) {
+        let new = NewProposal {
+            title: headline(&proposed.title),
+            entries: vec![proposed.text.clone()],
+            class: proposed.class.clone(),
+            scope: scope.clone(),
+            confidence: Some(Origin::Distilled.confidence()),
+            source: source(&proposed.turns),
+        };
+        // Knowledge belongs to a project; where there is none, nobody could say where it holds.
+        let (Ok(class), Ok(within)) = (Class::parse(&new.class), Scope::parse(&scope, None)) else { continue };
+        if within == Scope::Agent || !class.of_workspace() {
+            continue;
+        }
+        let said = (new.title.as_str(), proposed.text.as_str());
+        if at.read(|tx| is_known_in(tx, at.agent_no, class, &within, said.0, said.1))? {
+            continue;
+        }
+        if let Some(file) = plan(&mut act, made, |act| proposal::plan_to_add(desk, &new, act))? {
+            proposed.file = Some(file.id);
+            made.proposals += u64::from(file.change == Change::New);
+        }
+    }
+    Ok(act)
+}
+
+/// Adds the step of one file to the act. `None`: it cannot be planned (a title nobody can name a file after, a file
+/// this act touches already), and the item stays in the node alone.
+fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, FileItem)>) -> Result<Option<FileItem>> {
+    match step(act.clone()) {
+        Ok((next, file)) => {
+            let path = file.path.as_str().to_owned();
+            if file.change == Change::Same {
+                return Ok(Some(file));
+            }
+            if made.paths.contains(&path) {
+                return Ok(None);
+            }
+            made.paths.push(path);
+            *act = next;
+            Ok(Some(file))
+        }
+        Err(e) if matches!(e.kind(), ErrorKind::Usage | ErrorKind::Refused | ErrorKind::NotFound) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// The longest title of a file made here, in characters: about a line.
+const HEADLINE: usize = 90;
+
+/// The beginning of a text, as a title: its first sentence, or so many words of it as fit in a line.
+fn headline(text: &str) -> String {
+    let text = text.trim();
+    if text.chars().count() <= HEADLINE {
+        return text.trim_end_matches('.').to_owned();
+    }
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if out.chars().count() + word.chars().count() + 1 > HEADLINE {
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    if out.is_empty() {
+        text.chars().take(HEADLINE).collect()
+    } else {
+        format!("{}…", out.trim_end_matches([',', ';', ':']))
+    }
+}
+
+/// Whether a compaction is about work that goes on, not about history somebody imported: no later one is waiting, and
+/// its thread has not moved on for a month.
+fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> Result<bool> {
+    if what.cause == "manual" {
+        return Ok(true);
+    }
+    let agent_no = pass.at.agent_no;
+    pass.at.read(|tx| {
+        let marks = load::marks(tx, what.session_no, what.lane_no)?;
+        let this = what.mark.as_ref().map(|m| m.boundary_no);
+        if marks.iter().any(|m| m.is_compaction && Some(m.boundary_no) != this) {
+            return Ok(false);
+        }
+        let behind: i64 = tx
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 LIMIT ?3)")?
+            .query_row(params![what.lane_no, until.0, pass.limits.compact_turns.max(1) as i64], |r| r.get(0))?;
+        if pass.limits.compact_turns > 0 && behind >= pass.limits.compact_turns as i64 {
+            return Ok(false);
+        }
+        let newest: Option<Millis> = match facts.workspace_no {
+            Some(workspace) => tx
+                .prepare_cached("SELECT max(last_at) FROM sessions WHERE agent_no = ?1 AND workspace_no = ?2")?
+                .query_row([agent_no, workspace], |r| r.get(0))?,
+            None => None,
+        };
+        Ok(newest.is_none_or(|newest| newest - facts.last_at <= RECENT_MS))
+    })
+}
+
+/// Inserts the nodes and the boundary. The plan is checked again here.
+fn insert(pass: &Pass, tx: &mut Write, what: &Cut, nodes: &[NewNode], until: TurnId, id: Option<&str>) -> Result<u64> {
+    let at = pass.at;
+    let planned: Vec<NodeId> = nodes.iter().flat_map(|n| n.children.iter().copied()).collect();
+    let mut open: Vec<NodeId> = open_chunks(tx, what.lane_no, what.until)?.iter().map(|c| c.id).collect();
+    let mut sorted = planned.clone();
+    sorted.sort();
+    open.sort();
+    if sorted != open {
+        return Err(overtaken());
+    }
+    if let Some(mark) = &what.mark
+        && lineage::boundary_is_handled(tx, mark.boundary_no)?
+    {
+        return Ok(0);
+    }
+    let mut ids = Vec::new();
+    for node in nodes {
+        ids.push(lineage::insert(tx, node)?);
+    }
+    let Some(last) = ids.last().copied() else { return Ok(0) };
+    let preserved: Vec<TurnId> = {
+        let mut statement = tx.prepare_cached(
+            "SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no LIMIT 200",
+        )?;
+        let rows = statement.query_map([what.lane_no, until.0], |r| Ok(TurnId(r.get(0)?)))?;
+        // A program keeps what it likes of the words before its own mark.
+        let all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        if what.mark.is_some() { Vec::new() } else { all }
+    };
+    lineage::record_compaction(
+        tx,
+        &NewCompaction {
+            session_no: what.session_no,
+            lane_no: what.lane_no,
+            node: Some(last),
+            boundary_no: what.mark.as_ref().map(|m| m.boundary_no),
+            cause: what.cause,
+            until,
+            restoration: restoration(last, &preserved),
+            preserved,
+            at: what.mark.as_ref().and_then(|m| m.at).unwrap_or(tx.now()),
+            flush: id.map(str::to_owned),
+        },
+    )?;
+    let threads: Vec<i64> = nodes.iter().map(|n| n.thread_no).collect();
+    let moments: Vec<_> = nodes.iter().map(|n| n.times.1).collect();
+    if id.is_none() {
+        let heads = cadence::after(at, tx, &threads, &moments)?;
+        mark_dirty(tx, at.agent_no, &heads)?;
+    }
+    tx.note("session_no", what.session_no);
+    tx.note("cause", what.cause);
+    tx.note("until", until.to_string());
+    tx.note("nodes", ids.iter().map(NodeId::to_string).collect::<Vec<_>>());
+    Ok(ids.len() as u64)
+}
+
+/// In which order a context is put together again (R10.4).
+fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
+    let mut order = vec![format!("handoff {node}"), "session-memory".to_owned()];
+    if let (Some(first), Some(last)) = (preserved.first(), preserved.last()) {
+        order.push(format!("tail {first}..{last}"));
+    }
+    order.extend(
+        ["IDENTITY.md", "SOUL.md", "AGENTS.md", "USER.md", "MEMORY.md", "continuity/ACTIVE.md", "recall"]
+            .map(str::to_owned),
+    );
+    order
+}
+
+/// The number the next node will get.
+fn next_node(tx: &Read) -> Result<i64> {
+    let last: Option<i64> = tx
+        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'nodes'")?
+        .query_row([], |r| r.get(0))
+        .optional()?;
+    Ok(last.unwrap_or(0) + 1)
+}
+
+fn overtaken() -> Error {
+    Error::new(ErrorKind::Busy, "the lineage was written by somebody else meanwhile")
+}
+
+fn is_overtaken(error: &Error) -> bool {
+    error.kind() == ErrorKind::Busy && error.to_string().ends_with("somebody else meanwhile")
+}
+
+/// The handoff of a session as it would stand at a turn: nothing is made.
+pub fn preview(pass: &Pass, session_no: i64, until: TurnId) -> Result<Distillate> {
+    let at = pass.at;
+    let facts = at.read(|tx| load::session(tx, at.agent_no, session_no))?;
+    let Some(facts) = facts else { return Err(Error::not_found("there is no such session")) };
+    let Some((lane_no, _)) = facts.lanes.iter().find(|(_, lane)| lane.is_empty()).cloned() else {
+        return Ok(Distillate::default());
+    };
+    // The newest compaction before that left something between itself and the turn.
+    let earlier = at.read(|tx| lineage::compactions(tx, session_no))?;
+    let mut said: Vec<Said> = Vec::new();
+    let mut before = None;
+    let mut bases: Vec<Option<lineage::Compaction>> =
+        earlier.into_iter().filter(|c| c.lane.is_empty() && c.node.is_some() && c.until < until).map(Some).collect();
+    bases.insert(0, None);
+    for base in bases.into_iter().rev() {
+        let from = base.as_ref().map_or(TurnId(1), |c| TurnId(c.until.0 + 1));
+        said = turns_of(pass, lane_no, (from, until))?;
+        let speaks = said
+            .iter()
+            .any(|s| !matches!(s.kind, crate::event::TurnKind::CompactSummary | crate::event::TurnKind::MachinePrompt));
+        if speaks || base.is_none() {
+            before = match base.and_then(|c| c.node) {
+                Some(node) => Some(at.read(|tx| lineage::node(tx, at.agent_no, node))?.distillate),
+                None => None,
+            };
+            break;
+        }
+    }
+    let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
+    let mut distillate = deterministic::distil(&request);
+    let (from, to) = (said.first().map(|s| s.id), said.last().map(|s| s.id));
+    if let (Some(from), Some(to)) = (from, to) {
+        let what = Cut { session_no, lane_no, cause: "manual", mark: None, summary: None, until: None };
+        let chunks = at.read(|tx| {
+            let all = walk::of_lane(tx, lane_no)?;
+            Ok(all.into_iter().filter(|n| n.turns.1 >= from && n.turns.0 <= to).collect::<Vec<_>>())
+        })?;
+        for other in at.read(|tx| sub_agents(tx, &what, &chunks))? {
+            add_files(&mut distillate, &other.distillate);
+        }
+    }
+    Ok(distillate)
+}
+
+/// What a compaction asked for by hand came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compacted {
+    /// The nodes it made; the last is the one the boundary points at. Empty: there was nothing new.
+    pub nodes: Vec<Node>,
+    /// The last turn that is covered.
+    pub until: Option<TurnId>,
+    pub preserved: Vec<TurnId>,
+    pub epoch: u64,
+}
+
+/// Compacts a session by hand up to a turn of its main line, or all of it but the newest turns.
+pub fn by_hand(pass: &Pass, session_no: i64, until: Option<TurnId>) -> Result<Compacted> {
+    let at = pass.at;
+    pass.session(session_no)?;
+    let facts = at.read(|tx| load::session(tx, at.agent_no, session_no))?;
+    let lane = facts.and_then(|f| f.lanes.into_iter().find(|(_, lane)| lane.is_empty()));
+    let Some((lane_no, _)) = lane else {
+        return Ok(Compacted { nodes: Vec::new(), until: None, preserved: Vec::new(), epoch: 0 });
+    };
+    let newest: i64 = at.read(|tx| {
+        Ok(tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns WHERE lane_no = ?1", [lane_no], |r| r.get(0))?)
+    })?;
+    let until = until.unwrap_or(TurnId(newest));
+    pass.chunk_up_to(session_no, lane_no, until)?;
+    let made = ours(pass, session_no, lane_no, until, "manual")?;
+    super::condense::after(pass, session_no)?;
+    at.read(|tx| {
+        let all = lineage::compactions(tx, session_no)?;
+        let last = all.iter().rev().find(|c| c.lane.is_empty() && c.node.is_some()).filter(|_| made > 0);
+        let mut nodes = Vec::new();
+        if let Some(node) = last.and_then(|c| c.node) {
+            let first = NodeId(node.0 + 1 - made as i64);
+            for no in first.0..=node.0 {
+                nodes.push(lineage::node(tx, at.agent_no, NodeId(no))?);
+            }
+        }
+        Ok(Compacted {
+            nodes,
+            until: last.map(|c| c.until),
+            preserved: last.map(|c| c.preserved.clone()).unwrap_or_default(),
+            epoch: lineage::epoch(tx, session_no)?,
+        })
+    })
+}

@@ -1,0 +1,98 @@
+//! Condensation: when eight roots of one depth of a thread stand, the oldest eight become one of the next depth (R6.7).
+//! Depth grows with the logarithm of history.
+
+use super::advance::Pass;
+use super::cadence;
+use super::fold::fold;
+use super::session::{hull, ids};
+use super::summary::summarise;
+use crate::assistant::mark_dirty;
+use crate::error::Result;
+use crate::lineage::distillate::Distillate;
+use crate::lineage::{self, Kind, NewNode, Node, Source, walk};
+
+/// So many roots become one (SPEC R6.7).
+pub const ROOTS: usize = 8;
+
+/// The longest summary of a condensed node.
+const CONDENSED_TOKENS: usize = 240;
+
+/// Condenses what is due in the threads a session touched.
+pub(super) fn after(pass: &Pass, session_no: i64) -> Result<u64> {
+    let threads: Vec<i64> = pass.at.read(|tx| {
+        let mut statement =
+            tx.prepare_cached("SELECT DISTINCT thread_no FROM nodes WHERE session_no = ?1 AND kind IN (1, 2)")?;
+        let rows = statement.query_map([session_no], |r| r.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })?;
+    let mut made = 0;
+    for thread in threads {
+        made += of_thread(pass, thread)?;
+    }
+    Ok(made)
+}
+
+/// Condenses a thread as far as it goes.
+pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
+    let at = pass.at;
+    let mut made = 0;
+    // A depth more for every eightfold; a hundred are more turns than there are atoms.
+    for depth in 0..100 {
+        let mut any = false;
+        loop {
+            let roots = at.read(|tx| walk::roots(tx, thread_no, depth, ROOTS))?;
+            if roots.len() < ROOTS {
+                break;
+            }
+            let node = condensed(at.agent_no, thread_no, depth + 1, &roots);
+            let done = at.write("lineage.condense", |tx| {
+                let still = walk::roots(tx, thread_no, depth, ROOTS)?;
+                if ids(&still) != node.children {
+                    return Ok(false);
+                }
+                let id = lineage::insert(tx, &node)?;
+                let heads = cadence::after(at, tx, &[thread_no], &[])?;
+                mark_dirty(tx, at.agent_no, &heads)?;
+                tx.note("node", id.to_string());
+                tx.note("depth", node.depth);
+                Ok(true)
+            })?;
+            any = true;
+            made += u64::from(done);
+        }
+        if !any && at.read(|tx| walk::roots(tx, thread_no, depth + 1, 1))?.is_empty() {
+            break;
+        }
+    }
+    Ok(made)
+}
+
+/// The node over some roots.
+pub fn condensed(agent_no: i64, thread_no: i64, depth: i64, roots: &[Node]) -> NewNode {
+    let mut distillate = Distillate::default();
+    for node in roots.iter().filter(|n| !n.abandoned) {
+        distillate = fold(&distillate, &node.distillate);
+    }
+    let source_tokens: u64 = roots.iter().map(|n| n.summary_tokens).sum();
+    NewNode {
+        agent_no,
+        kind: Kind::Condensed,
+        depth,
+        thread_no,
+        session_no: None,
+        lane_no: None,
+        turns: hull(roots),
+        times: (roots.iter().filter_map(|n| n.times.0).min(), roots.iter().filter_map(|n| n.times.1).max()),
+        count: roots.iter().map(|n| n.count).sum(),
+        summary: summarise(&distillate, CONDENSED_TOKENS.min(source_tokens as usize)),
+        distillate,
+        source: Source::Deterministic,
+        source_tokens,
+        summary_turn: None,
+        abandoned: roots.iter().all(|n| n.abandoned),
+        late: Vec::new(),
+        replaces: None,
+        flush: None,
+        children: ids(roots),
+    }
+}

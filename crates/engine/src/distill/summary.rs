@@ -1,0 +1,57 @@
+//! A few plain sentences from a distillate. Pure.
+
+use crate::lineage::distillate::{Distillate, Touch};
+use crate::tokens::{cut, tokens};
+
+/// What it was about, what was done and decided, what is left: one line, at most so many tokens.
+pub fn summarise(d: &Distillate, budget: usize) -> String {
+    let mut out = String::new();
+    let mut say = |text: &str| {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        let mut next = if out.is_empty() { String::new() } else { format!("{out} ") };
+        next.push_str(text);
+        if !text.ends_with(['.', '!', '?', '…', ':']) {
+            next.push('.');
+        }
+        if out.is_empty() || tokens(&next) <= budget {
+            out = next;
+        }
+    };
+    if let Some(goal) = &d.goal {
+        say(&goal.text);
+    }
+    for item in d.blocked.iter().rev().take(1) {
+        say(&format!("Blocked: {}", item.text));
+    }
+    for item in d.done.iter().rev().take(2).rev() {
+        say(&item.text);
+    }
+    for item in d.decisions.iter().rev().take(2).rev() {
+        say(&format!("Decided: {}", item.text));
+    }
+    for item in d.open_loops.iter().rev().take(1) {
+        say(&format!("Open: {}", item.text));
+    }
+    for item in d.next_steps.iter().take(1) {
+        say(&format!("Next: {}", item.text));
+    }
+    let changed: Vec<&str> = d
+        .files
+        .iter()
+        .filter(|f| f.touch != Touch::Read)
+        .map(|f| f.path.rsplit('/').next().unwrap_or(&f.path))
+        .collect();
+    if !changed.is_empty() {
+        let few: Vec<&str> = changed.iter().rev().take(3).copied().collect();
+        let more = changed.len().saturating_sub(few.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        say(&format!("Changed {}{more}", few.join(", ")));
+    }
+    for item in d.in_progress.iter().chain(&d.context).take(1) {
+        say(&item.text);
+    }
+    cut(&out, budget)
+}
