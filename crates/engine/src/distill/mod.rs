@@ -1,7 +1,9 @@
 //! Turns become summaries, without a model (R6.5), better with one. Storey 3.
 //!
-//! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out.
+//! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out. [`compare`] holds
+//! what comes out against the summary a program's own model wrote.
 
+pub mod compare;
 pub mod deterministic;
 
 use crate::clock::Millis;
