@@ -74,7 +74,7 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
     let open = [&distillate.open_loops, &distillate.in_progress, &distillate.next_steps, &distillate.blocked];
     let open: Vec<&Item> = open.into_iter().flatten().chain(&distillate.goal).collect();
     for text in items(&sections, Topic::Pending).into_iter().filter(|t| !is_nothing(t)) {
-        comparison.pending.push(named(head(&text), &open, &told, &whole));
+        comparison.pending.push(named(head(&text), false, &open, &told, &whole));
     }
     let said = [&distillate.constraints, &distillate.decisions, &distillate.open_loops, &distillate.context, &distillate.next_steps];
     let said: Vec<&Item> = distillate.goal.iter().chain(said.into_iter().flatten()).collect();
@@ -83,17 +83,18 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
         if words.starts_with('(') || is_nothing(words) || is_follow_up(words) {
             continue;
         }
-        comparison.directives.push(named(words.to_owned(), &said, &told, &whole));
+        comparison.directives.push(named(words.to_owned(), true, &said, &told, &whole));
     }
     comparison
 }
 
-fn named(text: String, items: &[&Item], told: &str, whole: &Whole) -> Named {
+fn named(text: String, verbatim: bool, items: &[&Item], told: &str, whole: &Whole) -> Named {
     let bag = Words::of(&text);
-    let found = items.iter().find(|i| is_found(&bag, &Words::of(&i.text)));
+    let fits = items.iter().map(|i| (*i, Words::of(&i.text))).filter(|(_, b)| is_found(&bag, b));
+    let found = fits.max_by_key(|(_, b)| (100 * bag.shared(b)).saturating_sub(b.len().min(99))).map(|(i, _)| i);
     Named {
-        in_turns: whole.has_most(&bag),
-        told: found.is_some_and(|i| told.contains(spaced(&i.text).trim_end_matches(' '))) ,
+        in_turns: if verbatim { whole.has(&text) } else { whole.has_most(&bag) },
+        told: found.is_some_and(|i| told.contains(spaced(&i.text).trim_end_matches(' '))),
         found: found.map(|i| i.text.clone()),
         text,
     }

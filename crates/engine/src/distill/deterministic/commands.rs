@@ -192,7 +192,11 @@ fn tests(key: &str) -> bool {
 
 /// Commands the next one will want again, unlike installing something once.
 fn lasting(key: &str) -> bool {
-    !has_word(key, &["install", "add", "get", "commit", "merge", "rebase", "pull", "push", "init", "new", "cherry", "compile"]) || tests(key)
+    const WANTED: [&str; 30] = [
+        "build", "lint", "run", "start", "dev", "serve", "clippy", "fmt", "format", "credo", "typecheck", "tsc", "eslint", "ruff", "mypy",
+        "bench", "migrate", "deploy", "up", "watch", "black", "prettier", "pylint", "make", "sh", "py", "compose", "server", "seed", "pyright",
+    ];
+    tests(key) || has_word(key, &WANTED)
 }
 
 /// The commits a command made: as git tells them, else as they were worded.

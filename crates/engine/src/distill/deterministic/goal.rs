@@ -169,10 +169,10 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     if own.is_empty() || is_assent(sentences) {
         return (Prompt::FollowUp, None);
     }
-    if stands && own.iter().all(|s| is_status(s) || s.len() <= 2) {
+    let asked = own.iter().position(|s| is_request(s) && !is_status(s));
+    if stands && asked.is_none() && own.iter().all(|s| is_status(s) || s.len() <= 2) {
         return (Prompt::FollowUp, None);
     }
-    let asked = own.iter().position(|s| is_request(s));
     let Some(asked) = asked else {
         let own: Vec<_> = own.into_iter().filter(|s| !super::directives::is_directive(s)).collect();
         let told = own.iter().find(|s| s.asks() && s.len() >= 4).or_else(|| own.iter().find(|s| s.len() >= 4));
@@ -195,7 +195,7 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     }
     let corrects = matches!(own[0].word(0), "no" | "nope" | "wrong" | "nein" | "non")
         || cues::stands(own[0].low(), "that's wrong|not what i|that is wrong|instead")
-        || sentence.len() <= 3 && count <= 5;
+        || sentence.len() <= 1;
     if corrects && count <= 30 {
         return (Prompt::Additional, Some(text));
     }

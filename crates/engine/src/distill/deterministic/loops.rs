@@ -1,5 +1,7 @@
 //! Open loops: what somebody asked for, promised or left open, and nobody has settled since.
 
+use std::collections::HashSet;
+
 use super::cues::{self, Cue};
 use super::decisions::offers_choice;
 use super::list::{List, Noted};
@@ -12,6 +14,8 @@ use crate::scope::TurnId;
 const MOST_QUESTIONS: usize = 3;
 /// Statements that name things to be worked through.
 const MOST_PLANS: usize = 24;
+/// Names of things done that are remembered.
+const MOST_CLOSED: usize = 10_000;
 
 /// The loops so far.
 #[derive(Debug)]
@@ -23,11 +27,13 @@ pub struct Loops {
     questions: Vec<(Noted, bool)>,
     /// Statements that name several things to be done, with those not done yet.
     plans: Vec<(Noted, Vec<Vec<u64>>)>,
+    /// Tickets that were done already.
+    closed: HashSet<u64>,
 }
 
 impl Loops {
     pub fn new(before: Option<&[Item]>) -> Loops {
-        Loops { open: List::carrying(15, before), asked: Vec::new(), questions: Vec::new(), plans: Vec::new() }
+        Loops { open: List::carrying(15, before), asked: Vec::new(), questions: Vec::new(), plans: Vec::new(), closed: HashSet::new() }
     }
 
     /// The user asked for something.
@@ -82,7 +88,7 @@ impl Loops {
                 let ticket = is_id(word) && word.bytes().any(|b| b.is_ascii_digit()) && !word.contains('/') && word.bytes().any(|b| b.is_ascii_alphabetic()) && tracked(word);
                 if ticket {
                     let ids = Bag::of(word).ids;
-                    if !ids.is_empty() && !things.contains(&ids) {
+                    if !ids.is_empty() && !things.contains(&ids) && !ids.iter().any(|id| self.closed.contains(id)) {
                         things.push(ids);
                     }
                 }
@@ -124,6 +130,9 @@ impl Loops {
     /// Something was done, closed or given up.
     pub fn settle(&mut self, done: &Bag) {
         self.open.settle(done);
+        if self.closed.len() < MOST_CLOSED {
+            self.closed.extend(&done.ids);
+        }
         for (_, left) in &mut self.plans {
             left.retain(|ids| !ids.iter().any(|id| done.ids.binary_search(id).is_ok()));
         }

@@ -68,7 +68,11 @@ impl Progress {
                 Says::Done => {
                     self.settle(&bag);
                     if is_status(s) {
-                        self.status = Noted::new(&s.text, turn, 3, seq).filter(|n| n.bag.len() >= 1).or(self.status.take());
+                        // "All green" adds nothing to "43 tests pass".
+                        let counted = s.low().bytes().any(|b| b.is_ascii_digit());
+                        if counted || self.status.is_none() {
+                            self.status = Noted::new(&s.text, turn, 3, seq).filter(|n| counted || n.bag.len() >= 2).or(self.status.take());
+                        }
                     } else if bag.len() >= 2 {
                         let headline = last && (s.bullet && s.under == Under::Done || s.first && !s.bullet);
                         self.done.add(&s.text, turn, if headline { 4 } else if last { 3 } else { 2 }, seq);
@@ -103,6 +107,8 @@ impl Progress {
     /// Something else shows what was done: a commit, a closed ticket.
     pub fn did(&mut self, text: &str, turn: TurnId, seq: usize) {
         self.done.add(text, turn, 5, seq);
+        // What was being done is in the commit; what has a name of its own may take several.
+        self.begun.retain(|n| n.weight > 2);
     }
 
     /// A statement of something done takes what it is about out of what was open.
@@ -121,19 +127,13 @@ impl Progress {
         if let Some(status) = self.status.take() {
             self.done.put(status);
         }
-        // Of what was begun, what has a name; else whatever came last.
-        let named = self.begun.iter().filter(|n| n.weight >= 3).map(|n| n.seq).max();
-        let newest = self.begun.iter().map(|n| n.seq).max();
-        let begun = match (named, newest) {
-            (Some(_), Some(newest)) => {
-                self.begun.retain(|n| n.weight >= 3 || n.seq == newest || n.weight == 2 && n.seq + 40 > newest);
-                self.begun.into_items()
-            }
-            _ => {
-                self.begun.retain(|n| n.weight >= 2 || Some(n.seq) == newest);
-                self.begun.into_items()
-            }
-        };
+        // Of what was begun, the last that has a name, and what came since; looking around only where there is no more.
+        let named = self.begun.iter().filter(|n| n.weight >= 3 && n.seq >= 100).map(|n| n.seq).max();
+        let newest = self.begun.iter().filter(|n| n.weight >= 2).map(|n| n.seq).max();
+        let last = self.begun.iter().map(|n| n.seq).max();
+        let since = newest.unwrap_or(0).saturating_sub(24);
+        self.begun.retain(|n| n.seq < 100 || Some(n.seq) == named || n.weight >= 2 && n.seq >= since || newest.is_none() && Some(n.seq) == last);
+        let begun = self.begun.into_items();
         Lists {
             done: self.done.into_items(),
             in_progress: begun,
@@ -163,11 +163,19 @@ fn is_status(s: &Sentence) -> bool {
 
 /// Something with a name weighs most, looking around least.
 fn weigh_begun(s: &Sentence, bag: &Bag) -> u8 {
-    let looks = cues::stands(
-        s.low(),
-        "check|read|look|see|explore|understand|search|find|verify|view|examine|inspect|wait|try|list|open|grep|run|think|take a|start by|get|fetch|review|first|figure|debug|investigate|close|commit|continue|compile",
-    );
-    let ticket = bag.ids.len() == 1 || bag.ids.len() == 2;
+    let from = s.hit(Cue::Start).map_or(0, |h| h.to);
+    let looks = (from..from + 4).any(|i| {
+        matches!(
+            s.word(i),
+            "check" | "read" | "look" | "see" | "explore" | "understand" | "search" | "find" | "verify" | "view" | "examine" | "inspect" | "wait"
+                | "try" | "list" | "open" | "grep" | "run" | "think" | "get" | "fetch" | "review" | "first" | "figure" | "close" | "commit" | "continue"
+                | "compile" | "also"
+        )
+    });
+    if super::words::is_id(s.word(from)) {
+        return 3;
+    }
+    let ticket = (1..=2).contains(&bag.ids.len()) && !s.text.ends_with(':');
     match (ticket, looks) {
         (_, true) => 1,
         (true, false) => 3,
@@ -247,8 +255,13 @@ fn is_done(s: &Sentence, last: bool) -> bool {
     let negated = |at: usize| {
         s.hits().iter().any(|h| h.cue == Cue::Negation && h.from + 4 >= at && h.from <= at + 1)
     };
+    let modal = |at: usize| {
+        (at.saturating_sub(2)..at).any(|i| matches!(s.word(i), "can" | "could" | "should" | "will" | "would" | "must" | "to" | "be" | "may" | "when" | "until" | "after" | "before" | "need" | "needs"))
+    };
     let told = s.hits().iter().any(|h| {
         h.cue == Cue::Done
+            && !modal(h.from)
+            && !s.in_brackets(h.from)
             && !s.before(Cue::Hypothesis, h.from)
             && !s.before(Cue::Reported, h.from)
             && !(matches!(s.word(h.from), "no" | "keine") || negated(h.from) || (h.from..h.to).any(|i| matches!(s.word(i), "not" | "nicht")))

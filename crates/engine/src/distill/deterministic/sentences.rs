@@ -184,6 +184,12 @@ impl Sentence {
         self.gap(at + 1) == " "
     }
 
+    /// Whether the word stands in brackets.
+    pub fn in_brackets(&self, at: usize) -> bool {
+        let before = self.words.get(at).map_or("", |w| &self.low[..w.from as usize]);
+        before.matches('(').count() > before.matches(')').count()
+    }
+
     /// Whether something is asked for before the word.
     pub fn before_is_request(&self, at: usize) -> bool {
         self.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from < at)

@@ -3,6 +3,7 @@ use std::fmt::Write;
 use super::*;
 use crate::scope::TurnId;
 
+mod corpus;
 mod look;
 
 /// A session in plain text: a mark for who speaks, lines that begin with `|` go on.
