@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::Said;
-use super::deterministic::{JOIN, Words, is_follow_up, lower, plain};
+use super::deterministic::{JOIN, Words, acts, is_follow_up, lower, plain};
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::scope::TurnId;
 
@@ -320,6 +320,10 @@ fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
     for c in lower(text).chars() {
+        // What `plain` takes out parts no words.
+        if c == '*' || acts(c) && !c.is_whitespace() {
+            continue;
+        }
         if c.is_alphanumeric() {
             out.push(c);
         } else if !out.ends_with(' ') {

@@ -4,7 +4,7 @@ use super::cues::{self, Cue};
 use super::list::List;
 use super::sentences::Sentence;
 use crate::lineage::distillate::Item;
-use crate::memory::signals::{SignalKind, signals};
+use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
 
 /// Facts so far.
@@ -20,13 +20,13 @@ impl Context {
     }
 
     /// What the user tells as a fact.
-    pub fn hear_user(&mut self, turn: TurnId, seq: usize, text: &str, sentences: &[Sentence], request: bool) {
+    pub fn hear_user(&mut self, turn: TurnId, seq: usize, signals: &[Signal], sentences: &[Sentence], request: bool) {
         for s in sentences.iter().filter(|s| !s.pasted && !s.asks() && !s.is_quotation()) {
-            if is_fact(s) && !(request && s.begins(Cue::Task)) && !super::directives::is_directive(s) {
+            if is_fact(s) && !(request && s.begins(Cue::Task)) && (names(s) || !super::directives::is_directive(s)) {
                 self.told.add(&s.text, turn, if names(s) { 4 } else { 2 }, seq);
             }
         }
-        for signal in signals(text) {
+        for signal in signals {
             if matches!(signal.kind, SignalKind::Identity | SignalKind::Profile { .. }) {
                 self.told.add(&signal.text, turn, 3, seq);
             }

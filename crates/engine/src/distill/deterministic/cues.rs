@@ -166,7 +166,7 @@ const HYPOTHESIS: &str = "if / whether / unless / suppose|supposing|imagine|assu
 
 const REPORTED: &str = "he|she|they|someone|somebody|everyone|people|boss|manager|teacher|colleague|client|customer|friend said|says|say|wrote|writes|told|asked|asks|thinks|wants|claims|claimed|insists|insisted|recommends|recommended|suggested / \
     docs|documentation|readme|guide|manual|issue|ticket|email|mail|message|error|log|output|article|page|comment|book|spec|prompt|website|site|tutorial|linter|compiler say|says|said|state|states|recommend|recommends|recommended|mentions|suggests|reads|claims|tells / \
-    according to / it says|said|reads / told me to? / asked me to / says|say to / used to|be|have / \
+    said|claims|claimed|insists|insisted / wiki|runbook|changelog|policy|style say|says|said / according to / it says|said|reads / told me to? / asked me to / says|say to / used to|be|have / \
     er|sie|chef|kollege|kunde sagt|sagte|meint|meinte|schreibt|schrieb|will / laut / il|elle|on a? dit|disait|écrit|veut / selon / él|ella|jefe|cliente dice|dijo|escribió|quiere / según";
 
 const REQUEST: &str = "can|could|would|will you / could|can we / i|we want|need|wanna you? to? / i'd|we'd|i|we would? like you? to? / help me|us / let's|lets / \

@@ -22,10 +22,10 @@ impl Decisions {
     pub fn hear_user(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.pasted) {
             let (Some(hit), false) = (s.hits().iter().find(|h| h.cue == Cue::Decision), s.asks()) else {
-                let chooses = s.hits().iter().any(|h| h.cue == Cue::Choice && s.clause_starts(h.from));
                 // "Use X" alone is a directive; with what it takes the place of it is a choice.
-                let between = s.has(Cue::Rejected) || !matches!(s.word(s.start()), "use" | "take" | "drop" | "keep");
-                if chooses && between && is_choice(s, 0) && s.bag().len() >= 1 && s.len() <= 40 {
+                let alone = |at: usize| matches!(s.word(at), "use" | "take" | "drop" | "keep") && !s.has(Cue::Rejected);
+                let chooses = s.hits().iter().any(|h| h.cue == Cue::Choice && s.clause_starts(h.from) && !alone(h.from));
+                if !s.asks() && chooses && is_choice(s, 0) && s.bag().len() >= 1 && s.len() <= 40 {
                     self.add(&s.text, turn, 4, seq, s);
                 }
                 continue;

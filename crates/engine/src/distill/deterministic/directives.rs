@@ -5,7 +5,7 @@ use super::list::{List, Noted};
 use super::sentences::{Sentence, Under};
 use super::words::Bag;
 use crate::lineage::distillate::Item;
-use crate::memory::signals::{SignalKind, signals};
+use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
 
 /// The user's directives so far.
@@ -20,7 +20,7 @@ impl Directives {
     }
 
     /// A prompt by the user.
-    pub fn hear(&mut self, turn: TurnId, seq: usize, text: &str, sentences: &[Sentence]) {
+    pub fn hear(&mut self, turn: TurnId, seq: usize, signals: &[Signal], sentences: &[Sentence]) {
         for s in sentences {
             if is_retraction(s) {
                 let about = s.bag();
@@ -32,7 +32,7 @@ impl Directives {
                 self.add(clause, turn, weight, seq);
             }
         }
-        for signal in signals(text) {
+        for signal in signals {
             if matches!(signal.kind, SignalKind::Preference | SignalKind::Rule) {
                 self.add(&signal.text, turn, 4, seq);
             }
@@ -44,18 +44,17 @@ impl Directives {
         let negative = is_negative(&noted.item.text);
         let mut known = false;
         self.list.retain(|old| {
-            let (shared, least) = (old.bag.shared(&noted.bag), old.bag.len().min(noted.bag.len()));
-            if is_negative(&old.item.text) != negative {
-                // The opposite of what was said before takes its place.
-                return !(least >= 1 && shared == old.bag.len() && shared == noted.bag.len());
+            // The opposite of what was said before takes its place.
+            let shared = old.bag.shared(&noted.bag);
+            if shared > 0 && shared == old.bag.len() && shared == noted.bag.len() && is_negative(&old.item.text) != negative {
+                return false;
             }
             // The clause and the whole sentence of one prompt are one directive.
-            let inside = old.item.text.contains(&noted.item.text) || noted.item.text.contains(&old.item.text);
-            if inside && old.item.turns.last() == Some(&turn) {
-                known |= old.item.text.len() <= noted.item.text.len() && old.seq == seq;
-                return known;
+            if old.seq != seq {
+                return true;
             }
-            true
+            known |= noted.item.text.contains(&old.item.text);
+            known || !old.item.text.contains(&noted.item.text)
         });
         if !known {
             noted.seq = seq;
@@ -80,7 +79,14 @@ pub fn is_directive(s: &Sentence) -> bool {
 
 /// The user takes a directive back.
 pub fn is_retraction(s: &Sentence) -> bool {
-    !s.asks() && !s.pasted && s.has(Cue::Retraction) && !s.before(Cue::Hypothesis, s.hit(Cue::Retraction).map_or(0, |h| h.from))
+    if s.asks() || s.pasted || s.is_quotation() {
+        return false;
+    }
+    let start = s.start();
+    // "You can push to main now."
+    let allowed = matches!(s.word(start), "you" | "we" | "du" | "ihr") && matches!(s.word(start + 1), "can" | "may" | "darfst" | "kannst" | "dürft")
+        && (start + 2..s.len()).any(|i| matches!(s.word(i), "now" | "again" | "anymore" | "jetzt" | "wieder"));
+    allowed || s.hit(Cue::Retraction).is_some_and(|h| !s.before(Cue::Hypothesis, h.from))
 }
 
 /// The clause that directs, and how strongly.

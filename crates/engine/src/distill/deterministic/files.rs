@@ -47,15 +47,11 @@ impl<'r> Files<'r> {
     pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) {
         let Some(path) = self.shortened(&deed.path) else { return };
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&path) {
-            // Only something read can be forgotten.
-            if deed.touch == Touch::Read {
-                return;
-            }
-            let oldest = self.known.iter().filter(|(_, k)| k.touch == Touch::Read).min_by_key(|(_, k)| k.seq).map(|(p, _)| p.clone());
-            match oldest {
-                Some(oldest) => self.known.remove(&oldest),
-                None => return,
-            };
+            // What was only read is forgotten first, else what was changed long ago; half at once.
+            let mut ages: Vec<(bool, usize)> = self.known.values().map(|k| (k.touch != Touch::Read, k.seq)).collect();
+            ages.sort_unstable();
+            let middle = ages[ages.len() / 2];
+            self.known.retain(|_, k| (k.touch != Touch::Read, k.seq) > middle);
         }
         let known = self.known.entry(path).or_insert(Known { touch: deed.touch, turns: Vec::new(), reads: 0, seq });
         known.reads += usize::from(deed.touch == Touch::Read);

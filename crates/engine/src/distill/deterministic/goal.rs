@@ -141,7 +141,7 @@ fn is_status(s: &Sentence) -> bool {
 }
 
 fn is_request(s: &Sentence) -> bool {
-    if s.is_quotation() {
+    if s.is_quotation() || super::directives::is_retraction(s) && !s.has(Cue::Task) {
         return false;
     }
     let start = s.start();
@@ -150,7 +150,7 @@ fn is_request(s: &Sentence) -> bool {
         return false;
     }
     let task = at(Cue::Task).is_some() && !s.asks();
-    let wish = s.hits().iter().any(|h| h.cue == Cue::Request && (h.from <= start) && h.to > start);
+    let wish = s.hits().iter().any(|h| h.cue == Cue::Request && (h.from <= start && h.to > start || s.clause_starts(h.from)));
     // "If the build is green, deploy it": behind a comma.
     let behind = s.len() > 3 && s.hits().iter().any(|h| h.cue == Cue::Task && h.from > start && s.joint(h.from) && !s.asks());
     let pleads = s.low().contains("please") || s.low().contains("bitte") || s.low().contains("por favor");
@@ -169,12 +169,12 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     if own.is_empty() || is_assent(sentences) {
         return (Prompt::FollowUp, None);
     }
-    let asked = own.iter().position(|s| is_request(s) && !is_status(s));
+    let asked = own.iter().position(|s| is_request(s) && !is_status(s) && !allows(s));
     if stands && asked.is_none() && own.iter().all(|s| is_status(s) || s.len() <= 2) {
         return (Prompt::FollowUp, None);
     }
     let Some(asked) = asked else {
-        let own: Vec<_> = own.into_iter().filter(|s| !super::directives::is_directive(s)).collect();
+        let own: Vec<_> = own.into_iter().filter(|s| !super::directives::is_directive(s) && !super::directives::is_retraction(s)).collect();
         let told = own.iter().find(|s| s.asks() && s.len() >= 4).or_else(|| own.iter().find(|s| s.len() >= 4));
         return match told {
             Some(s) if count >= 4 => (Prompt::Aside, Some(cut(&s.text, LONGEST))),
@@ -226,4 +226,9 @@ fn told(own: &[&Sentence], from: usize) -> String {
         }
     }
     text
+}
+
+/// "You can push now" lets the assistant do it and asks for nothing new.
+fn allows(s: &Sentence) -> bool {
+    super::directives::is_retraction(s) && matches!(s.word(s.start()), "you" | "we" | "du")
 }

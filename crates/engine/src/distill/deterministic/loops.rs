@@ -73,7 +73,7 @@ impl Loops {
 
     /// What the assistant said is to be done later.
     pub fn promised(&mut self, turn: TurnId, seq: usize, sentence: &Sentence, last: bool) {
-        if sentence.bag().len() >= 2 {
+        if sentence.bag().len() >= if last && sentence.bullet { 1 } else { 2 } {
             self.open.add(&sentence.text, turn, if last { 4 } else { 2 }, seq);
         }
     }
@@ -159,7 +159,7 @@ impl Loops {
             self.open.put(plan);
         }
         if let Some(goal) = goal {
-            self.open.retain(|n| !n.bag.is_like(&goal.bag));
+            self.open.retain(|n| n.weight >= 4 || n.seq < 100 || !n.bag.is_like(&goal.bag));
         }
         self.open.into_items()
     }

@@ -33,9 +33,10 @@ use self::words::Bag;
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Touch};
+use crate::memory::signals::signals;
 
 pub use self::list::JOIN;
-pub(super) use self::words::{Bag as Words, lower, plain};
+pub(super) use self::words::{Bag as Words, acts, lower, plain};
 
 /// Calls whose result has not come yet; more are forgotten.
 const MOST_WAITING: usize = 256;
@@ -172,11 +173,12 @@ impl<'r> Notes<'r> {
             self.decisions.given_up(&about);
         }
         let (prompt, told) = self.goal.hear(said.id, seq, &heard);
-        self.constraints.hear(said.id, seq, &said.text, &heard);
+        let signals = signals(&said.text);
+        self.constraints.hear(said.id, seq, &signals, &heard);
         self.decisions.hear_user(said.id, seq, &heard);
         self.loops.hear_user(said.id, seq, &heard);
-        self.context.hear_user(said.id, seq, &said.text, &heard, prompt != Prompt::Aside);
-        self.proposals.hear_user(said.id, &said.text, &heard);
+        self.context.hear_user(said.id, seq, &signals, &heard, prompt != Prompt::Aside);
+        self.proposals.hear_user(said.id, &signals, &heard);
         if prompt != Prompt::FollowUp {
             self.progress.overtake();
             if let Some(told) = told {

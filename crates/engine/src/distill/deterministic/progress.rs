@@ -73,7 +73,7 @@ impl Progress {
                         if counted || self.status.is_none() {
                             self.status = Noted::new(&s.text, turn, 3, seq).filter(|n| counted || n.bag.len() >= 2).or(self.status.take());
                         }
-                    } else if bag.len() >= 2 {
+                    } else if bag.len() >= 2 || last && s.len() >= 3 && !bag.is_empty() {
                         let headline = last && (s.bullet && s.under == Under::Done || s.first && !s.bullet);
                         self.done.add(&s.text, turn, if headline { 4 } else if last { 3 } else { 2 }, seq);
                     }
@@ -201,6 +201,14 @@ pub fn says(s: &Sentence, last: bool) -> Says {
         }
     }
     let will = begins_hard(s);
+    if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
+        let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
+            || cues::stands(s.low(), "no longer|unblocked|expected|used to|was failing|were failing|0 failed|no failed");
+        let ours = !s.before(Cue::Hypothesis, hit.from) && !s.before(Cue::Reported, hit.from) && !will;
+        if ours && !free && !is_done(s, last) {
+            return Says::Blocked;
+        }
+    }
     let later = s.hits().iter().find(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from));
     if let Some(hit) = later {
         let strong = cues::stands(
@@ -211,14 +219,6 @@ pub fn says(s: &Sentence, last: bool) -> Says {
         let put_off = cues::stands(s.low(), "later|tomorrow|afterwards|follow-up|todo|remind|next week|as soon as|get back");
         if (last || strong) && !past && (!will || put_off) && !s.low().starts_with("nothing") && !s.low().starts_with("no ") {
             return Says::Later;
-        }
-    }
-    if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
-        let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
-            || cues::stands(s.low(), "no longer|unblocked|expected|used to|was failing|were failing|0 failed|no failed");
-        let ours = !s.before(Cue::Hypothesis, hit.from) && !s.before(Cue::Reported, hit.from) && !will;
-        if ours && !free && !is_done(s, last) {
-            return Says::Blocked;
         }
     }
     if is_done(s, last) && !will {

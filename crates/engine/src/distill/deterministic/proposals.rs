@@ -6,7 +6,7 @@ use super::cues::{self, Cue};
 use super::sentences::Sentence;
 use super::words::{Bag, cut, line};
 use crate::lineage::distillate::Proposed;
-use crate::memory::signals::{SignalKind, signals};
+use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
 
 /// No stretch of conversation proposes more.
@@ -22,7 +22,7 @@ pub struct Proposals {
 
 impl Proposals {
     /// A prompt by the user.
-    pub fn hear_user(&mut self, turn: TurnId, text: &str, sentences: &[Sentence]) {
+    pub fn hear_user(&mut self, turn: TurnId, signals: &[Signal], sentences: &[Sentence]) {
         let confirms = sentences.first().is_some_and(|s| {
             matches!(s.word(0), "yes" | "right" | "exactly" | "correct" | "true" | "indeed" | "ja" | "genau" | "stimmt" | "oui" | "sí" | "exacto") && !s.has(Cue::Negation)
         });
@@ -32,7 +32,7 @@ impl Proposals {
                 self.add(&text, class, &[said, turn]);
             }
         }
-        for signal in signals(text) {
+        for signal in signals {
             if signal.kind == SignalKind::Rule {
                 self.add(&signal.text, "procedure", &[turn]);
             }
@@ -81,6 +81,10 @@ const THINGS: &str = "staging|production|prod|database|db|server|servers|repo|re
 /// A statement of the user that is meant to hold.
 fn standing(s: &Sentence) -> Option<&'static str> {
     if s.asks() || s.pasted || s.is_quotation() || s.len() < 5 || s.len() > 40 || passing(s) {
+        return None;
+    }
+    // Somebody else's words in it.
+    if s.text.contains(['"', '“', '„', '«']) {
         return None;
     }
     let start = s.start();

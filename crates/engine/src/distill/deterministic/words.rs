@@ -48,7 +48,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Control characters, and those that turn or hide text.
-fn acts(c: char) -> bool {
+pub fn acts(c: char) -> bool {
     c != ' ' && c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{ad}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

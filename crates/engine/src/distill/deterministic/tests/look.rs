@@ -101,3 +101,29 @@ fn look() {
         println!("tokens: summary {}, handoff {}; invented: {:#?}", c.summary_tokens, c.handoff_tokens, c.invented);
     }
 }
+
+/// Megabytes a second, in a release build.
+#[test]
+#[ignore = "to look at"]
+fn speed() {
+    let Ok(path) = std::env::var("LOOK") else { return };
+    let all = load(&path);
+    let bytes: usize = all.iter().map(|t| t.text.len()).sum();
+    let rate = |name: &str, turns: &[Said]| {
+        let bytes: usize = turns.iter().map(|t| t.text.len()).sum();
+        let started = std::time::Instant::now();
+        let mut rounds = 0;
+        while started.elapsed().as_millis() < 700 {
+            distil(&Request { turns, before: None, root: None });
+            rounds += 1;
+        }
+        println!("{name}: {bytes} bytes, {:.1} MB/s", (bytes * rounds) as f64 / 1e6 / started.elapsed().as_secs_f64());
+    };
+    rate("whole", &all);
+    let said: Vec<Said> = all.iter().filter(|t| t.kind == TurnKind::Message).cloned().collect();
+    rate("messages", &said);
+    let many: Vec<Said> = (0..(20_000_000 / bytes.max(1)).max(1)).flat_map(|_| all.iter().cloned()).collect();
+    rate("many", &many);
+    let many: Vec<Said> = (0..100).flat_map(|_| said.iter().cloned()).collect();
+    rate("many messages", &many);
+}

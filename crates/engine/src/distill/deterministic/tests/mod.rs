@@ -5,6 +5,7 @@ use crate::scope::TurnId;
 
 mod corpus;
 mod look;
+mod properties;
 
 /// A session in plain text: a mark for who speaks, lines that begin with `|` go on.
 ///
