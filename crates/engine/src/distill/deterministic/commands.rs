@@ -22,9 +22,17 @@ struct Run {
     turn: TurnId,
     seq: usize,
     count: usize,
-    /// The error it ended with, if it failed the last time.
-    failure: Option<(String, TurnId)>,
+    /// How it was called and the error it ended with, if it failed the last time.
+    failure: Option<Failure>,
     ever_passed: bool,
+}
+
+#[derive(Debug)]
+struct Failure {
+    command: String,
+    error: String,
+    call: TurnId,
+    result: TurnId,
 }
 
 /// The telling commands so far.
@@ -98,14 +106,14 @@ impl Commands {
             if failure.is_none() {
                 // The shortest form of it that worked.
                 if !run.ever_passed || text.len() <= run.text.len() {
-                    run.text = text;
+                    run.text = text.clone();
                 }
                 run.ever_passed = true;
                 run.turn = turn;
             } else if !run.ever_passed {
-                (run.text, run.turn) = (text, turn);
+                (run.text, run.turn) = (text.clone(), turn);
             }
-            run.failure = failure;
+            run.failure = failure.map(|(error, result)| Failure { command: text, error, call: turn, result });
             run.seq = seq;
             self.runs.push(run);
             return;
@@ -115,16 +123,17 @@ impl Commands {
             self.runs.remove(oldest);
         }
         let ever_passed = failure.is_none();
+        let failure = failure.map(|(error, result)| Failure { command: text.clone(), error, call: turn, result });
         self.runs.push(Run { key, text, turn, seq, count: 1, failure, ever_passed });
     }
 
     /// Commands that failed the last time they were run, with what they said.
     pub fn failures(&self) -> Vec<Noted> {
         let open = self.runs.iter().filter_map(|r| {
-            let (error, turn) = r.failure.as_ref()?;
-            let text = if error.is_empty() { cut(&r.text, 160) } else { format!("{}{JOIN}{}", cut(&r.text, 140), cut(error, 220)) };
-            let mut noted = Noted::new(&text, *turn, 4, r.seq)?;
-            noted.also(&[r.turn]);
+            let Failure { command, error, call, result } = r.failure.as_ref()?;
+            let text = if error.is_empty() { cut(command, 160) } else { format!("{}{JOIN}{}", cut(command, 140), cut(error, 220)) };
+            let mut noted = Noted::new(&text, *result, 4, r.seq)?;
+            noted.also(&[*call]);
             Some(noted)
         });
         let mut open: Vec<Noted> = open.collect();
@@ -165,7 +174,10 @@ fn key(simple: &Simple) -> Option<String> {
             if matches!(first, "run" | "exec" | "run-script" | "task") { format!("{first} {}", operands.next()?) } else { first.to_owned() }
         }
         "cargo" | "mix" | "go" | "make" | "just" | "gradle" | "gradlew" | "mvn" | "mvnw" | "dotnet" | "rails" | "rake" | "composer" | "docker" | "docker-compose" | "podman" | "kubectl" | "helm" | "terraform" | "bazel" | "swift" | "flutter" | "dart" | "zig" | "stack" | "cabal" | "sbt" | "lein" | "nix" | "tox" | "nox" | "pre-commit" | "alembic" | "prisma" | "fly" | "flyctl" | "vercel" | "heroku" | "ansible-playbook" | "artisan" | "task" | "invoke" | "meson" | "ninja" | "scons" => {
-            operands.next().unwrap_or("").to_owned()
+            let first = operands.next().unwrap_or("");
+            // `docker compose run api npm test` is no `docker compose up`.
+            let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx") || program == "docker-compose";
+            if deep { [first].into_iter().chain(operands.take(4)).collect::<Vec<_>>().join(" ") } else { first.to_owned() }
         }
         "pytest" | "jest" | "vitest" | "tsc" | "eslint" | "ruff" | "mypy" | "flake8" | "black" | "prettier" | "phpunit" | "rspec" | "ctest" | "cmake" | "playwright" | "cypress" | "mocha" | "ava" | "tap" | "clippy" | "rustfmt" | "gofmt" | "golangci-lint" | "shellcheck" | "xcodebuild" | "pyright" | "pylint" | "biome" | "oxlint" | "rubocop" | "credo" | "luacheck" | "busted" | "webpack" | "vite" | "rollup" | "esbuild" | "turbo" | "nx" | "lerna" | "ng" => String::new(),
         "python" | "python3" | "node" | "ruby" | "perl" | "php" | "bash" | "sh" => {

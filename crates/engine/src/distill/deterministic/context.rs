@@ -1,6 +1,6 @@
 //! What the next one needs to know besides: names, numbers and places the user gave, what was found out.
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
 use super::list::List;
 use super::sentences::Sentence;
 use crate::lineage::distillate::Item;
@@ -58,7 +58,7 @@ impl Context {
 
 /// "The codename is ZEPHYR", "it's called …".
 fn names(s: &Sentence) -> bool {
-    cues::stands(s.low(), "codename|code name|called|named|name is|nickname|password hint|account|phone|number is|address is|deadline|birthday|allergic|allergy|heißt|genannt|nombre|s'appelle|se llama|remember that|for the record|fyi|keep in mind")
+    s.says("codename|code name|called|named|name is|nickname|password hint|account|phone|number is|address is|deadline|birthday|allergic|allergy|heißt|genannt|nombre|s'appelle|se llama|remember that|for the record|fyi|keep in mind")
 }
 
 /// A statement with something in it that cannot be guessed: a number, a name, a path.
@@ -66,9 +66,7 @@ fn is_fact(s: &Sentence) -> bool {
     if s.len() < 3 || s.len() > 40 || s.before(Cue::Hypothesis, 3) || s.before(Cue::Reported, s.len()) {
         return false;
     }
-    let states = cues::stands(
-        s.low(),
-        "is|are|has|have|runs|lives|uses|listens|called|named|means|starts|ends|expires|closes|opens|'s|it's|ist|sind|hat|heißt|läuft|liegt|isst|geht|est|sont|s'appelle|se llama|es|son|está|was|were|changed|moved",
+    let states = s.says("is|are|has|have|runs|lives|uses|listens|called|named|means|starts|ends|expires|closes|opens|'s|it's|ist|sind|hat|heißt|läuft|liegt|isst|geht|est|sont|s'appelle|se llama|es|son|está|was|were|changed|moved",
     );
     let start = s.start();
     let request = s.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from <= start + 1 && h.to > start);

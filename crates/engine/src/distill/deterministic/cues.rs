@@ -4,7 +4,9 @@
 //! A pattern is words with blanks between them: `a|b` is either, `a?` may be missing. Several patterns are parted by
 //! ` / `.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use super::sentences::Sentence;
@@ -110,6 +112,67 @@ pub fn find(sentence: &Sentence) -> Vec<Hit> {
     found
 }
 
+/// Where runs of letters and digits begin, with their hashes.
+pub fn starts(low: &str) -> Vec<(usize, u64)> {
+    let (mut found, mut from) = (Vec::with_capacity(low.len() / 6 + 1), None);
+    for (at, c) in low.char_indices() {
+        match (c.is_alphanumeric(), from) {
+            (true, None) => from = Some(at),
+            (false, Some(start)) => {
+                found.push((start, hash(&low[start..at])));
+                from = None;
+            }
+            _ => {}
+        }
+    }
+    if let Some(start) = from {
+        found.push((start, hash(&low[start..])));
+    }
+    found
+}
+
+fn hash(word: &str) -> u64 {
+    word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Phrases by the hash of the run they begin with, and those that begin with none.
+struct Phrases {
+    by_start: Vec<(u64, &'static str)>,
+    odd: Vec<&'static str>,
+}
+
+thread_local! {
+    /// Lists of phrases are constants: each is taken apart once.
+    static LISTS: RefCell<HashMap<(usize, usize), Rc<Phrases>>> = RefCell::new(HashMap::new());
+}
+
+fn list(phrases: &'static str) -> Rc<Phrases> {
+    LISTS.with_borrow_mut(|lists| {
+        let made = || {
+            let all = phrases.split('|').map(str::trim).filter(|p| !p.is_empty());
+            let (plain, odd): (Vec<_>, Vec<_>) = all.partition(|p| p.starts_with(char::is_alphanumeric));
+            let run = |p: &'static str| hash(p.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(p));
+            let mut by_start: Vec<_> = plain.into_iter().map(|p| (run(p), p)).collect();
+            by_start.sort_unstable();
+            Rc::new(Phrases { by_start, odd })
+        };
+        lists.entry((phrases.as_ptr() as usize, phrases.len())).or_insert_with(made).clone()
+    })
+}
+
+/// As [`stands`], for a text whose runs are known and phrases that never change.
+pub fn say(low: &str, starts: &[(usize, u64)], phrases: &'static str) -> bool {
+    let list = list(phrases);
+    let whole = |at: usize, phrase: &str| {
+        low[at..].starts_with(phrase) && !low[at + phrase.len()..].starts_with(char::is_alphanumeric)
+    };
+    let found = starts.iter().any(|(at, hash)| {
+        let from = list.by_start.partition_point(|(h, _)| h < hash);
+        list.by_start[from..].iter().take_while(|(h, _)| h == hash).any(|(_, phrase)| whole(*at, phrase))
+    });
+    found || list.odd.iter().any(|p| low.contains(p))
+}
+
 /// Whether one of the phrases (parted by `|`) stands in the text as whole words.
 pub fn stands(low: &str, phrases: &str) -> bool {
     phrases.split('|').any(|phrase| {
@@ -176,7 +239,7 @@ const REQUEST: &str = "can|could|would|will you / could|can we / i|we want|need|
     peux-tu|pourrais-tu|pouvez-vous|pourriez-vous / tu peux|pourrais / je veux|voudrais|souhaite / aide-moi / il faut|faudrait / j'aimerais / s'il te|vous plaît / \
     puedes|podrías|puede|podría / quiero|queremos|necesito|necesitamos / ayúdame / quisiera / me gustaría / por favor";
 
-const TASK: &str = "add|analyse|analyze|annotate|apply|arrange|ask|assess|audit|benchmark|book|build|bump|buy|calculate|call|cancel|change|check|clarify|clean|close|collect|combine|commit|compare|compile|complete|compute|configure|connect|consolidate|continue|convert|copy|correct|count|cover|create|cut|debug|define|delete|deploy|derive|describe|design|determine|develop|diagnose|disable|document|download|draft|draw|dockerize|edit|email|enable|evaluate|examine|execute|expand|explain|explore|export|extend|extract|figure|file|fill|find|finish|fix|format|generate|get|give|handle|implement|import|improve|include|increase|inspect|install|integrate|introduce|investigate|list|load|look|make|mark|measure|merge|migrate|modify|move|name|open|optimise|optimize|order|organise|organize|outline|pack|parse|patch|pay|plan|play|polish|port|prepare|print|profile|propose|prove|publish|push|put|read|rebase|rebuild|recommend|record|redesign|reduce|refactor|register|release|remove|rename|render|renew|repair|replace|report|reproduce|research|reschedule|reserve|resolve|restore|restructure|resume|revert|review|rewrite|run|save|schedule|search|send|set|ship|show|simplify|solve|sort|speed|split|start|submit|suggest|summarise|summarize|support|swap|switch|tackle|take|teach|tell|test|tidy|track|train|transcribe|translate|trim|try|tune|turn|uninstall|unify|update|upgrade|upload|use|validate|verify|walk|wire|work|wrap|write|remind / \
+const TASK: &str = "add|analyse|analyze|annotate|apply|arrange|ask|assess|audit|benchmark|book|build|bump|buy|calculate|call|cancel|change|check|clarify|clean|close|collect|combine|commit|compare|compile|complete|compute|configure|connect|consolidate|continue|convert|copy|correct|count|cover|create|cut|debug|define|delete|deploy|derive|describe|design|determine|develop|diagnose|disable|document|download|draft|draw|dockerize|edit|email|enable|evaluate|examine|execute|expand|explain|explore|export|extend|extract|figure|file|fill|find|finish|fix|format|generate|get|give|handle|implement|import|improve|include|increase|inspect|install|integrate|introduce|investigate|list|load|look|make|mark|measure|merge|migrate|modify|move|name|open|optimise|optimize|order|organise|organize|outline|pack|parse|patch|pay|plan|play|polish|port|prepare|print|profile|propose|prove|publish|push|put|read|rebase|rebuild|recommend|record|redesign|reduce|refactor|register|release|remove|rename|render|renew|repair|replace|report|reproduce|research|reschedule|reserve|resolve|restore|restructure|resume|revert|review|rewrite|run|save|schedule|search|send|set|ship|show|simplify|solve|sort|speed|split|start|submit|suggest|summarise|summarize|support|swap|switch|tackle|take|teach|tell|test|tidy|track|train|transcribe|translate|trim|try|tune|turn|uninstall|unify|update|upgrade|upload|validate|verify|walk|wire|work|wrap|write|remind / \
     implementiere|implementier|baue|bau|erstelle|erstell|schreibe|schreib|füge|ändere|entferne|lösche|behebe|repariere|prüfe|teste|übersetze|erkläre|zeige|zeig|suche|such|finde|mach|mache|bereite|buche|bestelle|plane|aktualisiere|verschiebe|vergleiche|optimiere|richte|erinnere|fasse / \
     ajoute|ajoutez|crée|créez|corrige|corrigez|écris|écrivez|supprime|supprimez|modifie|modifiez|explique|expliquez|traduis|traduisez|vérifie|vérifiez|trouve|trouvez|prépare|préparez|réserve|mets|mettez|fais|faites|teste|remplace|implémente|refactorise / \
     añade|agrega|crea|corrige|arregla|escribe|elimina|borra|modifica|explica|traduce|verifica|busca|encuentra|prepara|reserva|haz|prueba|reemplaza|implementa|actualiza|revisa|muestra|cambia";
@@ -209,7 +272,7 @@ const DECISION: &str = "decided|decide|deciding to|on|that|for|against|we|it? / 
     decidido|decidimos|decisión / elegimos|elegido|optamos / nos quedamos con / usaremos|usamos|vamos con|a usar|descartamos|mantenemos / en lugar|vez de";
 
 const CHOICE: &str = "let's|lets use|do|take|go|make|start|have|move|try|target|call|name|store|put|support|ship|run|work / use / go|keep|stay|stick with / take / drop / option|variant|approach|plan|version|design|number a|b|c|d|1|2|3|4|one|two|three / \
-    the first|second|third|former|latter one|option|approach? / i|we want|prefer|choose|pick|take|like / we'll|we|i'll will? use|take|do|go|have|keep / sounds|looks good / nehmen wir / wir nehmen / prenons / vamos con / i'd|i would? go|take|rather|say / i pick|choose / ok|okay|yes|fine with / for now we|i";
+    the first|second|third|former|latter one|option|approach? / i|we want|prefer|choose|pick|take|like / we'll|i'll use|take|go|keep / sounds|looks good / nehmen wir / wir nehmen / prenons / vamos con / i'd|i would? go|take|rather|say / i pick|choose / ok|okay|yes|fine with / for now we|i";
 
 const REJECTED: &str = "instead of / rather than / drop|dropping|dropped / abandon|abandoning|abandoned / not / no longer / no more / scrap|scrapping|scrapped / remove|removing / away from / switch|switched|switching|migrate|move|moved|moving from / replace|replacing|replaced / over / against / ditch|ditching / revert|reverting|reverted / forget|skip|skipping / \
     statt|anstatt|anstelle / kein|keine|keinen / streichen|verzichten|verwerfen / auf / au lieu de|d' / plutôt que / abandonne|abandonnons / en lugar|vez de / descartamos|abandonamos";
@@ -217,8 +280,8 @@ const REJECTED: &str = "instead of / rather than / drop|dropping|dropped / aband
 const DONE: &str = "all? tests|specs|checks|suites pass|passed|passing|green / tests|checks|test|suite now|all|still? pass|passes|passed / all|everything green|passing|passes|done|pushed|merged|good|works|clean / 0 failures|failed|errors / no failures|errors|issues|warnings / is|are|it's|that's|now|all now|all|also|fully|already? done|complete|completed|finished|fixed|resolved|implemented|merged|deployed|pushed|committed|live|working|released|published|installed|configured|sent|booked|ordered|scheduled|in / \
     has|have|i've|we've|had now|all|also|already|just|been|successfully? been? added|implemented|fixed|created|updated|removed|renamed|refactored|written|built|committed|pushed|merged|deployed|installed|configured|migrated|finished|completed|resolved|moved|replaced|changed|tested|verified|sent|booked|ordered|scheduled|paid|published|documented|extracted|converted|cleaned|closed|set|made|wired|registered|generated|rewritten|split|reproduced / \
     i|we just|also|then? added|implemented|fixed|created|updated|removed|renamed|refactored|wrote|built|committed|pushed|merged|deployed|installed|configured|migrated|finished|completed|resolved|moved|replaced|tested|verified|sent|booked|ordered|scheduled|paid|published|documented|extracted|converted|cleaned|closed|made|wired|registered|generated|rewrote|split|reproduced / \
-    committed|done and pushed / works|work now|again|correctly|fine|end-to-end / now works|passes|work|pass / done / finished / completed / complete / successfully / credo|clippy|lint|eslint|typecheck|build is? clean|green|passes / clean compile|build|run / compiles|builds cleanly|fine|now|without / on the list / remembered|noted / ran cleanly / \
-    erledigt|fertig|abgeschlossen|behoben|implementiert|umgesetzt|gepusht|committet|gebucht|bestellt|gesendet|verschickt|gemerkt / alle tests grün|bestanden|laufen / läuft wieder|jetzt / ist|sind jetzt? da|durch|online / \
+    committed|done and pushed / works|work now|again|correctly|fine|end-to-end / now works|passes|work|pass / done / finished / completed / complete / successfully / credo|clippy|lint|eslint|typecheck|build is? clean|green|passes / clean compile|build|run / compiles|builds cleanly|fine|now|without / ran cleanly / \
+    erledigt|fertig|abgeschlossen|behoben|implementiert|umgesetzt|gepusht|committet|gebucht|bestellt|gesendet|verschickt / alle tests grün|bestanden|laufen / läuft wieder|jetzt / ist|sind jetzt? da|durch|online / \
     terminé|fini|corrigé|implémenté|ajouté|créé|déployé|envoyé|réservé|c'est fait / les tests passent / fait / \
     terminado|hecho|listo|corregido|implementado|añadido|creado|desplegado|enviado|reservado|arreglado / las pruebas pasan / los tests pasan";
 

@@ -1,6 +1,6 @@
 //! Decisions: statements of choice, by the user or the assistant. What was chosen against falls with its own decision.
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
 use super::list::{JOIN, List, Noted};
 use super::sentences::{Sentence, Under};
 use super::words::{Bag, cut};
@@ -89,7 +89,7 @@ fn is_choice(s: &Sentence, at: usize) -> bool {
         && !s.hits().iter().any(|h| h.cue == Cue::Hypothesis && (h.from < at.max(1)))
         && !s.before(Cue::Reported, at.max(1))
         && !(at > 0 && matches!(s.word(at - 1), "not" | "never" | "to" | "can" | "you" | "don't" | "haven't" | "nicht" | "yet" | "didn't" | "cannot"))
-        && !cues::stands(s.low(), "haven't decided|not decided|undecided|need to decide|have to decide|to be decided|noch nicht entschieden|let me know|up to you|your choice|you decide|still deciding|before we decide")
+        && !s.says("haven't decided|not decided|undecided|need to decide|have to decide|to be decided|noch nicht entschieden|let me know|up to you|your choice|you decide|still deciding|before we decide")
 }
 
 /// "I'll use" and "instead of" alone are chatter: a reason or an alternative makes them choices.
@@ -101,13 +101,11 @@ fn reasoned(s: &Sentence, from: usize, to: usize) -> bool {
     ) || s.word(from + 1) == "going"
         || s.word(to - 1) == "with" && matches!(s.word(to - 2), "go" | "going" | "stick" | "went")
         || matches!(s.word(from), "we" | "we're" | "i'm" | "i've" | "we've" | "wir" | "on" | "nous" | "nos") && !matches!(s.word(to - 1), "won't");
-    let why = cues::stands(
-        s.low(),
-        "because|since|so that|rather than|instead of|instead|over|to avoid|as it|which avoids|for simplicity|to keep|weil|da|statt|um|damit|parce que|car|puisque|plutôt|au lieu|porque|ya que|en lugar|en vez",
+    let why = s.says("because|since|so that|rather than|instead of|instead|over|to avoid|as it|which avoids|for simplicity|to keep|weil|da|statt|um|damit|parce que|car|puisque|plutôt|au lieu|porque|ya que|en lugar|en vez",
     );
     let changed = matches!(s.word(from), "switched" | "switching" | "switch" | "replaced" | "replacing" | "instead" | "rather" | "statt");
     // "Instead of failing, it now returns" is what a program does.
-    let own = cues::stands(s.low(), "i|i'll|we|we'll|let's|i'm|we're|wir|ich|nous|on|usaremos|vamos");
+    let own = s.says("i|i'll|we|we'll|let's|i'm|we're|wir|ich|nous|on|usaremos|vamos");
     firm || why && (own || changed && s.clause_starts(from) && !matches!(s.word(from), "instead" | "rather"))
 }
 
@@ -139,6 +137,6 @@ fn against(text: &str, rejected_now: &Bag) -> bool {
 
 /// Whether a question offers a choice, so that its answer is a decision.
 pub fn offers_choice(s: &Sentence) -> bool {
-    s.asks() && cues::stands(s.low(), "or|which|prefer|should i use|should we use|should i keep|should we keep|oder|welche|welcher|welches|lieber|ou|quel|quelle|préfères|cuál|prefieres")
+    s.asks() && s.says("or|which|prefer|should i use|should we use|should i keep|should we keep|oder|welche|welcher|welches|lieber|ou|quel|quelle|préfères|cuál|prefieres")
         || s.asks() && (s.low().starts_with("should ") || s.low().starts_with("soll"))
 }

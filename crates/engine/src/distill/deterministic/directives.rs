@@ -132,7 +132,7 @@ fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
         "never" => !matches!(next, "mind" | "ever" | "") && s.subjectless(from),
         "always" => !next.is_empty() && s.subjectless(from),
         "no" | "zero" => {
-            from == 0
+            s.clause_starts(from)
                 && s.len() <= 9
                 && s.adjoins(from)
                 && !matches!(next, "idea" | "problem" | "worries" | "rush" | "thanks" | "thank" | "it" | "that" | "this" | "i" | "luck" | "change" | "not" | "one" | "the" | "they" | "we" | "you" | "wonder" | "difference")
@@ -186,9 +186,7 @@ fn weigh_rule(s: &Sentence, from: usize, to: usize) -> Option<u8> {
 
 /// Bags of what the user no longer wants at all: "forget about the dashboard".
 pub fn dropped(s: &Sentence) -> Option<Bag> {
-    let gives_up = cues::stands(
-        s.low(),
-        "forget about|never mind|nevermind|skip the|skip that|drop the|no longer need|don't need|not needed|leave out|cancel the|vergiss|nicht mehr nötig|oublie|olvida|scrap the|don't bother",
+    let gives_up = s.says("forget about|never mind|nevermind|skip the|skip that|drop the|no longer need|don't need|not needed|leave out|cancel the|vergiss|nicht mehr nötig|oublie|olvida|scrap the|don't bother",
     );
     (gives_up && !s.asks() && !s.pasted).then(|| s.bag())
 }

@@ -1,7 +1,7 @@
 //! What the user is after now: not merely the last prompt. "Continue" and "did you push?" are about the goal that
 //! stands, "tackle them too" goes on with it, "also fix the typo" comes on top; only a new request takes its place.
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
 use super::list::{JOIN, Noted};
 use super::sentences::Sentence;
 use super::words::{Bag, cut};
@@ -149,6 +149,11 @@ fn is_request(s: &Sentence) -> bool {
     if at(Cue::Directive).is_some() && at(Cue::Task).is_none() {
         return false;
     }
+    // "Let's take the second one" chooses.
+    let chooses = at(Cue::Choice).is_some_and(|h| matches!(s.word(h.to - 1), "take" | "use" | "try") && h.to - h.from > 1);
+    if chooses && !s.asks() && s.len() <= 8 {
+        return false;
+    }
     let task = at(Cue::Task).is_some() && !s.asks();
     let wish = s.hits().iter().any(|h| h.cue == Cue::Request && (h.from <= start && h.to > start || s.clause_starts(h.from)));
     // "If the build is green, deploy it": behind a comma.
@@ -181,12 +186,14 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
             _ => (Prompt::FollowUp, None),
         };
     };
-    let text = told(&own, asked);
     let sentence = own[asked];
+    // "Find out why and fix it": what it is was said before.
+    let bare = asked > 0 && sentence.bag().len() <= 3;
+    let text = if bare { led_up_to(&own, asked) } else { told(&own, asked) };
     if !stands {
         return (Prompt::Request, Some(text));
     }
-    let replaces = cues::stands(own[0].low(), "forget that|forget it|forget about|stop that|scrap that|never mind|nevermind|different topic|new task|something else|change of plan|change of plans|new topic|vergiss das|oublie ça|olvida eso");
+    let replaces = own[0].says("forget that|forget it|forget about|stop that|scrap that|never mind|nevermind|different topic|new task|something else|change of plan|change of plans|new topic|vergiss das|oublie ça|olvida eso");
     if replaces {
         return (Prompt::Request, Some(text));
     }
@@ -194,14 +201,12 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
         return (Prompt::Additional, Some(text));
     }
     let corrects = matches!(own[0].word(0), "no" | "nope" | "wrong" | "nein" | "non")
-        || cues::stands(own[0].low(), "that's wrong|not what i|that is wrong|instead")
+        || own[0].says("that's wrong|not what i|that is wrong|instead")
         || sentence.len() <= 1;
     if corrects && count <= 30 {
         return (Prompt::Additional, Some(text));
     }
-    let back = cues::stands(
-        sentence.low(),
-        "it|them|this|that|these|those|the same|the rest|the others|the other|the remaining|both|everything|the next one|the epic|the task|sie|es|das|die restlichen|les|le reste|los demás|el resto|lo mismo",
+    let back = sentence.says("it|them|this|that|these|those|the same|the rest|the others|the other|the remaining|both|everything|the next one|the epic|the task|sie|es|das|die restlichen|les|le reste|los demás|el resto|lo mismo",
     );
     if back && count <= 16 && sentence.bag().len() <= 4 {
         // "new beads were added. tackle them": the sentence before says what they are.
@@ -231,4 +236,22 @@ fn told(own: &[&Sentence], from: usize) -> String {
 /// "You can push now" lets the assistant do it and asks for nothing new.
 fn allows(s: &Sentence) -> bool {
     super::directives::is_retraction(s) && matches!(s.word(s.start()), "you" | "we" | "du")
+}
+
+/// A request that says little by itself, with what led up to it.
+fn led_up_to(own: &[&Sentence], asked: usize) -> String {
+    let request = cut(&own[asked].text, LONGEST / 2);
+    let first = (0..asked).find(|i| own[*i].len() >= 4 && !own[*i].asks()).unwrap_or(asked);
+    let mut text = String::new();
+    for i in first..asked {
+        let words = &own[i].text;
+        let room = LONGEST.saturating_sub(request.len() + text.len() + 6);
+        if super::directives::is_directive(own[i]) || !text.is_empty() && words.len() > room {
+            break;
+        }
+        text.push_str(if text.is_empty() { "" } else if own[i - 1].follows(own[i]) { " " } else { " … " });
+        text.push_str(&cut(words, room));
+    }
+    let next = text.is_empty() || own[asked - 1].follows(own[asked]) && text.ends_with(own[asked - 1].text.as_str());
+    format!("{text}{}{request}", if text.is_empty() { "" } else if next { " " } else { " … " })
 }

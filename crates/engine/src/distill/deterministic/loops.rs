@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
 use super::decisions::offers_choice;
 use super::list::{List, Noted};
 use super::sentences::Sentence;
@@ -46,7 +46,7 @@ impl Loops {
     /// The user speaks: what the assistant had asked is answered, unless they put it off. Gives the question.
     pub fn replied(&mut self, sentences: &[Sentence]) -> Option<(Noted, bool)> {
         let put_off = sentences.iter().take(2).any(|s| {
-            s.len() <= 14 && cues::stands(s.low(), "later|not sure yet|let me think|i'll think|decide later|not now|get back to you|tomorrow|weiß noch nicht|später|plus tard|más tarde|luego|don't know yet")
+            s.len() <= 14 && s.says("later|not sure yet|let me think|i'll think|decide later|not now|get back to you|tomorrow|weiß noch nicht|später|plus tard|más tarde|luego|don't know yet")
         });
         let last = self.questions.last().cloned();
         let waiting = std::mem::take(&mut self.questions);
@@ -61,9 +61,7 @@ impl Loops {
     pub fn hear_user(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.pasted && !s.asks() && !s.is_quotation()) {
             let later = s.hits().iter().any(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from) && !s.before(Cue::Reported, h.from));
-            let told = cues::stands(
-                s.low(),
-                "later|todo|to-do|still|remind me|remind us|don't forget|do not forget|tomorrow|not yet|next week|afterwards|follow up|get back|open question|remaining|left to do|erinnere mich|noch|später|morgen|vergiss nicht|rappelle-moi|plus tard|demain|n'oublie pas|recuérdame|todavía|mañana|no olvides|merken|i'll send|i'll bring|i'll get",
+            let told = s.says("later|todo|to-do|still|remind me|remind us|don't forget|do not forget|tomorrow|not yet|next week|afterwards|follow up|get back|open question|remaining|left to do|erinnere mich|noch|später|morgen|vergiss nicht|rappelle-moi|plus tard|demain|n'oublie pas|recuérdame|todavía|mañana|no olvides|merken|i'll send|i'll bring|i'll get",
             );
             if later && told && s.bag().len() >= 1 && s.len() <= 40 && !super::directives::is_retraction(s) {
                 self.open.add(&s.text, turn, 4, seq);
@@ -93,7 +91,7 @@ impl Loops {
                     }
                 }
             }
-            let plans = cues::stands(s.low(), "task|tasks|step|steps|phase|phases|ticket|tickets|issue|issues|then|depends|depend|chain|remaining|order|plan|next|start with|todo|left|ready|blocked|→|->");
+            let plans = s.says("task|tasks|step|steps|phase|phases|ticket|tickets|issue|issues|then|depends|depend|chain|remaining|order|plan|next|start with|todo|left|ready|blocked|→|->");
             if things.len() >= 2 && plans && let Some(noted) = Noted::new(&s.text, turn, 3, seq) {
                 if self.plans.len() == MOST_PLANS {
                     self.plans.remove(0);
@@ -109,7 +107,7 @@ impl Loops {
     pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence], failed: bool) {
         let refused = sentences.iter().any(|s| {
             !s.asks() && s.len() <= 40 && s.first && s.begins(Cue::Blocked) && !s.has(Cue::Done)
-                || cues::stands(s.low(), "i can't|i cannot|i couldn't|unable to|wasn't able to|i was not able|ich kann nicht|konnte nicht|je n'ai pas pu|no pude|no puedo") && !s.before(Cue::Hypothesis, s.len())
+                || s.says("i can't|i cannot|i couldn't|unable to|wasn't able to|i was not able|ich kann nicht|konnte nicht|je n'ai pas pu|no pude|no puedo") && !s.before(Cue::Hypothesis, s.len())
         });
         if failed || refused {
             self.asked.drain(..).for_each(|n| self.open.put(Noted { weight: 4, ..n }));
@@ -120,7 +118,7 @@ impl Loops {
             return;
         }
         for s in sentences.iter().filter(|s| s.asks() && s.last && !s.is_quotation()) {
-            let empty = cues::stands(s.low(), "anything else|what's next|what would you like to do|how can i help|what else|something else|sonst noch|kann ich sonst|autre chose|algo más|sound good|make sense");
+            let empty = s.says("anything else|what's next|what would you like to do|how can i help|what else|something else|sonst noch|kann ich sonst|autre chose|algo más|sound good|make sense");
             if !empty && s.len() >= 3 && self.questions.len() < MOST_QUESTIONS && let Some(noted) = Noted::new(&s.text, turn, 4, seq) {
                 self.questions.push((noted, offers_choice(s)));
             }

@@ -1,6 +1,6 @@
 //! What the assistant says of its work: done, begun, blocked, next, found out.
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
 use super::list::{List, Noted};
 use super::sentences::{Sentence, Under};
 use super::words::Bag;
@@ -156,9 +156,9 @@ pub struct Lists {
 /// "All 43 tests pass", "clippy is clean".
 fn is_status(s: &Sentence) -> bool {
     s.len() <= 20
-        && cues::stands(s.low(), "tests|test|suite|specs|checks|green|clippy|credo|lint|eslint|compile|compiles|build|builds|typecheck|0 failures|failures|tsc")
+        && s.says("tests|test|suite|specs|checks|green|clippy|credo|lint|eslint|compile|compiles|build|builds|typecheck|0 failures|failures|tsc")
         && !s.begins(Cue::Participle)
-        && !cues::stands(s.low(), "added|wrote|fixed|created|implemented")
+        && !s.says("added|wrote|fixed|created|implemented")
 }
 
 /// Something with a name weighs most, looking around least.
@@ -203,7 +203,7 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     let will = begins_hard(s);
     if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
         let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
-            || cues::stands(s.low(), "no longer|unblocked|expected|used to|was failing|were failing|0 failed|no failed");
+            || s.says("no longer|unblocked|expected|used to|was failing|were failing|0 failed|no failed");
         let ours = !s.before(Cue::Hypothesis, hit.from) && !s.before(Cue::Reported, hit.from) && !will;
         if ours && !free && !is_done(s, last) {
             return Says::Blocked;
@@ -211,17 +211,18 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     }
     let later = s.hits().iter().find(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from));
     if let Some(hit) = later {
-        let strong = cues::stands(
-            s.low(),
-            "later|todo|todos|to-do|still|yet|follow-up|follow up|remind|remaining|tomorrow|open question|open item|deferred|postponed|left to|afterwards|tbd|outstanding|as soon as|next week|get back|später|noch|morgen|offen|fehlt|ausstehend|plus tard|pas encore|reste|demain|más tarde|todavía|aún|pendiente|falta|mañana",
+        let strong = s.says("later|todo|todos|to-do|still|yet|follow-up|follow up|remind|remaining|tomorrow|open question|open item|deferred|postponed|left to|afterwards|tbd|outstanding|as soon as|next week|get back|später|noch|morgen|offen|fehlt|ausstehend|plus tard|pas encore|reste|demain|más tarde|todavía|aún|pendiente|falta|mañana",
         );
         let past = s.word(hit.from) == "later" && s.hits().iter().any(|h| h.cue == Cue::Done && h.from < hit.from);
-        let put_off = cues::stands(s.low(), "later|tomorrow|afterwards|follow-up|todo|remind|next week|as soon as|get back");
+        let put_off = s.says("later|tomorrow|afterwards|follow-up|todo|remind|next week|as soon as|get back");
         if (last || strong) && !past && (!will || put_off) && !s.low().starts_with("nothing") && !s.low().starts_with("no ") {
             return Says::Later;
         }
     }
-    if is_done(s, last) && !will {
+    if last && !will && s.has(Cue::Negation) && s.says("yet|noch") && !s.has(Cue::Hypothesis) {
+        return Says::Later;
+    }
+    if is_done(s, last) && !will && !s.says("fully booked|sold out") {
         return Says::Done;
     }
     if (last || !will) && s.hits().iter().any(|h| h.cue == Cue::Next && h.from <= s.start() + 1) && !s.before(Cue::Hypothesis, 1)

@@ -48,8 +48,8 @@ impl Proposals {
     pub fn hear_assistant(&mut self, turn: TurnId, sentences: &[Sentence]) {
         self.unconfirmed.clear();
         for s in sentences.iter().filter(|s| !s.asks() && !s.is_quotation() && s.len() <= 40 && s.len() >= 5) {
-            let project = cues::stands(s.low(), "this project|this repo|this repository|this codebase|the project|the repo|the repository|the codebase");
-            let stable = cues::stands(s.low(), "uses|requires|expects|needs|follows|targets|relies on|always|never");
+            let project = s.says("this project|this repo|this repository|this codebase|the project|the repo|the repository|the codebase");
+            let stable = s.says("uses|requires|expects|needs|follows|targets|relies on|always|never");
             if project && stable && !passing(s) && !s.begins(Cue::Start) && self.unconfirmed.len() < 2 {
                 self.unconfirmed.push((s.text.clone(), turn));
             }
@@ -88,21 +88,19 @@ fn standing(s: &Sentence) -> Option<&'static str> {
         return None;
     }
     let start = s.start();
-    let thing = cues::stands(s.low(), THINGS);
+    let thing = s.says(THINGS);
     if !thing {
         return None;
     }
-    let rule = cues::stands(s.low(), "always|never|every|before pushing|before committing|before every|immer|niemals|jedes|toujours|jamais|chaque|siempre|nunca|cada");
-    let here = cues::stands(s.low(), "in this repo|in this project|in this repository|in this codebase|in our repo|in our project|for this project|in diesem projekt|dans ce projet|en este proyecto");
+    let rule = s.says("always|never|every|before pushing|before committing|before every|immer|niemals|jedes|toujours|jamais|chaque|siempre|nunca|cada");
+    let here = s.says("in this repo|in this project|in this repository|in this codebase|in our repo|in our project|for this project|in diesem projekt|dans ce projet|en este proyecto");
     let orders = s.hits().iter().any(|h| matches!(h.cue, Cue::Directive | Cue::Task) && (h.from == start || s.clause_starts(h.from) && h.from > 0));
     if orders {
         return (here && (rule || s.begins(Cue::Directive))).then_some("procedure");
     }
     // "The staging database is read-only on weekends."
     let subject = matches!(s.word(start), "the" | "our" | "all" | "every" | "each" | "we" | "production" | "staging" | "ci" | "deploys" | "deployments" | "releases" | "migrations" | "tests" | "die" | "der" | "das" | "unsere" | "unser" | "la" | "le" | "les" | "notre" | "el" | "los" | "las" | "nuestra" | "nuestro" | "note" | "backups" | "to");
-    let stable = cues::stands(
-        s.low(),
-        "is read-only|are read-only|runs on|run on|lives in|lives at|live in|is hosted|are hosted|is deployed|are deployed|deploys to|deploy to|deploys from|is protected|are protected|is on|are on|is in|are in|is at|are at|uses|use|requires|require|expects|listens on|belongs to|owned by|are owned|is owned|only on|only from|every|always|never|must|happens|happen|goes through|go through|is called|are called|ist|liegt|läuft|sind|se trouve|est|tourne|está|corre|usa",
+    let stable = s.says("is read-only|are read-only|runs on|run on|lives in|lives at|live in|is hosted|are hosted|is deployed|are deployed|deploys to|deploy to|deploys from|is protected|are protected|is on|are on|is in|are in|is at|are at|uses|use|requires|require|expects|listens on|belongs to|owned by|are owned|is owned|only on|only from|every|always|never|must|happens|happen|goes through|go through|is called|are called|ist|liegt|läuft|sind|se trouve|est|tourne|está|corre|usa",
     );
     if !subject || !stable || !(rule || definite(s)) {
         return None;
@@ -112,9 +110,7 @@ fn standing(s: &Sentence) -> Option<&'static str> {
 
 /// Says more than "the server is on": a day, a place, a rule, a version.
 fn definite(s: &Sentence) -> bool {
-    cues::stands(
-        s.low(),
-        "read-only|weekends|weekend|weekdays|monday|mondays|tuesday|tuesdays|wednesday|wednesdays|thursday|thursdays|friday|fridays|saturdays|sundays|nightly|protected|only|hosted|owned|requires|lives|runs on|deploys|must|am wochenende|nur|freitags|uniquement|week-end|solo|fines de semana",
+    s.says("read-only|weekends|weekend|weekdays|monday|mondays|tuesday|tuesdays|wednesday|wednesdays|thursday|thursdays|friday|fridays|saturdays|sundays|nightly|protected|only|hosted|owned|requires|lives|runs on|deploys|must|am wochenende|nur|freitags|uniquement|week-end|solo|fines de semana",
     ) || s.text.contains("://")
         || s.text.split_whitespace().any(|w| w.len() > 2 && w.contains('/') && !w.starts_with('/'))
         || s.text.contains('`')
@@ -125,9 +121,7 @@ fn passing(s: &Sentence) -> bool {
     s.has(Cue::Hypothesis)
         || s.has(Cue::Reported)
         || s.has(Cue::Retraction)
-        || cues::stands(
-            s.low(),
-            "now|currently|today|yesterday|tomorrow|tonight|just|this time|at the moment|right now|for now|again|still|already|seems|seem|looks|think|guess|might|maybe|broken|failing|fails|failed|crashed|crashes|error|errors|down|slow|stuck|temporarily|until|this morning|last|next|here's|i|i'm|i've|my|me|was|were|been|yet|jetzt|heute|gerade|morgen|gestern|ich|aujourd'hui|maintenant|demain|je|hoy|ahora|mañana|ayer|yo|kaputt|bug|bugs|some|should",
+        || s.says("now|currently|today|yesterday|tomorrow|tonight|just|this time|at the moment|right now|for now|again|still|already|seems|seem|looks|think|guess|might|maybe|broken|failing|fails|failed|crashed|crashes|error|errors|down|slow|stuck|temporarily|until|this morning|last|next|here's|i|i'm|i've|my|me|was|were|been|yet|jetzt|heute|gerade|morgen|gestern|ich|aujourd'hui|maintenant|demain|je|hoy|ahora|mañana|ayer|yo|kaputt|bug|bugs|some|should",
         )
 }
 

@@ -34,6 +34,7 @@ pub struct Sentence {
     low: String,
     words: Vec<Word>,
     hits: OnceCell<Vec<Hit>>,
+    starts: OnceCell<Vec<(usize, u64)>>,
     /// An item of a list.
     pub bullet: bool,
     /// Ticked, or to be ticked.
@@ -57,6 +58,7 @@ impl Sentence {
             low,
             words,
             hits: OnceCell::new(),
+            starts: OnceCell::new(),
             bullet: block.bullet,
             ticked: block.ticked,
             under: block.under,
@@ -82,6 +84,11 @@ impl Sentence {
 
     pub fn quoted(&self, at: usize) -> bool {
         self.words.get(at).is_some_and(|w| w.quoted)
+    }
+
+    /// Whether one of the phrases (parted by `|`) stands in the sentence as whole words, quoted or not.
+    pub fn says(&self, phrases: &'static str) -> bool {
+        cues::say(&self.low, self.starts.get_or_init(|| cues::starts(&self.low)), phrases)
     }
 
     pub fn bag(&self) -> Bag {

@@ -200,8 +200,12 @@ impl Bag {
         if self.is_empty() || other.is_empty() {
             return false;
         }
+        // The cheap questions first: this is asked of every pair.
+        if self.ids != other.ids || 4 * self.len().min(other.len()) < 3 * self.len().max(other.len()) {
+            return false;
+        }
         let shared = self.shared(other);
-        self.ids == other.ids && 4 * shared >= 3 * (self.len() + other.len() - shared)
+        4 * shared >= 3 * (self.len() + other.len() - shared)
     }
 
     /// Whether this statement, of something done, settles that one, of something to be done.
