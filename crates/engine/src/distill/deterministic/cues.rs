@@ -66,12 +66,13 @@ pub struct Hit {
 
 struct Pattern {
     cue: Cue,
-    /// Behind the first word.
-    rest: Vec<(Vec<&'static str>, bool)>,
+    /// Behind the first word: what may stand there, by hash, and whether it may be missing.
+    rest: Vec<(Vec<u64>, bool)>,
 }
 
-static PATTERNS: LazyLock<HashMap<&'static str, Vec<Pattern>>> = LazyLock::new(|| {
-    let mut by_word: HashMap<&'static str, Vec<Pattern>> = HashMap::new();
+/// By the hash of the first word. Words are compared by their hashes: 64 bits do not collide among a few thousand.
+static PATTERNS: LazyLock<HashMap<u64, Vec<Pattern>>> = LazyLock::new(|| {
+    let mut by_word: HashMap<u64, Vec<Pattern>> = HashMap::new();
     for (cue, table) in TABLES {
         for pattern in table.split(" / ") {
             let mut parts = pattern.split_ascii_whitespace();
@@ -79,9 +80,9 @@ static PATTERNS: LazyLock<HashMap<&'static str, Vec<Pattern>>> = LazyLock::new(|
             for word in first.split('|') {
                 let rest = parts
                     .clone()
-                    .map(|p| (p.trim_end_matches('?').split('|').collect(), p.ends_with('?')))
+                    .map(|p| (p.trim_end_matches('?').split('|').map(hash).collect(), p.ends_with('?')))
                     .collect();
-                by_word.entry(word).or_default().push(Pattern { cue: *cue, rest });
+                by_word.entry(hash(word)).or_default().push(Pattern { cue: *cue, rest });
             }
         }
     }
@@ -92,15 +93,14 @@ static PATTERNS: LazyLock<HashMap<&'static str, Vec<Pattern>>> = LazyLock::new(|
 pub fn find(sentence: &Sentence) -> Vec<Hit> {
     let patterns = &*PATTERNS;
     let mut found = Vec::new();
-    for at in 0..sentence.len() {
-        if sentence.quoted(at) {
-            continue;
-        }
-        let Some(candidates) = patterns.get(sentence.word(at)) else { continue };
+    // A quoted word is none here.
+    let words: Vec<u64> = (0..sentence.len()).map(|at| if sentence.quoted(at) { 0 } else { hash(sentence.word(at)) }).collect();
+    for at in 0..words.len() {
+        let Some(candidates) = patterns.get(&words[at]) else { continue };
         for pattern in candidates {
             let mut to = at + 1;
             let fits = pattern.rest.iter().all(|(choice, may_lack)| {
-                let here = to < sentence.len() && !sentence.quoted(to) && choice.contains(&sentence.word(to));
+                let here = to < words.len() && choice.contains(&words[to]);
                 to += usize::from(here);
                 here || *may_lack
             });
