@@ -76,7 +76,13 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
     for text in items(&sections, Topic::Pending).into_iter().filter(|t| !is_nothing(t)) {
         comparison.pending.push(named(head(&text), false, &open, &told, &whole));
     }
-    let said = [&distillate.constraints, &distillate.decisions, &distillate.open_loops, &distillate.context, &distillate.next_steps];
+    let said = [
+        &distillate.constraints,
+        &distillate.decisions,
+        &distillate.open_loops,
+        &distillate.context,
+        &distillate.next_steps,
+    ];
     let said: Vec<&Item> = distillate.goal.iter().chain(said.into_iter().flatten()).collect();
     for text in items(&sections, Topic::Prompts).into_iter().chain(items(&sections, Topic::Rules)) {
         let words = quoted(&text);
@@ -110,7 +116,8 @@ fn is_found(wanted: &Words, item: &Words) -> bool {
 
 fn is_nothing(text: &str) -> bool {
     let low = lower(text);
-    low.len() < 3 || ["none", "no pending", "no explicit", "nothing", "all tasks", "n/a"].iter().any(|n| low.starts_with(n))
+    low.len() < 3
+        || ["none", "no pending", "no explicit", "nothing", "all tasks", "n/a"].iter().any(|n| low.starts_with(n))
 }
 
 /// The name of a task: what stands before the explanation.
@@ -175,11 +182,15 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         }
         let title = if line.starts_with('#') {
             Some(line.trim_start_matches('#').trim())
-        } else if line.starts_with("**") && (line.trim_end().ends_with("**") || line.trim_end().ends_with("**:") || line.trim_end().ends_with(":")) {
+        } else if line.starts_with("**")
+            && (line.trim_end().ends_with("**") || line.trim_end().ends_with("**:") || line.trim_end().ends_with(":"))
+        {
             Some(line)
         } else {
             let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-            line[digits..].strip_prefix(". ").filter(|t| digits > 0 && t.len() < 80 && t.trim_end().trim_end_matches('*').ends_with(':'))
+            line[digits..]
+                .strip_prefix(". ")
+                .filter(|t| digits > 0 && t.len() < 80 && t.trim_end().trim_end_matches('*').ends_with(':'))
         };
         match title {
             Some(title) => found.push(Section { topic: topic(title), lines: Vec::new() }),
@@ -196,7 +207,17 @@ fn topic(title: &str) -> Topic {
         Topic::Prompts
     } else if has(&["file", "code section", "changes made"]) {
         Topic::Files
-    } else if has(&["pending", "todo", "to-do", "remaining", "open task", "open loop", "unfinished", "outstanding", "in progress"]) {
+    } else if has(&[
+        "pending",
+        "todo",
+        "to-do",
+        "remaining",
+        "open task",
+        "open loop",
+        "unfinished",
+        "outstanding",
+        "in progress",
+    ]) {
         Topic::Pending
     } else if has(&["constraint", "preference", "user instruction", "user directive", "guideline", "rules"]) {
         Topic::Rules
@@ -210,7 +231,11 @@ fn bullet(line: &str) -> Option<(usize, &str)> {
     let trimmed = line.trim_start();
     let indent = line.len() - trimmed.len();
     let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = match trimmed.strip_prefix("- ").or_else(|| trimmed.strip_prefix("* ")).or_else(|| trimmed.strip_prefix("• ")) {
+    let rest = match trimmed
+        .strip_prefix("- ")
+        .or_else(|| trimmed.strip_prefix("* "))
+        .or_else(|| trimmed.strip_prefix("• "))
+    {
         Some(rest) => rest,
         None if digits > 0 => trimmed[digits..].strip_prefix(". ").or_else(|| trimmed[digits..].strip_prefix(") "))?,
         None => return None,
@@ -237,11 +262,52 @@ fn items(sections: &[Section], topic: Topic) -> Vec<String> {
 /// Paths the summary names as changed.
 fn changed(sections: &[Section]) -> Vec<String> {
     const CHANGE: [&str; 34] = [
-        "added", "add ", "modified", "created", "new ", "updated", "edited", "changed", "change ", "removed", "deleted", "renamed", "refactored",
-        "implemented", "registered", "made ", "wrote", "written", "rewrote", "rewritten", "fixed", "replaced", "moved", "extended", "wired", "introduced",
-        "adds ", "switched", "converted", "extracted", "bumped", "dropped", "now ", "moved to",
+        "added",
+        "add ",
+        "modified",
+        "created",
+        "new ",
+        "updated",
+        "edited",
+        "changed",
+        "change ",
+        "removed",
+        "deleted",
+        "renamed",
+        "refactored",
+        "implemented",
+        "registered",
+        "made ",
+        "wrote",
+        "written",
+        "rewrote",
+        "rewritten",
+        "fixed",
+        "replaced",
+        "moved",
+        "extended",
+        "wired",
+        "introduced",
+        "adds ",
+        "switched",
+        "converted",
+        "extracted",
+        "bumped",
+        "dropped",
+        "now ",
+        "moved to",
     ];
-    const READ: [&str; 9] = ["read ", "reviewed", "examined", "for context", "reference", "inspected", "unchanged", "not modified", "looked at"];
+    const READ: [&str; 9] = [
+        "read ",
+        "reviewed",
+        "examined",
+        "for context",
+        "reference",
+        "inspected",
+        "unchanged",
+        "not modified",
+        "looked at",
+    ];
     let mut found: Vec<String> = Vec::new();
     let about_files = sections.iter().any(|s| s.topic == Topic::Files);
     for section in sections.iter().filter(|s| !about_files || s.topic == Topic::Files) {
@@ -276,12 +342,20 @@ fn changed(sections: &[Section]) -> Vec<String> {
 
 /// Paths at the beginning of a bullet; elsewhere in a line they are only mentioned.
 fn paths(text: &str, bare: bool) -> Vec<String> {
-    let head = text.split(" — ").next().unwrap_or(text).split(" - ").next().unwrap_or(text).split(": ").next().unwrap_or(text);
+    let head =
+        text.split(" — ").next().unwrap_or(text).split(" - ").next().unwrap_or(text).split(": ").next().unwrap_or(text);
     let mut found = Vec::new();
     for (at, word) in head.split_whitespace().enumerate() {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '_' | '~')).trim_end_matches(['.', ':']);
+        let word = word
+            .trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '_' | '~'))
+            .trim_end_matches(['.', ':']);
         let name = word.rsplit('/').next().unwrap_or(word);
-        let extension = name.rsplit_once('.').is_some_and(|(stem, end)| (!stem.is_empty() || word.contains('/')) && (1..=8).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()) && !end.bytes().all(|b| b.is_ascii_digit()));
+        let extension = name.rsplit_once('.').is_some_and(|(stem, end)| {
+            (!stem.is_empty() || word.contains('/'))
+                && (1..=8).contains(&end.len())
+                && end.bytes().all(|b| b.is_ascii_alphanumeric())
+                && !end.bytes().all(|b| b.is_ascii_digit())
+        });
         let path = extension && !word.contains("://") && !word.contains(['(', ')', '*', '{', '=']);
         if path && (word.contains('/') || bare && at < 3) {
             found.push(word.trim_start_matches("./").to_owned());
@@ -300,7 +374,8 @@ impl Whole {
     fn of(turns: &[Said]) -> Whole {
         let own = |s: &&Said| s.kind != crate::event::TurnKind::CompactSummary;
         let by_turn = turns.iter().filter(own).map(|s| (s.id, spaced(&s.text))).collect();
-        let all = turns.iter().filter(own).filter(|s| s.text.len() < 64 * 1024).map(|s| (Words::of(&s.text), ())).collect();
+        let all =
+            turns.iter().filter(own).filter(|s| s.text.len() < 64 * 1024).map(|s| (Words::of(&s.text), ())).collect();
         Whole { by_turn, all }
     }
 
@@ -363,7 +438,10 @@ fn invented(distillate: &Distillate, whole: &Whole) -> Vec<String> {
         let name = spaced(file.path.rsplit('/').next().unwrap_or(&file.path));
         let texts: Vec<&String> = file.turns.iter().filter_map(|t| whole.by_turn.get(t)).collect();
         // A file a commit made is named in the commit's result, the turn behind the call.
-        if !texts.is_empty() && !texts.iter().any(|t| t.contains(&name)) && !whole.by_turn.values().any(|t| t.contains(&name)) {
+        if !texts.is_empty()
+            && !texts.iter().any(|t| t.contains(&name))
+            && !whole.by_turn.values().any(|t| t.contains(&name))
+        {
             found.push(file.path.clone());
         }
     }

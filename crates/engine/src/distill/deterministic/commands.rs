@@ -1,9 +1,9 @@
 //! Commands that tell how the work stands: tests, builds, deployments, commits. What failed and did not succeed since
 //! is in the way; what succeeded is worth knowing.
 
+use super::blocks::bounded;
 use super::files::{Deed, deeds, told};
 use super::list::{JOIN, Noted};
-use super::sentences::bounded;
 use super::shell::{self, Simple};
 use super::words::{cut, plain};
 use crate::lineage::distillate::Item;
@@ -56,11 +56,22 @@ pub struct Outcome {
 
 impl Commands {
     /// A call and its result.
-    pub fn finished(&mut self, tool: &str, input: &str, turn: TurnId, result: (&str, bool, TurnId), seq: usize) -> Outcome {
+    pub fn finished(
+        &mut self,
+        tool: &str,
+        input: &str,
+        turn: TurnId,
+        result: (&str, bool, TurnId),
+        seq: usize,
+    ) -> Outcome {
         let (output, flagged, result_turn) = result;
         let mut outcome = Outcome::default();
         // The user would not have it run: nothing was done and nothing failed.
-        let refused = flagged && (output.contains("doesn't want to proceed") || output.contains("rejected by the user") || output.contains("user rejected") || output.contains("was aborted by the user"));
+        let refused = flagged
+            && (output.contains("doesn't want to proceed")
+                || output.contains("rejected by the user")
+                || output.contains("user rejected")
+                || output.contains("was aborted by the user"));
         if refused {
             return outcome;
         }
@@ -131,7 +142,11 @@ impl Commands {
     pub fn failures(&self) -> Vec<Noted> {
         let open = self.runs.iter().filter_map(|r| {
             let Failure { command, error, call, result } = r.failure.as_ref()?;
-            let text = if error.is_empty() { cut(command, 160) } else { format!("{}{JOIN}{}", cut(command, 140), cut(error, 220)) };
+            let text = if error.is_empty() {
+                cut(command, 160)
+            } else {
+                format!("{}{JOIN}{}", cut(command, 140), cut(error, 220))
+            };
             let mut noted = Noted::new(&text, *result, 4, r.seq)?;
             noted.also(&[*call]);
             Some(noted)
@@ -144,7 +159,8 @@ impl Commands {
 
     /// The commands that worked, most used first, and the last commit.
     pub fn worth_knowing(&self) -> Vec<Item> {
-        let mut worked: Vec<&Run> = self.runs.iter().filter(|r| r.ever_passed && r.failure.is_none() && lasting(&r.key)).collect();
+        let mut worked: Vec<&Run> =
+            self.runs.iter().filter(|r| r.ever_passed && r.failure.is_none() && lasting(&r.key)).collect();
         worked.sort_by_key(|r| std::cmp::Reverse((r.count.min(5), r.seq)));
         worked.truncate(5);
         worked.sort_by_key(|r| r.seq);
@@ -169,25 +185,47 @@ fn key(simple: &Simple) -> Option<String> {
     let program = simple.program();
     let mut operands = simple.operands().filter(|a| a.certain).map(|a| a.text.as_str());
     let sub = match program {
-        "npm" | "pnpm" | "yarn" | "bun" | "uv" | "poetry" | "pipenv" | "npx" | "bunx" | "bundle" | "hatch" | "rye" | "pdm" | "deno" => {
+        "npm" | "pnpm" | "yarn" | "bun" | "uv" | "poetry" | "pipenv" | "npx" | "bunx" | "bundle" | "hatch" | "rye"
+        | "pdm" | "deno" => {
             let first = operands.next()?;
-            if matches!(first, "run" | "exec" | "run-script" | "task") { format!("{first} {}", operands.next()?) } else { first.to_owned() }
+            if matches!(first, "run" | "exec" | "run-script" | "task") {
+                format!("{first} {}", operands.next()?)
+            } else {
+                first.to_owned()
+            }
         }
-        "cargo" | "mix" | "go" | "make" | "just" | "gradle" | "gradlew" | "mvn" | "mvnw" | "dotnet" | "rails" | "rake" | "composer" | "docker" | "docker-compose" | "podman" | "kubectl" | "helm" | "terraform" | "bazel" | "swift" | "flutter" | "dart" | "zig" | "stack" | "cabal" | "sbt" | "lein" | "nix" | "tox" | "nox" | "pre-commit" | "alembic" | "prisma" | "fly" | "flyctl" | "vercel" | "heroku" | "ansible-playbook" | "artisan" | "task" | "invoke" | "meson" | "ninja" | "scons" => {
+        "cargo" | "mix" | "go" | "make" | "just" | "gradle" | "gradlew" | "mvn" | "mvnw" | "dotnet" | "rails"
+        | "rake" | "composer" | "docker" | "docker-compose" | "podman" | "kubectl" | "helm" | "terraform" | "bazel"
+        | "swift" | "flutter" | "dart" | "zig" | "stack" | "cabal" | "sbt" | "lein" | "nix" | "tox" | "nox"
+        | "pre-commit" | "alembic" | "prisma" | "fly" | "flyctl" | "vercel" | "heroku" | "ansible-playbook"
+        | "artisan" | "task" | "invoke" | "meson" | "ninja" | "scons" => {
             let first = operands.next().unwrap_or("");
             // `docker compose run api npm test` is no `docker compose up`.
             let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx") || program == "docker-compose";
-            if deep { [first].into_iter().chain(operands.take(4)).collect::<Vec<_>>().join(" ") } else { first.to_owned() }
+            if deep {
+                [first].into_iter().chain(operands.take(4)).collect::<Vec<_>>().join(" ")
+            } else {
+                first.to_owned()
+            }
         }
-        "pytest" | "jest" | "vitest" | "tsc" | "eslint" | "ruff" | "mypy" | "flake8" | "black" | "prettier" | "phpunit" | "rspec" | "ctest" | "cmake" | "playwright" | "cypress" | "mocha" | "ava" | "tap" | "clippy" | "rustfmt" | "gofmt" | "golangci-lint" | "shellcheck" | "xcodebuild" | "pyright" | "pylint" | "biome" | "oxlint" | "rubocop" | "credo" | "luacheck" | "busted" | "webpack" | "vite" | "rollup" | "esbuild" | "turbo" | "nx" | "lerna" | "ng" => String::new(),
+        "pytest" | "jest" | "vitest" | "tsc" | "eslint" | "ruff" | "mypy" | "flake8" | "black" | "prettier"
+        | "phpunit" | "rspec" | "ctest" | "cmake" | "playwright" | "cypress" | "mocha" | "ava" | "tap" | "clippy"
+        | "rustfmt" | "gofmt" | "golangci-lint" | "shellcheck" | "xcodebuild" | "pyright" | "pylint" | "biome"
+        | "oxlint" | "rubocop" | "credo" | "luacheck" | "busted" | "webpack" | "vite" | "rollup" | "esbuild"
+        | "turbo" | "nx" | "lerna" | "ng" => String::new(),
         "python" | "python3" | "node" | "ruby" | "perl" | "php" | "bash" | "sh" => {
             if simple.has("-c") || simple.has("-e") {
                 return None;
             }
             operands.next()?.to_owned()
         }
-        "git" => operands.next().filter(|s| matches!(*s, "push" | "merge" | "rebase" | "cherry-pick" | "commit" | "pull"))?.to_owned(),
-        "pip" | "pip3" | "apt" | "apt-get" | "brew" | "gem" => operands.next().filter(|s| matches!(*s, "install"))?.to_owned(),
+        "git" => operands
+            .next()
+            .filter(|s| matches!(*s, "push" | "merge" | "rebase" | "cherry-pick" | "commit" | "pull"))?
+            .to_owned(),
+        "pip" | "pip3" | "apt" | "apt-get" | "brew" | "gem" => {
+            operands.next().filter(|s| matches!(*s, "install"))?.to_owned()
+        }
         _ if simple.args.first().is_some_and(|a| a.text.starts_with("./") || a.text.ends_with(".sh")) => String::new(),
         _ => return None,
     };
@@ -199,14 +237,61 @@ fn has_word(key: &str, words: &[&str]) -> bool {
 }
 
 fn tests(key: &str) -> bool {
-    has_word(key, &["test", "tests", "pytest", "jest", "vitest", "nextest", "ctest", "rspec", "phpunit", "playwright", "cypress", "mocha", "check", "ci", "verify"])
+    has_word(
+        key,
+        &[
+            "test",
+            "tests",
+            "pytest",
+            "jest",
+            "vitest",
+            "nextest",
+            "ctest",
+            "rspec",
+            "phpunit",
+            "playwright",
+            "cypress",
+            "mocha",
+            "check",
+            "ci",
+            "verify",
+        ],
+    )
 }
 
 /// Commands the next one will want again, unlike installing something once.
 fn lasting(key: &str) -> bool {
     const WANTED: [&str; 30] = [
-        "build", "lint", "run", "start", "dev", "serve", "clippy", "fmt", "format", "credo", "typecheck", "tsc", "eslint", "ruff", "mypy",
-        "bench", "migrate", "deploy", "up", "watch", "black", "prettier", "pylint", "make", "sh", "py", "compose", "server", "seed", "pyright",
+        "build",
+        "lint",
+        "run",
+        "start",
+        "dev",
+        "serve",
+        "clippy",
+        "fmt",
+        "format",
+        "credo",
+        "typecheck",
+        "tsc",
+        "eslint",
+        "ruff",
+        "mypy",
+        "bench",
+        "migrate",
+        "deploy",
+        "up",
+        "watch",
+        "black",
+        "prettier",
+        "pylint",
+        "make",
+        "sh",
+        "py",
+        "compose",
+        "server",
+        "seed",
+        "pyright",
     ];
     tests(key) || has_word(key, &WANTED)
 }
@@ -224,24 +309,30 @@ fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
     if !told.is_empty() {
         return told;
     }
-    let message = simples.iter().find(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "commit")).and_then(|s| {
-        let at = s.args.iter().position(|a| matches!(a.text.as_str(), "-m" | "-am" | "--message"))?;
-        let text = s.args.get(at + 1)?.text.as_str();
-        // `-m "$(cat <<'EOF' …)"`: the subject is the line behind the marker.
-        let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
-        Some(line.trim().to_owned())
-    });
+    let message = simples
+        .iter()
+        .find(|s| s.program() == "git" && s.operands().next().is_some_and(|a| a.text == "commit"))
+        .and_then(|s| {
+            let at = s.args.iter().position(|a| matches!(a.text.as_str(), "-m" | "-am" | "--message"))?;
+            let text = s.args.get(at + 1)?.text.as_str();
+            // `-m "$(cat <<'EOF' …)"`: the subject is the line behind the marker.
+            let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
+            Some(line.trim().to_owned())
+        });
     message.into_iter().collect()
 }
 
 /// `bd close X-4`, `gh issue close 12`: a command that says that something is finished.
 fn closing(simple: &Simple) -> Option<String> {
     let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
-    if matches!(simple.program(), "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls") || words.len() > 14 {
+    if matches!(simple.program(), "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls")
+        || words.len() > 14
+    {
         return None;
     }
-    let closes = words.iter().skip(1).take(3).any(|w| matches!(*w, "close" | "done" | "complete" | "finish" | "resolve"))
-        || words.iter().any(|w| matches!(*w, "--status=done" | "--status=closed" | "--status=completed"));
+    let closes =
+        words.iter().skip(1).take(3).any(|w| matches!(*w, "close" | "done" | "complete" | "finish" | "resolve"))
+            || words.iter().any(|w| matches!(*w, "--status=done" | "--status=closed" | "--status=completed"));
     let named = words.iter().skip(2).any(|w| w.bytes().any(|b| b.is_ascii_digit()));
     (closes && named).then(|| words.join(" "))
 }
@@ -254,29 +345,59 @@ fn says_failed(parts: &[&str]) -> bool {
         from += 1;
     }
     let low = end[from..].to_ascii_lowercase();
-    if low.contains("test result: failed") || low.contains("npm err!") || low.contains("** (mix)") || low.contains("error: could not compile") || low.contains("error: test failed") {
+    if low.contains("test result: failed")
+        || low.contains("npm err!")
+        || low.contains("** (mix)")
+        || low.contains("error: could not compile")
+        || low.contains("error: test failed")
+    {
         return true;
     }
-    let words: Vec<&str> = low.split(|c: char| c.is_whitespace() || c == ',' || c == '=').filter(|w| !w.is_empty()).collect();
+    let words: Vec<&str> =
+        low.split(|c: char| c.is_whitespace() || c == ',' || c == '=').filter(|w| !w.is_empty()).collect();
     words.windows(2).any(|w| {
         let count = w[0].trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let what = w[1].trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        matches!(what, "failed" | "failures" | "failing" | "failure") && count.bytes().all(|b| b.is_ascii_digit()) && count.bytes().any(|b| b != b'0')
+        matches!(what, "failed" | "failures" | "failing" | "failure")
+            && count.bytes().all(|b| b.is_ascii_digit())
+            && count.bytes().any(|b| b != b'0')
     })
 }
 
 /// The line of an output that tells what went wrong.
 fn error_line(parts: &[&str]) -> String {
-    let lines = || parts.iter().flat_map(|p| p.lines()).map(str::trim).filter(|l| l.len() >= 4 && !l.starts_with("Exit code") && !l.contains("exited with code"));
+    let lines = || {
+        parts
+            .iter()
+            .flat_map(|p| p.lines())
+            .map(str::trim)
+            .filter(|l| l.len() >= 4 && !l.starts_with("Exit code") && !l.contains("exited with code"))
+    };
     let strong = lines().find(|l| {
         let low = l.get(..200.min(l.len())).map_or_else(|| l.to_ascii_lowercase(), str::to_ascii_lowercase);
-        (low.starts_with("error") || low.starts_with("fatal") || low.starts_with("** (") || low.contains("error:") || low.contains("panicked at") || low.contains("exception:") || low.contains("assertionerror") || low.starts_with("e   ") || low.contains("npm err!"))
+        (low.starts_with("error")
+            || low.starts_with("fatal")
+            || low.starts_with("** (")
+            || low.contains("error:")
+            || low.contains("panicked at")
+            || low.contains("exception:")
+            || low.contains("assertionerror")
+            || low.starts_with("e   ")
+            || low.contains("npm err!"))
             && !low.contains("0 error")
     });
-    let weak = || lines().find(|l| {
-        let low = l.to_ascii_lowercase();
-        low.contains("fail") || low.contains("error") || low.contains("not found") || low.contains("denied") || low.contains("cannot") || low.contains("refused") || low.contains("rejected")
-    });
-    let line = strong.or_else(weak).or_else(|| lines().last()).unwrap_or("");
+    let weak = || {
+        lines().find(|l| {
+            let low = l.to_ascii_lowercase();
+            low.contains("fail")
+                || low.contains("error")
+                || low.contains("not found")
+                || low.contains("denied")
+                || low.contains("cannot")
+                || low.contains("refused")
+                || low.contains("rejected")
+        })
+    };
+    let line = strong.or_else(weak).or_else(|| lines().next_back()).unwrap_or("");
     plain(line)
 }

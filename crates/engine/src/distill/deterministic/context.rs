@@ -36,7 +36,9 @@ impl Context {
     /// What the assistant says of ports and addresses.
     pub fn hear_assistant(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.asks() && s.len() <= 40) {
-            let place = s.low().contains("localhost:") || s.low().contains("127.0.0.1:") || s.low().contains(" port ") && s.low().bytes().any(|b| b.is_ascii_digit());
+            let place = s.low().contains("localhost:")
+                || s.low().contains("127.0.0.1:")
+                || s.low().contains(" port ") && s.low().bytes().any(|b| b.is_ascii_digit());
             if place && !s.has(Cue::Hypothesis) && !s.begins(Cue::Start) {
                 self.told.add(&s.text, turn, 2, seq);
             }
@@ -45,7 +47,8 @@ impl Context {
 
     /// The first words of a sub-agent's answer.
     pub fn answer(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
-        let told = sentences.iter().find(|s| s.len() >= 5 && !s.asks() && !s.text.ends_with(':') && !s.begins(Cue::Start));
+        let told =
+            sentences.iter().find(|s| s.len() >= 5 && !s.asks() && !s.text.ends_with(':') && !s.begins(Cue::Start));
         if let Some(s) = told.or_else(|| sentences.iter().find(|s| s.len() >= 2)) {
             self.answers.add(&super::words::cut(&s.text, 240), turn, 1, seq);
         }
@@ -69,7 +72,8 @@ fn is_fact(s: &Sentence) -> bool {
     let states = s.says("is|are|has|have|runs|lives|uses|listens|called|named|means|starts|ends|expires|closes|opens|'s|it's|ist|sind|hat|heißt|läuft|liegt|isst|geht|est|sont|s'appelle|se llama|es|son|está|was|were|changed|moved",
     );
     let start = s.start();
-    let request = s.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from <= start + 1 && h.to > start);
+    let request =
+        s.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from <= start + 1 && h.to > start);
     // A name in the middle of the sentence, all in capitals or with a digit.
     let marked = s.text.split_whitespace().skip(1).any(|w| {
         let w = w.trim_matches(|c: char| !c.is_alphanumeric());

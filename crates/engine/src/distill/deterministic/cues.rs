@@ -94,7 +94,8 @@ pub fn find(sentence: &Sentence) -> Vec<Hit> {
     let patterns = &*PATTERNS;
     let mut found = Vec::new();
     // A quoted word is none here.
-    let words: Vec<u64> = (0..sentence.len()).map(|at| if sentence.quoted(at) { 0 } else { hash(sentence.word(at)) }).collect();
+    let words: Vec<u64> =
+        (0..sentence.len()).map(|at| if sentence.quoted(at) { 0 } else { hash(sentence.word(at)) }).collect();
     for at in 0..words.len() {
         let Some(candidates) = patterns.get(&words[at]) else { continue };
         for pattern in candidates {

@@ -1,8 +1,9 @@
 //! Decisions: statements of choice, by the user or the assistant. What was chosen against falls with its own decision.
 
+use super::blocks::Under;
 use super::cues::Cue;
 use super::list::{JOIN, List, Noted};
-use super::sentences::{Sentence, Under};
+use super::sentences::Sentence;
 use super::words::{Bag, cut};
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
@@ -24,8 +25,9 @@ impl Decisions {
             let (Some(hit), false) = (s.hits().iter().find(|h| h.cue == Cue::Decision), s.asks()) else {
                 // "Use X" alone is a directive; with what it takes the place of it is a choice.
                 let alone = |at: usize| matches!(s.word(at), "use" | "take" | "drop" | "keep") && !s.has(Cue::Rejected);
-                let chooses = s.hits().iter().any(|h| h.cue == Cue::Choice && s.clause_starts(h.from) && !alone(h.from));
-                if !s.asks() && chooses && is_choice(s, 0) && s.bag().len() >= 1 && s.len() <= 40 {
+                let chooses =
+                    s.hits().iter().any(|h| h.cue == Cue::Choice && s.clause_starts(h.from) && !alone(h.from));
+                if !s.asks() && chooses && is_choice(s, 0) && !s.bag().is_empty() && s.len() <= 40 {
                     self.add(&s.text, turn, 4, seq, s);
                 }
                 continue;
@@ -96,14 +98,41 @@ fn is_choice(s: &Sentence, at: usize) -> bool {
 fn reasoned(s: &Sentence, from: usize, to: usize) -> bool {
     let firm = matches!(
         s.word(from),
-        "decided" | "decide" | "deciding" | "decision" | "settled" | "opted" | "opting" | "chose" | "choosing" | "chosen" | "agreed" | "final"
-            | "ruled" | "going" | "entschieden" | "beschlossen" | "décidé" | "choisi" | "optons" | "decidido" | "elegimos" | "optamos" | "picked" | "stick" | "sticking"
+        "decided"
+            | "decide"
+            | "deciding"
+            | "decision"
+            | "settled"
+            | "opted"
+            | "opting"
+            | "chose"
+            | "choosing"
+            | "chosen"
+            | "agreed"
+            | "final"
+            | "ruled"
+            | "going"
+            | "entschieden"
+            | "beschlossen"
+            | "décidé"
+            | "choisi"
+            | "optons"
+            | "decidido"
+            | "elegimos"
+            | "optamos"
+            | "picked"
+            | "stick"
+            | "sticking"
     ) || s.word(from + 1) == "going"
         || s.word(to - 1) == "with" && matches!(s.word(to - 2), "go" | "going" | "stick" | "went")
-        || matches!(s.word(from), "we" | "we're" | "i'm" | "i've" | "we've" | "wir" | "on" | "nous" | "nos") && !matches!(s.word(to - 1), "won't");
+        || matches!(s.word(from), "we" | "we're" | "i'm" | "i've" | "we've" | "wir" | "on" | "nous" | "nos")
+            && !matches!(s.word(to - 1), "won't");
     let why = s.says("because|since|so that|rather than|instead of|instead|over|to avoid|as it|which avoids|for simplicity|to keep|weil|da|statt|um|damit|parce que|car|puisque|plutôt|au lieu|porque|ya que|en lugar|en vez",
     );
-    let changed = matches!(s.word(from), "switched" | "switching" | "switch" | "replaced" | "replacing" | "instead" | "rather" | "statt");
+    let changed = matches!(
+        s.word(from),
+        "switched" | "switching" | "switch" | "replaced" | "replacing" | "instead" | "rather" | "statt"
+    );
     // "Instead of failing, it now returns" is what a program does.
     let own = s.says("i|i'll|we|we'll|let's|i'm|we're|wir|ich|nous|on|usaremos|vamos");
     firm || why && (own || changed && s.clause_starts(from) && !matches!(s.word(from), "instead" | "rather"))

@@ -1,8 +1,9 @@
 //! Constraints: what the user, and nobody else, told the assistant to do or not to do beyond the task itself.
 
+use super::blocks::Under;
 use super::cues::{self, Cue};
 use super::list::{List, Noted};
-use super::sentences::{Sentence, Under};
+use super::sentences::Sentence;
 use super::words::Bag;
 use crate::lineage::distillate::Item;
 use crate::memory::signals::{Signal, SignalKind};
@@ -25,7 +26,9 @@ impl Directives {
             if is_retraction(s) {
                 let about = s.bag();
                 // One word in common is enough: who takes something back says little about it.
-                self.list.retain(|n| about.shared(&n.bag) < 2.min(n.bag.len()) && !(n.bag.len() <= 4 && about.shared(&n.bag) > 0));
+                self.list.retain(|n| {
+                    about.shared(&n.bag) < 2.min(n.bag.len()) && !(n.bag.len() <= 4 && about.shared(&n.bag) > 0)
+                });
                 continue;
             }
             if let Some((clause, weight)) = directive(s) {
@@ -46,7 +49,11 @@ impl Directives {
         self.list.retain(|old| {
             // The opposite of what was said before takes its place.
             let shared = old.bag.shared(&noted.bag);
-            if shared > 0 && shared == old.bag.len() && shared == noted.bag.len() && is_negative(&old.item.text) != negative {
+            if shared > 0
+                && shared == old.bag.len()
+                && shared == noted.bag.len()
+                && is_negative(&old.item.text) != negative
+            {
                 return false;
             }
             // The clause and the whole sentence of one prompt are one directive.
@@ -69,7 +76,10 @@ impl Directives {
 
 fn is_negative(text: &str) -> bool {
     let low = super::words::lower(text);
-    cues::stands(&low, "don't|dont|not|never|no|avoid|without|nicht|nie|niemals|kein|keine|pas|jamais|nunca|sin|evita|évite|vermeide|mustn't|shouldn't|stop")
+    cues::stands(
+        &low,
+        "don't|dont|not|never|no|avoid|without|nicht|nie|niemals|kein|keine|pas|jamais|nunca|sin|evita|évite|vermeide|mustn't|shouldn't|stop",
+    )
 }
 
 /// Whether a sentence is a directive rather than a request.
@@ -84,7 +94,8 @@ pub fn is_retraction(s: &Sentence) -> bool {
     }
     let start = s.start();
     // "You can push to main now."
-    let allowed = matches!(s.word(start), "you" | "we" | "du" | "ihr") && matches!(s.word(start + 1), "can" | "may" | "darfst" | "kannst" | "dürft")
+    let allowed = matches!(s.word(start), "you" | "we" | "du" | "ihr")
+        && matches!(s.word(start + 1), "can" | "may" | "darfst" | "kannst" | "dürft")
         && (start + 2..s.len()).any(|i| matches!(s.word(i), "now" | "again" | "anymore" | "jetzt" | "wieder"));
     allowed || s.hit(Cue::Retraction).is_some_and(|h| !s.before(Cue::Hypothesis, h.from))
 }
@@ -113,7 +124,7 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
         let conditional = s.before(Cue::Hypothesis, hit.from);
         let start = s.clause_of(hit.from);
         if hit.cue == Cue::Directive && !conditional && start > 0 && s.before_is_request(start) {
-            return Some((s.from_word(start), weight));
+            return Some((s.text_from(start), weight));
         }
         return Some((&s.text, weight));
     }
@@ -125,8 +136,24 @@ fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
     let gerund = next.ends_with("ing");
     let fits = match word {
         "don't" | "dont" | "do" if word != "do" || s.word(from + 1) == "not" => {
-            !matches!(next, "worry" | "bother" | "know" | "think" | "mind" | "you" | "we" | "they" | "i" | "understand" | "forget" | "see" | "get" | "have" | "")
-                && !matches!(s.word(from.wrapping_sub(1)), "i" | "we" | "they" | "you" | "who" | "which" | "that" | "why")
+            !matches!(
+                next,
+                "worry"
+                    | "bother"
+                    | "know"
+                    | "think"
+                    | "mind"
+                    | "you"
+                    | "we"
+                    | "they"
+                    | "i"
+                    | "understand"
+                    | "forget"
+                    | "see"
+                    | "get"
+                    | "have"
+                    | ""
+            ) && !matches!(s.word(from.wrapping_sub(1)), "i" | "we" | "they" | "you" | "who" | "which" | "that" | "why")
         }
         "do" => false,
         "never" => !matches!(next, "mind" | "ever" | "") && s.subjectless(from),
@@ -135,12 +162,38 @@ fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
             s.clause_starts(from)
                 && s.len() <= 9
                 && s.adjoins(from)
-                && !matches!(next, "idea" | "problem" | "worries" | "rush" | "thanks" | "thank" | "it" | "that" | "this" | "i" | "luck" | "change" | "not" | "one" | "the" | "they" | "we" | "you" | "wonder" | "difference")
+                && !matches!(
+                    next,
+                    "idea"
+                        | "problem"
+                        | "worries"
+                        | "rush"
+                        | "thanks"
+                        | "thank"
+                        | "it"
+                        | "that"
+                        | "this"
+                        | "i"
+                        | "luck"
+                        | "change"
+                        | "not"
+                        | "one"
+                        | "the"
+                        | "they"
+                        | "we"
+                        | "you"
+                        | "wonder"
+                        | "difference"
+                )
                 && !s.has(Cue::Done)
         }
         "stop" => gerund,
         "skip" => gerund || matches!(next, "all" | "any"),
-        "keep" => !matches!(next, "going" | "working" | "it" | "trying" | "on" | "up" | "me" | "" | "at") || s.word(to + 1) == "simple" || s.word(to + 1) == "short",
+        "keep" => {
+            !matches!(next, "going" | "working" | "it" | "trying" | "on" | "up" | "me" | "" | "at")
+                || s.word(to + 1) == "simple"
+                || s.word(to + 1) == "short"
+        }
         "follow" => !matches!(next, "up" | "" | "these"),
         "use" => !next.is_empty() && s.len() >= 2,
         "nothing" => s.len() <= 12 && !s.has(Cue::Done),
@@ -155,8 +208,8 @@ fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
         return None;
     }
     Some(match word {
-        "never" | "always" | "don't" | "dont" | "do" | "avoid" | "only" | "under" | "ensure" | "make" | "no" | "nie" | "niemals" | "immer"
-        | "jamais" | "toujours" | "nunca" | "siempre" | "stop" | "hands" | "prefer" => 3,
+        "never" | "always" | "don't" | "dont" | "do" | "avoid" | "only" | "under" | "ensure" | "make" | "no"
+        | "nie" | "niemals" | "immer" | "jamais" | "toujours" | "nunca" | "siempre" | "stop" | "hands" | "prefer" => 3,
         _ => 2,
     })
 }
@@ -173,8 +226,9 @@ fn weigh_rule(s: &Sentence, from: usize, to: usize) -> Option<u8> {
             let vague = matches!(next, "have" | "work" | "do" | "be" | "i" | "we" | "know" | "probably" | "now" | "" | "see" | "fix" | "help")
                 && to - from == 1;
             let subject = matches!(s.word(from.wrapping_sub(1)), "it" | "that" | "this" | "what" | "which" | "there" | "why" | "how");
-            (!vague && !(subject && s.low().contains(" but ")) && !matches!(s.word(from.wrapping_sub(1)), "why" | "how" | "what"))
-                .then_some(1)
+            let asked = matches!(s.word(from.wrapping_sub(1)), "why" | "how" | "what");
+            let complains = subject && s.low().contains(" but ");
+            (!vague && !asked && !complains).then_some(1)
         }
         "it's" | "it" => Some(2),
         "has" | "have" | "needs" | "need" => (to - from > 1).then_some(1),

@@ -84,7 +84,12 @@ impl<'r> Files<'r> {
             Some("") => return None,
             _ => path,
         };
-        let odd = path.is_empty() || path.len() > LONGEST_PATH || path.contains('\n') || path.starts_with("/dev/") || path == "." || path == "..";
+        let odd = path.is_empty()
+            || path.len() > LONGEST_PATH
+            || path.contains('\n')
+            || path.starts_with("/dev/")
+            || path == "."
+            || path == "..";
         let path = if odd { return None } else { plain(path) };
         let path = crate::redact::redact(&path).into_owned();
         (!path.is_empty()).then_some(path)
@@ -93,10 +98,13 @@ impl<'r> Files<'r> {
     /// Read files first, then changed ones, each in the order they were last touched.
     pub fn into_list(self) -> Vec<TouchedFile> {
         let mut all: Vec<(String, Known)> = self.known.into_iter().collect();
-        let temporary = |p: &str| p.starts_with("/tmp/") || p.starts_with("/private/tmp/") || p.starts_with("/var/folders/");
+        let temporary =
+            |p: &str| p.starts_with("/tmp/") || p.starts_with("/private/tmp/") || p.starts_with("/var/folders/");
         all.retain(|(p, k)| k.touch != Touch::Read || !temporary(p));
         // What was read more often and later matters more; what lies outside the project less.
-        all.sort_by_key(|(p, k)| (k.touch == Touch::Read, temporary(p), p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq))));
+        all.sort_by_key(|(p, k)| {
+            (k.touch == Touch::Read, temporary(p), p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq)))
+        });
         let changed = all.iter().filter(|(_, k)| k.touch != Touch::Read).count();
         if changed > MOST {
             all[..changed].sort_by_key(|(p, k)| (temporary(p), p.starts_with('/'), std::cmp::Reverse(k.seq)));
@@ -118,9 +126,31 @@ pub fn plain_tool(name: &str) -> String {
 /// What a call does to files if it succeeds.
 pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     let touch = match tool {
-        "read" | "view" | "readfile" | "openfile" | "cat" | "notebookread" | "viewfile" | "readtextfile" | "viewimage" | "getfilecontents" => Touch::Read,
-        "write" | "writefile" | "edit" | "multiedit" | "editfile" | "notebookedit" | "strreplace" | "strreplaceeditor" | "strreplacebasededittool"
-        | "replace" | "insert" | "updatefile" | "filewrite" | "fileedit" | "searchreplace" | "insertedit" | "replaceinfile" | "writetofile" | "savefile" | "inserteditintofile" | "replacestringinfile" | "append" | "appendfile" => Touch::Changed,
+        "read" | "view" | "readfile" | "openfile" | "cat" | "notebookread" | "viewfile" | "readtextfile"
+        | "viewimage" | "getfilecontents" => Touch::Read,
+        "write"
+        | "writefile"
+        | "edit"
+        | "multiedit"
+        | "editfile"
+        | "notebookedit"
+        | "strreplace"
+        | "strreplaceeditor"
+        | "strreplacebasededittool"
+        | "replace"
+        | "insert"
+        | "updatefile"
+        | "filewrite"
+        | "fileedit"
+        | "searchreplace"
+        | "insertedit"
+        | "replaceinfile"
+        | "writetofile"
+        | "savefile"
+        | "inserteditintofile"
+        | "replacestringinfile"
+        | "append"
+        | "appendfile" => Touch::Changed,
         "createfile" | "create" | "newfile" => Touch::Created,
         "deletefile" | "removefile" | "delete" => Touch::Deleted,
         "applypatch" | "patch" | "applydiff" | "diff" => return patch(input),
@@ -141,10 +171,34 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
 /// The path among `key: value` lines: before the first long value, else the last line that names one.
 fn path_in(input: &str) -> Option<&str> {
     const PATHS: [&str; 12] = [
-        "file_path: ", "filePath: ", "path: ", "notebook_path: ", "file: ", "filename: ", "target_file: ", "absolute_path: ", "relative_path: ", "TargetFile: ", "AbsolutePath: ", "uri: ",
+        "file_path: ",
+        "filePath: ",
+        "path: ",
+        "notebook_path: ",
+        "file: ",
+        "filename: ",
+        "target_file: ",
+        "absolute_path: ",
+        "relative_path: ",
+        "TargetFile: ",
+        "AbsolutePath: ",
+        "uri: ",
     ];
     const LONG: [&str; 14] = [
-        "old_string: ", "new_string: ", "content: ", "contents: ", "oldString: ", "newString: ", "old_str: ", "new_str: ", "file_text: ", "edits: ", "text: ", "new_source: ", "insert_text: ", "code: ",
+        "old_string: ",
+        "new_string: ",
+        "content: ",
+        "contents: ",
+        "oldString: ",
+        "newString: ",
+        "old_str: ",
+        "new_str: ",
+        "file_text: ",
+        "edits: ",
+        "text: ",
+        "new_source: ",
+        "insert_text: ",
+        "code: ",
     ];
     let path = |line: &'_ str| PATHS.iter().find_map(|k| line.strip_prefix(k).map(|v| line.len() - v.len()));
     let mut at = 0;
@@ -154,7 +208,11 @@ fn path_in(input: &str) -> Option<&str> {
         }
         if LONG.iter().any(|k| line.starts_with(k)) {
             // Behind a long value, whose lines may look like anything: the last one is the program's.
-            return input[at..].rsplit('\n').take(20).find_map(|l| path(l).map(|from| l[from..].trim())).filter(|v| !v.is_empty());
+            return input[at..]
+                .rsplit('\n')
+                .take(20)
+                .find_map(|l| path(l).map(|from| l[from..].trim()))
+                .filter(|v| !v.is_empty());
         }
         at += line.len() + 1;
     }
@@ -171,7 +229,11 @@ pub fn patch(text: &str) -> Vec<Deed> {
         end -= 1;
     }
     let text = &text[..end];
-    let heads = [("*** Update File: ", Touch::Changed), ("*** Add File: ", Touch::Created), ("*** Delete File: ", Touch::Deleted)];
+    let heads = [
+        ("*** Update File: ", Touch::Changed),
+        ("*** Add File: ", Touch::Created),
+        ("*** Delete File: ", Touch::Deleted),
+    ];
     for at in memchr::memmem::find_iter(text.as_bytes(), "*** ") {
         // At the beginning of a line: patched text is marked and begins otherwise.
         if at > 0 && !matches!(text.as_bytes()[at - 1], b'\n' | b'"' | b'\'' | b' ') || found.len() >= 500 {
@@ -230,7 +292,8 @@ fn commands(input: &str) -> Vec<Deed> {
 
 fn simple_deeds(simple: &Simple) -> Vec<(&Arg, Touch)> {
     let mut found: Vec<(&Arg, Touch)> = Vec::new();
-    let plain = |a: &&Arg| a.certain && !a.text.is_empty() && !a.text.ends_with('/') && a.text != "." && !a.text.contains('\n');
+    let plain =
+        |a: &&Arg| a.certain && !a.text.is_empty() && !a.text.ends_with('/') && a.text != "." && !a.text.contains('\n');
     found.extend(simple.outputs.iter().filter(plain).map(|a| (a, Touch::Changed)));
     let operands: Vec<&Arg> = simple.operands().collect();
     match simple.program() {
@@ -242,11 +305,15 @@ fn simple_deeds(simple: &Simple) -> Vec<(&Arg, Touch)> {
         "mv" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => {
             found.extend([(operands[0], Touch::Deleted), (operands[1], Touch::Created)]);
         }
-        "cp" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => found.push((operands[1], Touch::Changed)),
+        "cp" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => {
+            found.push((operands[1], Touch::Changed))
+        }
         "sed" if simple.args.iter().any(|a| a.text == "-i" || a.text.starts_with("-i") || a.text == "--in-place") => {
             // The script is the first operand, unless it is given with -e.
             let skip = usize::from(!simple.has("-e") && !simple.has("-f"));
-            found.extend(operands.into_iter().skip(skip).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed)));
+            found.extend(
+                operands.into_iter().skip(skip).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed)),
+            );
         }
         "git" => match operands.first().map(|a| a.text.as_str()) {
             Some("mv") if operands.len() == 3 && operands[1..].iter().all(plain) && is_file(operands[2]) => {
@@ -255,7 +322,8 @@ fn simple_deeds(simple: &Simple) -> Vec<(&Arg, Touch)> {
             Some("rm") if !simple.has("-r") && !simple.has("--cached") => {
                 found.extend(operands.into_iter().skip(1).filter(plain).map(|a| (a, Touch::Deleted)));
             }
-            Some("add") => found.extend(operands.into_iter().skip(1).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed))),
+            Some("add") => found
+                .extend(operands.into_iter().skip(1).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed))),
             _ => {}
         },
         _ => {}
@@ -266,12 +334,13 @@ fn simple_deeds(simple: &Simple) -> Vec<(&Arg, Touch)> {
 /// A word that looks like a file rather than a folder.
 fn is_file(arg: &Arg) -> bool {
     let name = arg.text.rsplit('/').next().unwrap_or("");
-    name.contains('.') && !name.starts_with("..") && name.len() > 1 || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "LICENSE" | "README")
+    name.contains('.') && !name.starts_with("..") && name.len() > 1
+        || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "LICENSE" | "README")
 }
 
 /// What the result of a call adds: that a file was made, and what a commit says of its files.
 pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
-    let head = super::sentences::bounded(result, 8 * 1024);
+    let head = super::blocks::bounded(result, 8 * 1024);
     if let [deed] = &mut deeds[..]
         && deed.touch == Touch::Changed
         && matches!(tool, "write" | "writefile" | "edit" | "filewrite" | "writetofile")
@@ -284,7 +353,9 @@ pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
     }
     for line in head.iter().flat_map(|p| p.lines()) {
         let line = line.trim();
-        let mode = [("create mode ", Touch::Created), ("delete mode ", Touch::Deleted)].iter().find_map(|(h, t)| Some((line.strip_prefix(h)?, *t)));
+        let mode = [("create mode ", Touch::Created), ("delete mode ", Touch::Deleted)]
+            .iter()
+            .find_map(|(h, t)| Some((line.strip_prefix(h)?, *t)));
         if let Some((path, touch)) = mode.and_then(|(rest, t)| Some((rest.split_once(' ')?.1, t))) {
             deeds.push(Deed { path: path.to_owned(), touch });
         }

@@ -52,7 +52,8 @@ impl Goal {
         let asks = prompt == Prompt::Aside;
         if asks {
             let own = noted.bag.len() >= 3;
-            let open = self.standing.as_ref().is_none_or(|g| self.question || self.finished && g.bag.shared(&noted.bag) == 0);
+            let open =
+                self.standing.as_ref().is_none_or(|g| self.question || self.finished && g.bag.shared(&noted.bag) == 0);
             if !stands || own && open {
                 prompt = Prompt::Request;
             } else {
@@ -68,7 +69,11 @@ impl Goal {
                 if let Some(goal) = &mut self.standing {
                     // The goal's own words stay in front, what was added last behind.
                     let first = goal.item.text.split(JOIN).next().unwrap_or_default();
-                    let text = format!("{}{JOIN}{}", cut(first, LONGEST_ITEM / 2 - 8), cut(&noted.item.text, LONGEST_ITEM / 2 - 8));
+                    let text = format!(
+                        "{}{JOIN}{}",
+                        cut(first, LONGEST_ITEM / 2 - 8),
+                        cut(&noted.item.text, LONGEST_ITEM / 2 - 8)
+                    );
                     goal.bag = Bag::of(&text);
                     goal.item.text = text;
                     goal.also(&[turn]);
@@ -120,7 +125,10 @@ const ASSENT: &str = "yes|yeah|yep|yup|y|no|nope|ok|okay|k|sure|thanks|thank|thx
 fn is_assent(sentences: &[Sentence]) -> bool {
     let words: usize = sentences.iter().map(Sentence::len).sum();
     words <= 8
-        && sentences.iter().all(|s| (0..s.len()).all(|i| ASSENT.split('|').any(|w| w == s.word(i)) || s.word(i).bytes().all(|b| b.is_ascii_digit())))
+        && sentences.iter().all(|s| {
+            (0..s.len())
+                .all(|i| ASSENT.split('|').any(|w| w == s.word(i)) || s.word(i).bytes().all(|b| b.is_ascii_digit()))
+        })
 }
 
 /// "did you push?", "is it done?", "why did you …?".
@@ -130,14 +138,33 @@ fn is_status(s: &Sentence) -> bool {
     }
     let start = s.start();
     let (first, second) = (s.word(start), s.word(start + 1));
-    let past = matches!(first, "did" | "have" | "has" | "are" | "were" | "was" | "hast" | "habt" | "as-tu" | "avez-vous");
-    let you = matches!(second, "you" | "we" | "it" | "that" | "they" | "this" | "the" | "all" | "there" | "everything" | "du" | "ihr");
+    let past =
+        matches!(first, "did" | "have" | "has" | "are" | "were" | "was" | "hast" | "habt" | "as-tu" | "avez-vous");
+    let you = matches!(
+        second,
+        "you" | "we" | "it" | "that" | "they" | "this" | "the" | "all" | "there" | "everything" | "du" | "ihr"
+    );
     let why = matches!(first, "why" | "warum" | "what" | "how" | "where" | "wieso")
         && matches!(second, "did" | "didn't" | "have" | "haven't" | "do" | "are" | "were")
         && matches!(s.word(start + 2), "you" | "we" | "they");
     past && you && s.len() <= 12
         || why && s.len() <= 14
-        || s.len() <= 5 && matches!(first, "is" | "done" | "any" | "status" | "what's" | "whats" | "how's" | "why" | "really" | "and" | "what" | "when" | "where")
+        || s.len() <= 5
+            && matches!(
+                first,
+                "is" | "done"
+                    | "any"
+                    | "status"
+                    | "what's"
+                    | "whats"
+                    | "how's"
+                    | "why"
+                    | "really"
+                    | "and"
+                    | "what"
+                    | "when"
+                    | "where"
+            )
 }
 
 fn is_request(s: &Sentence) -> bool {
@@ -150,14 +177,17 @@ fn is_request(s: &Sentence) -> bool {
         return false;
     }
     // "Let's take the second one" chooses.
-    let chooses = at(Cue::Choice).is_some_and(|h| matches!(s.word(h.to - 1), "take" | "use" | "try") && h.to - h.from > 1);
+    let chooses =
+        at(Cue::Choice).is_some_and(|h| matches!(s.word(h.to - 1), "take" | "use" | "try") && h.to - h.from > 1);
     if chooses && !s.asks() && s.len() <= 8 {
         return false;
     }
     let task = at(Cue::Task).is_some() && !s.asks();
-    let wish = s.hits().iter().any(|h| h.cue == Cue::Request && (h.from <= start && h.to > start || s.clause_starts(h.from)));
+    let wish =
+        s.hits().iter().any(|h| h.cue == Cue::Request && (h.from <= start && h.to > start || s.clause_starts(h.from)));
     // "If the build is green, deploy it": behind a comma.
-    let behind = s.len() > 3 && s.hits().iter().any(|h| h.cue == Cue::Task && h.from > start && s.joint(h.from) && !s.asks());
+    let behind =
+        s.len() > 3 && s.hits().iter().any(|h| h.cue == Cue::Task && h.from > start && s.joint(h.from) && !s.asks());
     let pleads = s.low().contains("please") || s.low().contains("bitte") || s.low().contains("por favor");
     let wish = wish && !(s.asks() && matches!(s.word(start), "how"));
     task || wish || behind && s.begins(Cue::Hypothesis) || pleads && s.hits().iter().any(|h| h.cue == Cue::Task)
@@ -179,7 +209,10 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
         return (Prompt::FollowUp, None);
     }
     let Some(asked) = asked else {
-        let own: Vec<_> = own.into_iter().filter(|s| !super::directives::is_directive(s) && !super::directives::is_retraction(s)).collect();
+        let own: Vec<_> = own
+            .into_iter()
+            .filter(|s| !super::directives::is_directive(s) && !super::directives::is_retraction(s))
+            .collect();
         let told = own.iter().find(|s| s.asks() && s.len() >= 4).or_else(|| own.iter().find(|s| s.len() >= 4));
         return match told {
             Some(s) if count >= 4 => (Prompt::Aside, Some(cut(&s.text, LONGEST))),
@@ -223,7 +256,8 @@ fn told(own: &[&Sentence], from: usize) -> String {
         let words = s.text.as_str();
         if text.is_empty() {
             text.push_str(&cut(words, LONGEST));
-        } else if text.len() + words.len() + 5 > LONGEST || super::directives::is_directive(s) || text.ends_with('…') {
+        } else if text.len() + words.len() + 5 > LONGEST || super::directives::is_directive(s) || text.ends_with('…')
+        {
             break;
         } else {
             text.push_str(if own[i - 1].follows(s) { " " } else { " … " });
@@ -249,9 +283,24 @@ fn led_up_to(own: &[&Sentence], asked: usize) -> String {
         if super::directives::is_directive(own[i]) || !text.is_empty() && words.len() > room {
             break;
         }
-        text.push_str(if text.is_empty() { "" } else if own[i - 1].follows(own[i]) { " " } else { " … " });
+        text.push_str(if text.is_empty() {
+            ""
+        } else if own[i - 1].follows(own[i]) {
+            " "
+        } else {
+            " … "
+        });
         text.push_str(&cut(words, room));
     }
     let next = text.is_empty() || own[asked - 1].follows(own[asked]) && text.ends_with(own[asked - 1].text.as_str());
-    format!("{text}{}{request}", if text.is_empty() { "" } else if next { " " } else { " … " })
+    format!(
+        "{text}{}{request}",
+        if text.is_empty() {
+            ""
+        } else if next {
+            " "
+        } else {
+            " … "
+        }
+    )
 }

@@ -115,7 +115,7 @@ impl List {
 
     fn bound(&mut self, most: usize) {
         if self.items.len() > most {
-            self.items.sort_by(|a, b| (b.weight, b.seq).cmp(&(a.weight, a.seq)));
+            self.items.sort_by_key(|n| std::cmp::Reverse((n.weight, n.seq)));
             self.items.truncate(most);
         }
         self.items.sort_by_key(|n| n.seq);

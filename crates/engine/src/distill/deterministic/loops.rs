@@ -33,7 +33,13 @@ pub struct Loops {
 
 impl Loops {
     pub fn new(before: Option<&[Item]>) -> Loops {
-        Loops { open: List::carrying(15, before), asked: Vec::new(), questions: Vec::new(), plans: Vec::new(), closed: HashSet::new() }
+        Loops {
+            open: List::carrying(15, before),
+            asked: Vec::new(),
+            questions: Vec::new(),
+            plans: Vec::new(),
+            closed: HashSet::new(),
+        }
     }
 
     /// The user asked for something.
@@ -60,10 +66,13 @@ impl Loops {
     /// What the user says of things to come: "remind me", "we still need to".
     pub fn hear_user(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.pasted && !s.asks() && !s.is_quotation()) {
-            let later = s.hits().iter().any(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from) && !s.before(Cue::Reported, h.from));
+            let later = s
+                .hits()
+                .iter()
+                .any(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from) && !s.before(Cue::Reported, h.from));
             let told = s.says("later|todo|to-do|still|remind me|remind us|don't forget|do not forget|tomorrow|not yet|next week|afterwards|follow up|get back|open question|remaining|left to do|erinnere mich|noch|später|morgen|vergiss nicht|rappelle-moi|plus tard|demain|n'oublie pas|recuérdame|todavía|mañana|no olvides|merken|i'll send|i'll bring|i'll get",
             );
-            if later && told && s.bag().len() >= 1 && s.len() <= 40 && !super::directives::is_retraction(s) {
+            if later && told && !s.bag().is_empty() && s.len() <= 40 && !super::directives::is_retraction(s) {
                 self.open.add(&s.text, turn, 4, seq);
             }
         }
@@ -83,7 +92,11 @@ impl Loops {
             for at in 0..s.len() {
                 // Tickets, not files: those have digits.
                 let word = s.word(at).trim_start_matches('#');
-                let ticket = is_id(word) && word.bytes().any(|b| b.is_ascii_digit()) && !word.contains('/') && word.bytes().any(|b| b.is_ascii_alphabetic()) && tracked(word);
+                let ticket = is_id(word)
+                    && word.bytes().any(|b| b.is_ascii_digit())
+                    && !word.contains('/')
+                    && word.bytes().any(|b| b.is_ascii_alphabetic())
+                    && tracked(word);
                 if ticket {
                     let ids = Bag::of(word).ids;
                     if !ids.is_empty() && !things.contains(&ids) && !ids.iter().any(|id| self.closed.contains(id)) {
@@ -92,7 +105,10 @@ impl Loops {
                 }
             }
             let plans = s.says("task|tasks|step|steps|phase|phases|ticket|tickets|issue|issues|then|depends|depend|chain|remaining|order|plan|next|start with|todo|left|ready|blocked|→|->");
-            if things.len() >= 2 && plans && let Some(noted) = Noted::new(&s.text, turn, 3, seq) {
+            if things.len() >= 2
+                && plans
+                && let Some(noted) = Noted::new(&s.text, turn, 3, seq)
+            {
                 if self.plans.len() == MOST_PLANS {
                     self.plans.remove(0);
                 }
@@ -119,7 +135,11 @@ impl Loops {
         }
         for s in sentences.iter().filter(|s| s.asks() && s.last && !s.is_quotation()) {
             let empty = s.says("anything else|what's next|what would you like to do|how can i help|what else|something else|sonst noch|kann ich sonst|autre chose|algo más|sound good|make sense");
-            if !empty && s.len() >= 3 && self.questions.len() < MOST_QUESTIONS && let Some(noted) = Noted::new(&s.text, turn, 4, seq) {
+            if !empty
+                && s.len() >= 3
+                && self.questions.len() < MOST_QUESTIONS
+                && let Some(noted) = Noted::new(&s.text, turn, 4, seq)
+            {
                 self.questions.push((noted, offers_choice(s)));
             }
         }
@@ -166,5 +186,10 @@ impl Loops {
 /// A ticket (`gqc.4`, `ABC-12`), no version, hash, time or size.
 fn tracked(word: &str) -> bool {
     let end = word.rsplit(['.', '-', '#']).next().unwrap_or("");
-    end.len() < word.len() && !end.is_empty() && end.len() <= 6 && end.bytes().all(|b| b.is_ascii_digit()) && !word.starts_with('v') && word.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+    end.len() < word.len()
+        && !end.is_empty()
+        && end.len() <= 6
+        && end.bytes().all(|b| b.is_ascii_digit())
+        && !word.starts_with('v')
+        && word.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
 }

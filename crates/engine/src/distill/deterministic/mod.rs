@@ -6,6 +6,7 @@
 //! own words, `cues` tells what a phrase does, and each list has a file of its own that knows nothing of the others. All
 //! text is bounded before it is looked at, and all of it is walked once.
 
+mod blocks;
 mod commands;
 mod context;
 mod cues;
@@ -53,7 +54,11 @@ pub fn distil(request: &Request) -> Distillate {
 
 /// Whether a message asks for nothing new: an assent, a status question.
 pub(super) fn is_follow_up(prompt: &str) -> bool {
-    let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(crate::scope::TurnId(1), 0, &sentences(prompt));
+    let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(
+        crate::scope::TurnId(1),
+        0,
+        &sentences(prompt),
+    );
     what == Prompt::FollowUp
 }
 
@@ -132,18 +137,17 @@ impl<'r> Notes<'r> {
         match (said.role, said.kind, said.main) {
             (Role::User, TurnKind::Message, true) => self.user(said, seq),
             (Role::Assistant, TurnKind::Message, true) => self.assistant(said, seq, shape.last[at]),
-            (Role::Assistant, TurnKind::Message, false) if shape.last[at] => {
-                // A lane that wrote the summary of a compaction repeats what is judged here.
-                if !said.text.trim_start().starts_with("<analysis>") && !said.text.trim_start().starts_with("<summary>") {
-                    self.context.answer(said.id, seq, &sentences(&said.text));
-                }
+            (Role::Assistant, TurnKind::Message, false) if shape.last[at] && !is_summary(&said.text) => {
+                self.context.answer(said.id, seq, &sentences(&said.text));
             }
             (_, TurnKind::ToolCall, _) => {
                 if self.waiting.len() == MOST_WAITING {
                     self.waiting.remove(0);
                 }
                 self.waiting.push(Waiting { at, call: said.call.clone() });
-                if said.main && let Some(tool) = &said.tool {
+                if said.main
+                    && let Some(tool) = &said.tool
+                {
                     let became = self.tasks.call(&files::plain_tool(tool), &said.text, said.id, seq);
                     for done in became {
                         self.did(&done.bag);
@@ -224,7 +228,10 @@ impl<'r> Notes<'r> {
 
     fn result(&mut self, said: &'r Said, seq: usize) {
         let by_id = said.call.as_ref().and_then(|id| self.waiting.iter().rposition(|w| w.call.as_ref() == Some(id)));
-        let Some(found) = by_id.or_else(|| if said.call.is_none() { self.waiting.len().checked_sub(1) } else { None }) else { return };
+        let Some(found) = by_id.or_else(|| if said.call.is_none() { self.waiting.len().checked_sub(1) } else { None })
+        else {
+            return;
+        };
         let call = &self.turns[self.waiting.remove(found).at];
         let tool = files::plain_tool(call.tool.as_deref().or(said.tool.as_deref()).unwrap_or(""));
         let failed = said.failed;
@@ -305,7 +312,7 @@ impl<'r> Notes<'r> {
         refill(&mut context, self.commands.worth_knowing(), 2);
         refill(&mut context, told, 3);
         let loops = self.loops.into_items(goal_noted.as_ref());
-        let distillate = Distillate {
+        Distillate {
             goal: self.goal.into_item(),
             constraints: self.constraints.into_items(),
             done: done.into_items(),
@@ -317,9 +324,14 @@ impl<'r> Notes<'r> {
             next_steps: next.into_items(),
             context: context.into_items(),
             proposals: self.proposals.into_list(),
-        };
-        distillate
+        }
     }
+}
+
+/// A lane that wrote the summary of a compaction repeats what is judged here.
+fn is_summary(text: &str) -> bool {
+    let start = text.trim_start();
+    start.starts_with("<analysis>") || start.starts_with("<summary>")
 }
 
 fn fill(list: &mut List, noted: Vec<Noted>) {

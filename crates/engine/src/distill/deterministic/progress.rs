@@ -1,8 +1,9 @@
 //! What the assistant says of its work: done, begun, blocked, next, found out.
 
+use super::blocks::Under;
 use super::cues::Cue;
 use super::list::{List, Noted};
-use super::sentences::{Sentence, Under};
+use super::sentences::Sentence;
 use super::words::Bag;
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
@@ -54,7 +55,13 @@ impl Progress {
 
     /// A message of the assistant; `last` of its run, with nothing done behind it. Gives what became done, and what is
     /// to be done later.
-    pub fn hear<'s>(&mut self, turn: TurnId, seq: usize, sentences: &'s [Sentence], last: bool) -> (Vec<Bag>, Vec<&'s Sentence>) {
+    pub fn hear<'s>(
+        &mut self,
+        turn: TurnId,
+        seq: usize,
+        sentences: &'s [Sentence],
+        last: bool,
+    ) -> (Vec<Bag>, Vec<&'s Sentence>) {
         let (mut done, mut later) = (Vec::new(), Vec::new());
         let mut said_next = false;
         if last {
@@ -71,11 +78,24 @@ impl Progress {
                         // "All green" adds nothing to "43 tests pass".
                         let counted = s.low().bytes().any(|b| b.is_ascii_digit());
                         if counted || self.status.is_none() {
-                            self.status = Noted::new(&s.text, turn, 3, seq).filter(|n| counted || n.bag.len() >= 2).or(self.status.take());
+                            self.status = Noted::new(&s.text, turn, 3, seq)
+                                .filter(|n| counted || n.bag.len() >= 2)
+                                .or(self.status.take());
                         }
                     } else if bag.len() >= 2 || last && s.len() >= 3 && !bag.is_empty() {
                         let headline = last && (s.bullet && s.under == Under::Done || s.first && !s.bullet);
-                        self.done.add(&s.text, turn, if headline { 4 } else if last { 3 } else { 2 }, seq);
+                        self.done.add(
+                            &s.text,
+                            turn,
+                            if headline {
+                                4
+                            } else if last {
+                                3
+                            } else {
+                                2
+                            },
+                            seq,
+                        );
                     }
                     done.push(bag);
                 }
@@ -88,7 +108,7 @@ impl Progress {
                         self.next.clear();
                         said_next = true;
                     }
-                    if bag.len() >= 1 {
+                    if !bag.is_empty() {
                         self.next.add(&s.text, turn, if last { 3 } else { 2 }, seq);
                     }
                 }
@@ -132,7 +152,12 @@ impl Progress {
         let newest = self.begun.iter().filter(|n| n.weight >= 2).map(|n| n.seq).max();
         let last = self.begun.iter().map(|n| n.seq).max();
         let since = newest.unwrap_or(0).saturating_sub(24);
-        self.begun.retain(|n| n.seq < 100 || Some(n.seq) == named || n.weight >= 2 && n.seq >= since || newest.is_none() && Some(n.seq) == last);
+        self.begun.retain(|n| {
+            n.seq < 100
+                || Some(n.seq) == named
+                || n.weight >= 2 && n.seq >= since
+                || newest.is_none() && Some(n.seq) == last
+        });
         let begun = self.begun.into_items();
         Lists {
             done: self.done.into_items(),
@@ -167,9 +192,35 @@ fn weigh_begun(s: &Sentence, bag: &Bag) -> u8 {
     let looks = (from..from + 4).any(|i| {
         matches!(
             s.word(i),
-            "check" | "read" | "look" | "see" | "explore" | "understand" | "search" | "find" | "verify" | "view" | "examine" | "inspect" | "wait"
-                | "try" | "list" | "open" | "grep" | "run" | "think" | "get" | "fetch" | "review" | "first" | "figure" | "close" | "commit" | "continue"
-                | "compile" | "also"
+            "check"
+                | "read"
+                | "look"
+                | "see"
+                | "explore"
+                | "understand"
+                | "search"
+                | "find"
+                | "verify"
+                | "view"
+                | "examine"
+                | "inspect"
+                | "wait"
+                | "try"
+                | "list"
+                | "open"
+                | "grep"
+                | "run"
+                | "think"
+                | "get"
+                | "fetch"
+                | "review"
+                | "first"
+                | "figure"
+                | "close"
+                | "commit"
+                | "continue"
+                | "compile"
+                | "also"
         )
     });
     if super::words::is_id(s.word(from)) {
@@ -215,7 +266,12 @@ pub fn says(s: &Sentence, last: bool) -> Says {
         );
         let past = s.word(hit.from) == "later" && s.hits().iter().any(|h| h.cue == Cue::Done && h.from < hit.from);
         let put_off = s.says("later|tomorrow|afterwards|follow-up|todo|remind|next week|as soon as|get back");
-        if (last || strong) && !past && (!will || put_off) && !s.low().starts_with("nothing") && !s.low().starts_with("no ") {
+        if (last || strong)
+            && !past
+            && (!will || put_off)
+            && !s.low().starts_with("nothing")
+            && !s.low().starts_with("no ")
+        {
             return Says::Later;
         }
     }
@@ -225,7 +281,9 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     if is_done(s, last) && !will && !s.says("fully booked|sold out") {
         return Says::Done;
     }
-    if (last || !will) && s.hits().iter().any(|h| h.cue == Cue::Next && h.from <= s.start() + 1) && !s.before(Cue::Hypothesis, 1)
+    if (last || !will)
+        && s.hits().iter().any(|h| h.cue == Cue::Next && h.from <= s.start() + 1)
+        && !s.before(Cue::Hypothesis, 1)
         || last && will && !s.low().contains("let me know")
     {
         // "Next steps:" announces them.
@@ -243,21 +301,53 @@ pub fn says(s: &Sentence, last: bool) -> Says {
 /// "Let me …", "I'll …": nothing said after that is done.
 fn begins_hard(s: &Sentence) -> bool {
     let start = s.start();
-    let at = if matches!(s.word(start), "now" | "next" | "first" | "then" | "jetzt" | "maintenant" | "ahora") { start + 1 } else { start };
+    let at = if matches!(s.word(start), "now" | "next" | "first" | "then" | "jetzt" | "maintenant" | "ahora") {
+        start + 1
+    } else {
+        start
+    };
     matches!(
         (s.word(at), s.word(at + 1)),
-        ("let", "me") | ("let's", _) | ("i'll", _) | ("ill", _) | ("i", "will" | "need" | "should" | "want" | "am" | "can") | ("we", "need" | "should" | "can" | "will")
-            | ("i'm", "going" | "now") | ("going", "to") | ("ich", "werde") | ("lass", "mich") | ("je", "vais") | ("voy", "a") | ("we'll", _)
+        ("let", "me")
+            | ("let's", _)
+            | ("i'll", _)
+            | ("ill", _)
+            | ("i", "will" | "need" | "should" | "want" | "am" | "can")
+            | ("we", "need" | "should" | "can" | "will")
+            | ("i'm", "going" | "now")
+            | ("going", "to")
+            | ("ich", "werde")
+            | ("lass", "mich")
+            | ("je", "vais")
+            | ("voy", "a")
+            | ("we'll", _)
     )
 }
 
 fn is_done(s: &Sentence, last: bool) -> bool {
     let start = s.start();
-    let negated = |at: usize| {
-        s.hits().iter().any(|h| h.cue == Cue::Negation && h.from + 4 >= at && h.from <= at + 1)
-    };
+    let negated = |at: usize| s.hits().iter().any(|h| h.cue == Cue::Negation && h.from + 4 >= at && h.from <= at + 1);
     let modal = |at: usize| {
-        (at.saturating_sub(2)..at).any(|i| matches!(s.word(i), "can" | "could" | "should" | "will" | "would" | "must" | "to" | "be" | "may" | "when" | "until" | "after" | "before" | "need" | "needs"))
+        (at.saturating_sub(2)..at).any(|i| {
+            matches!(
+                s.word(i),
+                "can"
+                    | "could"
+                    | "should"
+                    | "will"
+                    | "would"
+                    | "must"
+                    | "to"
+                    | "be"
+                    | "may"
+                    | "when"
+                    | "until"
+                    | "after"
+                    | "before"
+                    | "need"
+                    | "needs"
+            )
+        })
     };
     let told = s.hits().iter().any(|h| {
         h.cue == Cue::Done
@@ -265,12 +355,19 @@ fn is_done(s: &Sentence, last: bool) -> bool {
             && !s.in_brackets(h.from)
             && !s.before(Cue::Hypothesis, h.from)
             && !s.before(Cue::Reported, h.from)
-            && !(matches!(s.word(h.from), "no" | "keine") || negated(h.from) || (h.from..h.to).any(|i| matches!(s.word(i), "not" | "nicht")))
+            && !(matches!(s.word(h.from), "no" | "keine")
+                || negated(h.from)
+                || (h.from..h.to).any(|i| matches!(s.word(i), "not" | "nicht")))
             || h.cue == Cue::Done && matches!(s.word(h.from), "no" | "0")
     });
     // "Set", "split" and "started" are also orders; in a list of what was done they are none.
-    let ambiguous = matches!(s.word(start), "set" | "split" | "started" | "stopped" | "checked" | "sent" | "new" | "closed" | "mis" | "tested" | "used");
-    let participle = s.hits().iter().any(|h| h.cue == Cue::Participle && h.from == start) && (!ambiguous || last && (s.bullet || s.len() >= 4));
-    let listed = last && s.bullet && s.under == Under::Done && s.len() >= 2 && !s.has(Cue::Later) && !s.has(Cue::Blocked);
+    let ambiguous = matches!(
+        s.word(start),
+        "set" | "split" | "started" | "stopped" | "checked" | "sent" | "new" | "closed" | "mis" | "tested" | "used"
+    );
+    let participle = s.hits().iter().any(|h| h.cue == Cue::Participle && h.from == start)
+        && (!ambiguous || last && (s.bullet || s.len() >= 4));
+    let listed =
+        last && s.bullet && s.under == Under::Done && s.len() >= 2 && !s.has(Cue::Later) && !s.has(Cue::Blocked);
     told || participle && !s.has(Cue::Hypothesis) && !s.word(start + 1).is_empty() || listed
 }

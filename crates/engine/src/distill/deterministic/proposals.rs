@@ -24,7 +24,21 @@ impl Proposals {
     /// A prompt by the user.
     pub fn hear_user(&mut self, turn: TurnId, signals: &[Signal], sentences: &[Sentence]) {
         let confirms = sentences.first().is_some_and(|s| {
-            matches!(s.word(0), "yes" | "right" | "exactly" | "correct" | "true" | "indeed" | "ja" | "genau" | "stimmt" | "oui" | "sí" | "exacto") && !s.has(Cue::Negation)
+            matches!(
+                s.word(0),
+                "yes"
+                    | "right"
+                    | "exactly"
+                    | "correct"
+                    | "true"
+                    | "indeed"
+                    | "ja"
+                    | "genau"
+                    | "stimmt"
+                    | "oui"
+                    | "sí"
+                    | "exacto"
+            ) && !s.has(Cue::Negation)
         });
         for (text, said) in std::mem::take(&mut self.unconfirmed) {
             if confirms {
@@ -48,7 +62,9 @@ impl Proposals {
     pub fn hear_assistant(&mut self, turn: TurnId, sentences: &[Sentence]) {
         self.unconfirmed.clear();
         for s in sentences.iter().filter(|s| !s.asks() && !s.is_quotation() && s.len() <= 40 && s.len() >= 5) {
-            let project = s.says("this project|this repo|this repository|this codebase|the project|the repo|the repository|the codebase");
+            let project = s.says(
+                "this project|this repo|this repository|this codebase|the project|the repo|the repository|the codebase",
+            );
             let stable = s.says("uses|requires|expects|needs|follows|targets|relies on|always|never");
             if project && stable && !passing(s) && !s.begins(Cue::Start) && self.unconfirmed.len() < 2 {
                 self.unconfirmed.push((s.text.clone(), turn));
@@ -94,12 +110,47 @@ fn standing(s: &Sentence) -> Option<&'static str> {
     }
     let rule = s.says("always|never|every|before pushing|before committing|before every|immer|niemals|jedes|toujours|jamais|chaque|siempre|nunca|cada");
     let here = s.says("in this repo|in this project|in this repository|in this codebase|in our repo|in our project|for this project|in diesem projekt|dans ce projet|en este proyecto");
-    let orders = s.hits().iter().any(|h| matches!(h.cue, Cue::Directive | Cue::Task) && (h.from == start || s.clause_starts(h.from) && h.from > 0));
+    let orders = s.hits().iter().any(|h| {
+        matches!(h.cue, Cue::Directive | Cue::Task) && (h.from == start || s.clause_starts(h.from) && h.from > 0)
+    });
     if orders {
         return (here && (rule || s.begins(Cue::Directive))).then_some("procedure");
     }
     // "The staging database is read-only on weekends."
-    let subject = matches!(s.word(start), "the" | "our" | "all" | "every" | "each" | "we" | "production" | "staging" | "ci" | "deploys" | "deployments" | "releases" | "migrations" | "tests" | "die" | "der" | "das" | "unsere" | "unser" | "la" | "le" | "les" | "notre" | "el" | "los" | "las" | "nuestra" | "nuestro" | "note" | "backups" | "to");
+    let subject = matches!(
+        s.word(start),
+        "the"
+            | "our"
+            | "all"
+            | "every"
+            | "each"
+            | "we"
+            | "production"
+            | "staging"
+            | "ci"
+            | "deploys"
+            | "deployments"
+            | "releases"
+            | "migrations"
+            | "tests"
+            | "die"
+            | "der"
+            | "das"
+            | "unsere"
+            | "unser"
+            | "la"
+            | "le"
+            | "les"
+            | "notre"
+            | "el"
+            | "los"
+            | "las"
+            | "nuestra"
+            | "nuestro"
+            | "note"
+            | "backups"
+            | "to"
+    );
     let stable = s.says("is read-only|are read-only|runs on|run on|lives in|lives at|live in|is hosted|are hosted|is deployed|are deployed|deploys to|deploy to|deploys from|is protected|are protected|is on|are on|is in|are in|is at|are at|uses|use|requires|require|expects|listens on|belongs to|owned by|are owned|is owned|only on|only from|every|always|never|must|happens|happen|goes through|go through|is called|are called|ist|liegt|läuft|sind|se trouve|est|tourne|está|corre|usa",
     );
     if !subject || !stable || !(rule || definite(s)) {
@@ -127,9 +178,14 @@ fn passing(s: &Sentence) -> bool {
 
 fn class_of(text: &str) -> &'static str {
     let low = super::words::lower(text);
-    if text.contains("://") || cues::stands(&low, "lives at|lives in|docs|wiki|dashboard|runbook|documentation|se trouve") {
+    if text.contains("://")
+        || cues::stands(&low, "lives at|lives in|docs|wiki|dashboard|runbook|documentation|se trouve")
+    {
         "reference"
-    } else if cues::stands(&low, "must|always run|before pushing|before every|requires|to deploy|goes through|go through") {
+    } else if cues::stands(
+        &low,
+        "must|always run|before pushing|before every|requires|to deploy|goes through|go through",
+    ) {
         "procedure"
     } else {
         "fact"

@@ -54,7 +54,22 @@ pub fn command_in(input: &str) -> Option<&str> {
 /// The value up to the next key; a command of several lines may be any text.
 fn body(value: &str) -> &str {
     let mut end = value.len();
-    let known = ["description: ", "timeout: ", "workdir: ", "yield_time_ms: ", "cwd: ", "run_in_background: ", "max_output_tokens: ", "justification: ", "sandbox_permissions: ", "env: ", "login: ", "background: ", "timeout_ms: ", "with_escalated_permissions: "];
+    let known = [
+        "description: ",
+        "timeout: ",
+        "workdir: ",
+        "yield_time_ms: ",
+        "cwd: ",
+        "run_in_background: ",
+        "max_output_tokens: ",
+        "justification: ",
+        "sandbox_permissions: ",
+        "env: ",
+        "login: ",
+        "background: ",
+        "timeout_ms: ",
+        "with_escalated_permissions: ",
+    ];
     // Only the last lines can be other keys; text that looks like one in between is the command's.
     while let Some(at) = value[..end].trim_end().rfind('\n') {
         if known.iter().any(|k| value[at + 1..end].starts_with(k)) {
@@ -68,7 +83,8 @@ fn body(value: &str) -> &str {
 
 /// The script inside `["bash","-lc","…"]`, or the command itself.
 pub fn script(command: &str) -> std::borrow::Cow<'_, str> {
-    if command.starts_with("[\"") && command.len() <= 1024 * 1024
+    if command.starts_with("[\"")
+        && command.len() <= 1024 * 1024
         && let Ok(words) = serde_json::from_str::<Vec<String>>(command)
     {
         let shell = words.first().is_some_and(|w| matches!(w.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash")));
@@ -86,7 +102,13 @@ pub fn parse(script: &str) -> Vec<Simple> {
     while !script.is_char_boundary(end) {
         end -= 1;
     }
-    Parser { text: &script[..end], chars: script[..end].char_indices().peekable(), found: Vec::new(), heres: Vec::new() }.run()
+    Parser {
+        text: &script[..end],
+        chars: script[..end].char_indices().peekable(),
+        found: Vec::new(),
+        heres: Vec::new(),
+    }
+    .run()
 }
 
 struct Parser<'s> {
@@ -122,9 +144,7 @@ impl Parser<'_> {
                     self.chars.next();
                     self.end(&mut simple);
                 }
-                '#' => {
-                    while self.chars.next_if(|(_, c)| *c != '\n').is_some() {}
-                }
+                '#' => while self.chars.next_if(|(_, c)| *c != '\n').is_some() {},
                 '<' if self.text[at..].starts_with("<<") => {
                     self.chars.next();
                     self.chars.next();
@@ -148,7 +168,8 @@ impl Parser<'_> {
                     self.blanks();
                     let target = self.word();
                     // `2>` is what a program complains, not what it makes.
-                    let errors = simple.args.last().is_some_and(|a| a.text == "2" || a.text == "1") && self.text[..at].ends_with(['1', '2']);
+                    let errors = simple.args.last().is_some_and(|a| a.text == "2" || a.text == "1")
+                        && self.text[..at].ends_with(['1', '2']);
                     let second = errors && self.text[..at].ends_with('2');
                     if errors {
                         simple.args.pop();
@@ -163,7 +184,10 @@ impl Parser<'_> {
                 _ => {
                     let word = self.word();
                     // `A=b program`: what is set before is no program.
-                    let sets = simple.args.is_empty() && word.text.split_once('=').is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+                    let sets = simple.args.is_empty()
+                        && word.text.split_once('=').is_some_and(|(n, _)| {
+                            !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                        });
                     if !sets {
                         simple.args.push(word);
                     }

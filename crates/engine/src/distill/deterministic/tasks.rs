@@ -28,7 +28,8 @@ impl Tasks {
     /// A call of a tool that may keep such a list. Gives the entries that are done now and were not before.
     pub fn call(&mut self, tool: &str, input: &str, turn: TurnId, seq: usize) -> Vec<Noted> {
         match tool {
-            "todowrite" | "updateplan" | "todo" | "plan" | "writetodos" | "managetodolist" | "setplan" | "taskplan" | "updatetodos" | "updatetodolist" => {
+            "todowrite" | "updateplan" | "todo" | "plan" | "writetodos" | "managetodolist" | "setplan" | "taskplan"
+            | "updatetodos" | "updatetodolist" => {
                 let Some(list) = list_in(input) else { return Vec::new() };
                 self.replace(&list, turn, seq)
             }
@@ -42,7 +43,9 @@ impl Tasks {
                 Vec::new()
             }
             "taskupdate" => {
-                let (Some(id), status) = (field(input, "taskId").or_else(|| field(input, "id")), field(input, "status")) else {
+                let (Some(id), status) =
+                    (field(input, "taskId").or_else(|| field(input, "id")), field(input, "status"))
+                else {
                     return Vec::new();
                 };
                 let Some(at) = self.entries.iter().position(|e| e.0.as_deref() == Some(id)) else { return Vec::new() };
@@ -66,10 +69,20 @@ impl Tasks {
         let old = std::mem::take(&mut self.entries);
         let mut became = Vec::new();
         for entry in list.iter().take(MOST) {
-            let text = ["content", "step", "title", "text", "subject", "task", "description", "name"].iter().find_map(|k| entry.get(k)?.as_str());
+            let text = ["content", "step", "title", "text", "subject", "task", "description", "name"]
+                .iter()
+                .find_map(|k| entry.get(k)?.as_str());
             let text = text.or_else(|| entry.as_str());
-            let status = entry.get("status").or_else(|| entry.get("state")).and_then(Value::as_str).map_or(Status::Open, status_of);
-            let status = if entry.get("completed").or_else(|| entry.get("done")) == Some(&Value::Bool(true)) { Status::Done } else { status };
+            let status = entry
+                .get("status")
+                .or_else(|| entry.get("state"))
+                .and_then(Value::as_str)
+                .map_or(Status::Open, status_of);
+            let status = if entry.get("completed").or_else(|| entry.get("done")) == Some(&Value::Bool(true)) {
+                Status::Done
+            } else {
+                status
+            };
             let Some(mut noted) = text.and_then(|t| Noted::new(t, turn, 3, seq)) else { continue };
             let known = old.iter().find(|(_, n, _)| n.item.text == noted.item.text);
             if let Some((_, before, was)) = known {
@@ -106,7 +119,9 @@ impl Tasks {
 
 fn status_of(word: &str) -> Status {
     match word.to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
-        "completed" | "complete" | "done" | "finished" | "closed" | "cancelled" | "canceled" | "skipped" => Status::Done,
+        "completed" | "complete" | "done" | "finished" | "closed" | "cancelled" | "canceled" | "skipped" => {
+            Status::Done
+        }
         "in_progress" | "inprogress" | "active" | "started" | "doing" | "current" | "working" => Status::Begun,
         _ => Status::Open,
     }
@@ -114,7 +129,12 @@ fn status_of(word: &str) -> Status {
 
 /// The value of a `key: value` line.
 pub fn field<'t>(input: &'t str, key: &str) -> Option<&'t str> {
-    input.lines().take(200).find_map(|l| l.strip_prefix(key)?.strip_prefix(": ")).map(str::trim).filter(|v| !v.is_empty())
+    input
+        .lines()
+        .take(200)
+        .find_map(|l| l.strip_prefix(key)?.strip_prefix(": "))
+        .map(str::trim)
+        .filter(|v| !v.is_empty())
 }
 
 fn list_in(input: &str) -> Option<Vec<Value>> {

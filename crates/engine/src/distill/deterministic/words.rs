@@ -220,8 +220,20 @@ impl Bag {
 }
 
 const COUNTED: [&str; 14] = [
-    "task", "step", "phase", "part", "issue", "pr", "ticket", "milestone", "chapter", "option", "item", "schritt",
-    "étape", "paso",
+    "task",
+    "step",
+    "phase",
+    "part",
+    "issue",
+    "pr",
+    "ticket",
+    "milestone",
+    "chapter",
+    "option",
+    "item",
+    "schritt",
+    "étape",
+    "paso",
 ];
 
 /// A file, a ticket, a version, a commit: a word with digits or a dot inside.
@@ -231,10 +243,11 @@ pub fn is_id(word: &str) -> bool {
     }
     let digit = word.bytes().any(|b| b.is_ascii_digit());
     let letter = word.chars().any(char::is_alphabetic);
-    let dotted = word
-        .rsplit_once('.')
-        .is_some_and(|(stem, end)| !stem.is_empty() && (1..=5).contains(&end.len()) && !matches!(word, "e.g" | "i.e" | "z.b" | "d.h"));
-    digit && (letter || word.contains(['.', '-', ':'])) && !is_ordinal(word) || letter && (dotted || word.contains('_') || word.contains("::"))
+    let dotted = word.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && (1..=5).contains(&end.len()) && !matches!(word, "e.g" | "i.e" | "z.b" | "d.h")
+    });
+    digit && (letter || word.contains(['.', '-', ':'])) && !is_ordinal(word)
+        || letter && (dotted || word.contains('_') || word.contains("::"))
 }
 
 fn is_ordinal(word: &str) -> bool {

@@ -93,9 +93,19 @@ fn look() {
         let c = compare(&summary.text, &distillate, &handoff, &all[..cut]);
         for (what, named) in [("files", &c.files), ("pending", &c.pending), ("directives", &c.directives)] {
             let (found, of) = Comparison::found(named);
-            println!("{what}: {found} of {of} in the turns, {} named, {} told", named.len(), named.iter().filter(|n| n.told).count());
+            println!(
+                "{what}: {found} of {of} in the turns, {} named, {} told",
+                named.len(),
+                named.iter().filter(|n| n.told).count()
+            );
             for n in named {
-                println!("  {} {} {} <- {:?}", if n.in_turns { "" } else { "(not in the turns)" }, if n.told { "told" } else { "" }, n.text, n.found);
+                println!(
+                    "  {} {} {} <- {:?}",
+                    if n.in_turns { "" } else { "(not in the turns)" },
+                    if n.told { "told" } else { "" },
+                    n.text,
+                    n.found
+                );
             }
         }
         println!("tokens: summary {}, handoff {}; invented: {:#?}", c.summary_tokens, c.handoff_tokens, c.invented);

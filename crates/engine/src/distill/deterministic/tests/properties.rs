@@ -10,15 +10,83 @@ use crate::lineage::distillate::{Distillate, LONGEST_ITEM};
 
 /// Pieces that trip somebody up: marks, cues, unfinished things, other scripts.
 const PIECES: &[&str] = &[
-    "never push to main", "Don't touch x.rs", "\n", "\n\n", "```", "`", "\"", "“", "”", "> ", "- ", "- [ ] ", "1. ", "# Rules\n", "**Next steps**\n", "<tag>",
-    "</tag>", "<a", ": ", ".", "?", "!", "…", "。", "please fix the parser", "I'll do it later", "All 3 tests pass.", "gqc.4", "#12", "we drop Redis",
-    "let's go with Postgres instead of MySQL", "Should I use A or B?", "yes", "continue", "İ", "ß", "日本語", "🦀", "\u{202e}", "\u{200b}", "\u{301}", "\r\n",
-    "\0", "\x1b[31m", "ERROR: x", "{", "}", "(", ")", "*", "_", "'", "’", "file_path: /p/a.rs", "command: rm -f x <<'EOF'\n", "*** Begin Patch\n*** Update File: ",
-    "todos: [{\"content\":\"a b\",\"status\":\"pending\"}]", "todos: [", "[\"bash\",\"-lc\",\"", "\\", "$(", "error: boom", "2 failures", "[main 1a2b3c4] feat: x",
-    "create mode 100644 a.rs",  " sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA-AAAAAAAA ",
-    "remind me tomorrow", "blocked on access", "done", "The staging database is read-only on weekends.", " → ", "a very long word ", "Forget what I said about tabs", "--",
+    "never push to main",
+    "Don't touch x.rs",
+    "\n",
+    "\n\n",
+    "```",
+    "`",
+    "\"",
+    "“",
+    "”",
+    "> ",
+    "- ",
+    "- [ ] ",
+    "1. ",
+    "# Rules\n",
+    "**Next steps**\n",
+    "<tag>",
+    "</tag>",
+    "<a",
+    ": ",
+    ".",
+    "?",
+    "!",
+    "…",
+    "。",
+    "please fix the parser",
+    "I'll do it later",
+    "All 3 tests pass.",
+    "gqc.4",
+    "#12",
+    "we drop Redis",
+    "let's go with Postgres instead of MySQL",
+    "Should I use A or B?",
+    "yes",
+    "continue",
+    "İ",
+    "ß",
+    "日本語",
+    "🦀",
+    "\u{202e}",
+    "\u{200b}",
+    "\u{301}",
+    "\r\n",
+    "\0",
+    "\x1b[31m",
+    "ERROR: x",
+    "{",
+    "}",
+    "(",
+    ")",
+    "*",
+    "_",
+    "'",
+    "’",
+    "file_path: /p/a.rs",
+    "command: rm -f x <<'EOF'\n",
+    "*** Begin Patch\n*** Update File: ",
+    "todos: [{\"content\":\"a b\",\"status\":\"pending\"}]",
+    "todos: [",
+    "[\"bash\",\"-lc\",\"",
+    "\\",
+    "$(",
+    "error: boom",
+    "2 failures",
+    "[main 1a2b3c4] feat: x",
+    "create mode 100644 a.rs",
+    " sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA-AAAAAAAA ",
+    "remind me tomorrow",
+    "blocked on access",
+    "done",
+    "The staging database is read-only on weekends.",
+    " → ",
+    "a very long word ",
+    "Forget what I said about tabs",
+    "--",
 ];
-const TOOLS: &[&str] = &["Bash", "Edit", "Read", "Write", "apply_patch", "shell", "TodoWrite", "update_plan", "TaskUpdate", "", "x__y"];
+const TOOLS: &[&str] =
+    &["Bash", "Edit", "Read", "Write", "apply_patch", "shell", "TodoWrite", "update_plan", "TaskUpdate", "", "x__y"];
 
 fn said(rng: &mut Rng, id: i64) -> Said {
     let roles = [
@@ -65,13 +133,14 @@ fn stretch(seed: u64, from: i64) -> Vec<Said> {
 }
 
 fn sound(d: &Distillate, ids: &[TurnId]) {
-    let mut texts: Vec<(&str, &[TurnId])> = d.lists().iter().flat_map(|(_, l)| l.iter()).map(|i| (i.text.as_str(), &i.turns[..])).collect();
+    let mut texts: Vec<(&str, &[TurnId])> =
+        d.lists().iter().flat_map(|(_, l)| l.iter()).map(|i| (i.text.as_str(), &i.turns[..])).collect();
     texts.extend(d.proposals.iter().flat_map(|p| [(p.text.as_str(), &p.turns[..]), (p.title.as_str(), &p.turns[..])]));
     texts.extend(d.files.iter().map(|f| (f.path.as_str(), &f.turns[..])));
     for (text, turns) in texts {
         assert!(!text.is_empty() && text.len() <= LONGEST_ITEM, "{text:?}");
         assert!(!text.chars().any(char::is_control) && !text.contains(['\u{202e}', '\u{200b}']), "{text:?}");
-        assert!(!text.contains( " sk-ant-api03-AAAA"), "{text:?}");
+        assert!(!text.contains(" sk-ant-api03-AAAA"), "{text:?}");
         assert!(!turns.is_empty() && turns.is_sorted() && turns.iter().all(|t| ids.contains(t)), "{text:?} {turns:?}");
     }
     for (name, list) in d.lists() {
@@ -157,10 +226,25 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn long_turns_and_many_turns_are_fine() {
     let started = Instant::now();
     let turn = |id: i64, role, kind, text: String| Said {
-        id: TurnId(id), role, kind, run: id, main: true, speaker: None, tool: Some("Bash".into()), call: Some(format!("c{}", id / 2)), failed: false, at: None, text,
+        id: TurnId(id),
+        role,
+        kind,
+        run: id,
+        main: true,
+        speaker: None,
+        tool: Some("Bash".into()),
+        call: Some(format!("c{}", id / 2)),
+        failed: false,
+        at: None,
+        text,
     };
     for piece in ["never ", "<a ", "(", "\"x ", "`", "a,", "- [ ] x\n", "\n\n", "command: rm a;", "1. ", "日"] {
-        for (role, kind) in [(Role::User, TurnKind::Message), (Role::Assistant, TurnKind::Message), (Role::Assistant, TurnKind::ToolCall), (Role::Tool, TurnKind::ToolResult)] {
+        for (role, kind) in [
+            (Role::User, TurnKind::Message),
+            (Role::Assistant, TurnKind::Message),
+            (Role::Assistant, TurnKind::ToolCall),
+            (Role::Tool, TurnKind::ToolResult),
+        ] {
             let turns = [turn(1, role, kind, format!("command: {}", piece.repeat(5_000_000 / piece.len())))];
             distil(&Request { turns: &turns, before: None, root: None });
         }
