@@ -230,7 +230,7 @@ fn under(title: &str) -> Under {
     ) {
         Under::Rules
     } else if has(
-        "summary|changes|what i did|what was done|what changed|done|completed|implemented|results|result|fixed|added|accomplished|so far|highlights|zusammenfassung|änderungen|erledigt|résumé|fait|modifications|resumen|hecho|cambios",
+        "summary|changes|what i did|what was done|what changed|done|completed|implemented|results|result|fixed|added|accomplished|so far|highlights|in place|zusammenfassung|änderungen|erledigt|résumé|fait|modifications|resumen|hecho|cambios",
     ) {
         Under::Done
     } else {

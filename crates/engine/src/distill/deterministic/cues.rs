@@ -217,7 +217,7 @@ const LEAD: &str = "please|pls|plz|kindly / also / and|but|so|then / ok|okay|k|a
     for now / in this|our|the repo|repository|project|workspace|codebase / here / bitte / auch / und / aber / also / gut|super|prima / ab jetzt|sofort / von nun an / \
     s'il vous|te plaît / svp / aussi / et / mais / désormais / à partir de maintenant / por favor / también / y / pero / de ahora en adelante / a partir de ahora";
 
-const BESIDES: &str = "also / btw / by the way / additionally / in addition / one more thing / while you're|you are at it|there / \
+const BESIDES: &str = "also / btw / by the way / meanwhile / in the meantime / additionally / in addition / one more thing / while you're|you are at it|there / \
     on the side / quick|small|side thing|question|request|note / before that|you / another thing / oh and / \
     and also|then / außerdem / übrigens / nebenbei / aussi / au passage / además / por cierto / de paso";
 
@@ -273,7 +273,7 @@ const DECISION: &str = "decided|decide|deciding to|on|that|for|against|we|it? / 
     decidido|decidimos|decisión / elegimos|elegido|optamos / nos quedamos con / usaremos|usamos|vamos con|a usar|descartamos|mantenemos / en lugar|vez de";
 
 const CHOICE: &str = "let's|lets use|do|take|go|make|start|have|move|try|target|call|name|store|put|support|ship|run|work / use / go|keep|stay|stick with / take / drop / option|variant|approach|plan|version|design|number a|b|c|d|1|2|3|4|one|two|three / \
-    the first|second|third|former|latter one|option|approach? / i|we want|prefer|choose|pick|take|like / we'll|i'll use|take|go|keep / sounds|looks good / nehmen wir / wir nehmen / prenons / vamos con / i'd|i would? go|take|rather|say / i pick|choose / ok|okay|yes|fine with / for now we|i";
+    the first|second|third|former|latter one|option|approach? / i|we choose|pick|take / we'll|i'll use|take|go|keep / sounds|looks good / nehmen wir / wir nehmen / prenons / vamos con / i'd|i would? go|take|rather|say / i pick|choose / ok|okay|yes|fine with / for now we|i";
 
 const REJECTED: &str = "instead of / rather than / drop|dropping|dropped / abandon|abandoning|abandoned / not / no longer / no more / scrap|scrapping|scrapped / remove|removing / away from / switch|switched|switching|migrate|move|moved|moving from / replace|replacing|replaced / over / against / ditch|ditching / revert|reverting|reverted / forget|skip|skipping / \
     statt|anstatt|anstelle / kein|keine|keinen / streichen|verzichten|verwerfen / auf / au lieu de|d' / plutôt que / abandonne|abandonnons / en lugar|vez de / descartamos|abandonamos";
@@ -301,7 +301,7 @@ const LATER: &str = "later / todo|todos|fixme / to-do / still|yet need|needs|hav
 const NEXT: &str = "next / next step|steps|up|:|is|i'll|we|i|we'll / the? next step|steps|thing / then i'll|we|i|we'll / up next / after that|this / what's|what remains|left|next / remaining / we|i|you can|could|should now|then|next / ready to / proceed|proceeding|continue|continuing with|to / i'll|we'll then|next|continue|proceed|start|begin|now / \
     als nächstes|nächster / nächste|nächster|nächsten schritt|schritte|schritten / danach / ensuite / prochaine|prochaines étape|étapes / après cela / siguiente|siguientes|próximo|próximos paso|pasos / después / a continuación";
 
-const BLOCKED: &str = "blocked|blocker|blocking / stuck / can't|cannot|couldn't|can not? access|connect|reach|proceed|continue|reproduce|run|build|find|open|install|log|push|finish|test|verify|do|get|resolve|complete / unable to / waiting|wait for|on|until / needs|need your|credentials|access|permission|approval|a / requires|require your|credentials|access|permission|approval / permission|access denied / no access|permission / \
+const BLOCKED: &str = "blocked|blocker|blocking / stuck / can't|cannot|couldn't|can not? access|connect|reach|proceed|continue|reproduce|run|build|find|open|install|log|push|finish|test|verify|do|get|resolve|complete / unable to / wasn't|weren't|not able to / waiting|wait for|on|until / needs|need your|credentials|access|permission|approval|a / requires|require your|credentials|access|permission|approval / permission|access denied / no access|permission / \
     still|keeps|keep|now|is|are failing|fails|fail|broken|crashing|hanging|blocked|stuck / doesn't|does|don't|didn't|won't not? work|compile|build|pass|start|run|help / not working|possible|available|reachable / fails|failing|failed with|on|because|when|in|to|at|due / tests? fail|fails|failed|failing / failed / \
     blockiert|hängt|scheitert|fehlgeschlagen|kaputt / geht|funktioniert|läuft nicht / kein|keinen zugriff|zugang / warte|warten|wartet auf / bloqué|échoue|échoué / ne fonctionne|marche pas / pas d'accès / en attente|attends / bloqueado|falla|fallan|falló / no funciona|puedo|tengo / esperando";
 

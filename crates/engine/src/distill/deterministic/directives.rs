@@ -160,7 +160,7 @@ fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
         "always" => !next.is_empty() && s.subjectless(from),
         "no" | "zero" => {
             s.clause_starts(from)
-                && s.len() <= 9
+                && s.len() - from <= 9
                 && s.adjoins(from)
                 && !matches!(
                     next,

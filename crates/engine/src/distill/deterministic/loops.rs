@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::cues::Cue;
 use super::decisions::offers_choice;
 use super::list::{List, Noted};
+use super::progress::{Says, says};
 use super::sentences::Sentence;
 use super::words::{Bag, is_id};
 use crate::lineage::distillate::Item;
@@ -121,7 +122,8 @@ impl Loops {
 
     /// The assistant's last message of a run: it answers what was asked, unless it failed.
     pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence], failed: bool) {
-        let refused = sentences.iter().any(|s| {
+        let settled = sentences.iter().any(|s| says(s, true) == Says::Done);
+        let refused = !settled && sentences.iter().any(|s| {
             !s.asks() && s.len() <= 40 && s.first && s.begins(Cue::Blocked) && !s.has(Cue::Done)
                 || s.says("i can't|i cannot|i couldn't|unable to|wasn't able to|i was not able|ich kann nicht|konnte nicht|je n'ai pas pu|no pude|no puedo") && !s.before(Cue::Hypothesis, s.len())
         });

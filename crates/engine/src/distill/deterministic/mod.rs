@@ -29,7 +29,7 @@ use std::collections::HashMap;
 
 use self::goal::Prompt;
 use self::list::{List, Noted};
-use self::sentences::{Sentence, sentences};
+use self::sentences::sentences;
 use self::words::Bag;
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
@@ -163,11 +163,10 @@ impl<'r> Notes<'r> {
         self.silent = false;
         let heard = sentences(&said.text);
         if let Some((question, choice)) = self.loops.replied(&heard) {
-            let words: usize = heard.iter().map(Sentence::len).sum();
-            let answers = words > 0 && words <= 14 && heard.iter().all(|s| !s.asks() && !s.pasted);
-            if choice && answers {
-                let answer: Vec<&str> = heard.iter().map(|s| s.text.as_str()).collect();
-                self.decisions.answered(&question.item, &answer.join(" "), said.id, seq);
+            // The answer comes first; what stands behind it is more than that.
+            let answer = heard.first().filter(|s| choice && s.len() <= 14 && !s.asks() && !s.pasted);
+            if let Some(answer) = answer {
+                self.decisions.answered(&question.item, &answer.text, said.id, seq);
             }
         }
         for about in heard.iter().filter_map(directives::dropped) {
@@ -206,6 +205,8 @@ impl<'r> Notes<'r> {
             return;
         }
         let heard = sentences(&said.text);
+        // Who says "now fixing the type" has not come to an end.
+        let last = last && !heard.last().is_some_and(|s| progress::says(s, false) == progress::Says::Begun);
         self.decisions.hear_assistant(said.id, seq, &heard);
         let (done, later) = self.progress.hear(said.id, seq, &heard, last);
         for bag in &done {

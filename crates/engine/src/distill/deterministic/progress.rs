@@ -251,6 +251,10 @@ pub fn says(s: &Sentence, last: bool) -> Says {
             _ => {}
         }
     }
+    // "Let me know" waits, it begins nothing.
+    if s.says("let me know|let me hear|sag bescheid") {
+        return Says::Nothing;
+    }
     let will = begins_hard(s);
     if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
         let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
