@@ -1,10 +1,359 @@
-//! Distillation without a model (R6.5).
+//! Distillation without a model (R6.5): turns in, a distillate out, nothing invented.
+//!
+//! One pass over the turns. Who spoke decides what their words can become (R14.3): the user's prompts make goal,
+//! constraints and proposals; the assistant's messages make progress, decisions and loops; tools only show which files
+//! were touched and which commands failed; what the program itself put in makes nothing. `sentences` finds a speaker's
+//! own words, `cues` tells what a phrase does, and each list has a file of its own that knows nothing of the others. All
+//! text is bounded before it is looked at, and all of it is walked once.
 
-use super::Request;
-use crate::lineage::distillate::Distillate;
+mod blocks;
+mod commands;
+mod context;
+mod cues;
+mod decisions;
+mod directives;
+mod files;
+mod goal;
+mod list;
+mod loops;
+mod progress;
+mod proposals;
+mod sentences;
+mod shell;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::HashMap;
+
+use self::goal::Prompt;
+use self::list::{List, Noted};
+use self::sentences::sentences;
+use self::words::Bag;
+use super::{Request, Said};
+use crate::event::{Role, TurnKind};
+use crate::lineage::distillate::{Distillate, Item, Touch};
+use crate::memory::signals::signals;
+
+pub use self::list::JOIN;
+pub(super) use self::words::{Bag as Words, acts, lower, plain};
+
+/// Calls whose result has not come yet; more are forgotten.
+const MOST_WAITING: usize = 256;
 
 /// Distils a stretch of conversation.
 pub fn distil(request: &Request) -> Distillate {
-    let _ = request;
-    Distillate::default()
+    let shape = Shape::of(request.turns);
+    let mut notes = Notes::new(request);
+    for (at, said) in request.turns.iter().enumerate() {
+        notes.read(at, said, &shape);
+    }
+    notes.finish()
+}
+
+/// Whether a message asks for nothing new: an assent, a status question.
+pub(super) fn is_follow_up(prompt: &str) -> bool {
+    let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(
+        crate::scope::TurnId(1),
+        0,
+        &sentences(prompt),
+    );
+    what == Prompt::FollowUp
+}
+
+/// What only the turns behind tell of a turn.
+struct Shape {
+    /// The last message of the assistant before the next prompt, with no call behind it.
+    last: Vec<bool>,
+}
+
+impl Shape {
+    fn of(turns: &[Said]) -> Shape {
+        let mut last = vec![false; turns.len()];
+        // Nothing of the assistant stands between here and the next prompt, or the end.
+        let mut main = true;
+        let mut lanes: HashMap<i64, bool> = HashMap::new();
+        for (at, said) in turns.iter().enumerate().rev() {
+            let free = if said.main { &mut main } else { lanes.entry(said.run).or_insert(true) };
+            match (said.role, said.kind) {
+                (Role::User, TurnKind::Message) => *free = true,
+                (Role::Assistant, TurnKind::Message) if !said.text.trim().is_empty() => last[at] = std::mem::take(free),
+                (Role::Assistant | Role::Tool, TurnKind::ToolCall | TurnKind::ToolResult) => *free = false,
+                _ => {}
+            }
+        }
+        Shape { last }
+    }
+}
+
+/// A call and where it stands.
+struct Waiting {
+    at: usize,
+    call: Option<String>,
+}
+
+/// Everything that is being found out.
+struct Notes<'r> {
+    turns: &'r [Said],
+    goal: goal::Goal,
+    constraints: directives::Directives,
+    decisions: decisions::Decisions,
+    progress: progress::Progress,
+    loops: loops::Loops,
+    tasks: tasks::Tasks,
+    commands: commands::Commands,
+    files: files::Files<'r>,
+    context: context::Context,
+    proposals: proposals::Proposals,
+    waiting: Vec<Waiting>,
+    /// Nothing has been said in the main line.
+    silent: bool,
+}
+
+impl<'r> Notes<'r> {
+    fn new(request: &Request<'r>) -> Notes<'r> {
+        let before = request.before;
+        Notes {
+            turns: request.turns,
+            goal: goal::Goal::new(before.and_then(|b| b.goal.as_ref())),
+            constraints: directives::Directives::new(before.map(|b| &b.constraints[..])),
+            decisions: decisions::Decisions::new(before.map(|b| &b.decisions[..])),
+            progress: progress::Progress::new(before),
+            loops: loops::Loops::new(before.map(|b| &b.open_loops[..])),
+            tasks: tasks::Tasks::default(),
+            commands: commands::Commands::default(),
+            files: files::Files::new(request.root),
+            context: context::Context::new(before.map(|b| &b.context[..])),
+            proposals: proposals::Proposals::default(),
+            waiting: Vec::new(),
+            silent: true,
+        }
+    }
+
+    fn read(&mut self, at: usize, said: &'r Said, shape: &Shape) {
+        // What stood before was said at 0 and the next numbers.
+        let seq = at + 100;
+        match (said.role, said.kind, said.main) {
+            (Role::User, TurnKind::Message, true) => self.user(said, seq),
+            (Role::Assistant, TurnKind::Message, true) => self.assistant(said, seq, shape.last[at]),
+            (Role::Assistant, TurnKind::Message, false) if shape.last[at] && !is_summary(&said.text) => {
+                self.context.answer(said.id, seq, &sentences(&said.text));
+            }
+            (_, TurnKind::ToolCall, _) => {
+                if self.waiting.len() == MOST_WAITING {
+                    self.waiting.remove(0);
+                }
+                self.waiting.push(Waiting { at, call: said.call.clone() });
+                if said.main
+                    && let Some(tool) = &said.tool
+                {
+                    let became = self.tasks.call(&files::plain_tool(tool), &said.text, said.id, seq);
+                    for done in became {
+                        self.did(&done.bag);
+                    }
+                }
+            }
+            (_, TurnKind::ToolResult, _) => self.result(said, seq),
+            _ => {}
+        }
+    }
+
+    fn user(&mut self, said: &Said, seq: usize) {
+        self.silent = false;
+        let heard = sentences(&said.text);
+        if let Some((question, choice)) = self.loops.replied(&heard) {
+            // The answer comes first; what stands behind it is more than that.
+            let answer = heard.first().filter(|s| choice && s.len() <= 14 && !s.asks() && !s.pasted);
+            if let Some(answer) = answer {
+                self.decisions.answered(&question.item, &answer.text, said.id, seq);
+            }
+        }
+        for about in heard.iter().filter_map(directives::dropped) {
+            self.loops.settle(&about);
+            self.progress.settle(&about);
+            self.goal.given_up(&about);
+            self.decisions.given_up(&about);
+        }
+        let (prompt, told) = self.goal.hear(said.id, seq, &heard);
+        let signals = signals(&said.text);
+        self.constraints.hear(said.id, seq, &signals, &heard);
+        self.decisions.hear_user(said.id, seq, &heard);
+        self.loops.hear_user(said.id, seq, &heard);
+        self.context.hear_user(said.id, seq, &signals, &heard, prompt != Prompt::Aside);
+        self.proposals.hear_user(said.id, &signals, &heard);
+        if prompt != Prompt::FollowUp {
+            self.progress.overtake();
+            if let Some(told) = told {
+                self.loops.asked(told);
+            }
+        }
+        // "It works now", said by the user, settles too.
+        for s in heard.iter().filter(|s| !s.pasted && progress::says(s, false) == progress::Says::Done) {
+            let bag = s.bag();
+            self.did(&bag);
+        }
+    }
+
+    fn assistant(&mut self, said: &Said, seq: usize, last: bool) {
+        self.silent = false;
+        if said.failed {
+            // A request that failed is the program's message, not the model's.
+            if last {
+                self.loops.answered(said.id, seq, &[], true);
+            }
+            return;
+        }
+        let heard = sentences(&said.text);
+        // Who says "now fixing the type" has not come to an end.
+        let last = last && !heard.last().is_some_and(|s| progress::says(s, false) == progress::Says::Begun);
+        self.decisions.hear_assistant(said.id, seq, &heard);
+        let (done, later) = self.progress.hear(said.id, seq, &heard, last);
+        for bag in &done {
+            self.loops.settle(bag);
+            self.tasks.settle(bag);
+        }
+        for s in later {
+            self.loops.promised(said.id, seq, s, last);
+        }
+        if !last || heard.len() < 40 {
+            self.loops.planned(said.id, seq, &heard);
+        }
+        if last {
+            self.loops.answered(said.id, seq, &heard, false);
+            self.goal.answered();
+        }
+        self.context.hear_assistant(said.id, seq, &heard);
+        self.proposals.hear_assistant(said.id, &heard);
+    }
+
+    fn result(&mut self, said: &'r Said, seq: usize) {
+        let by_id = said.call.as_ref().and_then(|id| self.waiting.iter().rposition(|w| w.call.as_ref() == Some(id)));
+        let Some(found) = by_id.or_else(|| if said.call.is_none() { self.waiting.len().checked_sub(1) } else { None })
+        else {
+            return;
+        };
+        let call = &self.turns[self.waiting.remove(found).at];
+        let tool = files::plain_tool(call.tool.as_deref().or(said.tool.as_deref()).unwrap_or(""));
+        let failed = said.failed;
+        let outcome = if call.main {
+            self.commands.finished(&tool, &call.text, call.id, (&said.text, failed, said.id), seq)
+        } else if failed {
+            commands::Outcome::default()
+        } else {
+            commands::Outcome { deeds: files::deeds(&tool, &call.text), ..Default::default() }
+        };
+        let mut changed = false;
+        for deed in &outcome.deeds {
+            // Sub-agents read a lot; only what they changed stays.
+            if !call.main && deed.touch == Touch::Read {
+                continue;
+            }
+            changed |= deed.touch != Touch::Read;
+            self.files.add(deed, call.id, seq);
+            if deed.touch != Touch::Read && call.main {
+                let name = deed.path.rsplit('/').next().unwrap_or(&deed.path);
+                let stem = name.split('.').next().unwrap_or(name);
+                // "Update the README": whoever edits the file has done that.
+                let bag = Bag::of(&format!("update edit write change {name} {stem}"));
+                self.loops.settle(&bag);
+            }
+        }
+        if !call.main {
+            return;
+        }
+        self.goal.worked(changed);
+        for commit in &outcome.commits {
+            self.progress.did(commit, said.id, seq);
+            self.did(&Bag::of(&format!("{commit} commit")));
+        }
+        if let Some(closed) = &outcome.closed {
+            self.did(&Bag::of(closed));
+        }
+        if outcome.passed_tests {
+            self.progress.passed();
+        }
+    }
+
+    /// Something is done: it is no longer open, nor being done.
+    fn did(&mut self, bag: &Bag) {
+        self.loops.settle(bag);
+        self.progress.settle(bag);
+        self.tasks.settle(bag);
+    }
+
+    fn finish(mut self) -> Distillate {
+        let lists = self.progress.into_lists();
+        let goal_noted = self.goal.text().cloned();
+        for open in self.tasks.of(tasks::Status::Open) {
+            self.loops.put(open.clone());
+        }
+        let (told, answers) = self.context.into_items();
+        let mut done = List::new(20);
+        let mut begun = List::new(5);
+        let mut blocked = List::new(8);
+        let mut next = List::new(8);
+        fill(&mut done, self.tasks.of(tasks::Status::Done).cloned().collect());
+        refill(&mut done, lists.done, 3);
+        refill(&mut begun, lists.in_progress, 2);
+        fill(&mut begun, self.tasks.of(tasks::Status::Begun).cloned().collect());
+        refill(&mut blocked, lists.blocked, 2);
+        fill(&mut blocked, self.commands.failures());
+        refill(&mut next, lists.next, 2);
+        let mut context = List::new(16);
+        refill(&mut context, lists.found, 2);
+        refill(&mut context, answers, 1);
+        if let Some((commit, turn)) = self.commands.last_commit() {
+            // Where the work stands: the branch and commit.
+            let head = commit.split_once("] ").map(|(head, _)| head.trim_start_matches('['));
+            if let Some(noted) = head.and_then(|h| Noted::new(h, *turn, 3, 1)) {
+                context.put(noted);
+            }
+        }
+        refill(&mut context, self.commands.worth_knowing(), 2);
+        refill(&mut context, told, 3);
+        let loops = self.loops.into_items(goal_noted.as_ref());
+        Distillate {
+            goal: self.goal.into_item(),
+            constraints: self.constraints.into_items(),
+            done: done.into_items(),
+            in_progress: begun.into_items(),
+            blocked: blocked.into_items(),
+            decisions: self.decisions.into_items(),
+            files: self.files.into_list(),
+            open_loops: loops,
+            next_steps: next.into_items(),
+            context: context.into_items(),
+            proposals: self.proposals.into_list(),
+        }
+    }
+}
+
+/// A lane that wrote the summary of a compaction repeats what is judged here.
+fn is_summary(text: &str) -> bool {
+    let start = text.trim_start();
+    start.starts_with("<analysis>") || start.starts_with("<summary>")
+}
+
+fn fill(list: &mut List, noted: Vec<Noted>) {
+    for mut one in noted {
+        one.seq = told_at(&one.item, 0);
+        list.put(one);
+    }
+}
+
+/// Items that are bounded already, in their order.
+fn refill(list: &mut List, items: Vec<Item>, weight: u8) {
+    for (at, item) in items.iter().enumerate() {
+        if let Some(mut noted) = Noted::carried(item) {
+            noted.seq = told_at(item, at);
+            noted.weight = weight;
+            list.put(noted);
+        }
+    }
+}
+
+/// By the turn it was said in, lists of several sources are told in order.
+fn told_at(item: &Item, otherwise: usize) -> usize {
+    item.turns.last().map_or(otherwise, |t| usize::try_from(t.0).unwrap_or(usize::MAX))
 }

@@ -1,0 +1,363 @@
+//! Files read or changed by tools, whatever program they belong to. A call whose result failed changed nothing.
+
+use std::collections::HashMap;
+
+use super::shell::{self, Arg, Simple};
+use super::words::plain;
+use crate::lineage::distillate::{Touch, TouchedFile};
+use crate::scope::TurnId;
+
+/// In a distillate; of these at most [`MOST_READ`] that were only read.
+const MOST: usize = 60;
+const MOST_READ: usize = 25;
+/// While reading.
+const MOST_KNOWN: usize = 4000;
+const LONGEST_PATH: usize = 300;
+/// A patch is read up to here.
+const LARGEST_PATCH: usize = 1024 * 1024;
+
+/// What one call does to a file, if it succeeds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deed {
+    pub path: String,
+    pub touch: Touch,
+}
+
+#[derive(Debug)]
+struct Known {
+    touch: Touch,
+    turns: Vec<TurnId>,
+    reads: usize,
+    seq: usize,
+}
+
+/// The files so far.
+#[derive(Debug)]
+pub struct Files<'r> {
+    root: Option<&'r str>,
+    known: HashMap<String, Known>,
+}
+
+impl<'r> Files<'r> {
+    pub fn new(root: Option<&'r str>) -> Files<'r> {
+        Files { root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()), known: HashMap::new() }
+    }
+
+    /// A deed that was done.
+    pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) {
+        let Some(path) = self.shortened(&deed.path) else { return };
+        if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&path) {
+            // What was only read is forgotten first, else what was changed long ago; half at once.
+            let mut ages: Vec<(bool, usize)> = self.known.values().map(|k| (k.touch != Touch::Read, k.seq)).collect();
+            ages.sort_unstable();
+            let middle = ages[ages.len() / 2];
+            self.known.retain(|_, k| (k.touch != Touch::Read, k.seq) > middle);
+        }
+        let known = self.known.entry(path).or_insert(Known { touch: deed.touch, turns: Vec::new(), reads: 0, seq });
+        known.reads += usize::from(deed.touch == Touch::Read);
+        if deed.touch != Touch::Read {
+            if known.touch == Touch::Read {
+                known.turns.clear();
+            }
+            // Made anew after it was deleted, or the other way round: the last counts. Else the strongest.
+            let again = known.touch == Touch::Deleted;
+            known.touch = if again { deed.touch.max(Touch::Changed) } else { known.touch.max(deed.touch) };
+        } else if known.touch != Touch::Read {
+            return;
+        }
+        known.seq = seq;
+        if known.turns.last() != Some(&turn) {
+            known.turns.push(turn);
+            if known.turns.len() > 4 {
+                known.turns.remove(0);
+            }
+        }
+    }
+
+    /// Relative to the project; `None` where it is no path.
+    fn shortened(&self, path: &str) -> Option<String> {
+        let path = path.trim().trim_matches(['"', '\'', '`']);
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let path = match self.root.and_then(|r| path.strip_prefix(r)) {
+            Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
+            Some("") => return None,
+            _ => path,
+        };
+        let odd = path.is_empty()
+            || path.len() > LONGEST_PATH
+            || path.contains('\n')
+            || path.starts_with("/dev/")
+            || path == "."
+            || path == "..";
+        let path = if odd { return None } else { plain(path) };
+        let path = crate::redact::redact(&path).into_owned();
+        (!path.is_empty()).then_some(path)
+    }
+
+    /// Read files first, then changed ones, each in the order they were last touched.
+    pub fn into_list(self) -> Vec<TouchedFile> {
+        let mut all: Vec<(String, Known)> = self.known.into_iter().collect();
+        let temporary =
+            |p: &str| p.starts_with("/tmp/") || p.starts_with("/private/tmp/") || p.starts_with("/var/folders/");
+        all.retain(|(p, k)| k.touch != Touch::Read || !temporary(p));
+        // What was read more often and later matters more; what lies outside the project less.
+        all.sort_by_key(|(p, k)| {
+            (k.touch == Touch::Read, temporary(p), p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq)))
+        });
+        let changed = all.iter().filter(|(_, k)| k.touch != Touch::Read).count();
+        if changed > MOST {
+            all[..changed].sort_by_key(|(p, k)| (temporary(p), p.starts_with('/'), std::cmp::Reverse(k.seq)));
+        }
+        let reads = MOST_READ.min(MOST.saturating_sub(changed));
+        all.truncate(changed.min(MOST) + reads);
+        all.sort_by(|(p, a), (q, b)| ((a.touch != Touch::Read), a.seq, p).cmp(&((b.touch != Touch::Read), b.seq, q)));
+        all.into_iter().map(|(path, k)| TouchedFile { path, touch: k.touch, turns: k.turns }).collect()
+    }
+}
+
+/// A tool's name without the program's habits: `mcp__fs__write_file` is `writefile`.
+pub fn plain_tool(name: &str) -> String {
+    let last = name.rsplit("__").next().unwrap_or(name);
+    let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
+    last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).take(40).collect()
+}
+
+/// What a call does to files if it succeeds.
+pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
+    let touch = match tool {
+        "read" | "view" | "readfile" | "openfile" | "cat" | "notebookread" | "viewfile" | "readtextfile"
+        | "viewimage" | "getfilecontents" => Touch::Read,
+        "write"
+        | "writefile"
+        | "edit"
+        | "multiedit"
+        | "editfile"
+        | "notebookedit"
+        | "strreplace"
+        | "strreplaceeditor"
+        | "strreplacebasededittool"
+        | "replace"
+        | "insert"
+        | "updatefile"
+        | "filewrite"
+        | "fileedit"
+        | "searchreplace"
+        | "insertedit"
+        | "replaceinfile"
+        | "writetofile"
+        | "savefile"
+        | "inserteditintofile"
+        | "replacestringinfile"
+        | "append"
+        | "appendfile" => Touch::Changed,
+        "createfile" | "create" | "newfile" => Touch::Created,
+        "deletefile" | "removefile" | "delete" => Touch::Deleted,
+        "applypatch" | "patch" | "applydiff" | "diff" => return patch(input),
+        _ => return commands(input),
+    };
+    let (editor, input_head) = (matches!(tool, "strreplaceeditor" | "strreplacebasededittool"), input);
+    let touch = match super::tasks::field(input_head, "command").filter(|_| editor) {
+        Some("view") => Touch::Read,
+        Some("create") => Touch::Created,
+        _ => touch,
+    };
+    if input.contains("*** Begin Patch") {
+        return patch(input);
+    }
+    path_in(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
+}
+
+/// The path among `key: value` lines: before the first long value, else the last line that names one.
+fn path_in(input: &str) -> Option<&str> {
+    const PATHS: [&str; 12] = [
+        "file_path: ",
+        "filePath: ",
+        "path: ",
+        "notebook_path: ",
+        "file: ",
+        "filename: ",
+        "target_file: ",
+        "absolute_path: ",
+        "relative_path: ",
+        "TargetFile: ",
+        "AbsolutePath: ",
+        "uri: ",
+    ];
+    const LONG: [&str; 14] = [
+        "old_string: ",
+        "new_string: ",
+        "content: ",
+        "contents: ",
+        "oldString: ",
+        "newString: ",
+        "old_str: ",
+        "new_str: ",
+        "file_text: ",
+        "edits: ",
+        "text: ",
+        "new_source: ",
+        "insert_text: ",
+        "code: ",
+    ];
+    let path = |line: &'_ str| PATHS.iter().find_map(|k| line.strip_prefix(k).map(|v| line.len() - v.len()));
+    let mut at = 0;
+    for line in input.split('\n').take(40) {
+        if let Some(from) = path(line) {
+            return Some(line[from..].trim()).filter(|v| !v.is_empty());
+        }
+        if LONG.iter().any(|k| line.starts_with(k)) {
+            // Behind a long value, whose lines may look like anything: the last one is the program's.
+            return input[at..]
+                .rsplit('\n')
+                .take(20)
+                .find_map(|l| path(l).map(|from| l[from..].trim()))
+                .filter(|v| !v.is_empty());
+        }
+        at += line.len() + 1;
+    }
+    // An input that is nothing but a path.
+    let bare = input.trim();
+    (bare.starts_with(['/', '~', '.']) && !bare.contains(char::is_whitespace)).then_some(bare)
+}
+
+/// `*** Update File: path` and its kin.
+pub fn patch(text: &str) -> Vec<Deed> {
+    let mut found: Vec<Deed> = Vec::new();
+    let mut end = text.len().min(LARGEST_PATCH);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &text[..end];
+    let heads = [
+        ("*** Update File: ", Touch::Changed),
+        ("*** Add File: ", Touch::Created),
+        ("*** Delete File: ", Touch::Deleted),
+    ];
+    for at in memchr::memmem::find_iter(text.as_bytes(), "*** ") {
+        // At the beginning of a line: patched text is marked and begins otherwise.
+        if at > 0 && !matches!(text.as_bytes()[at - 1], b'\n' | b'"' | b'\'' | b' ') || found.len() >= 500 {
+            continue;
+        }
+        let line = text[at..].split(['\n', '\r']).next().unwrap_or("");
+        // In JSON a line ends otherwise.
+        let line = line.split("\\n").next().unwrap_or(line);
+        if let Some((head, touch)) = heads.iter().find(|(h, _)| line.starts_with(h)) {
+            found.push(Deed { path: line[head.len()..].trim().to_owned(), touch: *touch });
+        } else if let Some(to) = line.strip_prefix("*** Move to: ")
+            && let Some(from) = found.last_mut()
+        {
+            from.touch = Touch::Deleted;
+            found.push(Deed { path: to.trim().to_owned(), touch: Touch::Created });
+        }
+    }
+    found
+}
+
+/// What a shell command is certain to do to files.
+fn commands(input: &str) -> Vec<Deed> {
+    let Some(command) = shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input)) else {
+        return if input.starts_with("*** Begin Patch") { patch(input) } else { Vec::new() };
+    };
+    let script = shell::script(command);
+    if script.contains("*** Begin Patch") {
+        return patch(&script);
+    }
+    let mut found = Vec::new();
+    let mut folder: Option<String> = None;
+    for simple in shell::parse(&script) {
+        if simple.program() == "cd" {
+            folder = match simple.operands().next() {
+                Some(to) if to.certain && to.text.starts_with('/') => Some(to.text.trim_end_matches('/').to_owned()),
+                Some(to) if to.certain && !to.text.starts_with('~') => Some(match &folder {
+                    Some(f) => format!("{f}/{}", to.text.trim_end_matches('/')),
+                    None => to.text.trim_end_matches('/').to_owned(),
+                }),
+                _ => Some("?".to_owned()),
+            };
+            continue;
+        }
+        for (arg, touch) in simple_deeds(&simple) {
+            let relative = !arg.text.starts_with(['/', '~']);
+            let path = match &folder {
+                Some(f) if relative && (f == "?" || f.contains("..")) => continue,
+                Some(f) if relative => format!("{f}/{}", arg.text),
+                _ => arg.text.clone(),
+            };
+            found.push(Deed { path, touch });
+        }
+    }
+    found
+}
+
+fn simple_deeds(simple: &Simple) -> Vec<(&Arg, Touch)> {
+    let mut found: Vec<(&Arg, Touch)> = Vec::new();
+    let plain =
+        |a: &&Arg| a.certain && !a.text.is_empty() && !a.text.ends_with('/') && a.text != "." && !a.text.contains('\n');
+    found.extend(simple.outputs.iter().filter(plain).map(|a| (a, Touch::Changed)));
+    let operands: Vec<&Arg> = simple.operands().collect();
+    match simple.program() {
+        "rm" | "unlink" if !simple.args.iter().any(|a| a.text.starts_with('-') && a.text.contains(['r', 'R'])) => {
+            found.extend(operands.into_iter().filter(plain).map(|a| (a, Touch::Deleted)));
+        }
+        "touch" => found.extend(operands.into_iter().filter(plain).map(|a| (a, Touch::Changed))),
+        "tee" => found.extend(operands.into_iter().filter(plain).map(|a| (a, Touch::Changed))),
+        "mv" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => {
+            found.extend([(operands[0], Touch::Deleted), (operands[1], Touch::Created)]);
+        }
+        "cp" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => {
+            found.push((operands[1], Touch::Changed))
+        }
+        "sed" if simple.args.iter().any(|a| a.text == "-i" || a.text.starts_with("-i") || a.text == "--in-place") => {
+            // The script is the first operand, unless it is given with -e.
+            let skip = usize::from(!simple.has("-e") && !simple.has("-f"));
+            found.extend(
+                operands.into_iter().skip(skip).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed)),
+            );
+        }
+        "git" => match operands.first().map(|a| a.text.as_str()) {
+            Some("mv") if operands.len() == 3 && operands[1..].iter().all(plain) && is_file(operands[2]) => {
+                found.extend([(operands[1], Touch::Deleted), (operands[2], Touch::Created)]);
+            }
+            Some("rm") if !simple.has("-r") && !simple.has("--cached") => {
+                found.extend(operands.into_iter().skip(1).filter(plain).map(|a| (a, Touch::Deleted)));
+            }
+            Some("add") => found
+                .extend(operands.into_iter().skip(1).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed))),
+            _ => {}
+        },
+        _ => {}
+    }
+    found
+}
+
+/// A word that looks like a file rather than a folder.
+fn is_file(arg: &Arg) -> bool {
+    let name = arg.text.rsplit('/').next().unwrap_or("");
+    name.contains('.') && !name.starts_with("..") && name.len() > 1
+        || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "LICENSE" | "README")
+}
+
+/// What the result of a call adds: that a file was made, and what a commit says of its files.
+pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
+    let head = super::blocks::bounded(result, 8 * 1024);
+    if let [deed] = &mut deeds[..]
+        && deed.touch == Touch::Changed
+        && matches!(tool, "write" | "writefile" | "edit" | "filewrite" | "writetofile")
+        && head.first().is_some_and(|h| h.get(..200.min(h.len())).unwrap_or(h).to_ascii_lowercase().contains("created"))
+    {
+        deed.touch = Touch::Created;
+    }
+    if !input.contains("git commit") {
+        return;
+    }
+    for line in head.iter().flat_map(|p| p.lines()) {
+        let line = line.trim();
+        let mode = [("create mode ", Touch::Created), ("delete mode ", Touch::Deleted)]
+            .iter()
+            .find_map(|(h, t)| Some((line.strip_prefix(h)?, *t)));
+        if let Some((path, touch)) = mode.and_then(|(rest, t)| Some((rest.split_once(' ')?.1, t))) {
+            deeds.push(Deed { path: path.to_owned(), touch });
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Lists of items that stay small while they are made: near-equal items become one, the weightiest and newest stay.
+
+use super::words::{Bag, line};
+use crate::lineage::distillate::Item;
+use crate::scope::TurnId;
+
+/// Between the pieces of an item that quotes two turns: a question and its answer, a command and its error.
+pub const JOIN: &str = " → ";
+/// An item names at most this many turns: the first and the newest.
+const MOST_TURNS: usize = 8;
+
+/// An item with what is known of it while it may still change.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    pub item: Item,
+    pub bag: Bag,
+    /// What a bound keeps first.
+    pub weight: u8,
+    /// When it was said, counted in events.
+    pub seq: usize,
+}
+
+impl Noted {
+    /// `None` where nothing is left to say.
+    pub fn new(text: &str, turn: TurnId, weight: u8, seq: usize) -> Option<Noted> {
+        let text = line(text);
+        let bag = Bag::of(&text);
+        text.chars().any(char::is_alphanumeric).then(|| Noted { item: Item::new(text, turn), bag, weight, seq })
+    }
+
+    /// One that stood before these turns.
+    pub fn carried(item: &Item) -> Option<Noted> {
+        let text = line(&item.text);
+        let bag = Bag::of(&text);
+        let fits = text.chars().any(char::is_alphanumeric) && !item.turns.is_empty();
+        fits.then(|| Noted { item: Item { text, ..item.clone() }, bag, weight: 2, seq: 0 })
+    }
+
+    pub fn also(&mut self, turns: &[TurnId]) {
+        let all = &mut self.item.turns;
+        all.extend(turns);
+        all.sort();
+        all.dedup();
+        if all.len() > MOST_TURNS {
+            all.drain(1..=all.len() - MOST_TURNS);
+        }
+    }
+}
+
+/// Items of one kind.
+#[derive(Debug)]
+pub struct List {
+    items: Vec<Noted>,
+    most: usize,
+}
+
+impl List {
+    pub fn new(most: usize) -> List {
+        List { items: Vec::new(), most }
+    }
+
+    /// With what stood before.
+    pub fn carrying(most: usize, before: Option<&[Item]>) -> List {
+        let mut list = List::new(most);
+        for (at, item) in before.unwrap_or_default().iter().enumerate() {
+            if let Some(mut noted) = Noted::carried(item) {
+                noted.seq = at;
+                list.put(noted);
+            }
+        }
+        list
+    }
+
+    pub fn add(&mut self, text: &str, turn: TurnId, weight: u8, seq: usize) {
+        if let Some(noted) = Noted::new(text, turn, weight, seq) {
+            self.put(noted);
+        }
+    }
+
+    /// Adds an item, or its turns to one that says the same. The newer wording stays.
+    pub fn put(&mut self, noted: Noted) {
+        let same = |n: &Noted| n.item.text.eq_ignore_ascii_case(&noted.item.text) || n.bag.is_like(&noted.bag);
+        if let Some(at) = self.items.iter().position(same) {
+            let mut old = self.items.remove(at);
+            let mut merged = noted;
+            merged.weight = merged.weight.max(old.weight);
+            merged.item.file = merged.item.file.take().or(old.item.file.take());
+            let turns = std::mem::take(&mut old.item.turns);
+            merged.also(&turns);
+            self.items.push(merged);
+            return;
+        }
+        self.items.push(noted);
+        if self.items.len() >= 4 * self.most + 32 {
+            self.bound(2 * self.most + 16);
+        }
+    }
+
+    pub fn retain(&mut self, keep: impl FnMut(&Noted) -> bool) {
+        self.items.retain(keep);
+    }
+
+    /// Takes out what a statement of something done settles.
+    pub fn settle(&mut self, done: &Bag) {
+        self.items.retain(|n| !done.settles(&n.bag));
+    }
+
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.items.iter()
+    }
+
+    fn bound(&mut self, most: usize) {
+        if self.items.len() > most {
+            self.items.sort_by_key(|n| std::cmp::Reverse((n.weight, n.seq)));
+            self.items.truncate(most);
+        }
+        self.items.sort_by_key(|n| n.seq);
+    }
+
+    /// The weightiest and newest, in the order of telling.
+    pub fn into_items(mut self) -> Vec<Item> {
+        self.bound(self.most);
+        self.items.into_iter().map(|n| n.item).collect()
+    }
+}

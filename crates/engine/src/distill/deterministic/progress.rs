@@ -1,0 +1,377 @@
+//! What the assistant says of its work: done, begun, blocked, next, found out.
+
+use super::blocks::Under;
+use super::cues::Cue;
+use super::list::{List, Noted};
+use super::sentences::Sentence;
+use super::words::Bag;
+use crate::lineage::distillate::Item;
+use crate::scope::TurnId;
+
+/// What one sentence of the assistant says of the work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Says {
+    Done,
+    Begun,
+    /// To be done later, or open.
+    Later,
+    Next,
+    Blocked,
+    Found,
+    Nothing,
+}
+
+/// The progress so far.
+#[derive(Debug)]
+pub struct Progress {
+    done: List,
+    begun: List,
+    blocked: List,
+    next: List,
+    found: List,
+    /// The newest word on tests and builds: earlier ones are history.
+    status: Option<Noted>,
+    /// The user asked for something after `next` was said.
+    overtaken: bool,
+}
+
+impl Progress {
+    pub fn new(before: Option<&crate::lineage::distillate::Distillate>) -> Progress {
+        Progress {
+            done: List::new(20),
+            begun: List::carrying(4, before.map(|b| &b.in_progress[..])),
+            blocked: List::carrying(6, before.map(|b| &b.blocked[..])),
+            next: List::carrying(8, before.map(|b| &b.next_steps[..])),
+            found: List::new(5),
+            status: None,
+            overtaken: false,
+        }
+    }
+
+    /// The user asked for something else.
+    pub fn overtake(&mut self) {
+        self.overtaken = true;
+    }
+
+    /// A message of the assistant; `last` of its run, with nothing done behind it. Gives what became done, and what is
+    /// to be done later.
+    pub fn hear<'s>(
+        &mut self,
+        turn: TurnId,
+        seq: usize,
+        sentences: &'s [Sentence],
+        last: bool,
+    ) -> (Vec<Bag>, Vec<&'s Sentence>) {
+        let (mut done, mut later) = (Vec::new(), Vec::new());
+        let mut said_next = false;
+        if last {
+            // The last word of a run speaks for all of it.
+            self.begun.clear();
+            self.blocked.retain(|n| n.weight > 2);
+        }
+        for s in sentences {
+            let bag = s.bag();
+            match says(s, last) {
+                Says::Done => {
+                    self.settle(&bag);
+                    if is_status(s) {
+                        // "All green" adds nothing to "43 tests pass".
+                        let counted = s.low().bytes().any(|b| b.is_ascii_digit());
+                        if counted || self.status.is_none() {
+                            self.status = Noted::new(&s.text, turn, 3, seq)
+                                .filter(|n| counted || n.bag.len() >= 2)
+                                .or(self.status.take());
+                        }
+                    } else if bag.len() >= 2 || last && s.len() >= 3 && !bag.is_empty() {
+                        let headline = last && (s.bullet && s.under == Under::Done || s.first && !s.bullet);
+                        self.done.add(
+                            &s.text,
+                            turn,
+                            if headline {
+                                4
+                            } else if last {
+                                3
+                            } else {
+                                2
+                            },
+                            seq,
+                        );
+                    }
+                    done.push(bag);
+                }
+                Says::Begun if !last && !bag.is_empty() => {
+                    self.begun.add(&s.text, turn, weigh_begun(s, &bag), seq);
+                }
+                Says::Later => later.push(s),
+                Says::Next => {
+                    if !said_next && (last || self.overtaken) {
+                        self.next.clear();
+                        said_next = true;
+                    }
+                    if !bag.is_empty() {
+                        self.next.add(&s.text, turn, if last { 3 } else { 2 }, seq);
+                    }
+                }
+                Says::Blocked if bag.len() >= 2 => self.blocked.add(&s.text, turn, if last { 4 } else { 2 }, seq),
+                Says::Found if bag.len() >= 3 => self.found.add(&s.text, turn, 2, seq),
+                _ => {}
+            }
+        }
+        if last && self.overtaken && !said_next {
+            self.next.clear();
+        }
+        self.overtaken &= !last;
+        (done, later)
+    }
+
+    /// Something else shows what was done: a commit, a closed ticket.
+    pub fn did(&mut self, text: &str, turn: TurnId, seq: usize) {
+        self.done.add(text, turn, 5, seq);
+        // What was being done is in the commit; what has a name of its own may take several.
+        self.begun.retain(|n| n.weight > 2);
+    }
+
+    /// A statement of something done takes what it is about out of what was open.
+    pub fn settle(&mut self, done: &Bag) {
+        for list in [&mut self.begun, &mut self.blocked, &mut self.next] {
+            list.settle(done);
+        }
+    }
+
+    /// Tests passed: what was in their way no longer is.
+    pub fn passed(&mut self) {
+        self.blocked.retain(|n| n.weight > 2 && n.seq == 0);
+    }
+
+    pub fn into_lists(mut self) -> Lists {
+        if let Some(status) = self.status.take() {
+            self.done.put(status);
+        }
+        // Of what was begun, the last that has a name, and what came since; looking around only where there is no more.
+        let named = self.begun.iter().filter(|n| n.weight >= 3 && n.seq >= 100).map(|n| n.seq).max();
+        let newest = self.begun.iter().filter(|n| n.weight >= 2).map(|n| n.seq).max();
+        let last = self.begun.iter().map(|n| n.seq).max();
+        let since = newest.unwrap_or(0).saturating_sub(24);
+        self.begun.retain(|n| {
+            n.seq < 100
+                || Some(n.seq) == named
+                || n.weight >= 2 && n.seq >= since
+                || newest.is_none() && Some(n.seq) == last
+        });
+        let begun = self.begun.into_items();
+        Lists {
+            done: self.done.into_items(),
+            in_progress: begun,
+            blocked: self.blocked.into_items(),
+            next: self.next.into_items(),
+            found: self.found.into_items(),
+        }
+    }
+}
+
+/// What progress comes to.
+pub struct Lists {
+    pub done: Vec<Item>,
+    pub in_progress: Vec<Item>,
+    pub blocked: Vec<Item>,
+    pub next: Vec<Item>,
+    pub found: Vec<Item>,
+}
+
+/// "All 43 tests pass", "clippy is clean".
+fn is_status(s: &Sentence) -> bool {
+    s.len() <= 20
+        && s.says("tests|test|suite|specs|checks|green|clippy|credo|lint|eslint|compile|compiles|build|builds|typecheck|0 failures|failures|tsc")
+        && !s.begins(Cue::Participle)
+        && !s.says("added|wrote|fixed|created|implemented")
+}
+
+/// Something with a name weighs most, looking around least.
+fn weigh_begun(s: &Sentence, bag: &Bag) -> u8 {
+    let from = s.hit(Cue::Start).map_or(0, |h| h.to);
+    let looks = (from..from + 4).any(|i| {
+        matches!(
+            s.word(i),
+            "check"
+                | "read"
+                | "look"
+                | "see"
+                | "explore"
+                | "understand"
+                | "search"
+                | "find"
+                | "verify"
+                | "view"
+                | "examine"
+                | "inspect"
+                | "wait"
+                | "try"
+                | "list"
+                | "open"
+                | "grep"
+                | "run"
+                | "think"
+                | "get"
+                | "fetch"
+                | "review"
+                | "first"
+                | "figure"
+                | "close"
+                | "commit"
+                | "continue"
+                | "compile"
+                | "also"
+        )
+    });
+    if super::words::is_id(s.word(from)) {
+        return 3;
+    }
+    let ticket = (1..=2).contains(&bag.ids.len()) && !s.text.ends_with(':');
+    match (ticket, looks) {
+        (_, true) => 1,
+        (true, false) => 3,
+        (false, false) => 2,
+    }
+}
+
+/// What a sentence of the assistant says; `last`: in the last message of a run.
+pub fn says(s: &Sentence, last: bool) -> Says {
+    if s.asks() || s.is_quotation() || s.pasted || s.len() == 0 {
+        return Says::Nothing;
+    }
+    match s.ticked {
+        Some(true) => return Says::Done,
+        Some(false) => return Says::Later,
+        None => {}
+    }
+    if last && s.bullet {
+        match s.under {
+            Under::Open => return Says::Later,
+            Under::Next => return Says::Next,
+            _ => {}
+        }
+    }
+    // "Let me know" waits, it begins nothing.
+    if s.says("let me know|let me hear|sag bescheid") {
+        return Says::Nothing;
+    }
+    let will = begins_hard(s);
+    if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
+        let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
+            || s.says("no longer|unblocked|expected|used to|was failing|were failing|0 failed|no failed");
+        let ours = !s.before(Cue::Hypothesis, hit.from) && !s.before(Cue::Reported, hit.from) && !will;
+        if ours && !free && !is_done(s, last) {
+            return Says::Blocked;
+        }
+    }
+    let later = s.hits().iter().find(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from));
+    if let Some(hit) = later {
+        let strong = s.says("later|todo|todos|to-do|still|yet|follow-up|follow up|remind|remaining|tomorrow|open question|open item|deferred|postponed|left to|afterwards|tbd|outstanding|as soon as|next week|get back|später|noch|morgen|offen|fehlt|ausstehend|plus tard|pas encore|reste|demain|más tarde|todavía|aún|pendiente|falta|mañana",
+        );
+        let past = s.word(hit.from) == "later" && s.hits().iter().any(|h| h.cue == Cue::Done && h.from < hit.from);
+        let put_off = s.says("later|tomorrow|afterwards|follow-up|todo|remind|next week|as soon as|get back");
+        if (last || strong)
+            && !past
+            && (!will || put_off)
+            && !s.low().starts_with("nothing")
+            && !s.low().starts_with("no ")
+        {
+            return Says::Later;
+        }
+    }
+    if last && !will && s.has(Cue::Negation) && s.says("yet|noch") && !s.has(Cue::Hypothesis) {
+        return Says::Later;
+    }
+    if is_done(s, last) && !will && !s.says("fully booked|sold out") {
+        return Says::Done;
+    }
+    if (last || !will)
+        && s.hits().iter().any(|h| h.cue == Cue::Next && h.from <= s.start() + 1)
+        && !s.before(Cue::Hypothesis, 1)
+        || last && will && !s.low().contains("let me know")
+    {
+        // "Next steps:" announces them.
+        return if s.text.ends_with(':') && s.len() <= 4 { Says::Nothing } else { Says::Next };
+    }
+    if s.hits().iter().any(|h| h.cue == Cue::Finding && !s.before(Cue::Hypothesis, h.from)) && !will {
+        return Says::Found;
+    }
+    if s.begins(Cue::Start) {
+        return Says::Begun;
+    }
+    Says::Nothing
+}
+
+/// "Let me …", "I'll …": nothing said after that is done.
+fn begins_hard(s: &Sentence) -> bool {
+    let start = s.start();
+    let at = if matches!(s.word(start), "now" | "next" | "first" | "then" | "jetzt" | "maintenant" | "ahora") {
+        start + 1
+    } else {
+        start
+    };
+    matches!(
+        (s.word(at), s.word(at + 1)),
+        ("let", "me")
+            | ("let's", _)
+            | ("i'll", _)
+            | ("ill", _)
+            | ("i", "will" | "need" | "should" | "want" | "am" | "can")
+            | ("we", "need" | "should" | "can" | "will")
+            | ("i'm", "going" | "now")
+            | ("going", "to")
+            | ("ich", "werde")
+            | ("lass", "mich")
+            | ("je", "vais")
+            | ("voy", "a")
+            | ("we'll", _)
+    )
+}
+
+fn is_done(s: &Sentence, last: bool) -> bool {
+    let start = s.start();
+    let negated = |at: usize| s.hits().iter().any(|h| h.cue == Cue::Negation && h.from + 4 >= at && h.from <= at + 1);
+    let modal = |at: usize| {
+        (at.saturating_sub(2)..at).any(|i| {
+            matches!(
+                s.word(i),
+                "can"
+                    | "could"
+                    | "should"
+                    | "will"
+                    | "would"
+                    | "must"
+                    | "to"
+                    | "be"
+                    | "may"
+                    | "when"
+                    | "until"
+                    | "after"
+                    | "before"
+                    | "need"
+                    | "needs"
+            )
+        })
+    };
+    let told = s.hits().iter().any(|h| {
+        h.cue == Cue::Done
+            && !modal(h.from)
+            && !s.in_brackets(h.from)
+            && !s.before(Cue::Hypothesis, h.from)
+            && !s.before(Cue::Reported, h.from)
+            && !(matches!(s.word(h.from), "no" | "keine")
+                || negated(h.from)
+                || (h.from..h.to).any(|i| matches!(s.word(i), "not" | "nicht")))
+            || h.cue == Cue::Done && matches!(s.word(h.from), "no" | "0")
+    });
+    // "Set", "split" and "started" are also orders; in a list of what was done they are none.
+    let ambiguous = matches!(
+        s.word(start),
+        "set" | "split" | "started" | "stopped" | "checked" | "sent" | "new" | "closed" | "mis" | "tested" | "used"
+    );
+    let participle = s.hits().iter().any(|h| h.cue == Cue::Participle && h.from == start)
+        && (!ambiguous || last && (s.bullet || s.len() >= 4));
+    let listed =
+        last && s.bullet && s.under == Under::Done && s.len() >= 2 && !s.has(Cue::Later) && !s.has(Cue::Blocked);
+    told || participle && !s.has(Cue::Hypothesis) && !s.word(start + 1).is_empty() || listed
+}

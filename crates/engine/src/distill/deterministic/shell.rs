@@ -1,0 +1,279 @@
+//! Shell commands as far as they are certain: simple commands with their words, redirections and here-documents.
+//! Anything with a variable, a pattern or a substitution in it is known to be uncertain and says nothing of files.
+
+/// At most this much of a command is read.
+const MOST: usize = 16 * 1024;
+/// At most so many simple commands.
+const MOST_COMMANDS: usize = 64;
+
+/// A word of a command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arg {
+    pub text: String,
+    /// Without variables, patterns and substitutions: the word is what it says.
+    pub certain: bool,
+}
+
+/// A simple command.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Simple {
+    pub args: Vec<Arg>,
+    /// Where its output goes.
+    pub outputs: Vec<Arg>,
+}
+
+impl Simple {
+    /// The program, without its folder.
+    pub fn program(&self) -> &str {
+        self.args.first().map_or("", |a| a.text.rsplit('/').next().unwrap_or(""))
+    }
+
+    /// Words that are no options, behind the program.
+    pub fn operands(&self) -> impl Iterator<Item = &Arg> {
+        self.args.iter().skip(1).filter(|a| !a.text.starts_with('-'))
+    }
+
+    pub fn has(&self, option: &str) -> bool {
+        self.args.iter().any(|a| a.text == option)
+    }
+}
+
+/// The command a tool was called with, from its input as `key: value` lines.
+pub fn command_in(input: &str) -> Option<&str> {
+    let keys = ["command: ", "cmd: ", "script: ", "code: "];
+    let mut at = 0;
+    for line in input.split_inclusive('\n').take(12) {
+        if let Some(key) = keys.iter().find(|k| line.starts_with(**k)) {
+            return Some(body(&input[at + key.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The value up to the next key; a command of several lines may be any text.
+fn body(value: &str) -> &str {
+    let mut end = value.len();
+    let known = [
+        "description: ",
+        "timeout: ",
+        "workdir: ",
+        "yield_time_ms: ",
+        "cwd: ",
+        "run_in_background: ",
+        "max_output_tokens: ",
+        "justification: ",
+        "sandbox_permissions: ",
+        "env: ",
+        "login: ",
+        "background: ",
+        "timeout_ms: ",
+        "with_escalated_permissions: ",
+    ];
+    // Only the last lines can be other keys; text that looks like one in between is the command's.
+    while let Some(at) = value[..end].trim_end().rfind('\n') {
+        if known.iter().any(|k| value[at + 1..end].starts_with(k)) {
+            end = at;
+        } else {
+            break;
+        }
+    }
+    value[..end].trim_end()
+}
+
+/// The script inside `["bash","-lc","…"]`, or the command itself.
+pub fn script(command: &str) -> std::borrow::Cow<'_, str> {
+    if command.starts_with("[\"")
+        && command.len() <= 1024 * 1024
+        && let Ok(words) = serde_json::from_str::<Vec<String>>(command)
+    {
+        let shell = words.first().is_some_and(|w| matches!(w.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash")));
+        if shell && words.len() >= 3 && words[1].starts_with('-') {
+            return std::borrow::Cow::Owned(words.into_iter().nth(2).unwrap_or_default());
+        }
+        return std::borrow::Cow::Owned(words.join(" "));
+    }
+    std::borrow::Cow::Borrowed(command)
+}
+
+/// The simple commands of a script, in order.
+pub fn parse(script: &str) -> Vec<Simple> {
+    let mut end = script.len().min(MOST);
+    while !script.is_char_boundary(end) {
+        end -= 1;
+    }
+    Parser {
+        text: &script[..end],
+        chars: script[..end].char_indices().peekable(),
+        found: Vec::new(),
+        heres: Vec::new(),
+    }
+    .run()
+}
+
+struct Parser<'s> {
+    text: &'s str,
+    chars: std::iter::Peekable<std::str::CharIndices<'s>>,
+    found: Vec<Simple>,
+    /// Ends of here-documents that begin on the next line.
+    heres: Vec<String>,
+}
+
+impl Parser<'_> {
+    fn run(mut self) -> Vec<Simple> {
+        let mut simple = Simple::default();
+        while let Some(&(at, c)) = self.chars.peek() {
+            if self.found.len() >= MOST_COMMANDS {
+                break;
+            }
+            match c {
+                '\n' => {
+                    self.chars.next();
+                    self.end(&mut simple);
+                    self.skip_heres();
+                }
+                ';' | '|' | '&' => {
+                    self.chars.next();
+                    let next = self.chars.peek().map(|(_, c)| *c);
+                    if c == '&' && next == Some('>') {
+                        continue;
+                    }
+                    self.end(&mut simple);
+                }
+                '(' | ')' | '{' | '}' if c != '{' || self.text[at + 1..].starts_with([' ', '\n']) => {
+                    self.chars.next();
+                    self.end(&mut simple);
+                }
+                '#' => while self.chars.next_if(|(_, c)| *c != '\n').is_some() {},
+                '<' if self.text[at..].starts_with("<<") => {
+                    self.chars.next();
+                    self.chars.next();
+                    if self.chars.next_if(|(_, c)| *c == '<').is_some() {
+                        self.blanks();
+                        self.word();
+                        continue;
+                    }
+                    self.chars.next_if(|(_, c)| *c == '-');
+                    self.blanks();
+                    let end = self.word().text;
+                    self.heres.push(end);
+                }
+                '>' | '<' => {
+                    self.chars.next();
+                    while self.chars.next_if(|(_, c)| matches!(c, '>' | '|')).is_some() {}
+                    if self.chars.next_if(|(_, c)| *c == '&').is_some() {
+                        self.word();
+                        continue;
+                    }
+                    self.blanks();
+                    let target = self.word();
+                    // `2>` is what a program complains, not what it makes.
+                    let errors = simple.args.last().is_some_and(|a| a.text == "2" || a.text == "1")
+                        && self.text[..at].ends_with(['1', '2']);
+                    let second = errors && self.text[..at].ends_with('2');
+                    if errors {
+                        simple.args.pop();
+                    }
+                    if c == '>' && !second && !target.text.is_empty() {
+                        simple.outputs.push(target);
+                    }
+                }
+                c if c.is_whitespace() => {
+                    self.chars.next();
+                }
+                _ => {
+                    let word = self.word();
+                    // `A=b program`: what is set before is no program.
+                    let sets = simple.args.is_empty()
+                        && word.text.split_once('=').is_some_and(|(n, _)| {
+                            !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                        });
+                    if !sets {
+                        simple.args.push(word);
+                    }
+                }
+            }
+        }
+        self.end(&mut simple);
+        self.found
+    }
+
+    fn end(&mut self, simple: &mut Simple) {
+        let simple = std::mem::take(simple);
+        if !simple.args.is_empty() || !simple.outputs.is_empty() {
+            self.found.push(simple);
+        }
+    }
+
+    fn blanks(&mut self) {
+        while self.chars.next_if(|(_, c)| matches!(c, ' ' | '\t')).is_some() {}
+    }
+
+    /// The bodies of the here-documents of the line just ended.
+    fn skip_heres(&mut self) {
+        for end in std::mem::take(&mut self.heres) {
+            while let Some(&(at, _)) = self.chars.peek() {
+                let line = self.text[at..].split('\n').next().unwrap_or("");
+                let stop = at + line.len();
+                while self.chars.next_if(|(i, _)| *i < stop).is_some() {}
+                self.chars.next();
+                if line.trim() == end {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// One word with its quotes taken off. Always takes at least one character.
+    fn word(&mut self) -> Arg {
+        let mut arg = Arg { text: String::new(), certain: true };
+        let mut any = false;
+        while let Some(&(_, c)) = self.chars.peek() {
+            match c {
+                '\'' => {
+                    self.chars.next();
+                    while let Some((_, c)) = self.chars.next().filter(|(_, c)| *c != '\'') {
+                        arg.text.push(c);
+                    }
+                }
+                '"' => {
+                    self.chars.next();
+                    while let Some((_, c)) = self.chars.next() {
+                        match c {
+                            '"' => break,
+                            '\\' => {
+                                if let Some((_, c)) = self.chars.next() {
+                                    arg.text.push(c);
+                                }
+                            }
+                            c => {
+                                arg.certain &= !matches!(c, '$' | '`');
+                                arg.text.push(c);
+                            }
+                        }
+                    }
+                }
+                '\\' => {
+                    self.chars.next();
+                    if let Some((_, c)) = self.chars.next().filter(|(_, c)| *c != '\n') {
+                        arg.text.push(c);
+                    }
+                }
+                c if c.is_whitespace() || matches!(c, ';' | '|' | '&' | '<' | '>' | '(' | ')') => {
+                    if any {
+                        break;
+                    }
+                    // Nothing here to take: leave it to who asked, but never stand still.
+                    return arg;
+                }
+                c => {
+                    arg.certain &= !matches!(c, '$' | '*' | '?' | '`' | '[' | '{');
+                    arg.text.push(c);
+                    self.chars.next();
+                }
+            }
+            any = true;
+        }
+        arg
+    }
+}

@@ -1,0 +1,139 @@
+//! To look at what comes out of a session, kept out of the ordinary run:
+//! `LOOK=session.json cargo test -p heirloom-engine --lib distill::deterministic::tests::look -- --ignored --nocapture`.
+
+use super::*;
+use crate::distill::compare::{Comparison, compare};
+
+/// Turns as `heirloom show --json` prints them, or a session in plain text.
+fn load(path: &str) -> Vec<Said> {
+    let text = std::fs::read_to_string(path).unwrap();
+    if !path.ends_with(".json") {
+        return session(&text);
+    }
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let of = |v: &serde_json::Value, k: &str| v[k].as_str().map(str::to_owned);
+    let turns = json["turns"].as_array().unwrap().iter().map(|t| Said {
+        id: TurnId::parse(t["turn"].as_str().unwrap()).unwrap(),
+        role: match t["role"].as_str().unwrap() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" => Role::Tool,
+            _ => Role::System,
+        },
+        kind: match t["kind"].as_str().unwrap() {
+            "message" => TurnKind::Message,
+            "thinking" => TurnKind::Thinking,
+            "tool-call" => TurnKind::ToolCall,
+            "tool-result" => TurnKind::ToolResult,
+            "compact-summary" => TurnKind::CompactSummary,
+            _ => TurnKind::MachinePrompt,
+        },
+        run: t["run"].as_i64().unwrap_or(0),
+        main: t["lane"].as_str().unwrap_or("").is_empty(),
+        speaker: of(t, "speaker"),
+        tool: of(t, "tool"),
+        call: of(t, "call"),
+        failed: t["failed"].as_bool().unwrap_or(false),
+        at: None,
+        text: of(t, "text").unwrap_or_default(),
+    });
+    turns.collect()
+}
+
+/// A plain handoff within a budget of bytes: every section has a share, the newest items first.
+fn handoff(d: &Distillate, most: usize) -> String {
+    let mut out = String::new();
+    let share = |name: &str| match name {
+        "goal" => 450,
+        "constraints" | "open_loops" => 800,
+        "done" | "decisions" | "context" => 600,
+        _ => 400,
+    };
+    for (name, items) in d.lists() {
+        let (mut left, mut lines) = (share(name) * most / 4800, Vec::new());
+        for item in items.iter().rev() {
+            let line = format!("- {} [{}]\n", item.text, item.turns.last().unwrap());
+            if line.len() > left {
+                continue;
+            }
+            left -= line.len();
+            lines.push(line);
+        }
+        if !lines.is_empty() {
+            let _ = writeln!(out, "## {name}");
+            lines.iter().rev().for_each(|l| out.push_str(l));
+        }
+    }
+    out.push_str("## files\n");
+    let changed: Vec<_> = d.files.iter().filter(|f| f.touch != Touch::Read).collect();
+    for file in changed.iter().rev() {
+        if out.len() + file.path.len() + 4 < most {
+            let _ = writeln!(out, "- {}", file.path);
+        }
+    }
+    out
+}
+
+#[test]
+#[ignore = "to look at"]
+fn look() {
+    let Ok(path) = std::env::var("LOOK") else { return };
+    let all = load(&path);
+    let cut = all.iter().position(|t| t.kind == TurnKind::CompactSummary).unwrap_or(all.len());
+    let root = std::env::var("ROOT").ok();
+    let request = Request { turns: &all[..cut], before: None, root: root.as_deref() };
+    let started = std::time::Instant::now();
+    let distillate = distil(&request);
+    let took = started.elapsed();
+    let bytes: usize = all[..cut].iter().map(|t| t.text.len()).sum();
+    println!("{} turns, {bytes} bytes, {took:?}\n{}", cut, show(&distillate));
+    let handoff = handoff(&distillate, 4800);
+    println!("--- handoff ---\n{handoff}");
+    if let Some(summary) = all.get(cut) {
+        let c = compare(&summary.text, &distillate, &handoff, &all[..cut]);
+        for (what, named) in [("files", &c.files), ("pending", &c.pending), ("directives", &c.directives)] {
+            let (found, of) = Comparison::found(named);
+            println!(
+                "{what}: {found} of {of} in the turns, {} named, {} told",
+                named.len(),
+                named.iter().filter(|n| n.told).count()
+            );
+            for n in named {
+                println!(
+                    "  {} {} {} <- {:?}",
+                    if n.in_turns { "" } else { "(not in the turns)" },
+                    if n.told { "told" } else { "" },
+                    n.text,
+                    n.found
+                );
+            }
+        }
+        println!("tokens: summary {}, handoff {}; invented: {:#?}", c.summary_tokens, c.handoff_tokens, c.invented);
+    }
+}
+
+/// Megabytes a second, in a release build.
+#[test]
+#[ignore = "to look at"]
+fn speed() {
+    let Ok(path) = std::env::var("LOOK") else { return };
+    let all = load(&path);
+    let bytes: usize = all.iter().map(|t| t.text.len()).sum();
+    let rate = |name: &str, turns: &[Said]| {
+        let bytes: usize = turns.iter().map(|t| t.text.len()).sum();
+        let started = std::time::Instant::now();
+        let mut rounds = 0;
+        while started.elapsed().as_millis() < 700 {
+            distil(&Request { turns, before: None, root: None });
+            rounds += 1;
+        }
+        println!("{name}: {bytes} bytes, {:.1} MB/s", (bytes * rounds) as f64 / 1e6 / started.elapsed().as_secs_f64());
+    };
+    rate("whole", &all);
+    let said: Vec<Said> = all.iter().filter(|t| t.kind == TurnKind::Message).cloned().collect();
+    rate("messages", &said);
+    let many: Vec<Said> = (0..(20_000_000 / bytes.max(1)).max(1)).flat_map(|_| all.iter().cloned()).collect();
+    rate("many", &many);
+    let many: Vec<Said> = (0..100).flat_map(|_| said.iter().cloned()).collect();
+    rate("many messages", &many);
+}
