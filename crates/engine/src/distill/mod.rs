@@ -5,7 +5,10 @@
 pub mod deterministic;
 pub mod fold;
 pub mod handoff;
+pub mod schema;
 pub mod state;
+pub mod summarizer;
+pub mod summary;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};
