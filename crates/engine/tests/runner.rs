@@ -4,6 +4,7 @@ mod assistant;
 mod concurrent;
 mod continuity;
 mod drift;
+mod expand;
 mod files;
 mod foreign;
 mod heads;
