@@ -8,7 +8,7 @@ use heirloom_engine::recall::expand::{
     Transcript, TurnView, expand,
 };
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::TurnId;
+use heirloom_engine::scope::{NodeId, TurnId};
 
 use super::{expanded, show};
 use crate::context::{Context, Global};
@@ -86,7 +86,8 @@ impl Page<'_> {
         if reach.cursor.is_none() {
             match &found.subject {
                 Subject::Node(view) => self.node(view),
-                Subject::Turn(view) => self.turn(view),
+                // Its words are what it is: they come first.
+                Subject::Turn(view) => return self.turn(view, found.transcript.as_ref(), reach),
                 Subject::File(view) => self.file(view),
                 Subject::Session(view) => self.session(view),
                 Subject::Thread(view) => self.thread(view),
@@ -155,6 +156,12 @@ impl Page<'_> {
         }
     }
 
+    /// A section of nodes, with the command that leads to the first of them.
+    fn onward(&self, title: &str, mut lines: Vec<String>, to: Option<NodeId>) {
+        lines.extend(to.map(|id| self.paint.dim(&format!("heirloom expand {id}"))));
+        self.section(title, lines);
+    }
+
     /// What a command leads to, and the command.
     fn way(&self, what: &str, id: &str) -> String {
         format!("{}  {}", print::safe_line(what), self.paint.dim(&format!("heirloom expand {}", programs::quoted(id))))
@@ -162,7 +169,7 @@ impl Page<'_> {
 
     fn node(&self, view: &NodeView) {
         let node = &view.node;
-        self.title(&format!("{}: {}", kind_of(node), subject_of(node)), &self.facts(node));
+        self.title(&format!("{} {}", kind_of(node), node.id), &self.facts(node));
         if node.forgotten {
             print::line("Its words were forgotten.");
             if let Some(instead) = &view.replaced_by {
@@ -187,17 +194,20 @@ impl Page<'_> {
         for child in &view.children {
             self.tree(child, 0, &mut below);
         }
-        self.section("Below", first(&below, view.more_below));
+        let deeper = view.children.first().map(|c| c.node.id);
+        self.onward("Below", first(&below, view.more_below), deeper);
         let above = view.parents.iter().chain(view.ancestors.iter().map(|(_, n)| n));
-        self.section("Above", first(&above.map(|n| self.line(n)).collect::<Vec<_>>(), false));
+        let above: Vec<String> = above.map(|n| self.line(n)).collect();
+        self.onward("Above", first(&above, false), view.parents.first().map(|n| n.id));
         let around = view.before.iter().map(|n| format!("before  {}", self.line(n)));
         let around = around.chain(view.after.iter().map(|n| format!("after   {}", self.line(n))));
         let mut around: Vec<String> = around.collect();
-        if !view.siblings.is_empty() {
-            let ids: Vec<String> = view.siblings.iter().map(|n| n.id.to_string()).take(12).collect();
-            around.push(format!("beside  {}", ids.join(" ")));
+        let told = |n: &&Node| !view.before.iter().chain(&view.after).any(|o| o.id == n.id);
+        let beside: Vec<String> = view.siblings.iter().filter(told).map(|n| n.id.to_string()).take(12).collect();
+        if !beside.is_empty() {
+            around.push(format!("beside  {}", beside.join(" ")));
         }
-        self.section("Around", around);
+        self.onward("Around", around, view.after.first().or(view.before.first()).map(|n| n.id));
         self.section("Words", self.words_of(node));
     }
 
@@ -206,7 +216,7 @@ impl Page<'_> {
             (Some(from), Some(to)) if print::day(from) != print::day(to) => print::days(from, to),
             (_, to) => print::when(to, self.now),
         };
-        let mut facts = vec![node.id.to_string(), when, print::counted(node.count, "turn")];
+        let mut facts = vec![when, print::counted(node.count, "turn")];
         facts.extend(node.session.as_ref().map(|s| programs::title(s).to_owned()));
         facts.extend(node.session.as_ref().map(|s| s.to_string()));
         facts.extend(node.lane.clone().filter(|l| !l.is_empty()).map(|l| format!("sub-agent {l}")));
@@ -256,10 +266,10 @@ impl Page<'_> {
     fn line(&self, node: &Node) -> String {
         let told = if node.forgotten { "its words were forgotten".to_owned() } else { subject_of(node) };
         let mut line = format!(
-            "{}  {:10} {:>4} {}",
+            "{}  {:10}  {:>9}  {}",
             self.paint.accent(&format!("{:6}", node.id.to_string())),
             kind_of(node).to_lowercase(),
-            node.count,
+            print::counted(node.count, "turn"),
             print::when(node.times.1, self.now)
         );
         line.push_str(&format!("  {}", print::cut(&print::safe_line(&told), 70)));
@@ -287,15 +297,19 @@ impl Page<'_> {
         lines
     }
 
-    fn turn(&self, view: &TurnView) {
+    fn turn(&self, view: &TurnView, words: Option<&Transcript>, reach: &Reach) {
         let run = view.run.as_ref();
-        let mut facts = vec![view.id.to_string()];
-        facts.extend(run.map(|r| format!("run {}", r.status)));
-        facts.extend(run.and_then(|r| r.prompt).map(|p| format!("asked in {p}")));
-        facts.extend(run.and_then(|r| r.answer).map(|a| format!("answered in {a}")));
-        self.title("Turn", &facts);
+        let other = |t: &TurnId| *t != view.id;
+        let mut facts: Vec<String> = run.map(|r| format!("its run: {}", r.status)).into_iter().collect();
+        facts.extend(run.and_then(|r| r.prompt).filter(other).map(|p| format!("asked in {p}")));
+        facts.extend(run.and_then(|r| r.answer).filter(other).map(|a| format!("answered in {a}")));
+        self.title(&format!("Turn {}", view.id), &facts);
+        if let Some(transcript) = words {
+            self.words(transcript, reach, true);
+        }
         let above: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
-        self.section("Above", if above.is_empty() { vec!["in no chunk yet".into()] } else { above });
+        let above = if above.is_empty() { vec!["in no chunk yet".into()] } else { above };
+        self.onward("Above", above, view.nodes.first().map(|n| n.id));
         let ids = |turns: &[TurnId]| turns.iter().map(|t| t.to_string()).collect::<Vec<_>>().join(" ");
         let mut around = Vec::new();
         for (word, turns) in [("before", &view.before), ("after ", &view.after)] {
@@ -330,7 +344,7 @@ impl Page<'_> {
         facts.extend(programs::resume(&s.key, s.cwd.as_deref()));
         self.title(title.as_deref().unwrap_or(s.key.as_str()), &facts);
         let nodes: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
-        self.section("Below", first(&nodes, false));
+        self.onward("Below", first(&nodes, false), view.nodes.first().map(|n| n.id));
         let ends = view.compactions.iter().map(|c| {
             let node = c.node.map(|n| format!("  heirloom expand {n}")).unwrap_or_default();
             format!("{} up to {}  {}{node}", c.cause, c.until, print::when(Some(c.at), self.now))
@@ -345,7 +359,7 @@ impl Page<'_> {
         let facts = [t.key.clone(), t.state.clone(), print::when(t.last_at, self.now)];
         self.title(&t.label, &facts);
         let nodes: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
-        self.section("Below", first(&nodes, false));
+        self.onward("Below", first(&nodes, false), view.nodes.first().map(|n| n.id));
         let words = format!("heirloom expand {} --transcript", programs::quoted(&t.key));
         self.section("Words", vec![self.paint.dim(&words)]);
     }
@@ -378,7 +392,9 @@ impl Page<'_> {
                 print::line(&self.paint.dim(&format!("… {more}: heirloom expand {}", passage.turn.id)));
             }
         }
-        print::line("");
+        if transcript.next.is_some() || transcript.turns.len() == 1 {
+            print::line("");
+        }
         if let Some(next) = &transcript.next {
             let limit = if reach.limit == TURNS { String::new() } else { format!(" --limit {}", reach.limit) };
             let id = programs::quoted(&self.reference.to_string());
