@@ -264,6 +264,7 @@ fn a_home_that_cannot_be_one_is_refused_with_the_remedy() {
     let readers: &[&[&str]] = &[
         &["search", "x"],
         &["show", "t1"],
+        &["expand", "n1"],
         &["timeline"],
         &["status"],
         &["verify"],

@@ -62,6 +62,11 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
         &["show", "--full", "--session", coding],
         &["show", "--quarantine"],
         &["show", "q:1"],
+        &["expand", "q:1"],
+        &["expand", &turn],
+        &["expand", &other],
+        &["expand", live, "--transcript"],
+        &["expand", coding, "--transcript"],
         &["timeline"],
         &["session", "list"],
         &["session", "show", live],
@@ -84,6 +89,7 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
     // Errors that repeat what they were given.
     for args in [
         &["show", EVIL][..],
+        &["expand", EVIL],
         &["search", "--session", EVIL, "x"],
         &["search", "--workspace", EVIL, "x"],
         &["search", "--since", EVIL, "x"],

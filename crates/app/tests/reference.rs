@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// Every command with a line that shows what it prints. `TURN` and `SESSION` stand for ones of the demo.
+/// Every command with a line that shows what it prints. `TURN`, `NODE` and `SESSION` stand for ones of the demo.
 const SHOWN: &[(&str, &[&str])] = &[
     ("up", &["up", "--demo"]),
     ("import", &["import", "DEMO"]),
     ("append", &[]),
     ("search", &["search", "redis"]),
     ("show", &["show", "TURN", "-C", "1"]),
+    ("expand", &["expand", "NODE", "--transcript"]),
     ("timeline", &["timeline"]),
     ("remember", &["remember", "Redis is gone"]),
     ("memory list", &["memory", "list"]),
@@ -83,6 +84,7 @@ fn the_reference_is_what_the_binary_says() {
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo");
     world.json(&["import", demo.to_str().unwrap()]);
     let hit = &world.json(&["search", "why did we drop redis"])["hits"][0];
+    let node = crate::expand::weave(&world, hit["session"].as_str().unwrap());
     let out = world.test.user().join("out.jsonl");
     let note = world.test.user().join("note.md");
     std::fs::write(&note, "# A note\n").unwrap();
@@ -98,6 +100,7 @@ fn the_reference_is_what_the_binary_says() {
         match arg {
             "DEMO" => demo.display().to_string(),
             "TURN" => hit["turn"].as_str().unwrap().to_owned(),
+            "NODE" => node.clone(),
             "SESSION" => hit["session"].as_str().unwrap().to_owned(),
             "NOTE" => note.display().to_string(),
             "OUT" => out.display().to_string(),

@@ -9,6 +9,7 @@ mod cut;
 mod days;
 mod display;
 mod docs;
+mod expand;
 mod files;
 mod first_minute;
 mod help;

@@ -1,8 +1,10 @@
-//! Everything recomputed: digests, chain, references, tiling, index, and by [`files`] the visible files (R4.6). Storey 4.
+//! Everything recomputed: digests, chain, references, tiling, lineage, index, and by [`files`] the visible files (R4.6).
+//! Storey 4.
 //!
 //! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can say.
 
 pub mod files;
+mod lineage;
 
 use std::collections::HashMap;
 
@@ -39,6 +41,8 @@ pub struct Report {
     pub blocks: u64,
     pub audit_rows: u64,
     pub index_rows: u64,
+    /// Nodes of the summary DAG.
+    pub nodes: u64,
     /// Visible files.
     pub files: u64,
     pub findings: Vec<Finding>,
@@ -62,8 +66,10 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
         records(tx, &mut report, progress)?;
         tiling(tx, &mut report)?;
         pending(tx, &mut report)?;
-        turns(tx, &mut report)?;
+        let mut lengths = lineage::Lengths::default();
+        turns(tx, &mut lengths, &mut report)?;
         references(tx, &mut report)?;
+        lineage::lineage(tx, &lengths, &mut report)?;
         let (rows, broken) = audit::broken_links(tx)?;
         report.audit_rows = rows;
         for what in broken {
@@ -227,8 +233,8 @@ fn pending(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Every turn's text can be read.
-fn turns(tx: &Read, report: &mut Report) -> Result<()> {
+/// Every turn's text can be read; how long each is, is noted for whoever counts.
+fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Result<()> {
     let mut statement =
         tx.prepare("SELECT turn_no, block_no, text_offset, text_length FROM turns ORDER BY block_no, turn_no")?;
     let opener = Opener::default();
@@ -237,9 +243,10 @@ fn turns(tx: &Read, report: &mut Report) -> Result<()> {
         report.turns += 1;
         let turn = crate::scope::TurnId(r.get(0)?);
         let Ok(raw) = opener.open(tx, r.get(1)?) else { continue };
-        let text = blocks::range(&raw, r.get(2)?, r.get(3)?);
-        if text.is_none_or(|t| std::str::from_utf8(t).is_err()) {
-            report.damaged(format!("turn {turn}"), "its text cannot be read");
+        let text = blocks::range(&raw, r.get(2)?, r.get(3)?).and_then(|t| std::str::from_utf8(t).ok());
+        match text {
+            Some(text) => lengths.add(turn, text),
+            None => report.damaged(format!("turn {turn}"), "its text cannot be read"),
         }
     }
     Ok(())

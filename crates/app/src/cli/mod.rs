@@ -9,6 +9,8 @@ mod channel;
 mod compact;
 mod doctor;
 mod draft;
+mod expand;
+mod expanded;
 mod export;
 mod files;
 mod import;
@@ -62,6 +64,7 @@ enum Command {
     Append(append::Args),
     Search(search::Args),
     Show(show::Args),
+    Expand(expand::Args),
     Timeline(timeline::Args),
     Remember(remember::Args),
     Memory(memory::Args),
@@ -95,6 +98,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Append(args) => append::run(global, args),
         Command::Search(args) => search::run(global, args),
         Command::Show(args) => show::run(global, args),
+        Command::Expand(args) => expand::run(global, args),
         Command::Timeline(args) => timeline::run(global, args),
         Command::Remember(args) => remember::run(global, args),
         Command::Memory(args) => memory::run(global, args),

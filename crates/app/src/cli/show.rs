@@ -239,7 +239,8 @@ fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>
     Ok(Exit::Ok)
 }
 
-fn heading(turn: &Turn, now: i64, paint: Paint) -> String {
+/// Who speaks, when, and under which id.
+pub fn heading(turn: &Turn, now: i64, paint: Paint) -> String {
     let who = match (turn.role, turn.kind) {
         (_, TurnKind::CompactSummary) => "Compaction summary".to_owned(),
         (_, TurnKind::MachinePrompt) => "Machine prompt".to_owned(),
@@ -339,7 +340,8 @@ fn place(q: &read::Quarantined) -> String {
     }
 }
 
-fn quarantined_json(q: &read::Quarantined) -> Value {
+/// What was set aside, for programs.
+pub fn quarantined_json(q: &read::Quarantined) -> Value {
     json!({"id": q.id.to_string(), "path": q.path.display().to_string(), "key": q.key, "offset": q.position,
            "length": q.length, "line": q.line, "reason": q.reason, "session": q.session})
 }

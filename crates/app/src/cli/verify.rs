@@ -49,7 +49,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         let value = json!({
             "ok": report.findings.is_empty(),
             "checked": {"records": report.records, "bytes": report.bytes, "turns": report.turns, "blocks": report.blocks,
-                        "audit_rows": report.audit_rows, "index_rows": report.index_rows, "files": report.files},
+                        "nodes": report.nodes, "audit_rows": report.audit_rows, "index_rows": report.index_rows, "files": report.files},
             "set_aside": set_aside,
             "findings": findings,
             "seconds": (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0,
@@ -57,10 +57,11 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         print::line(&value.to_string());
     } else {
         print::line(&format!(
-            "{} ({}), {}, {}, {}, {}",
+            "{} ({}), {}, {}, {}, {}, {}",
             print::counted(report.records, "record"),
             print::bytes(report.bytes),
             print::counted(report.turns, "turn"),
+            print::counted(report.nodes, "node"),
             print::counted(report.audit_rows, "audit row"),
             print::counted(report.index_rows, "index row"),
             print::counted(report.files, "file"),

@@ -15,9 +15,11 @@ pub mod deterministic;
 pub mod fold;
 pub mod handoff;
 mod load;
+pub mod schema;
 mod session;
 pub mod state;
 mod stretch;
+pub mod summarizer;
 pub mod summary;
 
 use crate::clock::Millis;

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::node::{COLUMNS, JOINS, Kind, Node, STANDS, node_of};
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::scope::NodeId;
+use crate::scope::{NodeId, TurnId};
 
 fn list(tx: &Read, clause: &str, with: impl rusqlite::Params) -> Result<Vec<Node>> {
     let mut statement =
@@ -73,4 +73,150 @@ pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<V
 /// The chunks of a lane, oldest first.
 pub fn of_lane(tx: &Read, lane_no: i64) -> Result<Vec<Node>> {
     list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
+/// Everything that stands over a node, each once with its distance, nearest first.
+pub fn ancestors(tx: &Read, agent_no: i64, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
+    let mut out: Vec<(usize, Node)> = Vec::new();
+    let (mut level, mut distance) = (vec![id], 1);
+    while !level.is_empty() && out.len() < most {
+        let mut next = Vec::new();
+        for below in &level {
+            for parent in parents(tx, agent_no, *below)? {
+                // Also the guard against a circle in a ledger somebody else wrote in.
+                if parent.id != id && !out.iter().any(|(_, n)| n.id == parent.id) && out.len() < most {
+                    next.push(parent.id);
+                    out.push((distance, parent));
+                }
+            }
+        }
+        (level, distance) = (next, distance + 1);
+    }
+    Ok(out)
+}
+
+/// The other children of a node's parents: at most `most` on each side of it in ledger order.
+pub fn siblings(tx: &Read, agent_no: i64, node: &Node, most: usize) -> Result<Vec<Node>> {
+    const OF_A_PARENT: &str = "n.agent_no = ?1 AND n.node_no != ?2 AND n.node_no IN (
+           SELECT e.child_no FROM node_edges e JOIN node_edges up USING (parent_no) WHERE up.child_no = ?2)";
+    let with = params![agent_no, node.id.0, node.turns.0.0, most as i64];
+    let mut before = list(
+        tx,
+        &format!(
+            "{OF_A_PARENT} AND (n.first_turn, n.node_no) < (?3, ?2) ORDER BY n.first_turn DESC, n.node_no DESC LIMIT ?4"
+        ),
+        with,
+    )?;
+    before.reverse();
+    before.extend(list(
+        tx,
+        &format!("{OF_A_PARENT} AND (n.first_turn, n.node_no) > (?3, ?2) ORDER BY n.first_turn, n.node_no LIMIT ?4"),
+        with,
+    )?);
+    Ok(before)
+}
+
+/// What happened in the same thread just before and just after a node: nodes that tell history the way it does, over
+/// all sessions and programs. `members`: the thread and what was merged into it ([`crate::thread::members`]).
+pub fn neighbours(tx: &Read, node: &Node, members: &[i64], each: usize) -> Result<(Vec<Node>, Vec<Node>)> {
+    let alike = match node.kind {
+        // A sub-agent's lane is no neighbour of the main line's.
+        Kind::Chunk => "n.kind = 0 AND (l.lane = '' OR n.lane_no IS (SELECT lane_no FROM nodes WHERE node_no = ?2))",
+        Kind::Compaction => "n.kind = 2",
+        Kind::Condensed => "n.kind = 3 AND n.depth = (SELECT depth FROM nodes WHERE node_no = ?2)",
+        // The session that goes on has no session node yet, only compactions.
+        Kind::Session => {
+            "(n.kind = 1 OR n.kind = 2 AND NOT EXISTS (SELECT 1 FROM node_edges e WHERE e.child_no = n.node_no))"
+        }
+    };
+    let moment = node.times.1.unwrap_or(node.created_at);
+    let beside = |newer: bool| -> Result<Vec<Node>> {
+        let (compare, order) = if newer { (">", "ASC") } else { ("<", "DESC") };
+        let mut found = Vec::new();
+        for thread in members {
+            found.extend(list(
+                tx,
+                &format!(
+                    "n.thread_no = ?1 AND n.node_no != ?2 AND {alike} AND length(n.key) > 0
+                     AND (coalesce(n.last_at, n.created_at), n.node_no) {compare} (?3, ?2)
+                     ORDER BY coalesce(n.last_at, n.created_at) {order}, n.node_no {order} LIMIT ?4"
+                ),
+                params![thread, node.id.0, moment, each as i64],
+            )?);
+        }
+        found.sort_by_key(|n| (n.times.1.unwrap_or(n.created_at), n.id));
+        let over = found.len().saturating_sub(each);
+        if newer {
+            found.truncate(each);
+        } else {
+            found.drain(..over);
+        }
+        Ok(found)
+    };
+    Ok((beside(false)?, beside(true)?))
+}
+
+/// The node that was made in place of one something was forgotten of.
+pub fn replacement(tx: &Read, agent_no: i64, id: NodeId) -> Result<Option<Node>> {
+    Ok(list(tx, "n.agent_no = ?1 AND n.replaces = ?2 ORDER BY n.node_no DESC LIMIT 1", [agent_no, id.0])?.pop())
+}
+
+/// A stretch of turns of one lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// The chunk it is.
+    pub node: NodeId,
+    pub session_no: i64,
+    pub lane_no: i64,
+    pub turns: (TurnId, TurnId),
+}
+
+/// The stretches of turns a node stands over in the end, in ledger order, each once: the chunks below it, or itself.
+pub fn stretches(tx: &Read, agent_no: i64, id: NodeId) -> Result<Vec<Stretch>> {
+    let sql = format!(
+        "WITH RECURSIVE below (no) AS (
+           SELECT ?2 UNION SELECT e.child_no FROM node_edges e JOIN below b ON e.parent_no = b.no)
+         SELECT {STRETCH} FROM nodes n JOIN below b ON b.no = n.node_no
+         WHERE n.agent_no = ?1 AND n.kind = 0 AND {STANDS} ORDER BY n.first_turn, n.node_no"
+    );
+    read_stretches(tx, &sql, params![agent_no, id.0])
+}
+
+/// The stretches of turns that are in chunks of these threads, in ledger order.
+pub fn stretches_of_threads(tx: &Read, threads: &[i64]) -> Result<Vec<Stretch>> {
+    let sql = format!("SELECT {STRETCH} FROM nodes n WHERE n.thread_no = ?1 AND n.kind = 0 AND {STANDS}");
+    let mut all = Vec::new();
+    for thread in threads {
+        all.extend(read_stretches(tx, &sql, [thread])?);
+    }
+    all.sort_by_key(|s| (s.turns.0, s.node));
+    Ok(all)
+}
+
+const STRETCH: &str = "n.node_no, n.session_no, n.lane_no, n.first_turn, n.last_turn, length(n.key) > 0";
+
+fn read_stretches(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<Stretch>> {
+    let mut statement = tx.prepare_cached(sql)?;
+    let rows = statement.query_map(with, |r| {
+        let turns = (TurnId(r.get(3)?), TurnId(r.get(4)?));
+        let stretch = Stretch { node: NodeId(r.get(0)?), session_no: r.get(1)?, lane_no: r.get(2)?, turns };
+        Ok((stretch, r.get::<_, bool>(5)?))
+    })?;
+    let all: Vec<(Stretch, bool)> = rows.collect::<rusqlite::Result<_>>()?;
+    // A chunk something was forgotten of stands beside the one made in its place: its turns are that one's.
+    let taken = |c: &Stretch| {
+        all.iter().any(|(o, s)| *s && o.lane_no == c.lane_no && o.turns.0 <= c.turns.1 && o.turns.1 >= c.turns.0)
+    };
+    Ok(all.iter().filter(|(c, stands)| *stands || !taken(c)).map(|(c, _)| *c).collect())
+}
+
+/// Nodes of a session that nothing of the same session stands over, newest first: its session nodes, and what none of
+/// them covers yet.
+pub fn of_session(tx: &Read, agent_no: i64, session_no: i64, most: usize) -> Result<Vec<Node>> {
+    list(
+        tx,
+        "n.agent_no = ?1 AND n.session_no = ?2 AND length(n.key) > 0
+         AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                         WHERE e.child_no = n.node_no AND p.session_no = n.session_no AND length(p.key) > 0)
+         ORDER BY n.last_turn DESC, n.node_no DESC LIMIT ?3",
+        params![agent_no, session_no, most as i64],
+    )
 }

@@ -1,0 +1,456 @@
+//! `heirloom expand`
+
+use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::lineage::Node;
+use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
+use heirloom_engine::recall::expand::{
+    Branch, Expansion, FileView, MOST_TURNS, NodeView, Reach, Reference, SessionView, Subject, TURNS, ThreadView,
+    Transcript, TurnView, expand,
+};
+use heirloom_engine::redact::redact;
+use heirloom_engine::scope::{NodeId, TurnId};
+
+use super::{expanded, show};
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+use crate::programs;
+
+/// From a line of a page down to the words: what a bracket stands for, what is above, below and around it
+///
+/// Credentials are shown as [redacted:KIND]; heirloom show --raw t… prints the exact bytes of a turn.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// What stands in the bracket: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17;
+    /// or a file of the assistant home, with or without a line (MEMORY.md:12), a session, a thread
+    #[arg(value_name = "ID", required = true, num_args = 1..)]
+    id: Vec<String>,
+
+    /// Levels below a node
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=16))]
+    depth: u8,
+
+    /// The words, too: 20 turns or 8 KiB of them, and how to go on
+    #[arg(long)]
+    transcript: bool,
+
+    /// Turns of a page of words
+    #[arg(long, short = 'n', value_name = "N", default_value_t = TURNS as u16, value_parser = clap::value_parser!(u16).range(1..=MOST_TURNS as i64))]
+    limit: u16,
+
+    /// Go on where a page of words ended
+    #[arg(long, value_name = "C")]
+    cursor: Option<String>,
+}
+
+/// Lines of a section people are shown; a program gets them all.
+const LINES: usize = 6;
+
+/// So much of one turn on a screen of several.
+const TURN_LINES: usize = 12;
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let reference = Reference::parse(&args.id.join(" "))?;
+    let context = Context::open(global)?;
+    let agent_no = context.agent_no()?;
+    let looked = match context.look_at_assistant("cli expand") {
+        // Pages out of reach must not keep anybody from what was said.
+        Err(e) if !matches!(reference, Reference::File(_)) && e.kind() != ErrorKind::Damaged => {
+            print::note(&format!("files were left out: {e}"));
+            None
+        }
+        looked => looked?,
+    };
+    let at = looked.as_ref().map(|(at, _)| at);
+    let reach =
+        Reach { depth: args.depth.into(), transcript: args.transcript, limit: args.limit.into(), cursor: args.cursor };
+    let found = expand(&context.ledger, agent_no, at, &reference, &reach)?;
+    if context.json {
+        print::line(&expanded::json(context.agent().as_str(), at, &found).to_string());
+        return Ok(Exit::Ok);
+    }
+    let page = Page { now: context.ledger.now(), paint: Paint::stdout(), reference: &reference };
+    page.show(&found, &reach);
+    Ok(Exit::Ok)
+}
+
+struct Page<'a> {
+    now: i64,
+    paint: Paint,
+    reference: &'a Reference,
+}
+
+impl Page<'_> {
+    fn show(&self, found: &Expansion, reach: &Reach) {
+        // Whoever goes on reading has seen the rest.
+        if reach.cursor.is_none() {
+            match &found.subject {
+                Subject::Node(view) => self.node(view),
+                // Its words are what it is: they come first.
+                Subject::Turn(view) => return self.turn(view, found.transcript.as_ref(), reach),
+                Subject::File(view) => self.file(view),
+                Subject::Session(view) => self.session(view),
+                Subject::Thread(view) => self.thread(view),
+                Subject::Pending(p) => {
+                    self.title(
+                        &redact(&p.title),
+                        &[p.id(), p.state.clone(), print::when(Some(p.created_at), self.now)],
+                    );
+                    print::line(&print::safe(&redact(&p.text)));
+                    let turn = p.turn.map(|t| self.way("the words it was noticed in", &t.to_string()));
+                    self.section("Below", turn.into_iter().collect());
+                }
+                Subject::Channel(e) => {
+                    let who = e.name.clone().unwrap_or_else(|| e.peer.clone());
+                    self.title(
+                        &who,
+                        &[e.id(), e.channel.clone(), e.state.name().into(), print::when(Some(e.at), self.now)],
+                    );
+                    if let Some(detail) = &e.detail {
+                        print::line(&print::safe(detail));
+                    }
+                    print::line(
+                        &self.paint.dim(&format!("heirloom channel approve {0} · heirloom channel deny {0}", e.no)),
+                    );
+                }
+                Subject::Job(runs) => {
+                    let name = runs.first().map_or("", |r| r.name.as_str());
+                    self.title(name, &[self.reference.to_string(), "scheduled job".into()]);
+                    let rows = runs.iter().map(|r| {
+                        let artifact =
+                            r.artifact.as_deref().map(|a| format!("  heirloom expand {a}")).unwrap_or_default();
+                        format!("{}  {}{artifact}", print::when(Some(r.started_at), self.now), r.status().name())
+                    });
+                    self.section("Runs", rows.collect());
+                }
+                Subject::Quarantine(aside) => {
+                    let q = &aside.quarantined;
+                    self.title(
+                        &q.reason,
+                        &[q.id.to_string(), q.path.display().to_string(), print::bytes(q.length as u64)],
+                    );
+                    print::line(print::safe(&aside.text).trim_end());
+                    print::line(&self.paint.dim(&format!("heirloom show --raw {}", q.id)));
+                }
+            }
+        }
+        if let Some(transcript) = &found.transcript {
+            let alone = matches!(found.subject, Subject::Turn(_));
+            self.words(transcript, reach, alone);
+        }
+    }
+
+    fn title(&self, title: &str, facts: &[String]) {
+        print::line(&self.paint.bold(&print::cut(&print::safe_line(title), print::width())));
+        let facts: Vec<&str> = facts.iter().map(String::as_str).filter(|f| !f.is_empty()).collect();
+        print::line(&self.paint.dim(&print::safe_line(&facts.join(" · "))));
+    }
+
+    fn section(&self, title: &str, lines: Vec<String>) {
+        if lines.is_empty() {
+            return;
+        }
+        print::line(&format!("\n{}", self.paint.bold(title)));
+        for line in &lines {
+            print::line(&format!("  {line}"));
+        }
+    }
+
+    /// A section of nodes, with the command that leads to the first of them.
+    fn onward(&self, title: &str, mut lines: Vec<String>, to: Option<NodeId>) {
+        lines.extend(to.map(|id| self.paint.dim(&format!("heirloom expand {id}"))));
+        self.section(title, lines);
+    }
+
+    /// What a command leads to, and the command.
+    fn way(&self, what: &str, id: &str) -> String {
+        format!("{}  {}", print::safe_line(what), self.paint.dim(&format!("heirloom expand {}", programs::quoted(id))))
+    }
+
+    fn node(&self, view: &NodeView) {
+        let node = &view.node;
+        self.title(&format!("{} {}", kind_of(node), node.id), &self.facts(node));
+        if node.forgotten {
+            print::line("Its words were forgotten.");
+            if let Some(instead) = &view.replaced_by {
+                print::line(&self.way("In its place:", &instead.id.to_string()));
+            }
+        }
+        if node.abandoned {
+            print::line("Its program left this branch: nothing of it counts.");
+        }
+        if !node.summary.is_empty() {
+            print::line(&format!("\n{}", print::safe(&redact(&node.summary))));
+        }
+        self.distillate(&node.distillate);
+        let linked = view.linked.open_loops.iter().chain(&view.linked.memory).chain(&view.linked.proposals);
+        let linked: Vec<String> = linked
+            .map(|e| {
+                format!("{} [{}]", print::cut(&print::safe_line(&e.title), 70), e.item.as_deref().unwrap_or_default())
+            })
+            .collect();
+        self.section("Files that came from it", first(&linked, view.linked.more));
+        let mut below = Vec::new();
+        for child in &view.children {
+            self.tree(child, 0, &mut below);
+        }
+        let deeper = view.children.first().map(|c| c.node.id);
+        self.onward("Below", first(&below, view.more_below), deeper);
+        let above = view.parents.iter().chain(view.ancestors.iter().map(|(_, n)| n));
+        let above: Vec<String> = above.map(|n| self.line(n)).collect();
+        self.onward("Above", first(&above, false), view.parents.first().map(|n| n.id));
+        let around = view.before.iter().map(|n| format!("before  {}", self.line(n)));
+        let around = around.chain(view.after.iter().map(|n| format!("after   {}", self.line(n))));
+        let mut around: Vec<String> = around.collect();
+        let told = |n: &&Node| !view.before.iter().chain(&view.after).any(|o| o.id == n.id);
+        let beside: Vec<String> = view.siblings.iter().filter(told).map(|n| n.id.to_string()).take(12).collect();
+        if !beside.is_empty() {
+            around.push(format!("beside  {}", beside.join(" ")));
+        }
+        self.onward("Around", around, view.after.first().or(view.before.first()).map(|n| n.id));
+        self.section("Words", self.words_of(node));
+    }
+
+    fn facts(&self, node: &Node) -> Vec<String> {
+        let when = match node.times {
+            (Some(from), Some(to)) if print::day(from) != print::day(to) => print::days(from, to),
+            (_, to) => print::when(to, self.now),
+        };
+        let mut facts = vec![when, print::counted(node.count, "turn")];
+        facts.extend(node.session.as_ref().map(|s| programs::title(s).to_owned()));
+        facts.extend(node.session.as_ref().map(|s| s.to_string()));
+        facts.extend(node.lane.clone().filter(|l| !l.is_empty()).map(|l| format!("sub-agent {l}")));
+        facts.push(node.thread.clone());
+        facts.push(match node.source.name() {
+            "harness" => "told by its program".into(),
+            "model" => "told by a model".into(),
+            _ => String::new(),
+        });
+        facts
+    }
+
+    fn distillate(&self, d: &Distillate) {
+        let item = |i: &Item| {
+            let refs = match &i.file {
+                Some(file) => file.clone(),
+                None => ends(&i.turns),
+            };
+            format!("{} {}", print::cut(&print::safe_line(&redact(&i.text)), 160), self.paint.dim(&format!("[{refs}]")))
+        };
+        for (name, items) in d.lists() {
+            let newest: Vec<String> = items.iter().rev().map(item).collect();
+            self.section(heading(name), first(&newest, false));
+        }
+        let files: Vec<String> = d
+            .files
+            .iter()
+            .rev()
+            .map(|f| {
+                let touch = match f.touch {
+                    Touch::Read => "read",
+                    Touch::Changed => "changed",
+                    Touch::Created => "created",
+                    Touch::Deleted => "deleted",
+                };
+                format!(
+                    "{} {touch} {}",
+                    print::safe_line(&redact(&f.path)),
+                    self.paint.dim(&format!("[{}]", ends(&f.turns)))
+                )
+            })
+            .collect();
+        self.section("Files", first(&files, false));
+    }
+
+    /// A node on a line.
+    fn line(&self, node: &Node) -> String {
+        let told = if node.forgotten { "its words were forgotten".to_owned() } else { subject_of(node) };
+        let mut line = format!(
+            "{}  {:10}  {:>9}  {}",
+            self.paint.accent(&format!("{:6}", node.id.to_string())),
+            kind_of(node).to_lowercase(),
+            print::counted(node.count, "turn"),
+            print::when(node.times.1, self.now)
+        );
+        line.push_str(&format!("  {}", print::cut(&print::safe_line(&told), 70)));
+        if node.abandoned {
+            line.push_str("  (left)");
+        }
+        line
+    }
+
+    fn tree(&self, branch: &Branch, level: usize, lines: &mut Vec<String>) {
+        lines.push(format!("{}{}", "  ".repeat(level), self.line(&branch.node)));
+        for child in &branch.children {
+            self.tree(child, level + 1, lines);
+        }
+    }
+
+    fn words_of(&self, node: &Node) -> Vec<String> {
+        let mut lines = vec![format!(
+            "{} to {}  {}",
+            node.turns.0,
+            node.turns.1,
+            self.paint.dim(&format!("heirloom expand {} --transcript", node.id))
+        )];
+        lines.extend(node.summary_turn.map(|t| self.way("the summary of its program", &t.to_string())));
+        lines
+    }
+
+    fn turn(&self, view: &TurnView, words: Option<&Transcript>, reach: &Reach) {
+        let run = view.run.as_ref();
+        let other = |t: &TurnId| *t != view.id;
+        let mut facts: Vec<String> = run.map(|r| format!("its run: {}", r.status)).into_iter().collect();
+        facts.extend(run.and_then(|r| r.prompt).filter(other).map(|p| format!("asked in {p}")));
+        facts.extend(run.and_then(|r| r.answer).filter(other).map(|a| format!("answered in {a}")));
+        self.title(&format!("Turn {}", view.id), &facts);
+        if let Some(transcript) = words {
+            self.words(transcript, reach, true);
+        }
+        let above: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
+        let above = if above.is_empty() { vec!["in no chunk yet".into()] } else { above };
+        self.onward("Above", above, view.nodes.first().map(|n| n.id));
+        let ids = |turns: &[TurnId]| turns.iter().map(|t| t.to_string()).collect::<Vec<_>>().join(" ");
+        let mut around = Vec::new();
+        for (word, turns) in [("before", &view.before), ("after ", &view.after)] {
+            if !turns.is_empty() {
+                around.push(format!("{word}  {}", ids(turns)));
+            }
+        }
+        self.section("Around", around);
+    }
+
+    fn file(&self, view: &FileView) {
+        let e = &view.entry;
+        let mut facts = vec![e.item.clone().unwrap_or_default(), e.kind.name().into()];
+        facts.extend(e.status.clone());
+        facts.push(e.path.to_string());
+        self.title(&e.title, &facts);
+        print::line(&format!("\n{}", print::safe(&view.text).trim_end()));
+        if view.cut {
+            print::line(&self.paint.dim(&format!("… all of it: heirloom show {}", programs::quoted(e.path.as_str()))));
+        }
+        let ways: Vec<String> =
+            view.references.iter().map(|r| format!("heirloom expand {}", programs::quoted(&r.to_string()))).collect();
+        self.section("Below", first(&ways, false));
+    }
+
+    fn session(&self, view: &SessionView) {
+        let s = &view.session;
+        let title = s.title.as_deref().map(redact);
+        let mut facts = vec![programs::title(&s.key).to_owned(), print::when(s.last_at, self.now)];
+        facts.push(print::counted(s.turns + s.shared_turns, "turn"));
+        facts.extend(view.thread.as_ref().map(|t| t.key.clone()));
+        facts.extend(programs::resume(&s.key, s.cwd.as_deref()));
+        self.title(title.as_deref().unwrap_or(s.key.as_str()), &facts);
+        let nodes: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
+        self.onward("Below", first(&nodes, false), view.nodes.first().map(|n| n.id));
+        let ends = view.compactions.iter().map(|c| {
+            let node = c.node.map(|n| format!("  heirloom expand {n}")).unwrap_or_default();
+            format!("{} up to {}  {}{node}", c.cause, c.until, print::when(Some(c.at), self.now))
+        });
+        self.section("Compactions", first(&ends.collect::<Vec<_>>(), false));
+        let words = format!("heirloom expand {} --transcript", programs::quoted(s.key.as_str()));
+        self.section("Words", vec![self.paint.dim(&words)]);
+    }
+
+    fn thread(&self, view: &ThreadView) {
+        let t = &view.thread;
+        let facts = [t.key.clone(), t.state.clone(), print::when(t.last_at, self.now)];
+        self.title(&t.label, &facts);
+        let nodes: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
+        self.onward("Below", first(&nodes, false), view.nodes.first().map(|n| n.id));
+        let words = format!("heirloom expand {} --transcript", programs::quoted(&t.key));
+        self.section("Words", vec![self.paint.dim(&words)]);
+    }
+
+    fn words(&self, transcript: &Transcript, reach: &Reach, alone: bool) {
+        for passage in &transcript.turns {
+            print::line("");
+            let mut head = show::heading(&passage.turn, self.now, self.paint);
+            if passage.abandoned {
+                head.push_str("  (on a branch its program left)");
+            }
+            if let Some(behind) = passage.belongs_behind {
+                head.push_str(&format!("  (arrived late, belongs behind {behind})"));
+            }
+            if let Some((from, to, of)) = passage.part {
+                head.push_str(&self.paint.dim(&format!("  bytes {from} to {to} of {of}")));
+            }
+            print::line(&head);
+            if passage.forgotten {
+                print::line("Its words were forgotten.");
+                continue;
+            }
+            let text = print::safe(&passage.turn.text);
+            let lines: Vec<&str> = text.trim_end().lines().collect();
+            // One turn, or a page somebody pages through, is given whole.
+            let whole = alone || reach.cursor.is_some() || reach.limit != TURNS || lines.len() <= TURN_LINES;
+            print::line(&if whole { lines.join("\n") } else { lines[..TURN_LINES].join("\n") });
+            if !whole {
+                let more = print::counted((lines.len() - TURN_LINES) as u64, "more line");
+                print::line(&self.paint.dim(&format!("… {more}: heirloom expand {}", passage.turn.id)));
+            }
+        }
+        if transcript.next.is_some() || transcript.turns.len() == 1 {
+            print::line("");
+        }
+        if let Some(next) = &transcript.next {
+            let limit = if reach.limit == TURNS { String::new() } else { format!(" --limit {}", reach.limit) };
+            let id = programs::quoted(&self.reference.to_string());
+            print::line(&self.paint.dim(&format!("more: heirloom expand {id} --cursor {next}{limit}")));
+        }
+        if let [only] = transcript.turns.as_slice() {
+            print::line(&self.paint.dim(&format!("the exact bytes: heirloom show --raw {}", only.turn.id)));
+        }
+    }
+}
+
+/// The first lines of a section, and how many there are besides.
+fn first(lines: &[String], more: bool) -> Vec<String> {
+    let mut out: Vec<String> = lines.iter().take(LINES.max(8)).cloned().collect();
+    if lines.len() > out.len() || more {
+        let left = lines.len() - out.len();
+        let and = if more { " and others" } else { "" };
+        out.push(format!("… {} more{and} (--json)", print::count(left as u64)));
+    }
+    out
+}
+
+fn ends(turns: &[TurnId]) -> String {
+    match turns {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first} {last}"),
+    }
+}
+
+fn kind_of(node: &Node) -> String {
+    match node.kind.name() {
+        "chunk" => "Chunk".into(),
+        "session" => "Session".into(),
+        "compaction" => "Compaction".into(),
+        _ => format!("History {}", node.depth),
+    }
+}
+
+/// What a node is about, on a line.
+fn subject_of(node: &Node) -> String {
+    let goal = node.distillate.goal.as_ref().map(|g| g.text.as_str());
+    let about = if node.summary.trim().is_empty() { goal.unwrap_or("") } else { &node.summary };
+    redact(about).into_owned()
+}
+
+fn heading(list: &str) -> &'static str {
+    match list {
+        "goal" => "Goal",
+        "constraints" => "Constraints",
+        "done" => "Done",
+        "in_progress" => "In progress",
+        "blocked" => "Blocked",
+        "decisions" => "Decided",
+        "open_loops" => "Open",
+        "next_steps" => "Next",
+        _ => "Context",
+    }
+}

@@ -1,0 +1,154 @@
+//! Who makes a summary, and what happens when they cannot (D5, R6.7): every request has an answer, and it says who made
+//! it. Knows no model; one is plugged in as a [`Summarizer`].
+
+use std::collections::BTreeSet;
+
+use super::fold::fold;
+use super::summary::summarise;
+use super::{Request, Said, deterministic, schema};
+use crate::lineage::distillate::Distillate;
+use crate::lineage::{Kind, Source};
+use crate::scope::TurnId;
+use crate::tokens::tokens;
+
+/// What is to be summarised.
+#[derive(Clone, Copy, Debug)]
+pub enum Material<'r> {
+    /// In ledger order; nothing of branches their program left (R6.2).
+    Turns(&'r [Said]),
+    /// What nodes say already, oldest first: condensation looks at no turn.
+    Told(&'r [Told<'r>]),
+}
+
+/// What a node says.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'r> {
+    pub summary: &'r str,
+    pub distillate: &'r Distillate,
+}
+
+/// A summary is wanted.
+#[derive(Clone, Debug)]
+pub struct SummaryRequest<'r> {
+    /// Of the node it is for.
+    pub kind: Kind,
+    pub material: Material<'r>,
+    /// What stood before, as in [`Request::before`].
+    pub before: Option<&'r Distillate>,
+    /// The project's root, to shorten paths.
+    pub root: Option<&'r str>,
+    /// The most tokens of the summary's text.
+    pub budget: usize,
+    /// Tokens of what is summarised: the summary is never longer (R6.2).
+    pub source_tokens: u64,
+    /// The only turns an answer may name. All of one agent: whoever makes the request has read them as such.
+    pub allowed: BTreeSet<TurnId>,
+}
+
+impl<'r> SummaryRequest<'r> {
+    /// A request for a summary of turns.
+    pub fn of_turns(
+        kind: Kind,
+        turns: &'r [Said],
+        before: Option<&'r Distillate>,
+        root: Option<&'r str>,
+        budget: usize,
+    ) -> SummaryRequest<'r> {
+        let mut allowed: BTreeSet<TurnId> = turns.iter().map(|t| t.id).collect();
+        allowed.extend(before.iter().flat_map(|d| d.turns()));
+        let source_tokens = turns.iter().map(|t| tokens(&t.text) as u64).sum();
+        SummaryRequest { kind, material: Material::Turns(turns), before, root, budget, source_tokens, allowed }
+    }
+
+    /// A request for a summary of what nodes say. `source_tokens`: of what those nodes summarise.
+    pub fn of_nodes(kind: Kind, told: &'r [Told<'r>], source_tokens: u64, budget: usize) -> SummaryRequest<'r> {
+        let allowed = told.iter().flat_map(|t| t.distillate.turns()).collect();
+        let material = Material::Told(told);
+        SummaryRequest { kind, material, before: None, root: None, budget, source_tokens, allowed }
+    }
+
+    /// The most tokens a summary may have: what was asked for, and never more than there was.
+    pub fn room(&self) -> usize {
+        self.budget.min(usize::try_from(self.source_tokens).unwrap_or(usize::MAX))
+    }
+}
+
+/// A summary and its structured part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summary {
+    /// Plain text on one line, without credentials.
+    pub text: String,
+    pub distillate: Distillate,
+}
+
+/// Why there is no summary. The sentence is shown beside the one made instead.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SummarizerError {
+    /// It could not be asked, or gave up.
+    #[error("it could not be asked: {0}")]
+    Unavailable(String),
+    #[error("its answer has {0} bytes, more than the {max} that are read", max = schema::LARGEST_ANSWER)]
+    TooLarge(usize),
+    #[error("its answer is not of the agreed form: {0}")]
+    Form(String),
+    #[error("its summary has {has} tokens where {may} were asked for")]
+    TooLong { has: usize, may: usize },
+    #[error("it names {0}, which it was not given")]
+    ForeignTurn(TurnId),
+    #[error("it says nothing")]
+    Empty,
+}
+
+/// Makes summaries. What it answers is checked by whoever asked ([`summarize_or_fall_back`]): it is believed nothing.
+pub trait Summarizer {
+    /// For the record: which one made a summary.
+    fn name(&self) -> &str;
+
+    /// One summary. An error is no misfortune: the deterministic one takes its place.
+    fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummarizerError>;
+}
+
+/// Without a model: good on its own, the same every time, never fails.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Deterministic;
+
+impl Deterministic {
+    /// The summary. It cannot fail, which the trait has no way to say.
+    pub fn make(&self, request: &SummaryRequest) -> Summary {
+        let distillate = match request.material {
+            Material::Turns(turns) => {
+                deterministic::distil(&Request { turns, before: request.before, root: request.root })
+            }
+            Material::Told(nodes) => {
+                nodes.iter().fold(Distillate::default(), |older, newer| fold(&older, newer.distillate))
+            }
+        };
+        Summary { text: summarise(&distillate, request.room()), distillate }
+    }
+}
+
+impl Summarizer for Deterministic {
+    fn name(&self) -> &str {
+        "deterministic"
+    }
+
+    fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
+        Ok(self.make(request))
+    }
+}
+
+/// A summary by the preferred summariser, else without a model; who made it; and why not the preferred one.
+pub fn summarize_or_fall_back(
+    preferred: Option<&dyn Summarizer>,
+    request: &SummaryRequest,
+) -> (Summary, Source, Option<String>) {
+    let Some(preferred) = preferred else { return (Deterministic.make(request), Source::Deterministic, None) };
+    match preferred.summarize(request).and_then(|summary| schema::checked(summary, request)) {
+        Ok(summary) => (summary, Source::Model, None),
+        Err(e) => {
+            // What a program says of its own failure may hold what it was given.
+            let why = schema::plain(&format!("{}: {e}", preferred.name()), schema::LONGEST_REASON);
+            (Deterministic.make(request), Source::Deterministic, Some(why))
+        }
+    }
+}

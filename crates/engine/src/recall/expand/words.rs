@@ -1,0 +1,244 @@
+//! The words below a node, page by page, until every one of them has been given (R6.8).
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::{Error, Result};
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::lineage::walk::Stretch;
+use crate::redact::redact;
+use crate::scope::{NodeId, TurnId};
+use crate::transcript::read::{self, Turn};
+
+/// Turns of a page, where nobody says how many.
+pub const TURNS: usize = 20;
+
+/// The most turns of a page.
+pub const MOST_TURNS: usize = 1_000;
+
+/// Bytes of text for each turn of a page: 8 KiB for [`TURNS`].
+const BYTES_A_TURN: usize = 8 * 1024 / TURNS;
+
+/// A turn, or a part of one that is longer than a page.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Passage {
+    /// Its `text` is the part, without credentials: the bytes as they are, are those of its record.
+    pub turn: Turn,
+    /// From which byte to which of how many, where it is a part.
+    pub part: Option<(usize, usize, usize)>,
+    /// On a branch its program left.
+    pub abandoned: bool,
+    /// Its words were forgotten.
+    pub forgotten: bool,
+    /// It arrived behind later ones and belongs behind this one.
+    pub belongs_behind: Option<TurnId>,
+}
+
+/// A page of words.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Transcript {
+    pub turns: Vec<Passage>,
+    /// Where to go on; `None` when all has been given.
+    pub next: Option<String>,
+}
+
+/// What words are asked for.
+pub(super) enum Words<'a> {
+    /// Of the chunks below a node.
+    Stretches(&'a [Stretch]),
+    /// Of a session, in the order of its records, those it shares with another included.
+    Session(i64),
+    Turn(TurnId),
+}
+
+/// Where a page begins.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Cursor {
+    stretch: i64,
+    turn: i64,
+    /// In the text without credentials.
+    byte: usize,
+}
+
+impl Cursor {
+    fn parse(text: &str) -> Option<Cursor> {
+        let mut parts = text.strip_prefix('w')?.split('.');
+        let mut number = || i64::from_str_radix(parts.next()?, 36).ok().filter(|n| *n >= 0);
+        let cursor = Cursor { stretch: number()?, turn: number()?, byte: usize::try_from(number()?).ok()? };
+        parts.next().is_none().then_some(cursor)
+    }
+
+    fn print(self) -> String {
+        format!("w{}.{}.{}", base36(self.stretch), base36(self.turn), base36(self.byte as i64))
+    }
+}
+
+fn base36(mut n: i64) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(b"0123456789abcdefghijklmnopqrstuvwxyz"[(n % 36) as usize]);
+        n /= 36;
+        if n == 0 {
+            break;
+        }
+    }
+    digits.reverse();
+    String::from_utf8(digits).unwrap_or_default()
+}
+
+fn misplaced() -> Error {
+    Error::usage("this cursor does not belong here, or what it pointed to is gone")
+        .hint("begin again without --cursor, and go on with the one each page ends with")
+}
+
+/// The page that begins at `cursor`. A turn is given in parts only where it alone is longer than a page.
+pub(super) fn page(
+    tx: &Read,
+    opener: &Opener,
+    agent_no: i64,
+    words: &Words,
+    cursor: Option<&str>,
+    limit: usize,
+) -> Result<Transcript> {
+    let cursor = cursor.map(|c| Cursor::parse(c).ok_or_else(misplaced)).transpose()?;
+    let limit = limit.clamp(1, MOST_TURNS);
+    let mut page =
+        Page { tx, opener, agent_no, limit, room: BYTES_A_TURN * limit.max(TURNS), out: Transcript::default() };
+    let mut begun = cursor.is_none();
+    let stretches: Vec<Option<&Stretch>> = match words {
+        Words::Stretches(all) => all.iter().map(Some).collect(),
+        _ => vec![None],
+    };
+    for stretch in stretches {
+        let no = stretch.map_or(0, |s| s.node.0);
+        if cursor.is_some_and(|c| !begun && c.stretch != no) {
+            continue;
+        }
+        let turns = match (stretch, words) {
+            (Some(stretch), _) => turns_of(tx, stretch)?,
+            (None, Words::Session(session)) => turns_of_session(tx, *session)?,
+            (None, Words::Turn(turn)) => vec![turn.0],
+            (None, Words::Stretches(_)) => Vec::new(),
+        };
+        let late = stretch.map(|s| late(tx, s.node)).transpose()?.unwrap_or_default();
+        for turn in turns {
+            let mut byte = 0;
+            if let Some(at) = cursor.filter(|_| !begun) {
+                if at.turn != turn {
+                    continue;
+                }
+                (begun, byte) = (true, at.byte);
+            }
+            if !page.take(no, TurnId(turn), byte, &late)? {
+                return Ok(page.out);
+            }
+        }
+    }
+    if begun { Ok(page.out) } else { Err(misplaced()) }
+}
+
+struct Page<'a> {
+    tx: &'a Read<'a>,
+    opener: &'a Opener,
+    agent_no: i64,
+    limit: usize,
+    room: usize,
+    out: Transcript,
+}
+
+impl Page<'_> {
+    /// Takes a turn from a byte on. `false`: the page is full, and says where the next begins.
+    fn take(&mut self, stretch: i64, id: TurnId, from: usize, late: &[(TurnId, TurnId)]) -> Result<bool> {
+        let full = |byte| Some(Cursor { stretch, turn: id.0, byte }.print());
+        if self.out.turns.len() >= self.limit {
+            self.out.next = full(from);
+            return Ok(false);
+        }
+        // Turns of a session belong to one agent; one that does not is none of these.
+        let Some(mut turn) = read::find_turn(self.tx, self.opener, self.agent_no, id)? else { return Ok(true) };
+        let (forgotten, abandoned) = marks(self.tx, id)?;
+        // Whole first: half of a credential is not known any more.
+        let text = if forgotten { String::new() } else { redact(&turn.text).into_owned() };
+        let rest = text.get(from..).ok_or_else(misplaced)?;
+        if rest.is_empty() && from > 0 {
+            return Err(misplaced());
+        }
+        let used: usize = self.out.turns.iter().map(|p| p.turn.text.len()).sum();
+        let left = self.room.saturating_sub(used);
+        if rest.len() > left && !self.out.turns.is_empty() {
+            self.out.next = full(from);
+            return Ok(false);
+        }
+        let to = from + rest.floor_char_boundary(left.min(rest.len()));
+        let whole = to == text.len();
+        turn.text = text[from..to].to_owned();
+        let part = (from > 0 || !whole).then_some((from, to, text.len()));
+        let belongs_behind = late.iter().find(|(t, _)| *t == id).map(|(_, behind)| *behind);
+        self.out.turns.push(Passage { turn, part, abandoned, forgotten, belongs_behind });
+        if !whole {
+            self.out.next = full(to);
+        }
+        Ok(whole)
+    }
+}
+
+/// Whether a turn was forgotten, and whether its program left the branch it is on.
+pub(super) fn marks(tx: &Read, id: TurnId) -> Result<(bool, bool)> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT t.forgotten IS NOT NULL, r.left_by IS NOT NULL FROM turns t JOIN turn_results r USING (run_no)
+             WHERE t.turn_no = ?1",
+        )?
+        .query_row([id.0], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?
+        .unwrap_or_default())
+}
+
+fn turns_of(tx: &Read, stretch: &Stretch) -> Result<Vec<i64>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT turn_no FROM turns WHERE session_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND lane_no = ?4 ORDER BY turn_no",
+    )?;
+    let (first, last) = stretch.turns;
+    let rows = statement.query_map(params![stretch.session_no, first.0, last.0, stretch.lane_no], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn turns_of_session(tx: &Read, session_no: i64) -> Result<Vec<i64>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT no FROM (
+           SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1
+           UNION ALL
+           SELECT turn_no, record_no, lane_no FROM turn_references WHERE session_no = ?1) p
+         JOIN lanes l ON l.lane_no = p.in_lane ORDER BY l.lane != '', p.in_lane, place, no",
+    )?;
+    let rows = statement.query_map([session_no], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn late(tx: &Read, chunk: NodeId) -> Result<Vec<(TurnId, TurnId)>> {
+    let late: Option<String> = tx
+        .prepare_cached("SELECT late FROM nodes WHERE node_no = ?1")?
+        .query_row([chunk.0], |r| r.get(0))
+        .optional()?
+        .flatten();
+    Ok(late.and_then(|l| serde_json::from_str(&l).ok()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_read_back() {
+        for cursor in [
+            Cursor { stretch: 0, turn: 1, byte: 0 },
+            Cursor { stretch: 36, turn: i64::MAX, byte: 8_191 },
+            Cursor { stretch: 99_999, turn: 35, byte: 1 << 30 },
+        ] {
+            assert_eq!(Cursor::parse(&cursor.print()), Some(cursor));
+        }
+        for bad in ["", "w", "w1", "w1.2", "w1.2.3.4", "1.2.3", "w-1.2.3", "w1.2.ß", "w1..3"] {
+            assert_eq!(Cursor::parse(bad), None, "{bad}");
+        }
+    }
+}

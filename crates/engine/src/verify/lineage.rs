@@ -1,0 +1,559 @@
+//! The summary DAG, recomputed: every invariant of R6.2, node by node (R4.6).
+//!
+//! One walk over the turns (made by whoever checks their texts), one over the nodes and one over the edges; a few dozen
+//! bytes are kept of each. Says which node, what about it, and what is not touched by it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Report;
+use crate::error::Result;
+use crate::ledger::{Read, blocks};
+use crate::lineage::distillate::Distillate;
+use crate::lineage::{Kind, digest_of};
+use crate::scope::{NodeId, TurnId};
+use crate::tokens::tokens;
+
+/// What the walk over the turns found: how many tokens each has.
+#[derive(Default, Debug)]
+pub struct Lengths(HashMap<i64, u32>);
+
+impl Lengths {
+    pub fn add(&mut self, turn: TurnId, text: &str) {
+        self.0.insert(turn.0, tokens(text) as u32);
+    }
+}
+
+/// What is kept of a turn: enough to say where it belongs.
+#[derive(Clone, Copy)]
+struct Turn {
+    no: i64,
+    session: i64,
+    lane: i64,
+    forgotten: bool,
+}
+
+/// All turns, by number and by lane.
+struct Turns {
+    by_number: Vec<Turn>,
+    by_lane: Vec<Turn>,
+}
+
+impl Turns {
+    fn read(tx: &Read) -> Result<Turns> {
+        let mut statement =
+            tx.prepare("SELECT turn_no, session_no, lane_no, forgotten IS NOT NULL FROM turns ORDER BY turn_no")?;
+        let rows = statement
+            .query_map([], |r| Ok(Turn { no: r.get(0)?, session: r.get(1)?, lane: r.get(2)?, forgotten: r.get(3)? }))?;
+        let by_number: Vec<Turn> = rows.collect::<rusqlite::Result<_>>()?;
+        let mut by_lane = by_number.clone();
+        by_lane.sort_by_key(|t| (t.lane, t.no));
+        Ok(Turns { by_number, by_lane })
+    }
+
+    fn find(&self, no: i64) -> Option<&Turn> {
+        self.by_number.binary_search_by_key(&no, |t| t.no).ok().map(|at| &self.by_number[at])
+    }
+
+    /// The turns of a lane in a range.
+    fn within(&self, lane: i64, range: (i64, i64)) -> &[Turn] {
+        let first = self.by_lane.partition_point(|t| (t.lane, t.no) < (lane, range.0));
+        let last = self.by_lane.partition_point(|t| (t.lane, t.no) <= (lane, range.1));
+        &self.by_lane[first..last.max(first)]
+    }
+}
+
+/// What is kept of a node: its words are looked at once and left.
+struct Seen {
+    agent: i64,
+    kind: Kind,
+    depth: i64,
+    thread: i64,
+    session: Option<i64>,
+    lane: Option<i64>,
+    turns: (i64, i64),
+    times: (Option<i64>, Option<i64>),
+    count: i64,
+    source_tokens: i64,
+    /// Not a tombstone.
+    stands: bool,
+    /// Its act is not finished.
+    planned: bool,
+    replaces: Option<i64>,
+    items: Vec<TurnId>,
+}
+
+/// What to do about a node: the words it was made of are turns, and those are checked by themselves.
+const NEXT: &str = "the turns it was made of are not touched: heirloom expand";
+
+/// Checks all nodes, edges, compactions and revisions of heads.
+pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> {
+    let agents = sessions(tx)?;
+    let turns = Turns::read(tx)?;
+    let nodes = nodes(tx, report)?;
+    report.nodes = nodes.len() as u64;
+    let edges = edges(tx, &nodes, report)?;
+    let merged = merged(tx)?;
+    for (no, node) in &nodes {
+        placed(*no, node, &agents, &merged, report);
+        match node.kind {
+            Kind::Chunk => chunk(*no, node, &turns, lengths, report),
+            _ => parent(*no, node, &nodes, edges.below.get(no), &merged, report),
+        }
+        items(tx, *no, node, &turns, &agents, report)?;
+    }
+    acyclic(&nodes, &edges, report);
+    lanes(&nodes, &turns, report);
+    compactions(tx, &nodes, &turns, report)?;
+    heads(tx, report)
+}
+
+fn name(no: i64) -> String {
+    format!("node {}", NodeId(no))
+}
+
+fn damaged(report: &mut Report, no: i64, what: impl AsRef<str>) {
+    report.damaged(name(no), format!("{}; {NEXT} {} --transcript", what.as_ref(), NodeId(no)));
+}
+
+/// The agent of each session.
+fn sessions(tx: &Read) -> Result<HashMap<i64, i64>> {
+    let mut statement = tx.prepare("SELECT session_no, agent_no FROM sessions")?;
+    let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Where each thread that was merged leads in the end.
+fn merged(tx: &Read) -> Result<HashMap<i64, (i64, i64)>> {
+    let mut statement = tx.prepare("SELECT thread_no, agent_no, merged_into FROM threads")?;
+    let rows = statement.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get::<_, Option<i64>>(2)?))))?;
+    let all: HashMap<i64, (i64, Option<i64>)> = rows.collect::<rusqlite::Result<_>>()?;
+    let end = |no: i64| {
+        let mut at = no;
+        for _ in 0..all.len() {
+            match all.get(&at).and_then(|(_, into)| *into) {
+                Some(into) => at = into,
+                None => break,
+            }
+        }
+        at
+    };
+    Ok(all.iter().map(|(no, (agent, _))| (*no, (*agent, end(*no)))).collect())
+}
+
+/// Reads every node, and checks what it says against its digest and its counts.
+fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<i64, Seen>> {
+    let mut statement = tx.prepare(
+        "SELECT node_no, agent_no, kind, depth, thread_no, session_no, lane_no, first_turn, last_turn, first_at, last_at,
+                turns, summary, distillate, source_tokens, summary_tokens, replaces, key, digest,
+                EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = n.flush_id AND f.state = 'planned')
+         FROM nodes n ORDER BY node_no",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut all = HashMap::new();
+    while let Some(r) = rows.next()? {
+        let no: i64 = r.get(0)?;
+        let code: i64 = r.get(2)?;
+        let kind = Kind::of(code);
+        if kind.code() != code {
+            damaged(report, no, format!("it is of a kind ({code}) there is none of"));
+        }
+        let turns: (i64, i64) = (r.get(7)?, r.get(8)?);
+        let summary: String = r.get(12)?;
+        let stored: Option<Vec<u8>> = r.get(13)?;
+        let (source_tokens, summary_tokens): (i64, i64) = (r.get(14)?, r.get(15)?);
+        let (key, digest): (Vec<u8>, Vec<u8>) = (r.get(17)?, r.get(18)?);
+        let stands = !key.is_empty();
+        let mut items = Vec::new();
+        if stands {
+            match stored.as_deref().map(blocks::unsqueeze).transpose() {
+                Err(_) => damaged(report, no, "its distillate cannot be read"),
+                Ok(json) => {
+                    let json = json.unwrap_or_else(|| b"{}".to_vec());
+                    let said = digest_of(&key, kind, (TurnId(turns.0), TurnId(turns.1)), &summary, &json);
+                    if said != digest {
+                        damaged(report, no, "what it says is not what was stored");
+                    } else {
+                        match serde_json::from_slice::<Distillate>(&json) {
+                            Ok(distillate) => items = distillate.turns(),
+                            Err(e) => damaged(report, no, format!("its distillate cannot be read: {e}")),
+                        }
+                    }
+                }
+            }
+            let counted = tokens(&summary) as i64;
+            if counted != summary_tokens {
+                damaged(report, no, format!("its summary has {counted} tokens and says it has {summary_tokens}"));
+            }
+            if counted > source_tokens {
+                damaged(
+                    report,
+                    no,
+                    format!("its summary is longer than what it summarises: {counted} tokens for {source_tokens}"),
+                );
+            }
+        } else if !summary.is_empty() || stored.is_some() {
+            damaged(report, no, "it was forgotten and still has words");
+        }
+        if turns.0 > turns.1 || turns.0 < 1 {
+            damaged(report, no, format!("it ends ({}) before it begins ({})", TurnId(turns.1), TurnId(turns.0)));
+        }
+        let seen = Seen {
+            agent: r.get(1)?,
+            kind,
+            depth: r.get(3)?,
+            thread: r.get(4)?,
+            session: r.get(5)?,
+            lane: r.get(6)?,
+            turns,
+            times: (r.get(9)?, r.get(10)?),
+            count: r.get(11)?,
+            source_tokens,
+            stands,
+            planned: r.get(19)?,
+            replaces: r.get(16)?,
+            items,
+        };
+        all.insert(no, seen);
+    }
+    Ok(all)
+}
+
+#[derive(Default)]
+struct Edges {
+    below: HashMap<i64, Vec<i64>>,
+    above: HashMap<i64, Vec<i64>>,
+}
+
+fn edges(tx: &Read, nodes: &HashMap<i64, Seen>, report: &mut Report) -> Result<Edges> {
+    let mut statement = tx.prepare("SELECT parent_no, child_no FROM node_edges ORDER BY parent_no, child_no")?;
+    let mut rows = statement.query([])?;
+    let mut edges = Edges::default();
+    while let Some(r) = rows.next()? {
+        let (parent, child): (i64, i64) = (r.get(0)?, r.get(1)?);
+        for (end, other) in [(parent, child), (child, parent)] {
+            if !nodes.contains_key(&end) {
+                damaged(report, other, format!("it is joined to {}, which does not exist", NodeId(end)));
+            }
+        }
+        edges.below.entry(parent).or_default().push(child);
+        edges.above.entry(child).or_default().push(parent);
+    }
+    Ok(edges)
+}
+
+/// A node, its session and its thread are of one agent, and it has what its kind has.
+fn placed(no: i64, node: &Seen, agents: &HashMap<i64, i64>, threads: &HashMap<i64, (i64, i64)>, report: &mut Report) {
+    match threads.get(&node.thread) {
+        None => damaged(report, no, "it belongs to a thread that does not exist"),
+        Some((agent, _)) if *agent != node.agent => damaged(report, no, "it belongs to a thread of another agent"),
+        _ => {}
+    }
+    if let Some(session) = node.session {
+        match agents.get(&session) {
+            None => damaged(report, no, "it belongs to a session that does not exist"),
+            Some(agent) if *agent != node.agent => damaged(report, no, "it belongs to a session of another agent"),
+            _ => {}
+        }
+    }
+    let (session, lane) = match node.kind {
+        Kind::Chunk | Kind::Compaction => (true, true),
+        Kind::Session => (true, false),
+        Kind::Condensed => (false, false),
+    };
+    if (node.session.is_some(), node.lane.is_some()) != (session, lane) {
+        damaged(report, no, format!("a {} without its session and lane, or with one too many", node.kind.name()));
+    }
+    if node.kind != Kind::Condensed && node.depth != 0 {
+        damaged(report, no, format!("a {} of depth {}", node.kind.name(), node.depth));
+    }
+}
+
+fn chunk(no: i64, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Report) {
+    for end in [node.turns.0, node.turns.1] {
+        match turns.find(end) {
+            None => damaged(report, no, format!("its turn {} does not exist", TurnId(end))),
+            Some(t) if Some(t.lane) != node.lane || Some(t.session) != node.session => {
+                damaged(report, no, format!("its turn {} is of another session or lane", TurnId(end)));
+            }
+            _ => {}
+        }
+    }
+    let Some(lane) = node.lane else { return };
+    let (mut count, mut words, mut forgotten) = (0, 0, false);
+    for turn in turns.within(lane, node.turns) {
+        count += 1;
+        words += i64::from(lengths.0.get(&turn.no).copied().unwrap_or(0));
+        forgotten |= turn.forgotten;
+    }
+    if count != node.count {
+        damaged(report, no, format!("it covers {count} turns and says it covers {}", node.count));
+    }
+    // What was forgotten has no words left to be counted.
+    if node.stands && !forgotten && node.source_tokens > words {
+        damaged(report, no, format!("its turns have {words} tokens and it says they have {}", node.source_tokens));
+    }
+}
+
+fn parent(
+    no: i64,
+    node: &Seen,
+    nodes: &HashMap<i64, Seen>,
+    below: Option<&Vec<i64>>,
+    threads: &HashMap<i64, (i64, i64)>,
+    report: &mut Report,
+) {
+    let children: Vec<(i64, &Seen)> =
+        below.into_iter().flatten().filter_map(|child| nodes.get(child).map(|c| (*child, c))).collect();
+    if children.is_empty() {
+        damaged(report, no, format!("a {} that stands over nothing", node.kind.name()));
+        return;
+    }
+    let end = |thread: i64| threads.get(&thread).map_or(thread, |(_, end)| *end);
+    let mut turns = (i64::MAX, i64::MIN);
+    let mut times: (Option<i64>, Option<i64>) = (None, None);
+    let (mut count, mut words, mut deepest) = (0, 0i64, 0);
+    // A child something was forgotten of stands beside the one made in its place; its turns count once.
+    let replaced: HashSet<i64> = children.iter().filter_map(|(_, c)| c.replaces).collect();
+    for (child_no, child) in &children {
+        let child_name = NodeId(*child_no);
+        if child.agent != node.agent {
+            damaged(report, no, format!("it stands over {child_name} of another agent"));
+        } else if end(child.thread) != end(node.thread) {
+            damaged(report, no, format!("it stands over {child_name} of another thread"));
+        }
+        if child.planned && !node.planned {
+            damaged(report, no, format!("it stands over {child_name}, whose act is not finished"));
+        }
+        let fits = match node.kind {
+            Kind::Chunk => false,
+            Kind::Compaction => child.kind == Kind::Chunk && child.session == node.session,
+            Kind::Session => matches!(child.kind, Kind::Chunk | Kind::Compaction) && child.session == node.session,
+            Kind::Condensed => child.kind != Kind::Chunk,
+        };
+        if !fits {
+            damaged(report, no, format!("a {} over {child_name}, a {}", node.kind.name(), child.kind.name()));
+        }
+        turns = (turns.0.min(child.turns.0), turns.1.max(child.turns.1));
+        times.0 = [times.0, child.times.0].into_iter().flatten().min();
+        times.1 = times.1.max(child.times.1);
+        deepest = deepest.max(child.depth);
+        if !replaced.contains(child_no) {
+            count += child.count;
+        }
+        words = words.saturating_add(child.source_tokens);
+    }
+    if turns != node.turns {
+        damaged(report, no, "it does not span the turns its children span");
+    }
+    if times != node.times {
+        damaged(report, no, "it does not span the time its children span");
+    }
+    if count != node.count {
+        damaged(report, no, format!("its children cover {count} turns and it says {}", node.count));
+    }
+    if node.stands && node.source_tokens > words {
+        damaged(report, no, format!("what it summarises has {words} tokens and it says {}", node.source_tokens));
+    }
+    if node.kind == Kind::Condensed && node.depth != deepest + 1 {
+        damaged(report, no, format!("it is of depth {} over children of depth {deepest}", node.depth));
+    }
+}
+
+/// What an item says it came from exists, and is the agent's; in what tells of one session it is of that session.
+fn items(
+    tx: &Read,
+    no: i64,
+    node: &Seen,
+    turns: &Turns,
+    agents: &HashMap<i64, i64>,
+    report: &mut Report,
+) -> Result<()> {
+    for id in &node.items {
+        let Some(turn) = turns.find(id.0) else {
+            damaged(report, no, format!("an item of it came from {id}, which does not exist"));
+            continue;
+        };
+        if agents.get(&turn.session) != Some(&node.agent) {
+            damaged(report, no, format!("an item of it came from {id} of another agent"));
+        } else if let Some(session) = node.session.filter(|s| *s != turn.session) {
+            // A fork shares turns with the session it was copied from.
+            let mut shared =
+                tx.prepare_cached("SELECT 1 FROM turn_references WHERE session_no = ?1 AND turn_no = ?2")?;
+            if !shared.exists([session, id.0])? {
+                damaged(report, no, format!("an item of it came from {id} of another session"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// From every node the way up ends: nothing stands over itself, and so every chunk is below a root.
+fn acyclic(nodes: &HashMap<i64, Seen>, edges: &Edges, report: &mut Report) {
+    let mut open: HashMap<i64, usize> = nodes.keys().map(|n| (*n, edges.above.get(n).map_or(0, Vec::len))).collect();
+    let mut free: Vec<i64> = open.iter().filter(|(_, above)| **above == 0).map(|(n, _)| *n).collect();
+    while let Some(no) = free.pop() {
+        open.remove(&no);
+        for child in edges.below.get(&no).into_iter().flatten() {
+            if let Some(above) = open.get_mut(child) {
+                *above -= 1;
+                if *above == 0 {
+                    free.push(*child);
+                }
+            }
+        }
+    }
+    // What only hangs below a circle is not in one: whatever leads to nothing that is left is taken away from below.
+    loop {
+        let leads = |n: &i64| edges.below.get(n).is_some_and(|b| b.iter().any(|c| open.contains_key(c)));
+        let outside: HashSet<i64> = open.keys().copied().filter(|n| !leads(n)).collect();
+        if outside.is_empty() {
+            break;
+        }
+        open.retain(|n, _| !outside.contains(n));
+    }
+    let mut circle: Vec<i64> =
+        open.into_keys().filter(|n| edges.below.get(n).into_iter().flatten().any(|c| nodes.contains_key(c))).collect();
+    circle.sort_unstable();
+    for no in circle {
+        damaged(report, no, "it stands over itself");
+    }
+}
+
+/// The chunks of a lane follow one another: no turn in two of them, none left out between the first and the last.
+fn lanes(nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) {
+    let mut lanes: HashMap<i64, Vec<(i64, i64, i64)>> = HashMap::new();
+    for (no, node) in nodes.iter().filter(|(_, n)| n.kind == Kind::Chunk && n.stands) {
+        if let Some(lane) = node.lane {
+            lanes.entry(lane).or_default().push((node.turns.0, node.turns.1, *no));
+        }
+    }
+    for chunks in lanes.values_mut() {
+        chunks.sort_unstable();
+        let mut end: Option<(i64, i64)> = None;
+        for (first, last, no) in chunks.iter().copied() {
+            if let Some((_, before)) = end.filter(|(covered, _)| first <= *covered) {
+                damaged(report, no, format!("turns of it are in {} as well", NodeId(before)));
+            }
+            if end.is_none_or(|(covered, _)| last > covered) {
+                end = Some((last, no));
+            }
+        }
+    }
+    // One walk over all turns, with the chunk each lane is at.
+    let mut at: HashMap<i64, usize> = HashMap::new();
+    let mut missing: HashMap<i64, (i64, u64)> = HashMap::new();
+    for turn in &turns.by_number {
+        let Some(chunks) = lanes.get(&turn.lane) else { continue };
+        let at = at.entry(turn.lane).or_default();
+        while chunks.get(*at).is_some_and(|(_, last, _)| *last < turn.no) {
+            *at += 1;
+        }
+        let covered = chunks.get(*at).is_some_and(|(first, ..)| *first <= turn.no);
+        let between = turn.no > chunks[0].0 && *at < chunks.len();
+        if !covered && between && !turn.forgotten {
+            missing.entry(turn.lane).or_insert((turn.no, 0)).1 += 1;
+        }
+    }
+    for (lane, (first, n)) in missing {
+        report.damaged(
+            format!("lane {lane}"),
+            format!(
+                "{n} turns from {0} on are in no chunk, and later ones are; heirloom show {0} has the words",
+                TurnId(first)
+            ),
+        );
+    }
+}
+
+fn compactions(tx: &Read, nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) -> Result<()> {
+    let mut statement = tx.prepare(
+        "SELECT compaction_no, session_no, lane_no, node_no, until_turn, preserved FROM compactions ORDER BY compaction_no",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut told: HashMap<i64, i64> = HashMap::new();
+    while let Some(r) = rows.next()? {
+        let (no, session, lane): (i64, i64, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let until: i64 = r.get(4)?;
+        let subject = format!("compaction {no}");
+        match turns.find(until) {
+            None => report.damaged(&subject, format!("it ends at {}, which does not exist", TurnId(until))),
+            Some(t) if t.session != session => {
+                report.damaged(&subject, format!("it ends at {} of another session", TurnId(until)));
+            }
+            _ => {}
+        }
+        match serde_json::from_str::<Vec<TurnId>>(&r.get::<_, String>(5)?) {
+            Err(e) => report.damaged(&subject, format!("what it preserved cannot be read: {e}")),
+            Ok(kept) => {
+                for turn in kept.iter().filter(|t| turns.find(t.0).is_none()) {
+                    report.damaged(&subject, format!("it preserved {turn}, which does not exist"));
+                }
+            }
+        }
+        let Some(node_no) = r.get::<_, Option<i64>>(3)? else { continue };
+        let Some(node) = nodes.get(&node_no) else {
+            report.damaged(&subject, format!("its node {} does not exist", NodeId(node_no)));
+            continue;
+        };
+        if node.kind != Kind::Compaction || node.session != Some(session) || node.lane != Some(lane) {
+            report.damaged(&subject, format!("its node {} is none of its session and lane", NodeId(node_no)));
+        } else if node.turns.1 > until {
+            report.damaged(&subject, format!("it ends at {} and its node at {}", TurnId(until), TurnId(node.turns.1)));
+        }
+        if let Some(other) = told.insert(node_no, no) {
+            report.damaged(&subject, format!("it has the node of compaction {other}"));
+        }
+    }
+    let mut ends: HashMap<(Option<i64>, i64), i64> = HashMap::new();
+    let mut all: Vec<_> = nodes.iter().filter(|(_, n)| n.kind == Kind::Compaction && n.stands).collect();
+    all.sort_unstable_by_key(|(no, _)| **no);
+    for (no, node) in all {
+        if let Some(other) = ends.insert((node.lane, node.turns.1), *no) {
+            damaged(report, *no, format!("it tells of the same compaction as {}", NodeId(other)));
+        }
+    }
+    Ok(())
+}
+
+/// The newest revision of every head is what its digest says, and is the one the head is at.
+fn heads(tx: &Read, report: &mut Report) -> Result<()> {
+    let mut statement = tx.prepare(
+        "SELECT h.agent_no, h.head, h.revision, h.published, r.revision, r.digest, r.content,
+                (SELECT max(revision) FROM head_revisions n WHERE n.agent_no = h.agent_no AND n.head = h.head)
+         FROM heads h LEFT JOIN head_revisions r ON r.agent_no = h.agent_no AND r.head = h.head AND r.revision = h.revision
+         ORDER BY h.agent_no, h.head",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(r) = rows.next()? {
+        let subject = format!("head {}", r.get::<_, String>(1)?);
+        let (revision, published): (i64, i64) = (r.get(2)?, r.get(3)?);
+        let newest: Option<i64> = r.get(7)?;
+        if newest.unwrap_or(0) > revision {
+            report.damaged(
+                &subject,
+                format!("it is at revision {revision}, and there is a revision {}", newest.unwrap_or(0)),
+            );
+        }
+        if published > revision {
+            report.damaged(&subject, format!("revision {published} was published and it is at {revision}"));
+        }
+        if revision == 0 {
+            continue;
+        }
+        if r.get::<_, Option<i64>>(4)?.is_none() {
+            report.damaged(&subject, format!("its revision {revision} is missing"));
+            continue;
+        }
+        let (digest, content): (Vec<u8>, Vec<u8>) = (r.get(5)?, r.get(6)?);
+        let bytes = blocks::unsqueeze(&content).unwrap_or(content);
+        if crate::home::digest(&bytes).as_slice() != digest {
+            report.damaged(
+                &subject,
+                format!(
+                    "its revision {revision} is not what was stored; the page in the assistant home is not touched"
+                ),
+            );
+        }
+    }
+    Ok(())
+}
