@@ -20,6 +20,7 @@ mod rewritten;
 mod runs;
 mod search;
 mod storeys;
+mod threads;
 mod tree;
 mod verify;
 mod world;
