@@ -26,6 +26,7 @@ mod session;
 mod show;
 mod shown;
 mod status;
+mod thread;
 mod timeline;
 mod times;
 mod up;
@@ -76,6 +77,7 @@ enum Command {
     Export(export::Args),
     Verify(verify::Args),
     Session(session::Args),
+    Thread(thread::Args),
     Workspace(workspace::Args),
     Agent(agent::Args),
     Audit(audit::Args),
@@ -108,6 +110,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Export(args) => export::run(global, args),
         Command::Verify(args) => verify::run(global, args),
         Command::Session(args) => session::run(global, args),
+        Command::Thread(args) => thread::run(global, args),
         Command::Workspace(args) => workspace::run(global, args),
         Command::Agent(args) => agent::run(global, args),
         Command::Audit(args) => audit::run(global, args),

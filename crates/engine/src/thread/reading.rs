@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::{canonical, people};
 use crate::clock::Millis;
@@ -27,17 +27,28 @@ pub struct Counts {
 /// How much is in each thread of an agent, what was merged into it included, by its number.
 pub fn counts(tx: &Read, agent_no: i64) -> Result<HashMap<i64, Counts>> {
     let mut statement = tx.prepare_cached(
-        "SELECT t.thread_no, count(*), count(DISTINCT r.session_no) FROM threads t JOIN run_threads m USING (thread_no)
-         JOIN turn_results r USING (run_no) WHERE t.agent_no = ?1 GROUP BY t.thread_no",
+        "WITH RECURSIVE part (no, whole) AS (
+           SELECT thread_no, thread_no FROM threads WHERE agent_no = ?1 AND merged_into IS NULL
+           UNION ALL SELECT t.thread_no, p.whole FROM threads t JOIN part p ON t.merged_into = p.no)
+         SELECT p.whole, count(DISTINCT r.session_no), count(*) FROM part p JOIN run_threads m ON m.thread_no = p.no
+         JOIN turn_results r USING (run_no) GROUP BY p.whole",
     )?;
-    let mut rows = statement.query([agent_no])?;
-    let mut all: HashMap<i64, Counts> = HashMap::new();
-    while let Some(r) = rows.next()? {
-        let at = all.entry(canonical(tx, r.get(0)?)?).or_default();
-        at.runs += r.get::<_, i64>(1)? as u64;
-        at.sessions += r.get::<_, i64>(2)? as u64;
-    }
-    Ok(all)
+    let rows = statement.query_map([agent_no], |r| Ok((r.get(0)?, counts_in(r, 1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// How much is in one thread.
+pub fn counts_of(tx: &Read, members: &[i64]) -> Result<Counts> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT count(DISTINCT r.session_no), count(*) FROM json_each(?1) p JOIN run_threads m ON m.thread_no = p.value
+             JOIN turn_results r USING (run_no)",
+        )?
+        .query_row([serde_json::json!(members).to_string()], |r| counts_in(r, 0))?)
+}
+
+fn counts_in(r: &Row, at: usize) -> rusqlite::Result<Counts> {
+    Ok(Counts { sessions: r.get::<_, i64>(at)? as u64, runs: r.get::<_, i64>(at + 1)? as u64 })
 }
 
 /// How many turns were said in a thread.

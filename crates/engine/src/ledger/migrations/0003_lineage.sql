@@ -38,6 +38,7 @@ CREATE TABLE thread_links (
   PRIMARY KEY (thread_no, other_no),
   CHECK (thread_no < other_no)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX thread_links_other ON thread_links (other_no);
 
 -- From the first run behind `after_turn` on, the session belongs to this thread; NULL: to the one it would belong to by
 -- itself again.
