@@ -20,6 +20,7 @@ mod rewritten;
 mod runs;
 mod search;
 mod storeys;
+mod thread_acts;
 mod threads;
 mod tree;
 mod verify;

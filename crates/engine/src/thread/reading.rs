@@ -161,19 +161,24 @@ pub fn stretches(tx: &Read, session_no: i64) -> Result<Vec<Stretch>> {
          WHERE l.session_no = ?1 ORDER BY l.lane != '', l.lane_no, r.run_no",
     )?;
     let mut rows = statement.query([session_no])?;
-    let mut found: Vec<Stretch> = Vec::new();
+    let mut wholes: HashMap<i64, i64> = HashMap::new();
+    // With the first and the last run of each.
+    let mut found: Vec<(Stretch, (i64, i64))> = Vec::new();
     while let Some(r) = rows.next()? {
-        let (thread_no, lane, run): (i64, String, i64) = (canonical(tx, r.get(0)?)?, r.get(1)?, r.get(2)?);
-        let turns = hull(tx, run, run)?;
+        let (kept, lane, run): (i64, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let thread_no = match wholes.get(&kept) {
+            Some(no) => *no,
+            None => *wholes.entry(kept).or_insert(canonical(tx, kept)?),
+        };
         match found.last_mut() {
-            Some(last) if last.thread_no == thread_no && last.lane == lane => {
+            Some((last, runs)) if last.thread_no == thread_no && last.lane == lane => {
                 last.runs += 1;
-                last.turns.1 = last.turns.1.max(turns.1);
+                runs.1 = run;
             }
-            _ => found.push(Stretch { thread_no, lane, runs: 1, turns }),
+            _ => found.push((Stretch { thread_no, lane, runs: 1, turns: Default::default() }, (run, run))),
         }
     }
-    Ok(found)
+    found.into_iter().map(|(s, runs)| Ok(Stretch { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
 }
 
 /// Names that lead to a thread besides its key and its label, oldest first.
