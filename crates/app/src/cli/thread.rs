@@ -38,7 +38,7 @@ enum Command {
         /// Closed and merged ones, too
         #[arg(long)]
         all: bool,
-        /// Only those this session was in, with the turns
+        /// Only those one session was in, with its turns
         #[arg(long, value_name = "KEY")]
         session: Option<String>,
         /// How many
