@@ -168,6 +168,19 @@ fn nor_where_people_programs_and_sessions_are_concerned() {
     all_or_nothing(&world, "transcript.append", &["import", more.to_str().unwrap()]);
     let session = world.sessions().remove(0);
     all_or_nothing(&world, "session.end", &["session", "end", &session]);
+    for (action, args) in [
+        ("thread.switch", ["thread", "switch", "topic/one", "--session", &session].as_slice()),
+        ("thread.switch", &["thread", "switch", "topic/two", "--session", &session]),
+        ("thread.rename", &["thread", "name", "topic/one", "First"]),
+        ("thread.link", &["thread", "link", "first", "two"]),
+        ("thread.unlink", &["thread", "unlink", "first", "two"]),
+        ("thread.close", &["thread", "close", "first"]),
+        ("thread.reopen", &["thread", "reopen", "first"]),
+        ("thread.merge", &["thread", "merge", "first", "two"]),
+        ("thread.unmerge", &["thread", "unmerge", "first"]),
+    ] {
+        all_or_nothing(&world, action, args);
+    }
     world.verified();
 }
 

@@ -72,6 +72,7 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_command() {
         &["session", "show", live],
         &["session", "show", coding],
         &["session", "end", live],
+        &["thread", "list", "--all"],
         &["workspace", "list"],
         &["agent", "list"],
         &["audit", "list"],

@@ -22,5 +22,6 @@ mod reference;
 mod remember;
 mod roundtrip;
 mod search;
+mod threads;
 mod visible;
 mod world;

@@ -24,6 +24,8 @@ mod runs;
 mod search;
 mod storeys;
 mod summarizer;
+mod thread_acts;
+mod threads;
 mod tree;
 mod verify;
 mod weave;

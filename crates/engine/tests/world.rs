@@ -491,6 +491,8 @@ fn turns_of(value: &Value, model: &mut str) -> Vec<NewTurn> {
         usage,
         run: string(&value["run"]),
         cwd: string(&value["cwd"]),
+        thread: string(&value["thread"]),
+        participants: value["participants"].as_array().into_iter().flatten().filter_map(string).collect(),
         echo: value["echo"].as_bool().unwrap_or(false),
         ..NewTurn::new(role, kind, string(&value["text"]).unwrap_or_default())
     };
@@ -515,6 +517,7 @@ fn fact_of(fact: &str, value: &Value) -> Option<Fact> {
         "session" => {
             Fact::Session { native: text?, lane: string(&value["lane"]).unwrap_or_default(), parent_call: None }
         }
+        "lane-call" => Fact::LaneCall { lane: string(&value["lane"])?, call: text? },
         "title" => Fact::Title(text?),
         "cwd" => Fact::Cwd(text?),
         "version" => Fact::Version(text?),

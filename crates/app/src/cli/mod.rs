@@ -29,6 +29,7 @@ mod session;
 mod show;
 mod shown;
 mod status;
+mod thread;
 mod timeline;
 mod times;
 mod up;
@@ -81,6 +82,7 @@ enum Command {
     Export(export::Args),
     Verify(verify::Args),
     Session(session::Args),
+    Thread(thread::Args),
     Workspace(workspace::Args),
     Agent(agent::Args),
     Audit(audit::Args),
@@ -115,6 +117,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Export(args) => export::run(global, args),
         Command::Verify(args) => verify::run(global, args),
         Command::Session(args) => session::run(global, args),
+        Command::Thread(args) => thread::run(global, args),
         Command::Workspace(args) => workspace::run(global, args),
         Command::Agent(args) => agent::run(global, args),
         Command::Audit(args) => audit::run(global, args),

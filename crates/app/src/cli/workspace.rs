@@ -3,6 +3,7 @@
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::ledger::Audit;
+use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::json;
 
@@ -43,7 +44,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 return Err(Error::usage("a workspace cannot be an alias of itself"));
             }
             context.ledger.write(Audit::new("cli workspace", "workspace.alias").of_agent(agent_no), |tx| {
-                read::alias_workspace(tx, agent_no, &old, &new)
+                read::alias_workspace(tx, agent_no, &old, &new)?;
+                thread::rejoin(tx, agent_no)
             })?;
             if global.json {
                 print::line(&json!({"old": old, "new": new}).to_string());

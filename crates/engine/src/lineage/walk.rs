@@ -73,6 +73,7 @@ pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<V
 /// The chunks of a lane, oldest first.
 pub fn of_lane(tx: &Read, lane_no: i64) -> Result<Vec<Node>> {
     list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
+}
 /// Everything that stands over a node, each once with its distance, nearest first.
 pub fn ancestors(tx: &Read, agent_no: i64, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
     let mut out: Vec<(usize, Node)> = Vec::new();

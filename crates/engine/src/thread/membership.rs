@@ -1,70 +1,298 @@
-//! Which thread a run belongs to.
+//! Which thread a run belongs to (R7.2).
+//!
+//! Asked in this order: what was decided before; the run a sub-agent answers to; what people switched the session to; the
+//! thread its caller named; the project of its prompt; who takes part; else the session itself. Only the ledger is asked,
+//! with a handful of indexed look-ups, whatever the ledger holds.
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::error::Result;
+use super::{key, people, row};
+use crate::error::{Error, Result};
+use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
-use crate::scope::ThreadKey;
+use crate::scope::{SessionKey, ThreadKey};
+
+/// Sub-agents of sub-agents are followed this far up.
+const DEEPEST: usize = 8;
 
 /// Where a run belongs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
+    /// Of a merged thread: the key of the one it was merged into.
     pub key: ThreadKey,
-    /// What people read, where the thread is new.
+    /// What people read: of a thread there is, its label; of a new one, what it is to have.
     pub label: String,
     /// Decided before; what is kept counts.
     pub thread_no: Option<i64>,
 }
 
 /// Which thread a run belongs to, from what the ledger knows of it and of its session. Decided once: whoever puts the
-/// run into a chunk keeps it with [`join`].
+/// run into a chunk keeps it with [`join`]. `NotFound` where there is no such run.
 pub fn membership(tx: &Read, run_no: i64) -> Result<Membership> {
-    let kept: Option<(i64, String, String)> = tx
-        .prepare_cached(
-            "SELECT t.thread_no, t.thread_key, t.label FROM run_threads m JOIN threads t USING (thread_no) WHERE m.run_no = ?1",
-        )?
-        .query_row([run_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+    derive(tx, run_no, 0)
+}
+
+/// What is asked of a run and its session.
+struct Run {
+    run_no: i64,
+    agent_no: i64,
+    session_no: i64,
+    session: SessionKey,
+    title: Option<String>,
+    lane_no: i64,
+    lane: String,
+    parent_call: Option<String>,
+    first_turn: i64,
+    /// The prompt; where nobody typed one, the turn the run begins with.
+    opening: i64,
+}
+
+fn derive(tx: &Read, run_no: i64, depth: usize) -> Result<Membership> {
+    let kept: Option<i64> = tx
+        .prepare_cached("SELECT thread_no FROM run_threads WHERE run_no = ?1")?
+        .query_row([run_no], |r| r.get(0))
         .optional()?;
-    if let Some((no, key, label)) = kept {
-        return Ok(Membership { key: ThreadKey::parse(&key)?, label, thread_no: Some(no) });
+    if let Some(no) = kept {
+        let found = of_thread(tx, no)?;
+        return Ok(Membership { thread_no: Some(row::canonical(tx, no)?), ..found });
     }
-    let (session_key, workspace): (String, Option<(String, String)>) = tx
-        .prepare_cached(
-            "SELECT s.session_key, w.workspace_id, w.label FROM turn_results r JOIN sessions s USING (session_no)
-             LEFT JOIN workspaces v ON v.workspace_no = coalesce(
-               (SELECT t.workspace_no FROM turns t WHERE t.run_no = r.run_no AND t.workspace_no IS NOT NULL ORDER BY t.turn_no LIMIT 1),
-               s.workspace_no)
-             LEFT JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
-             WHERE r.run_no = ?1",
+    let run = Run::read(tx, run_no)?;
+    if !run.lane.is_empty() {
+        if depth < DEEPEST
+            && let Some(parent) = run.parent(tx)?
+        {
+            // Kept for the parent is not kept for this one.
+            return Ok(Membership { thread_no: None, ..derive(tx, parent, depth + 1)? });
+        }
+        if let Some(found) = run.of_project(tx)? {
+            return Ok(found);
+        }
+    }
+    if let Some(thread) = run.switched_to(tx)? {
+        return of_thread(tx, thread);
+    }
+    if let Some(found) = run.of_hint(tx)? {
+        return Ok(found);
+    }
+    if let Some(found) = run.of_project(tx)? {
+        return Ok(found);
+    }
+    if let Some(found) = run.of_people(tx)? {
+        return Ok(found);
+    }
+    run.of_itself(tx)
+}
+
+impl Run {
+    fn read(tx: &Read, run_no: i64) -> Result<Run> {
+        tx.prepare_cached(
+            "SELECT s.agent_no, r.session_no, s.session_key, s.title, r.lane_no, l.lane, l.parent_call, r.prompt_turn,
+                    (SELECT min(turn_no) FROM turns t WHERE t.run_no = r.run_no)
+             FROM turn_results r JOIN sessions s USING (session_no) JOIN lanes l USING (lane_no) WHERE r.run_no = ?1",
         )?
         .query_row([run_no], |r| {
-            let id: Option<String> = r.get(1)?;
-            let label: Option<String> = r.get(2)?;
-            Ok((r.get(0)?, id.zip(label)))
-        })?;
-    Ok(match workspace {
-        Some((id, label)) => Membership { key: ThreadKey::new("project", &id), label, thread_no: None },
-        None => Membership { key: ThreadKey::new("session", &session_key), label: session_key, thread_no: None },
-    })
+            let (prompt, first): (Option<i64>, Option<i64>) = (r.get(7)?, r.get(8)?);
+            Ok(Run {
+                run_no,
+                agent_no: r.get(0)?,
+                session_no: r.get(1)?,
+                session: SessionKey::from(r.get::<_, String>(2)?),
+                title: r.get(3)?,
+                lane_no: r.get(4)?,
+                lane: r.get(5)?,
+                parent_call: r.get(6)?,
+                first_turn: first.unwrap_or(0),
+                opening: prompt.or(first).unwrap_or(0),
+            })
+        })
+        .optional()?
+        .ok_or_else(|| Error::not_found(format!("there is no run {run_no}")).hint("see heirloom session show"))
+    }
+
+    /// The run whose tool call this sub-agent answers to.
+    fn parent(&self, tx: &Read) -> Result<Option<i64>> {
+        let Some(call) = &self.parent_call else { return Ok(None) };
+        let found: Option<i64> = tx
+            .prepare_cached(
+                "SELECT run_no FROM turns INDEXED BY turns_call
+                 WHERE session_no = ?1 AND call = ?2 AND kind = 2 AND lane_no != ?3 ORDER BY turn_no LIMIT 1",
+            )?
+            .query_row(params![self.session_no, call, self.lane_no], |r| r.get(0))
+            .optional()?;
+        Ok(found.filter(|parent| *parent != self.run_no))
+    }
+
+    /// The thread people switched the session to, before this run began.
+    fn switched_to(&self, tx: &Read) -> Result<Option<i64>> {
+        let newest: Option<Option<i64>> = tx
+            .prepare_cached(
+                "SELECT thread_no FROM thread_switches WHERE session_no = ?1 AND after_turn < ?2
+                 ORDER BY after_turn DESC, switch_no DESC LIMIT 1",
+            )?
+            .query_row([self.session_no, self.first_turn], |r| r.get(0))
+            .optional()?;
+        Ok(newest.flatten())
+    }
+
+    /// What its caller called it: on its prompt, on the turn it begins with, or on an earlier prompt of the lane.
+    fn hint(&self, tx: &Read) -> Result<Option<String>> {
+        let own: Option<i64> = tx
+            .prepare_cached(
+                "SELECT thread_no FROM turns WHERE turn_no IN (?1, ?2) AND thread_no IS NOT NULL
+                 ORDER BY turn_no = ?1 DESC LIMIT 1",
+            )?
+            .query_row([self.opening, self.first_turn], |r| r.get(0))
+            .optional()?;
+        let name_no = match own {
+            Some(no) => Some(no),
+            None => tx
+                .prepare_cached(
+                    "SELECT thread_no FROM turns INDEXED BY turns_hint
+                     WHERE lane_no = ?1 AND turn_no < ?2 AND thread_no IS NOT NULL AND role = 0 AND kind = 0
+                     ORDER BY turn_no DESC LIMIT 1",
+                )?
+                .query_row([self.lane_no, self.opening], |r| r.get(0))
+                .optional()?,
+        };
+        let Some(name_no) = name_no else { return Ok(None) };
+        Ok(tx
+            .prepare_cached("SELECT name FROM names WHERE name_no = ?1")?
+            .query_row([name_no], |r| r.get(0))
+            .optional()?)
+    }
+
+    fn of_hint(&self, tx: &Read) -> Result<Option<Membership>> {
+        let Some(words) = self.hint(tx)? else { return Ok(None) };
+        let words = words.trim();
+        if let Ok(named) = ThreadKey::parse(words) {
+            if named.kind() == "project"
+                && let Some((id, label)) = project_named(tx, self.agent_no, named.rest())?
+            {
+                return placed(tx, self.agent_no, key::bounded("project", &id), || Ok(label)).map(Some);
+            }
+            return placed(tx, self.agent_no, key::written(&named), || Ok(named.rest().to_owned())).map(Some);
+        }
+        if let Some(no) = row::known_as(tx, self.agent_no, words)? {
+            return of_thread(tx, no).map(Some);
+        }
+        // Words nobody can see name nothing.
+        let Some(topic) = key::topic(words) else { return Ok(None) };
+        placed(tx, self.agent_no, topic, || Ok(words.to_owned())).map(Some)
+    }
+
+    /// The project of its prompt. A tool's change of folder is none of its turns' project (R7.2).
+    fn of_project(&self, tx: &Read) -> Result<Option<Membership>> {
+        let found: Option<(String, String)> = tx
+            .prepare_cached(
+                "SELECT w.workspace_id, w.label FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no
+                 JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no) WHERE t.turn_no = ?1",
+            )?
+            .query_row([self.opening], |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?;
+        let Some((id, label)) = found else { return Ok(None) };
+        placed(tx, self.agent_no, key::bounded("project", &id), || Ok(label)).map(Some)
+    }
+
+    fn of_people(&self, tx: &Read) -> Result<Option<Membership>> {
+        let people = people::others(tx, self.agent_no, self.session_no)?;
+        match people.as_slice() {
+            [] => Ok(None),
+            [one] => placed(tx, self.agent_no, key::person(&self.session, one), || Ok(one.clone())).map(Some),
+            _ => {
+                let native = self.session.native();
+                let label = || Ok(self.title.clone().unwrap_or_else(|| native.to_owned()));
+                placed(tx, self.agent_no, key::lane(native), label).map(Some)
+            }
+        }
+    }
+
+    fn of_itself(&self, tx: &Read) -> Result<Membership> {
+        placed(tx, self.agent_no, key::session(&self.session), || match &self.title {
+            Some(title) => Ok(title.clone()),
+            None => Ok(self.first_prompt(tx)?.unwrap_or_default()),
+        })
+    }
+
+    /// What a person said first in the session.
+    fn first_prompt(&self, tx: &Read) -> Result<Option<String>> {
+        let place: Option<(i64, i64, i64)> = tx
+            .prepare_cached(
+                "SELECT block_no, text_offset, text_length FROM turns
+                 WHERE session_no = ?1 AND role = 0 AND kind = 0 AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
+            )?
+            .query_row([self.session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .optional()?;
+        let Some((block, offset, length)) = place else { return Ok(None) };
+        Ok(String::from_utf8(Opener::default().slice(tx, block, offset, length)?).ok())
+    }
+}
+
+/// The project an id stands for, and its label; of a moved one, the one it is called now.
+fn project_named(tx: &Read, agent_no: i64, id: &str) -> Result<Option<(String, String)>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT w.workspace_id, w.label FROM workspaces v
+             JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+             WHERE v.agent_no = ?1 AND v.workspace_id = ?2",
+        )?
+        .query_row(params![agent_no, id], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+/// A thread there is, or the one it was merged into.
+fn of_thread(tx: &Read, thread_no: i64) -> Result<Membership> {
+    let (key, label): (String, String) = tx
+        .prepare_cached("SELECT thread_key, label FROM threads WHERE thread_no = ?1")?
+        .query_row([row::canonical(tx, thread_no)?], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(Membership { key: ThreadKey::parse(&key)?, label, thread_no: None })
+}
+
+/// The thread of a key as it stands, or as it is to begin. A label is read off the conversation only for a new one.
+fn placed(tx: &Read, agent_no: i64, key: ThreadKey, label: impl FnOnce() -> Result<String>) -> Result<Membership> {
+    if let Some(no) = row::of_key(tx, agent_no, key.as_str())? {
+        return of_thread(tx, no);
+    }
+    let label = key::label(&label()?);
+    let label = if label.is_empty() { key.rest().to_owned() } else { label };
+    Ok(Membership { key, label, thread_no: None })
 }
 
 /// Keeps where a run belongs, making the thread where it is new. Returns the thread: of a merged one the one it was
-/// merged into.
+/// merged into. A run that began after its thread was closed opens it again.
 pub fn join(tx: &Write, agent_no: i64, run_no: i64, to: &Membership) -> Result<i64> {
     let no = match to.thread_no {
         Some(no) => no,
-        None => {
-            tx.prepare_cached(
-                "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', ?5)
-                 ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![agent_no, to.key.as_str(), to.key.file_stem(), to.label, tx.now()])?;
-            tx.prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
-                .query_row(params![agent_no, to.key.as_str()], |r| r.get(0))?
-        }
+        None => ensure(tx, agent_no, &to.key, &to.label)?,
     };
-    let no = super::canonical(tx, no)?;
-    tx.prepare_cached("INSERT INTO run_threads (run_no, thread_no) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+    let no = row::canonical(tx, no)?;
+    let new = tx
+        .prepare_cached("INSERT INTO run_threads (run_no, thread_no) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
         .execute([run_no, no])?;
+    if new > 0 {
+        let after_closing = tx
+            .prepare_cached(
+                "SELECT 1 FROM threads t, turn_results r
+                 WHERE t.thread_no = ?1 AND r.run_no = ?2 AND t.state = 'closed' AND (r.opened_at IS NULL OR r.opened_at > t.closed_at)",
+            )?
+            .exists([no, run_no])?;
+        if after_closing {
+            super::touch(tx, no)?;
+        }
+    }
     Ok(no)
+}
+
+/// The thread of a key, made where it is new.
+pub(super) fn ensure(tx: &Write, agent_no: i64, key: &ThreadKey, label: &str) -> Result<i64> {
+    let made = tx
+        .prepare_cached(
+            "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', ?5)
+             ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![agent_no, key.as_str(), key.file_stem(), label, tx.now()])?;
+    if made > 0 {
+        crate::assistant::mark_dirty(tx, agent_no, &["threads".into()])?;
+    }
+    row::of_key(tx, agent_no, key.as_str())?
+        .ok_or_else(|| Error::refused(format!("{key} cannot be made: its page would have the name of another's")))
 }

@@ -1,10 +1,20 @@
 //! Threads: lanes of work across sessions and programs (R7.2). Storey 2.
 //!
 //! A thread's key is stable and names no session and no program, except where nothing else is known. Which thread a run
-//! belongs to is decided once, by [`membership()`], and kept; it changes only with a prompt.
+//! belongs to is decided once, by [`membership()`], and kept; it changes only with a prompt. What people do with threads
+//! ([`rename`], [`merge`], [`link`] …) leaves everything where it was born: names, merges and links are rows that lead
+//! from one to the other.
 
+mod acts;
+mod key;
 mod membership;
+mod people;
+pub mod reading;
 pub mod row;
 
+pub use acts::{
+    Link, begin, close, link, links, merge, rejoin, rename, reopen, switch_session, touch, unlink, unmerge,
+};
 pub use membership::{Membership, join, membership};
-pub use row::{ThreadRow, canonical, find, list, members, named, of_file, of_session, row};
+pub use reading::{Counts, Participants, SessionIn, Stretch, participants, sessions, stretches};
+pub use row::{ThreadRow, called, canonical, find, list, list_all, members, named, of_file, of_session, row};

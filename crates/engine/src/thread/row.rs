@@ -30,8 +30,20 @@ impl ThreadRow {
     }
 }
 
+/// So many of a thread's newest runs are asked when it was last worked in; older ones its nodes remember.
+const NEWEST_RUNS: i64 = 32;
+
+/// `last_at` looks at session and compaction nodes, of which there are few, and at runs they may not cover yet.
 const COLUMNS: &str = "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
-    (SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no)";
+    nullif(max(
+      coalesce((SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no AND n.kind IN (1, 2)), -1),
+      coalesce((SELECT max(r.last_at) FROM
+        (SELECT run_no FROM run_threads m WHERE m.thread_no = t.thread_no ORDER BY run_no DESC LIMIT NEWEST) m
+        JOIN turn_results r USING (run_no)), -1)), -1)";
+
+fn columns() -> String {
+    COLUMNS.replace("NEWEST", &NEWEST_RUNS.to_string())
+}
 
 fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {
     Ok(ThreadRow {
@@ -55,7 +67,7 @@ pub fn row(tx: &Read, agent_no: i64, thread_no: i64) -> Result<ThreadRow> {
 /// One thread by its number.
 pub fn find(tx: &Read, agent_no: i64, thread_no: i64) -> Result<Option<ThreadRow>> {
     Ok(tx
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM threads t WHERE t.thread_no = ?1 AND t.agent_no = ?2"))?
+        .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.thread_no = ?1 AND t.agent_no = ?2", columns()))?
         .query_row([thread_no, agent_no], row_of)
         .optional()?)
 }
@@ -63,15 +75,25 @@ pub fn find(tx: &Read, agent_no: i64, thread_no: i64) -> Result<Option<ThreadRow
 /// The thread whose head has this file name (without the ending).
 pub fn of_file(tx: &Read, agent_no: i64, file: &str) -> Result<Option<ThreadRow>> {
     Ok(tx
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM threads t WHERE t.agent_no = ?1 AND t.file = ?2"))?
+        .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.agent_no = ?1 AND t.file = ?2", columns()))?
         .query_row(params![agent_no, file], row_of)
         .optional()?)
 }
 
-/// Threads of an agent that are not merged into others, last worked in first.
+/// Threads of an agent that are not merged into others, closed ones too, last worked in first.
 pub fn list(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+    rows(tx, agent_no, "t.merged_into IS NULL")
+}
+
+/// [`list`], and those that were merged.
+pub fn list_all(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+    rows(tx, agent_no, "1")
+}
+
+fn rows(tx: &Read, agent_no: i64, which: &str) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM threads t WHERE t.agent_no = ?1 AND t.merged_into IS NULL ORDER BY 8 DESC, t.thread_no DESC"
+        "SELECT {} FROM threads t WHERE t.agent_no = ?1 AND {which} ORDER BY 8 DESC NULLS LAST, t.thread_no DESC",
+        columns()
     ))?;
     let rows = statement.query_map([agent_no], row_of)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -106,36 +128,98 @@ pub fn members(tx: &Read, thread_no: i64) -> Result<Vec<i64>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread a name stands for: its key, a name it has or had, its label. Merged ones lead on. `NotFound`, or `Usage`
-/// where a label means several.
+/// The thread a name stands for: its key, a name it has or had, its label, or the beginning of its key's rest from
+/// [`SHORTEST_BEGINNING`] characters on. Merged ones lead on. `NotFound`, or `Usage` where it could mean several.
 pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<ThreadRow> {
-    let by_key: Option<i64> = tx
+    let found = called(tx, agent_no, name)?;
+    row(tx, agent_no, canonical(tx, found.no)?)
+}
+
+/// The shortest beginning of a key's rest that stands for the whole.
+pub const SHORTEST_BEGINNING: usize = 6;
+
+/// [`named`], and of a merged thread that one itself.
+pub fn called(tx: &Read, agent_no: i64, name: &str) -> Result<ThreadRow> {
+    let by_name: Option<i64> = tx
         .prepare_cached(
             "SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2
              UNION ALL SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2 LIMIT 1",
         )?
         .query_row(params![agent_no, name], |r| r.get(0))
         .optional()?;
-    if let Some(no) = by_key {
-        return row(tx, agent_no, canonical(tx, no)?);
+    let mut found = match by_name {
+        Some(no) => vec![no],
+        None => labelled(tx, agent_no, name)?,
+    };
+    let length = name.chars().count();
+    if found.is_empty() && length >= SHORTEST_BEGINNING {
+        let mut statement = tx.prepare_cached(
+            "SELECT thread_no FROM threads WHERE agent_no = ?1 AND (
+               substr(thread_key, instr(thread_key, '/') + 1, ?3) = ?2
+               OR (substr(thread_key, 1, ?3) = ?2 AND ?3 >= instr(thread_key, '/') + ?4))
+             ORDER BY thread_no LIMIT 9",
+        )?;
+        let rows =
+            statement.query_map(params![agent_no, name, length as i64, SHORTEST_BEGINNING as i64], |r| r.get(0))?;
+        found = rows.collect::<rusqlite::Result<_>>()?;
     }
-    let found: Vec<ThreadRow> =
-        list(tx, agent_no)?.into_iter().filter(|t| t.label.eq_ignore_ascii_case(name)).collect();
     match found.as_slice() {
-        [one] => Ok(one.clone()),
+        [one] => row(tx, agent_no, *one),
         [] => Err(Error::not_found(format!("no thread is called {:?}", name.chars().take(80).collect::<String>()))
             .hint("see heirloom thread list")),
-        several => Err(Error::usage(format!("{name:?} is the name of {} threads", several.len()))
-            .hint(format!("use a key: {}", several.iter().map(|t| t.key.as_str()).collect::<Vec<_>>().join(", ")))),
+        several => {
+            let keys: Vec<String> =
+                several.iter().take(8).map(|no| Ok(row(tx, agent_no, *no)?.key)).collect::<Result<_>>()?;
+            let more = if several.len() > keys.len() { ", …" } else { "" };
+            Err(Error::usage(format!("{:?} could be several threads", name.chars().take(80).collect::<String>()))
+                .hint(format!("use a key: {}{more}", keys.join(", "))))
+        }
     }
+}
+
+/// Threads of that label that are not merged into others, however it is capitalised.
+pub(super) fn labelled(tx: &Read, agent_no: i64, label: &str) -> Result<Vec<i64>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT thread_no FROM threads WHERE agent_no = ?1 AND label = ?2 COLLATE NOCASE AND merged_into IS NULL
+         ORDER BY thread_no",
+    )?;
+    let rows = statement.query_map(params![agent_no, label], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The thread words stand for that nobody meant as a key: a name it has or had, else the label of just one thread. What
+/// a conversation began with is no label anybody gave it.
+pub(super) fn known_as(tx: &Read, agent_no: i64, words: &str) -> Result<Option<i64>> {
+    let named: Option<i64> = tx
+        .prepare_cached("SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2")?
+        .query_row(params![agent_no, words], |r| r.get(0))
+        .optional()?;
+    if named.is_some() {
+        return Ok(named);
+    }
+    let mut statement = tx.prepare_cached(
+        "SELECT thread_no FROM threads WHERE agent_no = ?1 AND label = ?2 COLLATE NOCASE AND merged_into IS NULL
+           AND thread_key NOT LIKE 'session/%' LIMIT 2",
+    )?;
+    let rows = statement.query_map(params![agent_no, words], |r| r.get(0))?;
+    let found: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(if let [one] = found.as_slice() { Some(*one) } else { None })
+}
+
+/// The thread of exactly this key.
+pub(super) fn of_key(tx: &Read, agent_no: i64, key: &str) -> Result<Option<i64>> {
+    Ok(tx
+        .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
+        .query_row(params![agent_no, key], |r| r.get(0))
+        .optional()?)
 }
 
 /// The thread a session is in now: that of its newest run that has one.
 pub fn of_session(tx: &Read, session_no: i64) -> Result<Option<i64>> {
     let found: Option<i64> = tx
         .prepare_cached(
-            "SELECT m.thread_no FROM turn_results r JOIN run_threads m USING (run_no) JOIN lanes l USING (lane_no)
-             WHERE r.session_no = ?1 ORDER BY (l.lane = '') DESC, r.run_no DESC LIMIT 1",
+            "SELECT m.thread_no FROM lanes l JOIN turn_results r USING (lane_no) JOIN run_threads m USING (run_no)
+             WHERE l.session_no = ?1 ORDER BY (l.lane = '') DESC, r.run_no DESC LIMIT 1",
         )?
         .query_row([session_no], |r| r.get(0))
         .optional()?;

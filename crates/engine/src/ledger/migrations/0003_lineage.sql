@@ -17,11 +17,12 @@ CREATE TABLE threads (
   UNIQUE (agent_no, file)
 ) STRICT;
 CREATE INDEX threads_merged ON threads (merged_into) WHERE merged_into IS NOT NULL;
+CREATE INDEX threads_label ON threads (agent_no, label COLLATE NOCASE);
 
 -- Names a thread had or was given: each still leads to it.
 CREATE TABLE thread_names (
   agent_no  INTEGER NOT NULL REFERENCES agents,
-  name      TEXT NOT NULL,
+  name      TEXT NOT NULL COLLATE NOCASE,
   thread_no INTEGER NOT NULL REFERENCES threads,
   at        INTEGER NOT NULL,
   PRIMARY KEY (agent_no, name)
@@ -37,6 +38,7 @@ CREATE TABLE thread_links (
   PRIMARY KEY (thread_no, other_no),
   CHECK (thread_no < other_no)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX thread_links_other ON thread_links (other_no);
 
 -- From the first run behind `after_turn` on, the session belongs to this thread; NULL: to the one it would belong to by
 -- itself again.
@@ -55,6 +57,12 @@ CREATE TABLE run_threads (
   thread_no INTEGER NOT NULL REFERENCES threads
 ) STRICT;
 CREATE INDEX run_threads_thread ON run_threads (thread_no);
+
+-- What tells where a run belongs: a caller's hints on prompts, the call a sub-agent answers to, names that are not a
+-- person's.
+CREATE INDEX turns_hint ON turns (lane_no) WHERE thread_no IS NOT NULL AND role = 0 AND kind = 0;
+CREATE INDEX turns_call ON turns (session_no, call) WHERE kind = 2;
+CREATE INDEX turns_voice ON turns (session_no, speaker_no) WHERE speaker_no IS NOT NULL AND role > 0;
 
 -- The run that began at an earlier place than where this one had led: its program left this branch.
 ALTER TABLE turn_results ADD COLUMN left_by INTEGER REFERENCES turn_results (run_no);

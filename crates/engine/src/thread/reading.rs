@@ -1,0 +1,196 @@
+//! What is in a thread: sessions, runs, who takes part; and in which threads a session was.
+//!
+//! All of it is asked by members (see [`members`](super::members())), so that a thread is shown with what was merged
+//! into it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::{Row, params};
+
+use super::{canonical, people};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::scope::{SessionKey, TurnId};
+
+/// So many of the newest runs of a thread are looked at for who takes part and for its sessions: flat, however long a
+/// thread gets.
+const RECENT_RUNS: i64 = 2000;
+
+/// How much is in a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    pub sessions: u64,
+    pub runs: u64,
+}
+
+/// How much is in each thread of an agent, what was merged into it included, by its number.
+pub fn counts(tx: &Read, agent_no: i64) -> Result<HashMap<i64, Counts>> {
+    let mut statement = tx.prepare_cached(
+        "WITH RECURSIVE part (no, whole) AS (
+           SELECT thread_no, thread_no FROM threads WHERE agent_no = ?1 AND merged_into IS NULL
+           UNION ALL SELECT t.thread_no, p.whole FROM threads t JOIN part p ON t.merged_into = p.no)
+         SELECT p.whole, count(DISTINCT r.session_no), count(*) FROM part p JOIN run_threads m ON m.thread_no = p.no
+         JOIN turn_results r USING (run_no) GROUP BY p.whole",
+    )?;
+    let rows = statement.query_map([agent_no], |r| Ok((r.get(0)?, counts_in(r, 1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// How much is in one thread.
+pub fn counts_of(tx: &Read, members: &[i64]) -> Result<Counts> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT count(DISTINCT r.session_no), count(*) FROM json_each(?1) p JOIN run_threads m ON m.thread_no = p.value
+             JOIN turn_results r USING (run_no)",
+        )?
+        .query_row([serde_json::json!(members).to_string()], |r| counts_in(r, 0))?)
+}
+
+fn counts_in(r: &Row, at: usize) -> rusqlite::Result<Counts> {
+    Ok(Counts { sessions: r.get::<_, i64>(at)? as u64, runs: r.get::<_, i64>(at + 1)? as u64 })
+}
+
+/// How many turns were said in a thread.
+pub fn turns(tx: &Read, members: &[i64]) -> Result<u64> {
+    let mut statement =
+        tx.prepare_cached("SELECT count(*) FROM run_threads m JOIN turns t USING (run_no) WHERE m.thread_no = ?1")?;
+    members.iter().try_fold(0, |sum, no| Ok(sum + statement.query_row([no], |r| r.get::<_, i64>(0))? as u64))
+}
+
+/// A session, as far as it was in a thread.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SessionIn {
+    pub session_no: i64,
+    pub session: SessionKey,
+    pub title: Option<String>,
+    /// Its runs in this thread, and the turns they begin and end with.
+    pub runs: u64,
+    pub turns: (TurnId, TurnId),
+    pub last_at: Option<Millis>,
+}
+
+/// The sessions of a thread, last worked in first, at most so many; of very long threads those of the newest runs.
+pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT r.session_no, s.session_key, s.title, count(*), min(r.run_no), max(r.run_no), max(r.last_at)
+         FROM (SELECT run_no FROM run_threads WHERE thread_no = ?1 ORDER BY run_no DESC LIMIT ?2) m
+         JOIN turn_results r USING (run_no) JOIN sessions s USING (session_no)
+         GROUP BY r.session_no ORDER BY 7 DESC NULLS LAST, r.session_no DESC LIMIT ?3",
+    )?;
+    let mut found: Vec<(SessionIn, (i64, i64))> = Vec::new();
+    for member in members {
+        let mut rows = statement.query(params![member, RECENT_RUNS, most as i64])?;
+        while let Some(r) = rows.next()? {
+            let (first, last): (i64, i64) = (r.get(4)?, r.get(5)?);
+            let session = SessionIn {
+                session_no: r.get(0)?,
+                session: SessionKey::from(r.get::<_, String>(1)?),
+                title: r.get(2)?,
+                runs: r.get::<_, i64>(3)? as u64,
+                turns: Default::default(),
+                last_at: r.get(6)?,
+            };
+            match found.iter_mut().find(|(known, _)| known.session_no == session.session_no) {
+                Some((known, runs)) => {
+                    known.runs += session.runs;
+                    known.last_at = known.last_at.max(session.last_at);
+                    *runs = (runs.0.min(first), runs.1.max(last));
+                }
+                None => found.push((session, (first, last))),
+            }
+        }
+    }
+    found.sort_by_key(|(s, _)| std::cmp::Reverse((s.last_at, s.session_no)));
+    found.truncate(most);
+    found.into_iter().map(|(s, runs)| Ok(SessionIn { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
+}
+
+/// From the first turn of one run to the last of another.
+fn hull(tx: &Read, first_run: i64, last_run: i64) -> Result<(TurnId, TurnId)> {
+    let mut first = tx.prepare_cached("SELECT coalesce(min(turn_no), 0) FROM turns WHERE run_no = ?1")?;
+    let mut last = tx.prepare_cached("SELECT coalesce(max(turn_no), 0) FROM turns WHERE run_no = ?1")?;
+    Ok((TurnId(first.query_row([first_run], |r| r.get(0))?), TurnId(last.query_row([last_run], |r| r.get(0))?)))
+}
+
+/// Who takes part in a thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Participants {
+    /// Names of people besides the operator, as they were given, sorted.
+    pub people: Vec<String>,
+    /// Names of the programs, sorted.
+    pub programs: Vec<String>,
+}
+
+/// Who takes part in a thread; in very long ones, in its newest runs.
+pub fn participants(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Participants> {
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT r.session_no, s.session_key, EXISTS (SELECT 1 FROM participants p WHERE p.session_no = r.session_no)
+         FROM (SELECT run_no FROM run_threads WHERE thread_no = ?1 ORDER BY run_no DESC LIMIT ?2) m
+         JOIN turn_results r USING (run_no) JOIN sessions s USING (session_no)",
+    )?;
+    let (mut names, mut programs) = (BTreeSet::new(), BTreeSet::new());
+    for member in members {
+        let mut rows = statement.query([*member, RECENT_RUNS])?;
+        while let Some(r) = rows.next()? {
+            programs.insert(SessionKey::from(r.get::<_, String>(1)?).harness().to_owned());
+            if r.get(2)? {
+                names.extend(people::others(tx, agent_no, r.get(0)?)?);
+            }
+        }
+    }
+    Ok(Participants { people: names.into_iter().collect(), programs: programs.into_iter().collect() })
+}
+
+/// A stretch of a session in one thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// Of a merged thread, the one it was merged into.
+    pub thread_no: i64,
+    /// The main line's is empty.
+    pub lane: String,
+    pub runs: u64,
+    pub turns: (TurnId, TurnId),
+}
+
+/// In which threads a session was, stretch by stretch: the main line first, then each sub-agent. Runs nobody has put
+/// into a thread yet are left out.
+pub fn stretches(tx: &Read, session_no: i64) -> Result<Vec<Stretch>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT m.thread_no, l.lane, r.run_no FROM lanes l JOIN turn_results r USING (lane_no) JOIN run_threads m USING (run_no)
+         WHERE l.session_no = ?1 ORDER BY l.lane != '', l.lane_no, r.run_no",
+    )?;
+    let mut rows = statement.query([session_no])?;
+    let mut wholes: HashMap<i64, i64> = HashMap::new();
+    // With the first and the last run of each.
+    let mut found: Vec<(Stretch, (i64, i64))> = Vec::new();
+    while let Some(r) = rows.next()? {
+        let (kept, lane, run): (i64, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let thread_no = match wholes.get(&kept) {
+            Some(no) => *no,
+            None => *wholes.entry(kept).or_insert(canonical(tx, kept)?),
+        };
+        match found.last_mut() {
+            Some((last, runs)) if last.thread_no == thread_no && last.lane == lane => {
+                last.runs += 1;
+                runs.1 = run;
+            }
+            _ => found.push((Stretch { thread_no, lane, runs: 1, turns: Default::default() }, (run, run))),
+        }
+    }
+    found.into_iter().map(|(s, runs)| Ok(Stretch { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
+}
+
+/// Names that lead to a thread besides its key and its label, oldest first.
+pub fn names(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT n.name, n.at FROM thread_names n WHERE n.agent_no = ?1 AND n.thread_no = ?2 ORDER BY n.at, n.name",
+    )?;
+    let mut found: Vec<(i64, String)> = Vec::new();
+    for member in members {
+        let rows = statement.query_map([agent_no, *member], |r| Ok((r.get(1)?, r.get(0)?)))?;
+        found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, name)| name).collect())
+}
