@@ -66,6 +66,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 tx.note("session", session.key.as_str());
                 end_session(tx, session.no)
             })?;
+            if ended {
+                // It is over, whatever becomes of the pages that say so.
+                let written = context
+                    .assistant("cli session")
+                    .and_then(|at| heirloom_engine::head::continuity::write_turn_continuity(&at, &[session.no]));
+                if let Err(e) = written {
+                    print::note(&format!("the pages could not be brought up to date: {e}"));
+                }
+            }
             if global.json {
                 print::line(&json!({"session": session.key.as_str(), "ended": ended}).to_string());
             } else {

@@ -5,6 +5,7 @@
 pub mod deterministic;
 pub mod fold;
 pub mod handoff;
+pub(crate) mod standing;
 pub mod state;
 
 use crate::clock::Millis;

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::node::{COLUMNS, JOINS, Kind, Node, STANDS, node_of};
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::NodeId;
@@ -68,4 +69,18 @@ pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<V
         "n.thread_no = ?1 AND n.kind = ?2 AND length(n.key) > 0 ORDER BY n.node_no DESC LIMIT ?3",
         params![thread_no, kind.code(), most as i64],
     )
+}
+
+/// Nodes of a session (kind `Session` or `Compaction`) whose last turn was said within `from..to`, oldest first; of more
+/// than `most` the newest. Nothing forgotten, and nothing of branches their program left.
+pub fn between(tx: &Read, agent_no: i64, kind: Kind, from: Millis, to: Millis, most: usize) -> Result<Vec<Node>> {
+    let mut found = list(
+        tx,
+        // The index knows these two kinds only.
+        "n.agent_no = ?1 AND n.kind IN (1, 2) AND n.kind = ?2 AND n.last_at >= ?3 AND n.last_at < ?4
+         AND length(n.key) > 0 AND n.abandoned = 0 ORDER BY n.last_at DESC, n.node_no DESC LIMIT ?5",
+        params![agent_no, kind.code(), from, to, most as i64],
+    )?;
+    found.reverse();
+    Ok(found)
 }
