@@ -342,7 +342,10 @@ pub(super) fn shown_in(path: &RelPath, kind: Kind) -> Vec<String> {
             let period = name.strip_suffix(".md").filter(|period| period.starts_with(&format!("{year}-")));
             return period.map(|period| format!("rollup/{period}")).into_iter().collect();
         }
-        (Kind::Runtime, ["memory", "workspace", id, "runtime", name @ ("latest-turn.md" | "blockers.md" | "recent-turns.md")]) => {
+        (
+            Kind::Runtime,
+            ["memory", "workspace", id, "runtime", name @ ("latest-turn.md" | "blockers.md" | "recent-turns.md")],
+        ) => {
             return vec![format!("runtime/{id}/{}", name.trim_end_matches(".md"))];
         }
         _ => &[],

@@ -260,7 +260,8 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, date: Date) -> Result<String
             "SELECT count(*) FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2 AND started_at < ?3",
         )?
         .query_row(params![at.agent_no, from, to], |r| r.get(0))?;
-    for (more, what, see) in [(unlisted, "session", "heirloom timeline"), (runs - LINES, "scheduled run", "heirloom job list")]
+    for (more, what, see) in
+        [(unlisted, "session", "heirloom timeline"), (runs - LINES, "scheduled run", "heirloom job list")]
     {
         match more {
             ..=0 => {}
@@ -327,7 +328,8 @@ fn compacted(
             }
         }
         let name = words.name_of_session(session)?;
-        let text = format!("Compacted{}: {name}: {}{made} → [{}]", place(tx, session)?, counted(node.count as i64), node.id);
+        let text =
+            format!("Compacted{}: {name}: {}{made} → [{}]", place(tx, session)?, counted(node.count as i64), node.id);
         lines.push((moment, text));
     }
     Ok(())
@@ -336,7 +338,9 @@ fn compacted(
 /// ` in api`, where a session has a project.
 fn place(tx: &Read, session_no: i64) -> Result<String> {
     let label: Option<String> = tx
-        .prepare_cached("SELECT w.label FROM sessions s JOIN workspaces w USING (workspace_no) WHERE s.session_no = ?1")?
+        .prepare_cached(
+            "SELECT w.label FROM sessions s JOIN workspaces w USING (workspace_no) WHERE s.session_no = ?1",
+        )?
         .query_row([session_no], |r| r.get(0))
         .optional()?;
     Ok(label.map(|w| format!(" in {}", line(&w))).unwrap_or_default())
@@ -402,7 +406,8 @@ fn sessions(
         let turns = counted(r.get(5)?);
         lines.push((r.get(3)?, format!("Session{place}{about} · {turns} · `{}`", line(key.as_str()))));
     }
-    let mut all = tx.prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3")?;
+    let mut all =
+        tx.prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3")?;
     let all = all.query_map(params![at.agent_no, from, to], |r| r.get::<_, i64>(0))?;
     let mut bare = 0;
     for session in all {

@@ -195,11 +195,8 @@ fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
     let mut by_thread: BTreeMap<i64, Work> = BTreeMap::new();
     for node in nodes {
         let no = thread::canonical(tx, node.thread_no)?;
-        let work = by_thread.entry(no).or_insert(Work {
-            label: String::new(),
-            key: node.thread.clone(),
-            nodes: Vec::new(),
-        });
+        let work =
+            by_thread.entry(no).or_insert(Work { label: String::new(), key: node.thread.clone(), nodes: Vec::new() });
         work.nodes.push(node);
     }
     for (no, work) in &mut by_thread {

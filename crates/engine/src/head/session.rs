@@ -36,7 +36,9 @@ struct Row {
 }
 
 pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<String> {
-    let Some(row) = row(tx, at.agent_no, session_no)? else { return Ok("This session is not there any more.\n".into()) };
+    let Some(row) = row(tx, at.agent_no, session_no)? else {
+        return Ok("This session is not there any more.\n".into());
+    };
     let (words, standing) = (Words::new(at, tx), Standing::of(tx, session_no)?);
     let mut out = about(at, tx, session_no, &row)?;
     let d = still_stands(tx, at.agent_no, &standing.distillate)?;
