@@ -2,9 +2,12 @@
 
 use heirloom_engine::head::rollup::{Period, periods_of};
 use heirloom_engine::head::{Head, daily};
+use heirloom_engine::ledger::Audit;
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Proposed};
+use heirloom_engine::scope::AgentId;
 use heirloom_engine::tokens::tokens;
+use heirloom_engine::transcript::read::ensure_agent;
 use heirloom_engine::{continuity::open_loop, profile};
 
 use crate::story::{DAY, HOUR, MINUTE, NOON, Story, answer, item, titled, user, within};
@@ -259,15 +262,15 @@ fn only_what_stands_is_told() {
     let turn = story.turn("s", "Left");
     let item = item("Decided left", turn);
     let d = Distillate { decisions: vec![item], ..Distillate::default() };
-    story.ledger
-        .write(heirloom_engine::ledger::Audit::new("test", "flush.plan"), |tx| {
-            tx.execute(
-                "INSERT INTO flushes (flush_id, agent_no, action, state, created_at) VALUES ('f', ?1, 'x', 'planned', 0)",
-                [story.agent_no],
-            )?;
-            Ok(())
-        })
-        .unwrap();
+    // An act that is not finished, of an agent nobody looks at: a look at this one would finish it.
+    let ada = AgentId::parse("ada").unwrap();
+    let plan =
+        "INSERT INTO flushes (flush_id, agent_no, action, state, created_at) VALUES ('f', ?1, 'x', 'planned', 0)";
+    let planned = story.ledger.write(Audit::new("test", "flush.plan"), |tx| {
+        tx.execute(plan, [ensure_agent(tx, &ada)?])?;
+        Ok(())
+    });
+    planned.unwrap();
     story.summed_up_in("s", &[Kind::Session], "Went.", &d, Some("f"));
     story.refresh();
     assert!(story.files("continuity/rollups/2026").is_empty(), "its act is not finished");
