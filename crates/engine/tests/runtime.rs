@@ -83,7 +83,7 @@ fn what_failed_and_was_not_mended_is_in_the_way() {
         story.page("blockers.md"),
         format!(
             "- A turn failed (overloaded): Once more · 2026-11-21 10:30 · little [{}]\n\
-             - Not let 2 times: Bash [{}]\n\
+             - Not allowed 2 times: Bash `git push`: Permission denied (publickey) [{}]\n\
              - Failed 2 times: Fetch `a`: connection refused [{}]\n",
             of("Once more").join(" "),
             of("Permission denied (publickey)").join(" "),
@@ -99,7 +99,10 @@ fn what_failed_and_was_not_mended_is_in_the_way() {
     story.refresh();
     assert_eq!(
         story.page("blockers.md"),
-        format!("- Not let 2 times: Bash [{}]\n", of("Permission denied (publickey)").join(" "))
+        format!(
+            "- Not allowed 2 times: Bash `git push`: Permission denied (publickey) [{}]\n",
+            of("Permission denied (publickey)").join(" ")
+        )
     );
 }
 

@@ -87,7 +87,7 @@ impl<'w> Words<'w> {
 
     /// The beginning of a turn as one line of at most so many tokens, without credentials; empty where there is none.
     pub fn of(&self, turn: Option<TurnId>, most: usize) -> Result<String> {
-        Ok(cut(&flat(&redact(&self.raw(turn)?)), most))
+        Ok(short(&self.raw(turn)?, most))
     }
 
     /// What a session is called: its title, else what a person said first in it, else its key.
@@ -100,8 +100,8 @@ impl<'w> Words<'w> {
             Some(title) => title,
             None => read::first_prompt(self.tx, &self.opener, session_no)?.unwrap_or_default(),
         };
-        let name = cut(&flat(&redact(&name)), 16);
-        Ok(if name.is_empty() { cut(&flat(&key), 16) } else { name })
+        let name = short(&name, 16);
+        Ok(if name.is_empty() { short(&key, 16) } else { name })
     }
 
     /// The beginning of a turn as it is stored.
@@ -110,6 +110,11 @@ impl<'w> Words<'w> {
         let found = recent::beginning(self.tx, &self.opener, self.at.agent_no, turn, READ)?;
         Ok(found.unwrap_or_default())
     }
+}
+
+/// Somebody's words as one line of at most so many tokens. Redacted before they are cut: half a credential is none.
+pub(super) fn short(text: &str, most: usize) -> String {
+    cut(&flat(&redact(text)), most)
 }
 
 /// ` [t12 t1f]`: the turns a line is about.

@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::RuntimePage;
-use super::page::{flat, line, minute};
-use super::runs::{Ran, Words, names_of, of_project, refs};
+use super::page::{line, minute};
+use super::runs::{Ran, Words, names_of, of_project, refs, short};
 use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::redact::redact;
 use crate::scope::TurnId;
-use crate::tokens::{cut, tokens};
+use crate::tokens::tokens;
 use crate::transcript::recent::{self, ToolTurn};
 
 /// Each page.
@@ -85,9 +84,9 @@ fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Resu
 /// How a run ended, when, where.
 fn head_line(at: &AssistantHome, ran: &Ran) -> String {
     let run = &ran.run;
-    let why = run.stop_reason.as_deref().map(|r| format!(" ({})", cut(&flat(r), 12))).unwrap_or_default();
+    let why = run.stop_reason.as_deref().map(|r| format!(" ({})", short(r, 12))).unwrap_or_default();
     let when = ran.moment().map(|m| format!(" · {}", minute(at, m))).unwrap_or_default();
-    let model = run.model.as_deref().map(|m| format!(" · {}", cut(&flat(m), 12))).unwrap_or_default();
+    let model = run.model.as_deref().map(|m| format!(" · {}", short(m, 12))).unwrap_or_default();
     let turns: Vec<TurnId> = run.prompt.or(run.answer).into_iter().collect();
     format!(
         "- {}{why}{when} · {}{model} · `{}`{}\n",
@@ -105,7 +104,7 @@ fn used(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str, ran: &Ran
     let (mut files, mut named): (Vec<String>, Vec<TurnId>) = (Vec::new(), Vec::new());
     for turn in tools.iter().rev().filter(|t| !t.is_result) {
         for path in Subject::of(&words.raw(Some(turn.id))?).paths {
-            let path = cut(&flat(&redact(shortened(&path, &roots))), 24);
+            let path = short(shortened(&path, &roots), 24);
             if files.len() < FILES && !files.contains(&path) {
                 files.push(path);
                 named.push(turn.id);
@@ -139,7 +138,7 @@ fn recent_turns(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -
             "- {when} {}: {} · {}{}\n",
             ran.run.status,
             words.of(first, 14)?,
-            cut(&flat(ran.session.harness()), 6),
+            short(ran.session.harness(), 6),
             refs(&turns)
         ));
     }
@@ -154,32 +153,32 @@ struct Failing {
     /// Nothing was tried after it in its session.
     at_the_end: bool,
     session_no: i64,
+    /// Somebody did not let it.
+    is_denied: bool,
     what: String,
 }
+
+/// What tools could not do so far: by tool and what it was about.
+#[derive(Default)]
+struct Troubles(BTreeMap<(String, String), Failing>);
 
 fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
     let mut runs = of_project(at, tx, workspace, LOOKED_AT)?;
     let newest = runs.first().and_then(Ran::moment);
     runs.retain(|r| newest.zip(r.moment()).is_none_or(|(newest, then)| then >= newest - LATELY_MS));
     let mut lines = failed_runs(at, words, &runs)?;
-    let (mut failing, mut denied): (BTreeMap<(String, String), Failing>, BTreeMap<String, Vec<TurnId>>) =
-        Default::default();
+    let mut troubles = Troubles::default();
     for ran in runs.iter().rev() {
-        follow(tx, words, ran, &mut failing, &mut denied)?;
+        troubles.follow(tx, words, ran)?;
     }
-    let mut denied: Vec<_> = denied.into_iter().filter(|(_, turns)| turns.len() > 1).collect();
-    denied.sort_by_key(|(_, turns)| std::cmp::Reverse(turns.last().copied()));
-    for (tool, turns) in denied {
-        let ends = [turns[0], turns[turns.len() - 1]];
-        lines.push(format!("Not let {} times: {tool}{}", turns.len(), refs(&ends)));
-    }
-    let mut failing: Vec<_> = failing.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
-    failing.sort_by_key(|(_, f)| std::cmp::Reverse(f.last));
+    let mut failing: Vec<_> = troubles.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
+    failing.sort_by_key(|(_, f)| std::cmp::Reverse((f.is_denied && f.times > 1, f.last)));
     for ((tool, subject), f) in failing {
+        let word = if f.is_denied { "Not allowed" } else { "Failed" };
         let times = if f.times > 1 { format!(" {} times", f.times) } else { String::new() };
         let ends: Vec<TurnId> = if f.first == f.last { vec![f.last] } else { vec![f.first, f.last] };
         let subject = if subject.is_empty() { String::new() } else { format!(" {subject}") };
-        lines.push(format!("Failed{times}: {tool}{subject}: {}{}", f.what, refs(&ends)));
+        lines.push(format!("{word}{times}: {tool}{subject}: {}{}", f.what, refs(&ends)));
     }
     if lines.is_empty() {
         return Ok("Nothing is in the way.\n".into());
@@ -195,69 +194,63 @@ fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<St
         if runs[..n].iter().any(|later| later.session_no == ran.session_no && later.run.status == "completed") {
             continue;
         }
-        let why = ran.run.stop_reason.as_deref().map(|r| format!(" ({})", cut(&flat(r), 16))).unwrap_or_default();
+        let why = ran.run.stop_reason.as_deref().map(|r| format!(" ({})", short(r, 16))).unwrap_or_default();
         let when = ran.moment().map(|m| format!(" · {}", minute(at, m))).unwrap_or_default();
         let turns: Vec<TurnId> = ran.run.prompt.or(ran.run.answer).into_iter().collect();
         lines.push(format!(
             "A turn failed{why}: {}{when} · {}{}",
             words.of(turns.first().copied(), 16)?,
-            cut(&flat(ran.session.harness()), 6),
+            short(ran.session.harness(), 6),
             refs(&turns)
         ));
     }
     Ok(lines)
 }
 
-/// Follows the tools of one run: what fails is noted, what works again is struck out.
-fn follow(
-    tx: &Read,
-    words: &Words,
-    ran: &Ran,
-    failing: &mut BTreeMap<(String, String), Failing>,
-    denied: &mut BTreeMap<String, Vec<TurnId>>,
-) -> Result<()> {
-    let tools = recent::tools(tx, ran.run.no, TOOLS)?;
-    let last = tools.iter().rfind(|t| t.is_result).map(|t| t.id);
-    for f in failing.values_mut().filter(|f| f.session_no == ran.session_no) {
-        // Whoever went on with something else was not stopped by it.
-        f.at_the_end &= last.is_none();
+impl Troubles {
+    /// Follows the tools of one run: what fails is noted, what works again is struck out.
+    fn follow(&mut self, tx: &Read, words: &Words, ran: &Ran) -> Result<()> {
+        let tools = recent::tools(tx, ran.run.no, TOOLS)?;
+        let last = tools.iter().rfind(|t| t.is_result).map(|t| t.id);
+        for f in self.0.values_mut().filter(|f| f.session_no == ran.session_no) {
+            // Whoever went on with something else was not stopped by it.
+            f.at_the_end &= last.is_none();
+        }
+        for result in tools.iter().filter(|t| t.is_result) {
+            let call = tools.iter().find(|t| !t.is_result && t.call.is_some() && t.call == result.call);
+            let tool = name_of(result, call);
+            let is_known = self.0.keys().any(|(t, _)| *t == tool);
+            if !result.failed && !is_known {
+                continue;
+            }
+            let subject = Subject::of(&words.raw(call.map(|c| c.id))?).in_short();
+            let key = (tool.clone(), subject);
+            if !result.failed {
+                self.0.remove(&key);
+                continue;
+            }
+            let what = words.of(Some(result.id), 24)?;
+            let said = what.to_lowercase();
+            let is_denied = DENIALS.iter().any(|d| said.contains(d));
+            let f = self.0.entry(key).or_insert(Failing {
+                times: 0,
+                first: result.id,
+                last: result.id,
+                at_the_end: false,
+                session_no: ran.session_no,
+                is_denied,
+                what: String::new(),
+            });
+            (f.times, f.last, f.what, f.session_no) = (f.times + 1, result.id, what, ran.session_no);
+            (f.at_the_end, f.is_denied) = (last == Some(result.id), is_denied);
+        }
+        Ok(())
     }
-    for result in tools.iter().filter(|t| t.is_result) {
-        let call = tools.iter().find(|t| !t.is_result && t.call.is_some() && t.call == result.call);
-        let tool = name_of(result, call);
-        let is_known = failing.keys().any(|(t, _)| *t == tool);
-        if !result.failed && !is_known {
-            continue;
-        }
-        let subject = Subject::of(&words.raw(call.map(|c| c.id))?).in_short();
-        let key = (tool.clone(), subject);
-        if !result.failed {
-            failing.remove(&key);
-            continue;
-        }
-        let what = words.of(Some(result.id), 24)?;
-        let said = what.to_lowercase();
-        if DENIALS.iter().any(|d| said.contains(d)) {
-            denied.entry(tool).or_default().push(result.id);
-            continue;
-        }
-        let f = failing.entry(key).or_insert(Failing {
-            times: 0,
-            first: result.id,
-            last: result.id,
-            at_the_end: false,
-            session_no: ran.session_no,
-            what: String::new(),
-        });
-        (f.times, f.last, f.what, f.session_no) = (f.times + 1, result.id, what, ran.session_no);
-        f.at_the_end = last == Some(result.id);
-    }
-    Ok(())
 }
 
 fn name_of(result: &ToolTurn, call: Option<&ToolTurn>) -> String {
     let name = result.tool.as_deref().or_else(|| call?.tool.as_deref()).unwrap_or("a tool");
-    cut(&flat(name), 12)
+    short(name, 12)
 }
 
 /// What a call of a tool is about, as far as its input says in the usual words.
@@ -299,7 +292,7 @@ impl Subject {
             (None, Some(path)) => path.clone(),
             (None, None) => String::new(),
         };
-        if text.is_empty() { text } else { format!("`{}`", cut(&flat(&redact(&text)), 24).replace('`', "'")) }
+        if text.is_empty() { text } else { format!("`{}`", short(&text, 24).replace('`', "'")) }
     }
 }
 

@@ -139,10 +139,10 @@ fn about(at: &AssistantHome, tx: &Read, session_no: i64, row: &Row) -> Result<St
     {
         out.push_str(&format!("- Thread: {} · `{}`\n", line(&thread.label), line(&thread.key)));
     }
-    if let (Some(from), Some(to)) = (row.started_at, row.last_at) {
-        let over = row.ended_by.as_deref().map_or("not ended".into(), |by| format!("ended by {}", line(by)));
-        out.push_str(&format!("- From {} to {} · {over}\n", minute(at, from), minute(at, to)));
-    }
+    let over = row.ended_by.as_deref().map_or("not ended".into(), |by| format!("ended by {}", line(by)));
+    let times = row.started_at.zip(row.last_at);
+    let times = times.map(|(from, to)| format!("From {} to {} · ", minute(at, from), minute(at, to)));
+    out.push_str(&format!("- {}{over}\n", times.unwrap_or_default()));
     let folder = row.cwd.as_deref().map(|c| format!(" in `{}`", line(c))).unwrap_or_default();
     out.push_str(&format!(
         "- Resume: `{}`{folder}; how: `heirloom session show {}`\n",
