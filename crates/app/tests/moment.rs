@@ -83,6 +83,25 @@ fn an_answer_that_ends_the_input_is_in_the_pages() {
     world.verified();
 }
 
+/// Nobody says that it is over: the work that closes the run shows it as closed.
+#[test]
+fn a_run_that_went_quiet_is_the_latest_turn_once_it_is_closed() {
+    let world = World::new();
+    let lines = [
+        json!({"session": "chat", "text": "Which way?"}),
+        json!({"session": "chat", "role": "assistant", "text": "To the left."}),
+    ];
+    let input: String = lines.iter().map(|l| format!("{l}\n")).collect();
+    assert_eq!(world.feed(&["append"], input.as_bytes()).status, Some(0));
+    assert!(page(&world, "latest-turn.md").contains("- Still open"));
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1);
+    let mut command = world.test.command(HEIRLOOM);
+    command.args(["work", "--drain"]).env("HEIRLOOM_NOW", later.as_millisecond().to_string());
+    assert_eq!(heirloom_testkit::run(command, b"").status, Some(0));
+    let latest = page(&world, "latest-turn.md");
+    assert!(latest.contains("- Completed") && latest.contains("- Answered: To the left."), "{latest}");
+}
+
 /// A page that cannot be written hurts nobody who speaks.
 #[test]
 fn what_was_said_stands_whatever_becomes_of_its_pages() {

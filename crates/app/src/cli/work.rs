@@ -30,6 +30,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     loop {
         let (mut index, _) = context.index()?;
         let drained = worker::drain(&context.ledger, &mut index, &worker_name("cli work"))?;
+        if drained.done > 0 {
+            // A run that was closed is shown as such.
+            context.settle_conversations("cli work");
+        }
         context.build_files(&mut index, "cli work")?;
         total.done += drained.done;
         total.failed += drained.failed;

@@ -44,7 +44,8 @@ pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
 /// Marks the pages of sessions whose runs were closed because nothing came any more, in the transaction that closed them;
 /// not of those that have been history for long.
 pub fn mark_closed(tx: &Write, sessions: &BTreeSet<i64>) -> Result<()> {
-    let mut of = tx.prepare_cached("SELECT agent_no, last_at FROM sessions WHERE session_no = ?1")?;
+    let mut of =
+        tx.prepare_cached("SELECT agent_no, coalesce(last_at, created_at) FROM sessions WHERE session_no = ?1")?;
     let mut pages: BTreeMap<i64, BTreeSet<String>> = BTreeMap::new();
     for session in sessions {
         let (agent_no, last_at): (i64, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;

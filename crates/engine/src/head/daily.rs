@@ -161,7 +161,8 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
 fn touched_since(tx: &Read, agent_no: i64, cursor: i64, since: Millis) -> Result<Vec<i64>> {
     moments(
         tx,
-        "SELECT session_no FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
+        // From the new turns to their sessions. Where nobody says when, it counts as now.
+        "SELECT session_no FROM sessions WHERE +agent_no = ?1 AND coalesce(last_at, created_at) >= ?2 AND session_no IN (
            SELECT session_no FROM turns WHERE turn_no > ?3)",
         params![agent_no, since, cursor],
     )
