@@ -57,6 +57,17 @@ fn the_latest_turn_that_is_over_with_all_that_leads_further() {
 }
 
 #[test]
+fn a_run_that_says_no_time_comes_behind_the_others_of_its_session() {
+    let story = Story::new();
+    story.said("s", &[user("First", NOON - HOUR), answer("One", NOON - HOUR)]);
+    story.said("s", &[json!({"role": "user", "text": "Second"}), json!({"role": "assistant", "text": "Two"})]);
+    story.said("s", &[json!({"role": "user", "text": "Third"})]);
+    story.refresh();
+    let latest = story.page("latest-turn.md");
+    assert!(latest.contains("- Asked: Second") && latest.contains("- Still open: Third"), "{latest}");
+}
+
+#[test]
 fn what_failed_and_was_not_mended_is_in_the_way() {
     let story = Story::new();
     let api = story.project("api");

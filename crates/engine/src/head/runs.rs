@@ -28,6 +28,8 @@ pub(super) struct Ran {
     pub session_no: i64,
     pub session: SessionKey,
     pub run: RunRow,
+    /// When, for the order: where a run says no time, the last its session knows.
+    about: Option<Millis>,
 }
 
 impl Ran {
@@ -59,15 +61,16 @@ pub(super) fn of_project(at: &AssistantHome, tx: &Read, workspace: &str, most: u
     let mut out: Vec<Ran> = Vec::new();
     for session in recent::sessions(tx, at.agent_no, &names, SESSIONS)? {
         // Once enough runs are newer than anything in this session, nothing of it or of those after it is shown.
-        if out.len() >= most && out[most - 1].moment() >= session.last_at {
+        if out.len() >= most && out[most - 1].about >= session.last_at {
             break;
         }
         for run in recent::runs(tx, session.no, most)? {
             if run.prompt.is_some() || run.answer.is_some() {
-                out.push(Ran { session_no: session.no, session: session.key.clone(), run });
+                let about = run.last_at.or(run.opened_at).or(session.last_at);
+                out.push(Ran { session_no: session.no, session: session.key.clone(), run, about });
             }
         }
-        out.sort_by_key(|r| std::cmp::Reverse((r.moment(), r.run.no)));
+        out.sort_by_key(|r| std::cmp::Reverse((r.about, r.run.no)));
         out.truncate(most);
     }
     Ok(out)

@@ -58,7 +58,7 @@ fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Resu
     let runs = of_project(at, tx, workspace, RECENT)?;
     let closed = runs.iter().find(|r| !r.is_open());
     // What was asked since the newest answer that is whole.
-    let open = runs.iter().find(|r| r.is_open()).filter(|o| closed.is_none_or(|c| o.moment() >= c.moment()));
+    let open = runs.iter().take_while(|r| closed.is_none_or(|c| r.run.no != c.run.no)).find(|r| r.is_open());
     let mut out = String::new();
     if let Some(ran) = closed {
         out.push_str(&head_line(at, ran));
