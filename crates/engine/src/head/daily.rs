@@ -162,9 +162,8 @@ fn touched_since(tx: &Read, agent_no: i64, cursor: i64, since: Millis) -> Result
     moments(
         tx,
         // From the new turns to their sessions. Where nobody says when, it counts as now.
-        "SELECT s.session_no FROM (SELECT DISTINCT session_no FROM turns NOT INDEXED WHERE turn_no > ?3) t
-         CROSS JOIN sessions s ON s.session_no = t.session_no
-         WHERE s.agent_no = ?1 AND coalesce(s.last_at, s.created_at) >= ?2",
+        "SELECT DISTINCT s.session_no FROM turns t NOT INDEXED CROSS JOIN sessions s ON s.session_no = t.session_no
+         WHERE t.turn_no > ?3 AND s.agent_no = ?1 AND coalesce(s.last_at, s.created_at) >= ?2",
         params![agent_no, since, cursor],
     )
 }
