@@ -15,6 +15,7 @@ mod first_minute;
 mod help;
 mod killed;
 mod memory;
+mod moment;
 mod mutated;
 mod noticed;
 mod pages;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::assistant::AssistantHome;
 use crate::distill::advance::{Advanced, Limits, Pass};
 use crate::error::{Error, Problem, Result};
+use crate::head;
 use crate::index::Index;
 use crate::ledger::jobs::{self, Job, JobKind};
 use crate::ledger::{Audit, Ledger};
@@ -73,9 +74,10 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str) -> Result<()>
         }
         // State and completion in one transaction: done exactly once.
         JobKind::CloseIdle => ledger.write(Audit::new(owner, "run.close_idle"), |tx| {
-            let (_, next) = transcript::close_idle(tx)?;
+            let closed = transcript::close_idle(tx)?;
+            head::continuity::mark_closed(tx, &closed.sessions)?;
             jobs::complete(tx, job, owner)?;
-            if let Some(at) = next {
+            if let Some(at) = closed.next {
                 jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", at)?;
             }
             tx.note("job", job.no);

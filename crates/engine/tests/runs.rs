@@ -129,8 +129,11 @@ fn quiet_runs_are_closed_after_ten_minutes() {
     world.write("old.jsonl", line("p", "A", NOON - 11 * 60_000));
     world.write("new.jsonl", line("q", "B", NOON - 60_000));
     world.import(&["old.jsonl", "new.jsonl"]);
-    let (closed, next) = world.ledger.write(Audit::new("test", "run.close_idle"), transcript::close_idle).unwrap();
-    assert_eq!((closed, next), (1, Some(NOON + 9 * 60_000)));
+    let closed = world.ledger.write(Audit::new("test", "run.close_idle"), transcript::close_idle).unwrap();
+    assert_eq!((closed.runs, closed.next), (1, Some(NOON + 9 * 60_000)));
+    let agent_no = world.agent_no();
+    let old = world.ledger.read(|tx| read::session_named(tx, agent_no, "old")).unwrap().no;
+    assert_eq!(closed.sessions.into_iter().collect::<Vec<_>>(), [old]);
     assert!(runs_of(&world).contains("superseded p..- key A closed by idle"), "{}", runs_of(&world));
     assert!(runs_of(&world).contains("open q..- key B"));
 }

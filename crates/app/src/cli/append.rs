@@ -1,9 +1,15 @@
 //! `heirloom append`: live lines in, acknowledgements out.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::time::{Duration, Instant};
 
+use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::capture::{Capture, LineAck};
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::head::continuity::write_turn_continuity;
+use heirloom_engine::scope::TurnId;
+use heirloom_engine::transcript::recent;
 use serde_json::json;
 
 use crate::context::{Context, Global};
@@ -57,7 +63,12 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
     let mut stats = Stats::default();
     let mut line = Vec::new();
     let mut number = 0u64;
+    let mut pages = Pages { context, actor, at: None, touched: BTreeSet::new(), is_due: false, written: None };
     loop {
+        // Before waiting for more, and not for every line of many.
+        if acknowledge && input.buffer().is_empty() {
+            pages.write_if_due();
+        }
         line.clear();
         let more = read_line(&mut input, &mut line)
             .map_err(|e| Error::io("read", std::path::Path::new("standard input"), e))?;
@@ -76,6 +87,7 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
         let answer = match &ack {
             LineAck::Stored { session, turn } => {
                 stats.stored += 1;
+                pages.touch(*turn)?;
                 json!({"ok": true, "line": number, "state": "stored", "session": session.as_str(),
                        "turn": turn.map(|t| t.to_string())})
             }
@@ -99,8 +111,62 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
     heirloom_engine::worker::drain(&context.ledger, &mut index, &super::import::worker_name(actor))?;
     // What else is waiting must not hold up whoever appends.
     context.distil(actor, Some(std::time::Duration::from_millis(200)))?;
+    if acknowledge {
+        pages.write();
+    }
     context.settle_conversations(actor);
     Ok(stats)
+}
+
+/// Pages about the moment are written at most this often while a conversation goes on, and once at its end.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The pages about the moment of what was said here (R5.2). What was stored stands whatever happens to them.
+struct Pages<'c> {
+    context: &'c Context,
+    actor: &'c str,
+    at: Option<AssistantHome<'c>>,
+    touched: BTreeSet<i64>,
+    /// A prompt came: the run before it is over, and a new one has begun.
+    is_due: bool,
+    written: Option<Instant>,
+}
+
+impl Pages<'_> {
+    fn touch(&mut self, turn: Option<TurnId>) -> Result<()> {
+        let Some(turn) = turn else { return Ok(()) };
+        let agent_no = self.context.agent_no()?;
+        if let Some((session, is_prompt)) = self.context.ledger.read(|tx| recent::place_of(tx, agent_no, turn))? {
+            self.touched.insert(session);
+            self.is_due |= is_prompt;
+        }
+        Ok(())
+    }
+
+    fn write_if_due(&mut self) {
+        if self.is_due && self.written.is_none_or(|then| then.elapsed() >= PAUSE) {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let sessions: Vec<i64> = std::mem::take(&mut self.touched).into_iter().collect();
+        if sessions.is_empty() {
+            return;
+        }
+        let written = match &self.at {
+            Some(at) => write_turn_continuity(at, &sessions),
+            None => self.context.assistant(self.actor).and_then(|at| {
+                let written = write_turn_continuity(&at, &sessions);
+                self.at = Some(at);
+                written
+            }),
+        };
+        if let Err(e) = written {
+            print::note(&format!("the pages of this conversation could not be brought up to date: {e}"));
+        }
+        (self.is_due, self.written) = (false, Some(Instant::now()));
+    }
 }
 
 /// One line, held up to one byte more than is allowed; the rest of a longer one is read and dropped.

@@ -69,6 +69,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 end_session(tx, session.no)
             })?;
             context.distil("cli session", Some(std::time::Duration::from_secs(2)))?;
+            if ended {
+                // It is over, whatever becomes of the pages that say so.
+                let written = context
+                    .assistant("cli session")
+                    .and_then(|at| heirloom_engine::head::continuity::write_turn_continuity(&at, &[session.no]));
+                if let Err(e) = written {
+                    print::note(&format!("the pages could not be brought up to date: {e}"));
+                }
+            }
             if global.json {
                 print::line(&json!({"session": session.key.as_str(), "ended": ended}).to_string());
             } else {

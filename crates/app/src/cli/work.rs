@@ -37,6 +37,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         total.done += distilled.sessions - distilled.problems.len() as u64;
         total.failed += distilled.problems.len() as u64;
+        if drained.done > 0 {
+            // A run that was closed is shown as such.
+            context.settle_conversations("cli work");
+        }
         context.build_files(&mut index, "cli work")?;
         total.done += drained.done;
         total.failed += drained.failed;

@@ -338,9 +338,34 @@ pub(super) fn shown_in(path: &RelPath, kind: Kind) -> Vec<String> {
             let date = name.strip_suffix(".md").filter(|date| date.starts_with(&format!("{year}-{month}-")));
             return date.map(|date| format!("daily/{date}")).into_iter().collect();
         }
+        (Kind::Rollup, ["continuity", "rollups", year, name]) => {
+            let period = name.strip_suffix(".md").filter(|period| period.starts_with(&format!("{year}-")));
+            return period.map(|period| format!("rollup/{period}")).into_iter().collect();
+        }
+        (
+            Kind::Runtime,
+            ["memory", "workspace", id, "runtime", name @ ("latest-turn.md" | "blockers.md" | "recent-turns.md")],
+        ) => {
+            return vec![format!("runtime/{id}/{}", name.trim_end_matches(".md"))];
+        }
         _ => &[],
     };
     pages.iter().map(|page| (*page).to_owned()).collect()
+}
+
+/// The page of a session, by its file: [`shown_in`] for those whose name in the table of heads says more than the path
+/// does. Only what was rendered once.
+pub(super) fn session_page(tx: &Read, agent_no: i64, path: &RelPath) -> Result<Option<String>> {
+    let parts: Vec<&str> = path.components().collect();
+    let ["memory", "workspace", id, "runtime", "session-memory", name] = parts.as_slice() else { return Ok(None) };
+    let Some(stem) = name.strip_suffix(".md") else { return Ok(None) };
+    Ok(tx
+        .prepare_cached(
+            "SELECT head FROM heads WHERE agent_no = ?1 AND head > 'session/' || ?2 || '/' AND head < 'session/' || ?2 || '0'
+               AND substr(head, -length(?3) - 1) = '/' || ?3 LIMIT 1",
+        )?
+        .query_row(params![agent_no, id, stem], |r| r.get(0))
+        .optional()?)
 }
 
 /// What was seen of a file on disk.

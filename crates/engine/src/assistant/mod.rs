@@ -221,17 +221,24 @@ pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
 /// The row of the table of heads that remembers up to which turn the days were marked, and its value when all of them are
 /// to be looked at again.
 pub(crate) const DAYS: &str = "days";
+/// The same for nodes: up to which one the days, weeks and months were marked.
+pub(crate) const NODES: &str = "nodes";
 pub(crate) const EVERY_DAY: i64 = -1;
 
 /// The operator lives in another time zone now: whatever belongs to a day may belong to another one.
 pub fn days_moved(tx: &Write, agent_no: i64) -> Result<()> {
-    tx.prepare_cached("UPDATE heads SET dirty = dirty + 1 WHERE agent_no = ?1 AND head LIKE 'daily/%'")?
-        .execute([agent_no])?;
     tx.prepare_cached(
-        "INSERT INTO heads (agent_no, head, dirty, rendered) VALUES (?1, ?2, ?3, ?3)
-         ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3",
+        "UPDATE heads SET dirty = dirty + 1 WHERE agent_no = ?1 AND (
+           head LIKE 'daily/%' OR head LIKE 'rollup/%' OR head LIKE 'runtime/%' OR head LIKE 'session/%')",
     )?
-    .execute(params![agent_no, DAYS, EVERY_DAY])?;
+    .execute([agent_no])?;
+    for cursor in [DAYS, NODES] {
+        tx.prepare_cached(
+            "INSERT INTO heads (agent_no, head, dirty, rendered) VALUES (?1, ?2, ?3, ?3)
+             ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3",
+        )?
+        .execute(params![agent_no, cursor, EVERY_DAY])?;
+    }
     mark_dirty(tx, agent_no, &["active".into(), "memory".into()])
 }
 

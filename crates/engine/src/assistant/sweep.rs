@@ -72,6 +72,7 @@ pub fn sweep(at: &AssistantHome) -> Result<Swept> {
                 if let Some((kind, _)) = catalogue::classify(&path) {
                     pages.extend(catalogue::shown_in(&path, kind));
                 }
+                pages.extend(catalogue::session_page(tx, at.agent_no, &path)?);
             }
             mark(tx, at, pages)?;
             tx.note("gone", step.len());
@@ -188,6 +189,7 @@ fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut
             if catalogue::store(tx, at.agent_no, path, *what, &seen, said)? {
                 changed += 1;
                 pages.extend(catalogue::shown_in(path, what.0));
+                pages.extend(catalogue::session_page(tx, at.agent_no, path)?);
             }
         }
         mark(tx, at, pages)?;

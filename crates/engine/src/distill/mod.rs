@@ -17,6 +17,7 @@ pub mod handoff;
 mod load;
 pub mod schema;
 mod session;
+pub(crate) mod standing;
 pub mod state;
 mod stretch;
 pub mod summarizer;

@@ -1,34 +1,37 @@
 //! Daily notes: what a day brought, from the ledger alone, so that a day can be rendered again at any time (R8.3).
 //!
 //! Days are those of the operator's time zone. A normal day is not empty: every session that was last active on it has
-//! its line, beside failed turns, scheduled jobs and people who asked to be let in.
+//! its line, and one that was distilled says what it came to; beside these compactions, failed turns, scheduled jobs and
+//! people who asked to be let in. Every line ends in where it leads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use rusqlite::{OptionalExtension, params};
 
-use super::Head;
+use super::continuity::{RECENT_MS, pages_of_session, recent_enough};
 use super::page::line;
-use crate::assistant::{AssistantHome, EVERY_DAY, mark_dirty};
+use super::runs::Words;
+use super::{Head, rollup};
+use crate::assistant::{AssistantHome, EVERY_DAY, NODES, mark_dirty};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::lineage::{Kind, Node, walk};
+use crate::redact::redact;
 use crate::scope::{SessionKey, TurnId};
 use crate::transcript::read;
 
 /// Lines of one day.
 const LINES: i64 = 100;
 
-/// An import may bring years; notes are made for the last month, and for older days when something is added to them.
-const DAYS_BACK: i64 = 31;
+/// Where a line about a channel leads.
+const CHANNELS: &str = "`heirloom channel pending --all`";
 
 /// The name under which the last turn seen is remembered in the table of heads.
 const CURSOR: &str = crate::assistant::DAYS;
-
-const DAY_MS: Millis = 86_400_000;
 
 /// Turns of a session that are counted; beyond that it is said that there are more.
 const COUNTED: i64 = 1_000;
@@ -44,68 +47,167 @@ const LAST_TURNS: i64 = 64;
 /// A failure may be noted a while after it happened.
 const SLACK_MS: Millis = 3_600_000;
 
-/// Marks the days that show something else since the last look: those of sessions that have got turns, the days they
-/// were last active on before, and those of failed turns. After a change of the time zone, every day.
+/// The name, in the table of heads, of the page of the day a moment belongs to.
+pub fn days_of(at: &AssistantHome, moment: Millis) -> Option<String> {
+    Some(Head::Daily(day_of(at, moment)?).name())
+}
+
+/// What was looked at, and up to where.
+struct Looked {
+    turns: (i64, i64),
+    nodes: (i64, i64),
+    heads: BTreeSet<String>,
+}
+
+impl Looked {
+    fn is_news(&self) -> bool {
+        self.turns.1 > self.turns.0 || self.nodes.1 > self.nodes.0
+    }
+}
+
+/// Marks the pages that show something else since the last look: the days of sessions that have got turns, the days they
+/// were last active on before, and those of failed turns; the pages about the moment of what was active lately (R5.2);
+/// days, weeks and months that have got nodes. After a change of the time zone, all of them.
 pub(super) fn mark_days(at: &AssistantHome) -> Result<()> {
+    mark_with(at, BTreeSet::new())
+}
+
+/// [`mark_days`], and other pages in the same transaction.
+pub(super) fn mark_with(at: &AssistantHome, also: BTreeSet<String>) -> Result<()> {
     let now = at.ledger.now();
-    let (cursor, last, days) = at.read(|tx| {
-        let (cursor, looked): (i64, Millis) = tx
-            .prepare_cached("SELECT rendered, coalesce(at, 0) FROM heads WHERE agent_no = ?1 AND head = ?2")?
-            .query_row(params![at.agent_no, CURSOR], |r| Ok((r.get(0)?, r.get(1)?)))
-            .optional()?
-            .unwrap_or_default();
-        let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
-        if last <= cursor {
-            return Ok((cursor, last, BTreeSet::new()));
-        }
-        let since = now - DAYS_BACK * DAY_MS;
-        let mut moments = moments(
-            tx,
-            "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
-               SELECT session_no FROM turns WHERE turn_no > ?3)
-             UNION SELECT f.last_at FROM turn_results f JOIN sessions s USING (session_no)
-             WHERE f.status = 3 AND f.last_at >= ?2 AND s.agent_no = ?1
-               AND (f.last_at >= ?4 OR f.run_no IN (SELECT run_no FROM turns WHERE turn_no > ?3))",
-            params![at.agent_no, since, cursor, looked - SLACK_MS],
-        )?;
-        if cursor == EVERY_DAY {
-            moments.extend(self::moments(
-                tx,
-                "SELECT started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2
-                 UNION SELECT at FROM channel_events WHERE agent_no = ?1 AND at >= ?2
-                 UNION SELECT decided_at FROM channel_events WHERE agent_no = ?1 AND decided_at >= ?2",
-                params![at.agent_no, since],
-            )?);
-        }
-        let day = |moment: &Millis| Some(Head::Daily(day_of(at, *moment)?).name());
-        let mut days: BTreeSet<String> = moments.iter().filter_map(day).collect();
-        // A note that shows a session which has gone on to another day. There is nothing to mark where none was made.
-        let mut is_made = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
-        for moment in moved_from(tx, at.agent_no, cursor)? {
-            if let Some(day) = day(&moment)
-                && is_made.exists(params![at.agent_no, day])?
-            {
-                days.insert(day);
-            }
-        }
-        Ok((cursor, last, days))
+    let mut looked = at.read(|tx| {
+        let mut looked = Looked { turns: (0, 0), nodes: (0, 0), heads: BTreeSet::new() };
+        of_turns(at, tx, now, &mut looked)?;
+        of_nodes(at, tx, now, &mut looked)?;
+        Ok(looked)
     })?;
+    if !looked.is_news() && also.is_empty() {
+        return Ok(());
+    }
+    if looked.turns.1 > looked.turns.0 {
+        // New turns may have failed, too.
+        looked.heads.insert(Head::Active.name());
+    }
+    looked.heads.extend(also);
+    let heads: Vec<String> = looked.heads.iter().cloned().collect();
+    at.write("head.mark", |tx| {
+        mark_dirty(tx, at.agent_no, &heads)?;
+        for (cursor, (_, to)) in [(CURSOR, looked.turns), (NODES, looked.nodes)] {
+            tx.prepare_cached(
+                "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
+                 ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3, at = ?4",
+            )?
+            .execute(params![at.agent_no, cursor, to, now])?;
+        }
+        tx.note("turns_to", looked.turns.1);
+        tx.note("nodes_to", looked.nodes.1);
+        Ok(())
+    })
+}
+
+/// Where a look ended before, and when.
+fn cursor(at: &AssistantHome, tx: &Read, name: &str) -> Result<(i64, Millis)> {
+    Ok(tx
+        .prepare_cached("SELECT rendered, coalesce(at, 0) FROM heads WHERE agent_no = ?1 AND head = ?2")?
+        .query_row(params![at.agent_no, name], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?
+        .unwrap_or_default())
+}
+
+/// What new turns are shown in.
+fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
+    let (cursor, before) = cursor(at, tx, CURSOR)?;
+    let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
+    looked.turns = (cursor, last.max(cursor));
     if last <= cursor {
         return Ok(());
     }
-    let mut heads: Vec<String> = days.into_iter().collect();
-    // New turns may have failed, too.
-    heads.push(Head::Active.name());
-    at.write("head.mark", |tx| {
-        mark_dirty(tx, at.agent_no, &heads)?;
-        tx.prepare_cached(
-            "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
-             ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3, at = ?4",
+    // An import may bring years; notes are made for the last month, and for older days when something is added to them.
+    let since = now - RECENT_MS;
+    let mut moments = moments(
+        tx,
+        "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
+           SELECT session_no FROM turns WHERE turn_no > ?3)
+         UNION SELECT f.last_at FROM turn_results f JOIN sessions s USING (session_no)
+         WHERE f.status = 3 AND f.last_at >= ?2 AND s.agent_no = ?1
+           AND (f.last_at >= ?4 OR f.run_no IN (SELECT run_no FROM turns WHERE turn_no > ?3))",
+        params![at.agent_no, since, cursor, before - SLACK_MS],
+    )?;
+    if cursor == EVERY_DAY {
+        moments.extend(self::moments(
+            tx,
+            "SELECT started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2
+             UNION SELECT at FROM channel_events WHERE agent_no = ?1 AND at >= ?2
+             UNION SELECT decided_at FROM channel_events WHERE agent_no = ?1 AND decided_at >= ?2",
+            params![at.agent_no, since],
+        )?);
+    }
+    looked.heads.extend(moments.iter().filter_map(|moment| days_of(at, *moment)));
+    // A note that shows a session which has gone on to another day. There is nothing to mark where none was made.
+    for moment in moved_from(tx, at.agent_no, cursor)? {
+        if let Some(day) = days_of(at, moment)
+            && is_made(at, tx, &day)?
+        {
+            looked.heads.insert(day);
+        }
+    }
+    for session in touched_since(tx, at.agent_no, cursor, since)? {
+        looked.heads.extend(pages_of_session(tx, at.agent_no, session)?);
+    }
+    Ok(())
+}
+
+/// Sessions that have got turns behind `cursor` and were active since a moment.
+fn touched_since(tx: &Read, agent_no: i64, cursor: i64, since: Millis) -> Result<Vec<i64>> {
+    moments(
+        tx,
+        // From the new turns to their sessions. Where nobody says when, it counts as now.
+        "SELECT DISTINCT s.session_no FROM turns t NOT INDEXED CROSS JOIN sessions s ON s.session_no = t.session_no
+         WHERE t.turn_no > ?3 AND s.agent_no = ?1 AND coalesce(s.last_at, s.created_at) >= ?2",
+        params![agent_no, since, cursor],
+    )
+}
+
+/// What new nodes are shown in. A node of an act that is not finished is not there yet, nor is anything behind it.
+fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
+    let (cursor, _) = cursor(at, tx, NODES)?;
+    let last: i64 = tx
+        .prepare_cached(
+            "SELECT coalesce((SELECT min(n.node_no) - 1 FROM nodes n JOIN flushes f ON f.flush_id = n.flush_id
+                              WHERE n.node_no > ?1 AND f.state = 'planned'),
+                             (SELECT max(node_no) FROM nodes), 0)",
         )?
-        .execute(params![at.agent_no, CURSOR, last, now])?;
-        tx.note("turns_to", last);
-        Ok(())
-    })
+        .query_row([cursor], |r| r.get(0))?;
+    looked.nodes = (cursor, last.max(cursor));
+    if last <= cursor {
+        return Ok(());
+    }
+    let mut statement = tx.prepare_cached(
+        "SELECT session_no, last_at FROM nodes
+         WHERE node_no > ?1 AND node_no <= ?2 AND +agent_no = ?3 AND kind IN (1, 2) AND last_at IS NOT NULL",
+    )?;
+    let rows = statement
+        .query_map(params![cursor, last, at.agent_no], |r| Ok((r.get::<_, Option<i64>>(0)?, r.get::<_, Millis>(1)?)))?;
+    for row in rows {
+        let (session, moment) = row?;
+        looked.heads.extend(rollup::periods_of(at, moment).into_iter().flatten());
+        let is_recent = recent_enough(now, Some(moment));
+        if let Some(day) = days_of(at, moment)
+            && (is_recent || is_made(at, tx, &day)?)
+        {
+            looked.heads.insert(day);
+        }
+        if let Some(session) = session.filter(|_| is_recent) {
+            looked.heads.extend(pages_of_session(tx, at.agent_no, session)?);
+        }
+    }
+    Ok(())
+}
+
+fn is_made(at: &AssistantHome, tx: &Read, page: &str) -> Result<bool> {
+    Ok(tx
+        .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?
+        .exists(params![at.agent_no, page])?)
 }
 
 fn moments(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<Millis>> {
@@ -142,7 +244,10 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, date: Date) -> Result<String
     let midnight = |d: Date| d.to_zoned(at.zone.clone()).map(|z| z.timestamp().as_millisecond()).map_err(bad);
     let (from, to) = (midnight(date)?, midnight(date.checked_add(1.day()).map_err(bad)?)?);
     let mut lines: Vec<(Millis, String)> = Vec::new();
-    sessions(at, tx, from, to, &mut lines)?;
+    let words = Words::new(at, tx);
+    let ended = ends(at, tx, &words, from, to, &mut lines)?;
+    compacted(at, tx, &words, from, to, &mut lines)?;
+    let unlisted = sessions(at, tx, (from, to), &ended, &mut lines)?;
     failures(at, tx, from, to, &mut lines)?;
     jobs(at, tx, from, to, &mut lines)?;
     channels(at, tx, from, to, &mut lines)?;
@@ -151,28 +256,112 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, date: Date) -> Result<String
         return Ok("Nothing was recorded on this day.\n".into());
     }
     let mut out: String = lines.iter().map(|(moment, text)| format!("- {} {text}\n", clock(at, *moment))).collect();
-    for (sql, one, several, see) in [
-        (
-            "SELECT count(*) FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3",
-            "session",
-            "sessions",
-            "heirloom timeline",
-        ),
-        (
+    let runs: i64 = tx
+        .prepare_cached(
             "SELECT count(*) FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2 AND started_at < ?3",
-            "scheduled run",
-            "scheduled runs",
-            "heirloom job list",
-        ),
-    ] {
-        let all: i64 = tx.prepare_cached(sql)?.query_row(params![at.agent_no, from, to], |r| r.get(0))?;
-        match all - LINES {
+        )?
+        .query_row(params![at.agent_no, from, to], |r| r.get(0))?;
+    for (more, what, see) in
+        [(unlisted, "session", "heirloom timeline"), (runs - LINES, "scheduled run", "heirloom job list")]
+    {
+        match more {
             ..=0 => {}
-            1 => out.push_str(&format!("- … and 1 {one} more: `{see}`\n")),
-            more => out.push_str(&format!("- … and {more} {several} more: `{see}`\n")),
+            1 => out.push_str(&format!("- … and 1 {what} more: `{see}`\n")),
+            more => out.push_str(&format!("- … and {more} {what}s more: `{see}`\n")),
         }
     }
     Ok(out)
+}
+
+/// What sessions that were distilled at their end came to, a line each. Returns which those are.
+fn ends(
+    at: &AssistantHome,
+    tx: &Read,
+    words: &Words,
+    from: Millis,
+    to: Millis,
+    lines: &mut Vec<(Millis, String)>,
+) -> Result<BTreeSet<i64>> {
+    let mut by_session: BTreeMap<i64, Vec<Node>> = BTreeMap::new();
+    for node in walk::between(tx, at.agent_no, Kind::Session, from, to, LINES as usize)? {
+        by_session.entry(node.session_no.unwrap_or_default()).or_default().push(node);
+    }
+    for (session, nodes) in &by_session {
+        let Some(last) = nodes.last() else { continue };
+        let said: Vec<String> = nodes.iter().map(|n| first_sentence(&n.summary)).filter(|s| !s.is_empty()).collect();
+        let said = said.last().map(|s| format!(": {s}")).unwrap_or_default();
+        let ids: Vec<String> = nodes.iter().map(|n| n.id.to_string()).collect();
+        let text = format!(
+            "Session{}: {}{said} · {} · [{}]",
+            place(tx, *session)?,
+            words.name_of_session(*session)?,
+            counted(nodes.iter().map(|n| n.count as i64).sum()),
+            ids.join(" ")
+        );
+        lines.push((last.times.1.unwrap_or(from), text));
+    }
+    Ok(by_session.into_keys().collect())
+}
+
+/// Where a context was cut: how much of it, and what was written into visible files before it was (R6.4).
+fn compacted(
+    at: &AssistantHome,
+    tx: &Read,
+    words: &Words,
+    from: Millis,
+    to: Millis,
+    lines: &mut Vec<(Millis, String)>,
+) -> Result<()> {
+    let mut when = tx.prepare_cached("SELECT max(at) FROM compactions WHERE node_no = ?1")?;
+    for node in walk::between(tx, at.agent_no, Kind::Compaction, from, to, LINES as usize)? {
+        let Some(session) = node.session_no else { continue };
+        let cut: Option<Millis> = when.query_row([node.id.0], |r| r.get(0))?;
+        // The note of the day it tells of has it, also where the cut itself came after midnight.
+        let moment = cut.filter(|m| (from..to).contains(m)).or(node.times.1).unwrap_or(from);
+        let loops = node.distillate.open_loops.iter().filter(|i| i.file.is_some()).count();
+        let proposals = node.distillate.proposals.iter().filter(|p| p.file.is_some()).count();
+        let mut made = String::new();
+        for (n, one) in [(loops, "loop"), (proposals, "proposal")] {
+            match n {
+                0 => {}
+                1 => made.push_str(&format!(", 1 {one}")),
+                n => made.push_str(&format!(", {n} {one}s")),
+            }
+        }
+        let name = words.name_of_session(session)?;
+        let text =
+            format!("Compacted{}: {name}: {}{made} → [{}]", place(tx, session)?, counted(node.count as i64), node.id);
+        lines.push((moment, text));
+    }
+    Ok(())
+}
+
+/// ` in api`, where a session has a project.
+fn place(tx: &Read, session_no: i64) -> Result<String> {
+    let label: Option<String> = tx
+        .prepare_cached(
+            "SELECT w.label FROM sessions s JOIN workspaces w USING (workspace_no) WHERE s.session_no = ?1",
+        )?
+        .query_row([session_no], |r| r.get(0))
+        .optional()?;
+    Ok(label.map(|w| format!(" in {}", line(&w))).unwrap_or_default())
+}
+
+/// The first sentence of a summary.
+fn first_sentence(text: &str) -> String {
+    let first = text.lines().map(|l| l.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|l| !l.is_empty());
+    let first = first.unwrap_or_default();
+    let end = [". ", "! ", "? ", "。"].iter().filter_map(|mark| Some(first.find(mark)? + mark.trim_end().len())).min();
+    line(&redact(&first[..end.unwrap_or(first.len())]))
+}
+
+/// `3 turns`.
+fn counted(turns: i64) -> String {
+    match turns {
+        1 => "1 turn".to_owned(),
+        n if n > COUNTED => format!("more than {COUNTED} turns"),
+        n => format!("{n} turns"),
+    }
 }
 
 fn clock(at: &AssistantHome, moment: Millis) -> String {
@@ -181,34 +370,51 @@ fn clock(at: &AssistantHome, moment: Millis) -> String {
         .unwrap_or_else(|_| "--:--".into())
 }
 
-fn sessions(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec<(Millis, String)>) -> Result<()> {
+/// Sessions that were last active within the time and have no line yet. Returns how many of them got none.
+fn sessions(
+    at: &AssistantHome,
+    tx: &Read,
+    (from, to): (Millis, Millis),
+    ended: &BTreeSet<i64>,
+    lines: &mut Vec<(Millis, String)>,
+) -> Result<i64> {
     let mut statement = tx.prepare_cached(
         "SELECT s.session_no, s.session_key, s.title, s.last_at, w.label,
-                (SELECT count(*) FROM (SELECT 1 FROM turns t WHERE t.session_no = s.session_no LIMIT ?5))
+                (SELECT count(*) FROM (SELECT 1 FROM turns t WHERE t.session_no = s.session_no LIMIT ?4))
          FROM sessions s LEFT JOIN workspaces w ON w.workspace_no = s.workspace_no
-         WHERE s.agent_no = ?1 AND s.last_at >= ?2 AND s.last_at < ?3 ORDER BY s.last_at LIMIT ?4",
+         WHERE s.agent_no = ?1 AND s.last_at >= ?2 AND s.last_at < ?3 ORDER BY s.last_at",
     )?;
     let opener = Opener::default();
-    let mut rows = statement.query(params![at.agent_no, from, to, LINES, COUNTED + 1])?;
+    let (mut listed, room) = (0, LINES - (ended.len() as i64).min(LINES));
+    let mut rows = statement.query(params![at.agent_no, from, to, COUNTED + 1])?;
     while let Some(r) = rows.next()? {
         let session_no: i64 = r.get(0)?;
+        if ended.contains(&session_no) {
+            continue;
+        }
+        if listed == room {
+            break;
+        }
+        listed += 1;
         let key = SessionKey::from(r.get::<_, String>(1)?);
         let title: Option<String> = r.get(2)?;
         let about = match title.filter(|t| !t.trim().is_empty()) {
             Some(title) => title,
             None => read::first_prompt(tx, &opener, session_no)?.unwrap_or_default(),
         };
-        let turns: i64 = r.get(5)?;
         let place = r.get::<_, Option<String>>(4)?.map(|w| format!(" in {}", line(&w))).unwrap_or_default();
         let about = if about.trim().is_empty() { String::new() } else { format!(": {}", line(&about)) };
-        let turns = match turns {
-            1 => "1 turn".to_owned(),
-            n if n > COUNTED => format!("more than {COUNTED} turns"),
-            n => format!("{n} turns"),
-        };
+        let turns = counted(r.get(5)?);
         lines.push((r.get(3)?, format!("Session{place}{about} · {turns} · `{}`", line(key.as_str()))));
     }
-    Ok(())
+    let mut all =
+        tx.prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3")?;
+    let all = all.query_map(params![at.agent_no, from, to], |r| r.get::<_, i64>(0))?;
+    let mut bare = 0;
+    for session in all {
+        bare += i64::from(!ended.contains(&session?));
+    }
+    Ok(bare - listed)
 }
 
 fn failures(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec<(Millis, String)>) -> Result<()> {
@@ -245,9 +451,11 @@ fn jobs(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec
         // The note stands three folders below `continuity/daily`.
         let output = r
             .get::<_, Option<String>>(5)?
-            .map(|a| format!(" · [output](../../../{})", a.strip_prefix("continuity/").unwrap_or(&a)))
-            .unwrap_or_default();
-        lines.push((started, format!("Job {} {how}{output}", line(&name))));
+            .map(|a| format!("[output](../../../{})", a.strip_prefix("continuity/").unwrap_or(&a)));
+        let name = line(&name);
+        let word = if name.contains(' ') { format!("'{name}'") } else { name.clone() };
+        let leads = output.unwrap_or_else(|| format!("`heirloom job show {word}`"));
+        lines.push((started, format!("Job {name} {how} · {leads}")));
     }
     Ok(())
 }
@@ -264,10 +472,10 @@ fn channels(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut
             r.get::<_, Option<String>>(2)?.map_or_else(|| line(&peer), |n| format!("{} ({})", line(&n), line(&peer)));
         let (asked, decided): (Millis, Option<Millis>) = (r.get(4)?, r.get(5)?);
         if (from..to).contains(&asked) {
-            lines.push((asked, format!("{who} asked to be let in on {}", line(&channel))));
+            lines.push((asked, format!("{who} asked to be let in on {} · {CHANNELS}", line(&channel))));
         }
         if let Some(decided) = decided.filter(|d| (from..to).contains(d)) {
-            lines.push((decided, format!("{who} was {} on {}", r.get::<_, String>(3)?, line(&channel))));
+            lines.push((decided, format!("{who} was {} on {} · {CHANNELS}", r.get::<_, String>(3)?, line(&channel))));
         }
     }
     Ok(())

@@ -8,12 +8,14 @@
 //! Derived state: a failure is audited and never turns the mutation before it into an error.
 
 pub mod active;
+pub mod continuity;
 pub mod daily;
 pub mod edits;
 pub mod index;
 pub mod memory;
 mod page;
 pub mod rollup;
+mod runs;
 pub mod runtime;
 pub mod session;
 pub mod thread;

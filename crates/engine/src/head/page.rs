@@ -10,6 +10,17 @@ const LONGEST: usize = 160;
 
 /// One line of text made from somebody's words: no line breaks, no markers, bounded.
 pub(super) fn line(text: &str) -> String {
+    let flat = flat(text);
+    if flat.chars().count() <= LONGEST {
+        return flat;
+    }
+    let mut cut: String = flat.chars().take(LONGEST - 1).collect();
+    cut.push('…');
+    cut
+}
+
+/// [`line`] without the bound: for whoever bounds it by tokens.
+pub(super) fn flat(text: &str) -> String {
     let flat: String = text
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -17,13 +28,7 @@ pub(super) fn line(text: &str) -> String {
         .chars()
         .filter(|c| !c.is_control() && !matches!(*c as u32, 0x202a..=0x202e | 0x2066..=0x2069 | 0xe0000..=0xe007f))
         .collect();
-    let flat = flat.replace("<!--", "<! --").replace("-->", "-- >");
-    if flat.chars().count() <= LONGEST {
-        return flat;
-    }
-    let mut cut: String = flat.chars().take(LONGEST - 1).collect();
-    cut.push('…');
-    cut
+    flat.replace("<!--", "<! --").replace("-->", "-- >")
 }
 
 /// A section with at most `most` lines and, where there are more, how to see them.

@@ -1,9 +1,278 @@
-//! Weekly and monthly rollups, rendered from the lineage (R6.9).
+//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was done in each thread, decided, and still open at
+//! the end. A period nothing was closed in has no page.
+//!
+//! Weeks are ISO weeks, and both are those of the operator's time zone; a week stands in the folder of its ISO year.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::ToSpan;
+use jiff::civil::{Date, ISOWeekDate, Weekday};
+
+use super::Head;
+use super::page::line;
+use super::runs::Words;
 use crate::assistant::AssistantHome;
-use crate::error::Result;
+use crate::clock::Millis;
+use crate::distill::fold::fold;
+use crate::distill::standing::still_stands;
+use crate::error::{Error, Result};
 use crate::ledger::Read;
+use crate::lineage::distillate::{Distillate, Item};
+use crate::lineage::{Kind, Node, walk};
+use crate::scope::{NodeId, TurnId};
+use crate::thread;
+use crate::tokens::tokens;
 
-pub(super) fn render(_at: &AssistantHome, _tx: &Read, _period: &str) -> Result<String> {
-    Ok(String::new())
+/// The whole block.
+const TOKENS: usize = 900;
+
+/// Nodes that are looked at; of more the newest.
+const NODES: usize = 2_000;
+
+/// Threads that share the page; what they leave passes on to those after them.
+const THREADS: usize = 6;
+
+/// Below this a section says nothing worth its heading.
+const LEAST: usize = 60;
+
+/// Items of one list, and sessions of one thread, that are shown.
+const ITEMS: usize = 4;
+
+/// The name of a rollup: a week or a month.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Period {
+    Week(ISOWeekDate),
+    Month(Date),
+}
+
+impl Period {
+    /// `2026-W47` or `2026-11`.
+    pub fn parse(name: &str) -> Option<Period> {
+        let (year, rest) = name.split_once('-')?;
+        let plain = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
+        if !plain(year, 4) {
+            return None;
+        }
+        let year = year.parse().ok()?;
+        match rest.strip_prefix('W') {
+            Some(week) if plain(week, 2) => {
+                ISOWeekDate::new(year, week.parse().ok()?, Weekday::Monday).ok().map(Period::Week)
+            }
+            None if plain(rest, 2) => Date::new(year, rest.parse().ok()?, 1).ok().map(Period::Month),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            Period::Week(week) => format!("{:04}-W{:02}", week.year(), week.week()),
+            Period::Month(first) => first.strftime("%Y-%m").to_string(),
+        }
+    }
+
+    /// What people read above the page.
+    pub fn title(self) -> String {
+        match self {
+            Period::Week(week) => {
+                let monday = week.date();
+                let to = monday.checked_add(6.days()).unwrap_or(monday);
+                format!(
+                    "Week {} of {}, {} to {}",
+                    week.week(),
+                    week.year(),
+                    monday.strftime("%-d %B %Y"),
+                    to.strftime("%-d %B %Y")
+                )
+            }
+            Period::Month(first) => first.strftime("%B %Y").to_string(),
+        }
+    }
+
+    /// The first day, and the first behind the last.
+    fn days(self) -> Result<(Date, Date)> {
+        let (from, to) = match self {
+            Period::Week(week) => (week.date(), week.date().checked_add(7.days())),
+            Period::Month(first) => (first, first.checked_add(1.month())),
+        };
+        Ok((from, to.map_err(|e| Error::usage(format!("{} is out of range", self.name())).because(e))?))
+    }
+}
+
+/// The pages of the week and of the month a moment belongs to, as they are named in the table of heads. `None`: it is
+/// beyond all calendars.
+pub fn periods_of(at: &AssistantHome, moment: Millis) -> Option<[String; 2]> {
+    let day = at.day_of(moment)?;
+    let week = day.iso_week_date();
+    let monday = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday).ok()?;
+    let month = Date::new(day.year(), day.month(), 1).ok()?;
+    Some([Period::Week(monday), Period::Month(month)].map(|p| Head::Rollup(p.name()).name()))
+}
+
+/// What belongs to one thread.
+struct Work {
+    label: String,
+    key: String,
+    nodes: Vec<Node>,
+}
+
+impl Work {
+    fn turns(&self) -> u64 {
+        self.nodes.iter().map(|n| n.count).sum()
+    }
+}
+
+pub(super) fn render(at: &AssistantHome, tx: &Read, period: &str) -> Result<String> {
+    let period = Period::parse(period).ok_or_else(|| Error::usage(format!("{period:?} is no week and no month")))?;
+    let (from, to) = period.days()?;
+    let midnight = |day: Date| {
+        let zoned = day.to_zoned(at.zone.clone());
+        zoned.map(|z| z.timestamp().as_millisecond()).map_err(|e| Error::usage(format!("{day} is no day")).because(e))
+    };
+    let nodes = nodes(at, tx, midnight(from)?, midnight(to)?)?;
+    if nodes.is_empty() {
+        return Ok("Nothing was closed in this time.\n".into());
+    }
+    let works = works(at, tx, nodes)?;
+    let mut out = totals(&works);
+    let words = Words::new(at, tx);
+    // What the last line of all takes.
+    let budget = TOKENS - 20;
+    let mut shown = 0;
+    for work in &works {
+        let left = budget.saturating_sub(tokens(&out));
+        let share = left / (works.len() - shown).min(THREADS.saturating_sub(shown).max(1));
+        let section = section(at, tx, &words, work, share)?;
+        if share < LEAST && shown > 0 || tokens(&section) > left {
+            break;
+        }
+        out.push_str(&section);
+        shown += 1;
+    }
+    match works.len() - shown {
+        0 => {}
+        1 => out.push_str("\n- … and 1 thread more: `heirloom thread list`\n"),
+        more => out.push_str(&format!("\n- … and {more} threads more: `heirloom thread list`\n")),
+    }
+    Ok(out)
+}
+
+/// What was closed within a time: session nodes, and compactions no session node of the same time stands over.
+fn nodes(at: &AssistantHome, tx: &Read, from: Millis, to: Millis) -> Result<Vec<Node>> {
+    let mut out = walk::between(tx, at.agent_no, Kind::Session, from, to, NODES)?;
+    let sessions: BTreeSet<NodeId> = out.iter().map(|n| n.id).collect();
+    for compaction in walk::between(tx, at.agent_no, Kind::Compaction, from, to, NODES)? {
+        let parents = walk::parents(tx, at.agent_no, compaction.id)?;
+        if !parents.iter().any(|p| sessions.contains(&p.id)) {
+            out.push(compaction);
+        }
+    }
+    out.sort_by_key(|n| (n.times.1, n.turns.1, n.id));
+    Ok(out)
+}
+
+fn totals(works: &[Work]) -> String {
+    let all: Vec<&Node> = works.iter().flat_map(|w| &w.nodes).collect();
+    let sessions: BTreeSet<Option<i64>> = all.iter().map(|n| n.session_no).collect();
+    format!(
+        "{} · {} · {} · {}\n",
+        counted(sessions.len() as u64, "session"),
+        counted(works.len() as u64, "thread"),
+        counted(works.iter().map(Work::turns).sum(), "turn"),
+        programs(all.into_iter())
+    )
+}
+
+fn programs<'n>(nodes: impl Iterator<Item = &'n Node>) -> String {
+    let names: BTreeSet<String> =
+        nodes.filter_map(|n| n.session.as_ref()).map(|s| line(s.harness())).filter(|h| !h.is_empty()).collect();
+    let mut names: Vec<String> = names.into_iter().collect();
+    names.truncate(8);
+    names.join(", ")
+}
+
+/// The nodes by thread, where most was said first. What was merged into another thread counts as that.
+fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
+    let mut by_thread: BTreeMap<i64, Work> = BTreeMap::new();
+    for node in nodes {
+        let no = thread::canonical(tx, node.thread_no)?;
+        let work =
+            by_thread.entry(no).or_insert(Work { label: String::new(), key: node.thread.clone(), nodes: Vec::new() });
+        work.nodes.push(node);
+    }
+    for (no, work) in &mut by_thread {
+        let row = thread::row(tx, at.agent_no, *no)?;
+        (work.label, work.key) = (row.label, row.key);
+    }
+    let mut out: Vec<Work> = by_thread.into_values().collect();
+    out.sort_by(|a, b| b.turns().cmp(&a.turns()).then_with(|| a.key.cmp(&b.key)));
+    Ok(out)
+}
+
+/// What was done in a thread, within a share of the page.
+fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usize) -> Result<String> {
+    let sessions: BTreeSet<Option<i64>> = work.nodes.iter().map(|n| n.session_no).collect();
+    let mut out = format!(
+        "\n## {}\n{} · {} · {} · `{}`\n",
+        line(&work.label),
+        counted(sessions.len() as u64, "session"),
+        counted(work.turns(), "turn"),
+        programs(work.nodes.iter()),
+        line(&work.key)
+    );
+    let folded = work.nodes.iter().fold(Distillate::default(), |d, node| fold(&d, &node.distillate));
+    let d = still_stands(tx, at.agent_no, &folded)?;
+    let lists: [(&str, &[Item]); 5] = [
+        ("Goal", d.goal.as_slice()),
+        ("Decided", &d.decisions),
+        ("Still open", &d.open_loops),
+        ("Done", &d.done),
+        ("Blocked", &d.blocked),
+    ];
+    // The newest of each list in turn, so that none starves another; printed list by list, in the order of telling.
+    let mut kept: Vec<Vec<String>> = vec![Vec::new(); lists.len()];
+    let mut used = tokens(&out);
+    'all: for n in 0..ITEMS {
+        for (kept, (word, list)) in kept.iter_mut().zip(&lists) {
+            let Some(item) = list.len().checked_sub(n + 1).and_then(|at| list.get(at)) else { continue };
+            let text = format!("- {word}: {} [{}]\n", line(&item.text), reference(item));
+            if used + tokens(&text) > share {
+                break 'all;
+            }
+            used += tokens(&text);
+            kept.push(text);
+        }
+    }
+    for list in kept {
+        out.extend(list.into_iter().rev());
+    }
+    let told = told(words, work)?;
+    if used + tokens(&told) <= share {
+        out.push_str(&told);
+    }
+    Ok(out)
+}
+
+/// Where an item leads: its file, else the turn where it was said last.
+fn reference(item: &Item) -> String {
+    item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string)).unwrap_or_default()
+}
+
+/// The sessions of a thread with their nodes, the newest first.
+fn told(words: &Words, work: &Work) -> Result<String> {
+    let mut seen = BTreeSet::new();
+    let mut names = Vec::new();
+    for node in work.nodes.iter().rev() {
+        if let Some(session) = node.session_no.filter(|s| seen.insert(*s))
+            && names.len() < ITEMS
+        {
+            names.push(format!("{} [{}]", words.name_of_session(session)?, node.id));
+        }
+    }
+    let more = seen.len() - names.len();
+    let more = if more > 0 { format!(" · and {more} more") } else { String::new() };
+    Ok(if names.is_empty() { String::new() } else { format!("- Sessions: {}{more}\n", names.join(" · ")) })
+}
+
+fn counted(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }

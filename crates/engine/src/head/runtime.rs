@@ -1,9 +1,341 @@
-//! Volatile pages of a project: its latest turn, what blocks it, its recent turns (R5.2).
+//! Volatile pages of a project: its latest turn, what is in the way, its recent turns (R5.2). Functions of the ledger
+//! alone, from bounded reads; never memory.
 
+use std::collections::BTreeMap;
+
+use super::RuntimePage;
+use super::page::{line, minute};
+use super::runs::{Ran, Words, names_of, of_project, refs, short};
 use crate::assistant::AssistantHome;
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::scope::TurnId;
+use crate::tokens::tokens;
+use crate::transcript::recent::{self, ToolTurn};
 
-pub(super) fn render(_at: &AssistantHome, _tx: &Read, _workspace: &str, _page: super::RuntimePage) -> Result<String> {
-    Ok(String::new())
+/// Each page.
+const TOKENS: usize = 400;
+
+/// Lines of recent turns, and of blockers.
+const RECENT: usize = 12;
+const BLOCKERS: usize = 10;
+
+/// Runs in which blockers are looked for, how far they may lie back from the newest, and how many turns of tools are
+/// looked at in each.
+const LOOKED_AT: usize = 24;
+const LATELY_MS: Millis = 7 * 24 * 3_600_000;
+const TOOLS: usize = 60;
+
+/// Files of one run that are named.
+const FILES: usize = 8;
+
+/// Words by which a tool says that somebody did not let it.
+const DENIALS: &[&str] = &[
+    "permission denied",
+    "permission to use",
+    "requires approval",
+    "requires permission",
+    "not permitted",
+    "operation not allowed",
+    "denied by",
+    "was rejected",
+    "rejected by",
+    "doesn't want to proceed",
+    "declined by",
+];
+
+pub(super) fn render(at: &AssistantHome, tx: &Read, workspace: &str, page: RuntimePage) -> Result<String> {
+    let words = Words::new(at, tx);
+    match page {
+        RuntimePage::LatestTurn => latest(at, tx, &words, workspace),
+        RuntimePage::RecentTurns => recent_turns(at, tx, &words, workspace),
+        RuntimePage::Blockers => blockers(at, tx, &words, workspace),
+    }
+}
+
+fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
+    let runs = of_project(at, tx, workspace, RECENT)?;
+    let closed = runs.iter().find(|r| !r.is_open());
+    // What was asked since the newest answer that is whole.
+    let open = runs.iter().take_while(|r| closed.is_none_or(|c| r.run.no != c.run.no)).find(|r| r.is_open());
+    let mut out = String::new();
+    if let Some(ran) = closed {
+        out.push_str(&head_line(at, ran));
+        let prompt = words.of(ran.run.prompt, 80)?;
+        if !prompt.is_empty() {
+            out.push_str(&format!("- Asked: {prompt}{}\n", refs(ran.run.prompt.as_slice())));
+        }
+        let answer = words.of(ran.run.answer, 120)?;
+        if !answer.is_empty() {
+            out.push_str(&format!("- Answered: {answer}{}\n", refs(ran.run.answer.as_slice())));
+        }
+        out.push_str(&used(at, tx, words, workspace, ran)?);
+    }
+    if let Some(ran) = open {
+        let prompt = words.of(ran.run.prompt, 60)?;
+        let since = ran.run.opened_at.map(|m| format!(" since {}", minute(at, m))).unwrap_or_default();
+        out.push_str(&format!("- Still open{since}: {prompt} · `{}`", line(ran.session.as_str())));
+        out.push_str(&format!("{}\n", refs(ran.run.prompt.as_slice())));
+    }
+    Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
+}
+
+/// How a run ended, when, where.
+fn head_line(at: &AssistantHome, ran: &Ran) -> String {
+    let run = &ran.run;
+    let why = run.stop_reason.as_deref().map(|r| format!(" ({})", short(r, 12))).unwrap_or_default();
+    let when = ran.moment().map(|m| format!(" · {}", minute(at, m))).unwrap_or_default();
+    let model = run.model.as_deref().map(|m| format!(" · {}", short(m, 12))).unwrap_or_default();
+    let turns: Vec<TurnId> = run.prompt.or(run.answer).into_iter().collect();
+    format!(
+        "- {}{why}{when} · {}{model} · `{}`{}\n",
+        capital(run.status),
+        line(ran.session.harness()),
+        line(ran.session.as_str()),
+        refs(&turns)
+    )
+}
+
+/// The files tools named in a run, and how its tools fared.
+fn used(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str, ran: &Ran) -> Result<String> {
+    let tools = recent::tools(tx, ran.run.no, TOOLS)?;
+    let roots = roots(at, tx, workspace)?;
+    let (mut files, mut named): (Vec<String>, Vec<TurnId>) = (Vec::new(), Vec::new());
+    for turn in tools.iter().rev().filter(|t| !t.is_result) {
+        for path in Subject::of(&words.raw(Some(turn.id))?).paths {
+            let path = short(shortened(&path, &roots), 24);
+            if files.len() < FILES && !files.contains(&path) {
+                files.push(path);
+                named.push(turn.id);
+            }
+        }
+    }
+    let mut out = String::new();
+    if !files.is_empty() {
+        named.sort();
+        named.dedup();
+        out.push_str(&format!("- Files: {}{}\n", files.join(", "), refs(&newest(&named, 4))));
+    }
+    let failed: Vec<TurnId> = tools.iter().filter(|t| t.is_result && t.failed).map(|t| t.id).collect();
+    if !failed.is_empty() {
+        let calls = tools.iter().filter(|t| t.is_result).count();
+        out.push_str(&format!("- Tools: {} of the last {calls} failed{}\n", failed.len(), refs(&newest(&failed, 4))));
+    }
+    Ok(out)
+}
+
+fn recent_turns(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
+    let mut out = String::new();
+    for ran in of_project(at, tx, workspace, RECENT)? {
+        let when = ran.moment().map_or("?".into(), |m| minute(at, m));
+        let (first, rest) = match ran.run.prompt {
+            Some(prompt) => (Some(prompt), ran.run.answer),
+            None => (ran.run.answer, None),
+        };
+        let turns: Vec<TurnId> = first.into_iter().chain(rest).collect();
+        out.push_str(&format!(
+            "- {when} {}: {} · {}{}\n",
+            ran.run.status,
+            words.of(first, 14)?,
+            short(ran.session.harness(), 6),
+            refs(&turns)
+        ));
+    }
+    Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
+}
+
+/// A call that keeps failing.
+struct Failing {
+    times: usize,
+    first: TurnId,
+    last: TurnId,
+    /// Nothing was tried after it in its session.
+    at_the_end: bool,
+    session_no: i64,
+    /// Somebody did not let it.
+    is_denied: bool,
+    what: String,
+}
+
+/// What tools could not do so far: by tool and what it was about.
+#[derive(Default)]
+struct Troubles(BTreeMap<(String, String), Failing>);
+
+fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
+    let mut runs = of_project(at, tx, workspace, LOOKED_AT)?;
+    let newest = runs.first().and_then(Ran::moment);
+    runs.retain(|r| newest.zip(r.moment()).is_none_or(|(newest, then)| then >= newest - LATELY_MS));
+    let mut lines = failed_runs(at, words, &runs)?;
+    let mut troubles = Troubles::default();
+    for ran in runs.iter().rev() {
+        troubles.follow(tx, words, ran)?;
+    }
+    let mut failing: Vec<_> = troubles.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
+    failing.sort_by_key(|(_, f)| std::cmp::Reverse((f.is_denied && f.times > 1, f.last)));
+    for ((tool, subject), f) in failing {
+        let word = if f.is_denied { "Not allowed" } else { "Failed" };
+        let times = if f.times > 1 { format!(" {} times", f.times) } else { String::new() };
+        let ends: Vec<TurnId> = if f.first == f.last { vec![f.last] } else { vec![f.first, f.last] };
+        let subject = if subject.is_empty() { String::new() } else { format!(" {subject}") };
+        lines.push(format!("{word}{times}: {tool}{subject}: {}{}", f.what, refs(&ends)));
+    }
+    if lines.is_empty() {
+        return Ok("Nothing is in the way.\n".into());
+    }
+    lines.truncate(BLOCKERS);
+    Ok(fit(&lines.iter().map(|l| format!("- {l}\n")).collect::<String>()))
+}
+
+/// Runs that failed and were followed by none of their session that did not.
+fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for (n, ran) in runs.iter().enumerate().filter(|(_, r)| r.run.status == "failed") {
+        if runs[..n].iter().any(|later| later.session_no == ran.session_no && later.run.status == "completed") {
+            continue;
+        }
+        let why = ran.run.stop_reason.as_deref().map(|r| format!(" ({})", short(r, 16))).unwrap_or_default();
+        let when = ran.moment().map(|m| format!(" · {}", minute(at, m))).unwrap_or_default();
+        let turns: Vec<TurnId> = ran.run.prompt.or(ran.run.answer).into_iter().collect();
+        lines.push(format!(
+            "A turn failed{why}: {}{when} · {}{}",
+            words.of(turns.first().copied(), 16)?,
+            short(ran.session.harness(), 6),
+            refs(&turns)
+        ));
+    }
+    Ok(lines)
+}
+
+impl Troubles {
+    /// Follows the tools of one run: what fails is noted, what works again is struck out.
+    fn follow(&mut self, tx: &Read, words: &Words, ran: &Ran) -> Result<()> {
+        let tools = recent::tools(tx, ran.run.no, TOOLS)?;
+        let last = tools.iter().rfind(|t| t.is_result).map(|t| t.id);
+        for f in self.0.values_mut().filter(|f| f.session_no == ran.session_no) {
+            // Whoever went on with something else was not stopped by it.
+            f.at_the_end &= last.is_none();
+        }
+        for result in tools.iter().filter(|t| t.is_result) {
+            let call = tools.iter().find(|t| !t.is_result && t.call.is_some() && t.call == result.call);
+            let tool = name_of(result, call);
+            let is_known = self.0.keys().any(|(t, _)| *t == tool);
+            if !result.failed && !is_known {
+                continue;
+            }
+            let subject = Subject::of(&words.raw(call.map(|c| c.id))?).in_short();
+            let key = (tool.clone(), subject);
+            if !result.failed {
+                self.0.remove(&key);
+                continue;
+            }
+            let what = words.of(Some(result.id), 24)?;
+            let said = what.to_lowercase();
+            let is_denied = DENIALS.iter().any(|d| said.contains(d));
+            let f = self.0.entry(key).or_insert(Failing {
+                times: 0,
+                first: result.id,
+                last: result.id,
+                at_the_end: false,
+                session_no: ran.session_no,
+                is_denied,
+                what: String::new(),
+            });
+            (f.times, f.last, f.what, f.session_no) = (f.times + 1, result.id, what, ran.session_no);
+            (f.at_the_end, f.is_denied) = (last == Some(result.id), is_denied);
+        }
+        Ok(())
+    }
+}
+
+fn name_of(result: &ToolTurn, call: Option<&ToolTurn>) -> String {
+    let name = result.tool.as_deref().or_else(|| call?.tool.as_deref()).unwrap_or("a tool");
+    short(name, 12)
+}
+
+/// What a call of a tool is about, as far as its input says in the usual words.
+#[derive(Default)]
+struct Subject {
+    paths: Vec<String>,
+    command: Option<String>,
+}
+
+impl Subject {
+    /// From the beginning of a call's input, which may be cut off: JSON, or a patch.
+    fn of(input: &str) -> Subject {
+        let mut out = Subject::default();
+        for key in ["file_path", "filePath", "notebook_path", "path", "filename"] {
+            if let Some(serde_json::Value::String(path)) = value_of(input, key) {
+                out.paths.push(path);
+                break;
+            }
+        }
+        for key in ["command", "cmd"] {
+            out.command = out.command.or_else(|| match value_of(input, key)? {
+                serde_json::Value::String(command) => Some(command),
+                // The words of a program's arguments; the last is what a shell is given.
+                serde_json::Value::Array(words) => words.last()?.as_str().map(str::to_owned),
+                _ => None,
+            });
+        }
+        for mark in ["*** Update File: ", "*** Add File: ", "*** Delete File: "] {
+            let named = input.split(['\n', '"']).flat_map(|l| l.split("\\n")).filter_map(|l| l.strip_prefix(mark));
+            out.paths.extend(named.map(|p| p.trim().to_owned()));
+        }
+        out
+    }
+
+    /// What tells one call from another: its file, or the first words of its command.
+    fn in_short(&self) -> String {
+        let text = match (&self.command, self.paths.first()) {
+            (Some(command), _) => command.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
+            (None, Some(path)) => path.clone(),
+            (None, None) => String::new(),
+        };
+        if text.is_empty() { text } else { format!("`{}`", short(&text, 24).replace('`', "'")) }
+    }
+}
+
+/// The value behind a key, wherever it stands in a JSON text that may be cut off.
+fn value_of(input: &str, key: &str) -> Option<serde_json::Value> {
+    let quoted = format!("\"{key}\"");
+    let behind = &input[input.find(&quoted)? + quoted.len()..];
+    let value = behind.trim_start().strip_prefix(':')?;
+    serde_json::Deserializer::from_str(value).into_iter().next()?.ok()
+}
+
+/// Where a project lies, under all its names.
+fn roots(at: &AssistantHome, tx: &Read, workspace: &str) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached("SELECT root FROM workspaces WHERE workspace_no = ?1")?;
+    let mut out = Vec::new();
+    for no in names_of(tx, at.agent_no, workspace)? {
+        let root: Vec<u8> = statement.query_row([no], |r| r.get(0))?;
+        out.push(String::from_utf8_lossy(&root).trim_end_matches('/').to_owned() + "/");
+    }
+    Ok(out)
+}
+
+fn shortened<'p>(path: &'p str, roots: &[String]) -> &'p str {
+    roots.iter().find_map(|root| path.strip_prefix(root.as_str())).unwrap_or(path)
+}
+
+fn newest(turns: &[TurnId], most: usize) -> Vec<TurnId> {
+    turns[turns.len().saturating_sub(most)..].to_vec()
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// As many whole lines as a page holds.
+fn fit(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        if tokens(&out) + tokens(line) > TOKENS {
+            break;
+        }
+        out.push_str(line);
+    }
+    out
 }

@@ -1,9 +1,197 @@
-//! What a session is about, for whoever resumes it (R5.2).
+//! What a session is about, for whoever resumes it (R5.2, R10.4): where it stands, where its context was cut, what is
+//! still raw behind the cut, and how to find back.
 
+use rusqlite::{OptionalExtension, params};
+
+use super::page::{line, minute};
+use super::runs::{Words, refs};
 use crate::assistant::AssistantHome;
+use crate::clock::Millis;
+use crate::distill::fold::fold;
+use crate::distill::handoff;
+use crate::distill::standing::still_stands;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::lineage::distillate::Distillate;
+use crate::lineage::{self, Kind, Node};
+use crate::scope::{NodeId, SessionKey, TurnId};
+use crate::thread;
+use crate::transcript::recent;
 
-pub(super) fn render(_at: &AssistantHome, _tx: &Read, _session_no: i64) -> Result<String> {
-    Ok(String::new())
+/// What the distillate may take; the lines around it are few and bounded.
+const TOKENS: usize = 600;
+
+/// Turns of the raw tail that are named.
+const TAIL: usize = 16;
+
+/// What is known of a session without its turns.
+struct Row {
+    key: SessionKey,
+    project: Option<String>,
+    cwd: Option<String>,
+    title: Option<String>,
+    started_at: Option<Millis>,
+    last_at: Option<Millis>,
+    ended_by: Option<String>,
+}
+
+pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<String> {
+    let Some(row) = row(tx, at.agent_no, session_no)? else {
+        return Ok("This session is not there any more.\n".into());
+    };
+    let (words, standing) = (Words::new(at, tx), Standing::of(tx, session_no)?);
+    let mut out = about(at, tx, session_no, &row)?;
+    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    let runs = recent::runs(tx, session_no, 2)?;
+    if !d.is_empty() {
+        let names: Vec<String> = standing.nodes.iter().map(|n| n.to_string()).collect();
+        out.push_str(&format!("- Distilled: [{}]\n\n", names.join(" ")));
+        out.push_str(&handoff::render(&d, TOKENS));
+    } else if let Some(first) = first_prompt(tx, session_no)? {
+        out.push_str(&format!("- Began with: {}{}\n", words.of(Some(first), 80)?, refs(&[first])));
+    }
+    // What was said behind everything the distillate knows of, word for word.
+    let latest: Vec<_> = runs.iter().filter(|r| r.answer.max(r.prompt) > Some(standing.until)).collect();
+    if !latest.is_empty() {
+        out.push_str("\n## Last said\n");
+    }
+    for run in latest.into_iter().rev() {
+        for (word, turn) in [("Asked", run.prompt), ("Answered", run.answer)] {
+            let said = words.of(turn, 60)?;
+            if !said.is_empty() {
+                out.push_str(&format!("- {word}: {said}{}\n", refs(turn.as_slice())));
+            }
+        }
+    }
+    out.push_str(&context(at, tx, session_no)?);
+    Ok(out)
+}
+
+/// What its nodes say of a session.
+struct Standing {
+    distillate: Distillate,
+    nodes: Vec<NodeId>,
+    /// The last turn they cover.
+    until: TurnId,
+}
+
+impl Standing {
+    /// The newest compaction or session node, and the chunks of the main line behind it; nothing of abandoned branches.
+    fn of(tx: &Read, session_no: i64) -> Result<Standing> {
+        let both = [Kind::Session, Kind::Compaction].map(|kind| lineage::newest(tx, session_no, kind, None));
+        let mut newest: Option<Node> = None;
+        for node in both {
+            let node = node?.filter(|n| !n.abandoned);
+            if node.as_ref().map(|n| n.turns.1) > newest.as_ref().map(|n| n.turns.1) {
+                newest = node;
+            }
+        }
+        let mut out = match newest {
+            Some(node) => Standing { until: node.turns.1, nodes: vec![node.id], distillate: node.distillate },
+            None => Standing { until: TurnId(0), nodes: Vec::new(), distillate: Distillate::default() },
+        };
+        let chunks = lineage::uncovered(tx, session_no)?;
+        let behind = |n: &&Node| n.kind == Kind::Chunk && !n.abandoned && n.lane.as_deref() == Some("");
+        for chunk in chunks.iter().filter(behind) {
+            if chunk.turns.0 > out.until {
+                out.distillate = fold(&out.distillate, &chunk.distillate);
+                out.until = chunk.turns.1;
+                out.nodes.push(chunk.id);
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn row(tx: &Read, agent_no: i64, session_no: i64) -> Result<Option<Row>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT session_key, w.label, cwd, title, started_at, last_at, CASE WHEN ended_at IS NULL THEN NULL
+                    ELSE coalesce(ended_by, 'its program') END
+             FROM sessions s LEFT JOIN workspaces v ON v.workspace_no = s.workspace_no
+             LEFT JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+             WHERE s.session_no = ?1 AND s.agent_no = ?2",
+        )?
+        .query_row(params![session_no, agent_no], |r| {
+            Ok(Row {
+                key: SessionKey::from(r.get::<_, String>(0)?),
+                project: r.get(1)?,
+                cwd: r.get(2)?,
+                title: r.get(3)?,
+                started_at: r.get(4)?,
+                last_at: r.get(5)?,
+                ended_by: r.get(6)?,
+            })
+        })
+        .optional()?)
+}
+
+/// Which session it is, and how to find back into it.
+fn about(at: &AssistantHome, tx: &Read, session_no: i64, row: &Row) -> Result<String> {
+    let mut out = String::new();
+    if let Some(title) = row.title.as_deref().filter(|t| !t.trim().is_empty()) {
+        out.push_str(&format!("- About: {}\n", line(title)));
+    }
+    let project = row.project.as_deref().map(|p| format!(" · project {}", line(p))).unwrap_or_default();
+    out.push_str(&format!("- Session: `{}` · {}{project}\n", line(row.key.as_str()), line(row.key.harness())));
+    if let Some(no) = thread::of_session(tx, session_no)?
+        && let Some(thread) = thread::find(tx, at.agent_no, no)?
+    {
+        out.push_str(&format!("- Thread: {} · `{}`\n", line(&thread.label), line(&thread.key)));
+    }
+    let over = row.ended_by.as_deref().map_or("not ended".into(), |by| format!("ended by {}", line(by)));
+    let times = row.started_at.zip(row.last_at);
+    let times = times.map(|(from, to)| format!("From {} to {} · ", minute(at, from), minute(at, to)));
+    out.push_str(&format!("- {}{over}\n", times.unwrap_or_default()));
+    let folder = row.cwd.as_deref().map(|c| format!(" in `{}`", line(c))).unwrap_or_default();
+    out.push_str(&format!(
+        "- Resume: `{}`{folder}; how: `heirloom session show {}`\n",
+        line(row.key.native()),
+        line(row.key.as_str())
+    ));
+    Ok(out)
+}
+
+/// Where the context was cut, and in which order it is put together again.
+fn context(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<String> {
+    let cuts: Vec<_> = lineage::compactions(tx, session_no)?.into_iter().filter(|c| c.lane.is_empty()).collect();
+    let epoch = lineage::epoch(tx, session_no)?;
+    let Some(cut) = cuts.last() else {
+        let tail = recent::messages(tx, session_no, TurnId(0), TAIL)?;
+        let tail = if tail.is_empty() { String::new() } else { format!("- Last messages:{}\n", refs(&tail)) };
+        return Ok(format!("\n## Boundary\n- Never compacted · epoch {epoch}\n{tail}"));
+    };
+    let node = cut.node.map(|n| format!(" [{n}]")).unwrap_or_default();
+    let mut out = format!(
+        "\n## Boundary\n- Compacted up to [{}] · {} · {} · epoch {epoch}{node}\n",
+        cut.until,
+        line(&cut.cause),
+        minute(at, cut.at)
+    );
+    if !cut.restoration.is_empty() {
+        let order: Vec<String> = cut.restoration.iter().take(8).map(|s| line(s)).collect();
+        out.push_str(&format!("- Restored in this order: {}\n", order.join(" → ")));
+    }
+    let mut tail = cut.preserved.clone();
+    tail.extend(recent::messages(tx, session_no, cut.until, TAIL)?);
+    tail.sort();
+    tail.dedup();
+    if !tail.is_empty() {
+        out.push_str(&format!("- Raw tail:{}\n", refs(&tail[tail.len().saturating_sub(TAIL)..])));
+    }
+    Ok(out)
+}
+
+/// The first thing a person said in a session's main line, on no branch it has left.
+fn first_prompt(tx: &Read, session_no: i64) -> Result<Option<TurnId>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT t.turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no)
+             JOIN turn_results r USING (run_no)
+             WHERE t.session_no = ?1 AND l.lane = '' AND t.role = 0 AND t.kind = 0 AND t.forgotten IS NULL
+               AND r.left_by IS NULL ORDER BY t.turn_no LIMIT 1",
+        )?
+        .query_row([session_no], |r| r.get(0))
+        .optional()?
+        .map(TurnId))
 }

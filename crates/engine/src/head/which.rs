@@ -58,7 +58,7 @@ impl Head {
             Some(("daily", date)) => Some(Head::Daily(date.parse().ok()?)),
             None if name == "threads" => Some(Head::Threads),
             Some(("thread", file)) => Some(Head::Thread(file.to_owned())),
-            Some(("rollup", period)) => Some(Head::Rollup(period.to_owned())),
+            Some(("rollup", period)) => rollup::Period::parse(period).map(|p| Head::Rollup(p.name())),
             Some(("runtime", rest)) => {
                 let (workspace, page) = rest.split_once('/')?;
                 Some(Head::Runtime(workspace.to_owned(), RuntimePage::parse(page)?))
@@ -128,9 +128,12 @@ impl Head {
             }
             Head::Thread(_) => String::new(),
             Head::Threads => "# Threads\n\n".into(),
-            Head::Rollup(period) => format!("---\nperiod: \"{period}\"\nformat: 1\n---\n# {period}\n\n"),
-            Head::Runtime(_, page) => format!("# {}\n\n", page.title()),
-            Head::Session(..) => "# Session\n\n".into(),
+            Head::Rollup(period) => format!(
+                "---\nperiod: \"{period}\"\nformat: 1\n---\n# {}\n\n",
+                rollup::Period::parse(period).map_or_else(|| period.clone(), |p| p.title())
+            ),
+            Head::Runtime(_, page) => format!("# {}\n\nOf the moment, not memory.\n\n", page.title()),
+            Head::Session(..) => "# To resume this session\n\nOf the moment, not memory.\n\n".into(),
             Head::Daily(date) => {
                 format!("---\ndate: \"{date}\"\nformat: 1\n---\n# {}\n\n", date.strftime("%A, %-d %B %Y"))
             }

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::node::{COLUMNS, JOINS, Kind, Node, STANDS, node_of};
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::{NodeId, TurnId};
@@ -74,6 +75,7 @@ pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<V
 pub fn of_lane(tx: &Read, lane_no: i64) -> Result<Vec<Node>> {
     list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
 }
+
 /// Everything that stands over a node, each once with its distance, nearest first.
 pub fn ancestors(tx: &Read, agent_no: i64, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
     let mut out: Vec<(usize, Node)> = Vec::new();
@@ -220,4 +222,18 @@ pub fn of_session(tx: &Read, agent_no: i64, session_no: i64, most: usize) -> Res
          ORDER BY n.last_turn DESC, n.node_no DESC LIMIT ?3",
         params![agent_no, session_no, most as i64],
     )
+}
+
+/// Nodes of a session (kind `Session` or `Compaction`) whose last turn was said within `from..to`, oldest first; of more
+/// than `most` the newest. Nothing forgotten, and nothing of branches their program left.
+pub fn between(tx: &Read, agent_no: i64, kind: Kind, from: Millis, to: Millis, most: usize) -> Result<Vec<Node>> {
+    let mut found = list(
+        tx,
+        // The index knows these two kinds only.
+        "n.agent_no = ?1 AND n.kind IN (1, 2) AND n.kind = ?2 AND n.last_at >= ?3 AND n.last_at < ?4
+         AND length(n.key) > 0 AND n.abandoned = 0 ORDER BY n.last_at DESC, n.node_no DESC LIMIT ?5",
+        params![agent_no, kind.code(), from, to, most as i64],
+    )?;
+    found.reverse();
+    Ok(found)
 }

@@ -443,30 +443,34 @@ pub struct RunRow {
 }
 
 pub fn runs(tx: &Read, session_no: i64) -> Result<Vec<RunRow>> {
-    let mut statement = tx.prepare(
-        "SELECT run_no, lane, run_key, status, stop_reason, name, usage, prompt_turn, answer_turn, request_fingerprint,
-                opened_at, last_at, closed_by
-         FROM lanes l JOIN turn_results r USING (lane_no) LEFT JOIN names ON name_no = model_no
+    let mut statement = tx.prepare(&format!(
+        "SELECT {RUN_COLUMNS} FROM lanes l JOIN turn_results r USING (lane_no) LEFT JOIN names ON name_no = model_no
          WHERE l.session_no = ?1 ORDER BY run_no",
-    )?;
-    let rows = statement.query_map([session_no], |r| {
-        Ok(RunRow {
-            no: r.get(0)?,
-            lane: r.get(1)?,
-            key: r.get(2)?,
-            status: status_name(r.get(3)?),
-            stop_reason: r.get(4)?,
-            model: r.get(5)?,
-            usage: r.get::<_, Option<String>>(6)?.and_then(|u| serde_json::from_str(&u).ok()).unwrap_or_default(),
-            prompt: r.get::<_, Option<i64>>(7)?.map(TurnId),
-            answer: r.get::<_, Option<i64>>(8)?.map(TurnId),
-            request_fingerprint: r.get(9)?,
-            opened_at: r.get(10)?,
-            last_at: r.get(11)?,
-            closed_by: r.get(12)?,
-        })
-    })?;
+    ))?;
+    let rows = statement.query_map([session_no], run_of)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) const RUN_COLUMNS: &str =
+    "run_no, lane, run_key, status, stop_reason, name, usage, prompt_turn, answer_turn, request_fingerprint,
+    opened_at, last_at, closed_by";
+
+pub(super) fn run_of(r: &Row) -> rusqlite::Result<RunRow> {
+    Ok(RunRow {
+        no: r.get(0)?,
+        lane: r.get(1)?,
+        key: r.get(2)?,
+        status: status_name(r.get(3)?),
+        stop_reason: r.get(4)?,
+        model: r.get(5)?,
+        usage: r.get::<_, Option<String>>(6)?.and_then(|u| serde_json::from_str(&u).ok()).unwrap_or_default(),
+        prompt: r.get::<_, Option<i64>>(7)?.map(TurnId),
+        answer: r.get::<_, Option<i64>>(8)?.map(TurnId),
+        request_fingerprint: r.get(9)?,
+        opened_at: r.get(10)?,
+        last_at: r.get(11)?,
+        closed_by: r.get(12)?,
+    })
 }
 
 /// How many records of each class a session has.

@@ -4,7 +4,7 @@
 //! when the program says so, at session end, or after ten quiet minutes. Results may change until they close; the turns
 //! themselves never do.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -382,22 +382,41 @@ impl Runs {
     }
 }
 
-/// Closes runs that have been quiet for [`IDLE_MS`]. Returns how many, and when the next one will be due.
-pub fn close_idle(tx: &mut Write) -> Result<(u64, Option<Millis>)> {
+/// What was closed because nothing came any more.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct ClosedIdle {
+    pub runs: u64,
+    /// The sessions they are in.
+    pub sessions: BTreeSet<i64>,
+    /// When the next run will be due.
+    pub next: Option<Millis>,
+}
+
+/// Closes runs that have been quiet for [`IDLE_MS`].
+pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
     let before = tx.now() - IDLE_MS;
-    let closed = tx
-        .prepare_cached(
+    let mut out = ClosedIdle::default();
+    {
+        let mut statement = tx.prepare_cached(
             "UPDATE turn_results SET closed_by = 'idle', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
-             WHERE status = ?1 AND closed_by IS NULL AND coalesce(last_at, 0) <= ?4",
+             WHERE status = ?1 AND closed_by IS NULL AND coalesce(last_at, 0) <= ?4 RETURNING session_no",
+        )?;
+        let closed = statement
+            .query_map(params![RUN_OPEN, RUN_SUPERSEDED, status_code(RunStatus::Completed), before], |r| r.get(0))?;
+        for session in closed {
+            out.runs += 1;
+            out.sessions.insert(session?);
+        }
+    }
+    out.next = tx
+        .query_row(
+            "SELECT min(coalesce(last_at, 0)) FROM turn_results WHERE status = ?1 AND closed_by IS NULL",
+            [RUN_OPEN],
+            |r| r.get::<_, Option<Millis>>(0),
         )?
-        .execute(params![RUN_OPEN, RUN_SUPERSEDED, status_code(RunStatus::Completed), before])?;
-    let next: Option<Millis> = tx.query_row(
-        "SELECT min(coalesce(last_at, 0)) FROM turn_results WHERE status = ?1 AND closed_by IS NULL",
-        [RUN_OPEN],
-        |r| r.get(0),
-    )?;
-    tx.note("closed", closed);
-    Ok((closed as u64, next.map(|at| at + IDLE_MS)))
+        .map(|at| at + IDLE_MS);
+    tx.note("closed", out.runs);
+    Ok(out)
 }
 
 /// Ends a session by hand: closes its runs and marks it. Returns whether it was open.

@@ -189,3 +189,7 @@ CREATE TABLE head_deferred (
 ALTER TABLE records ADD COLUMN forgotten INTEGER;
 ALTER TABLE turns ADD COLUMN forgotten INTEGER;
 CREATE INDEX turns_forgotten ON turns (entry) WHERE forgotten IS NOT NULL;
+
+-- The newest sessions of a project and the newest runs of a lane, however many there are.
+CREATE INDEX sessions_workspace ON sessions (agent_no, workspace_no, last_at);
+CREATE INDEX turn_results_newest ON turn_results (lane_no);

@@ -1,0 +1,93 @@
+//! What of a distillate still counts: items whose loop or proposal has since been dealt with are left out where it is
+//! shown; the node keeps them (R6.3).
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::assistant::catalogue::{self, State};
+use crate::error::Result;
+use crate::home::Digest;
+use crate::ledger::Read;
+use crate::lineage::distillate::Distillate;
+use crate::scope::TurnId;
+
+/// The distillate as it is to be shown now. Left out is what a visible file carried that is resolved, merged, rejected,
+/// taken out of MEMORY.md by a person, or gone; and what was only said on a branch its program has left since (R6.2).
+pub(crate) fn still_stands(tx: &Read, agent_no: i64, d: &Distillate) -> Result<Distillate> {
+    let mut known = Known { tx, agent_no, files: HashMap::new(), left: HashMap::new() };
+    let mut out = d.clone();
+    let mut failed = None;
+    let mut stays = |file: Option<&str>, turns: &[TurnId]| {
+        known.stays(file, turns).unwrap_or_else(|e| {
+            failed.get_or_insert(e);
+            true
+        })
+    };
+    out.retain(|item| stays(item.file.as_deref(), &item.turns));
+    out.files.retain(|file| stays(None, &file.turns));
+    out.proposals.retain(|proposed| stays(proposed.file.as_deref(), &proposed.turns));
+    failed.map_or(Ok(out), Err)
+}
+
+/// What was looked up already: the same turns and files stand in many items.
+struct Known<'k> {
+    tx: &'k Read<'k>,
+    agent_no: i64,
+    files: HashMap<String, bool>,
+    left: HashMap<TurnId, bool>,
+}
+
+impl Known<'_> {
+    fn stays(&mut self, file: Option<&str>, turns: &[TurnId]) -> Result<bool> {
+        if let Some(file) = file
+            && !self.is_open(file)?
+        {
+            return Ok(false);
+        }
+        for turn in turns {
+            if !self.is_left(*turn)? {
+                return Ok(true);
+            }
+        }
+        Ok(turns.is_empty())
+    }
+
+    /// Whether the file an item stands in is there, counts, and was not dismissed as it is.
+    fn is_open(&mut self, item: &str) -> Result<bool> {
+        if let Some(open) = self.files.get(item) {
+            return Ok(*open);
+        }
+        let open = match catalogue::item(self.tx, self.agent_no, item)? {
+            Some(entry) if entry.state == State::Active => !self.is_dismissed(item, &entry.digest)?,
+            _ => false,
+        };
+        self.files.insert(item.to_owned(), open);
+        Ok(open)
+    }
+
+    fn is_dismissed(&self, item: &str, digest: &Digest) -> Result<bool> {
+        Ok(self
+            .tx
+            .prepare_cached(
+                "SELECT 1 FROM dismissals WHERE agent_no = ?1 AND head = 'memory' AND item = ?2 AND digest = ?3",
+            )?
+            .exists(params![self.agent_no, item, digest.as_slice()])?)
+    }
+
+    fn is_left(&mut self, turn: TurnId) -> Result<bool> {
+        if let Some(left) = self.left.get(&turn) {
+            return Ok(*left);
+        }
+        let left: Option<bool> = self
+            .tx
+            .prepare_cached(
+                "SELECT r.left_by IS NOT NULL FROM turns t JOIN turn_results r ON r.run_no = t.run_no WHERE t.turn_no = ?1",
+            )?
+            .query_row([turn.0], |r| r.get(0))
+            .optional()?;
+        let left = left.unwrap_or(false);
+        self.left.insert(turn, left);
+        Ok(left)
+    }
+}

@@ -1,0 +1,79 @@
+//! What is written right after a turn's result is committed: the volatile pages of its project and the page of its
+//! session (R5.2). One small transaction marks them; rendering is a refresh like any other (R7.5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::runs::NO_PROJECT;
+use super::{Head, Occasion, RuntimePage, daily, refresh};
+use crate::assistant::{AssistantHome, mark_dirty};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::{Read, Write};
+use crate::scope::file_key;
+
+/// Sessions that come in with an import get their pages only if they were active within this time: resuming something
+/// older is rare, and its page is made when it is touched.
+pub(super) const RECENT_MS: Millis = 31 * 24 * 3_600_000;
+
+/// The pages that show a session: those of its project, and its own. Empty where the agent has no such session.
+pub fn pages_of_session(tx: &Read, agent_no: i64, session_no: i64) -> Result<Vec<String>> {
+    let found: Option<(String, Option<String>)> = tx
+        .prepare_cached(
+            "SELECT session_key, w.workspace_id FROM sessions s
+             LEFT JOIN workspaces v ON v.workspace_no = s.workspace_no
+             LEFT JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+             WHERE s.session_no = ?1 AND s.agent_no = ?2",
+        )?
+        .query_row(params![session_no, agent_no], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    let Some((key, workspace)) = found else { return Ok(Vec::new()) };
+    let workspace = workspace.unwrap_or_else(|| NO_PROJECT.to_owned());
+    let mut pages: Vec<String> =
+        RuntimePage::ALL.into_iter().map(|page| Head::Runtime(workspace.clone(), page).name()).collect();
+    pages.push(Head::Session(workspace, session_no, file_key(&key, key.as_bytes())).name());
+    Ok(pages)
+}
+
+/// Whether a session that just came in from a program's store is worth pages about the moment.
+pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
+    last_at.is_some_and(|last| last >= now - RECENT_MS)
+}
+
+/// Marks the pages of sessions whose runs were closed because nothing came any more, in the transaction that closed them;
+/// not of those that have been history for long.
+pub fn mark_closed(tx: &Write, sessions: &BTreeSet<i64>) -> Result<()> {
+    let mut of =
+        tx.prepare_cached("SELECT agent_no, coalesce(last_at, created_at) FROM sessions WHERE session_no = ?1")?;
+    let mut pages: BTreeMap<i64, BTreeSet<String>> = BTreeMap::new();
+    for session in sessions {
+        let (agent_no, last_at): (i64, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        if recent_enough(tx.now(), last_at) {
+            pages.entry(agent_no).or_default().extend(pages_of_session(tx, agent_no, *session)?);
+        }
+    }
+    for (agent_no, pages) in pages {
+        mark_dirty(tx, agent_no, &pages.into_iter().collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Brings the pages of these sessions up to what was committed, whatever their age. A page that cannot be written is
+/// audited and stays marked ([`refresh`]); where somebody else is changing files, they or the next command render it.
+/// The turn results stand in any case: an error here is for the log, not for whoever spoke.
+pub fn write_turn_continuity(at: &AssistantHome, sessions: &[i64]) -> Result<()> {
+    let pages = at.read(|tx| {
+        let mut pages = BTreeSet::new();
+        for session in sessions {
+            pages.extend(pages_of_session(tx, at.agent_no, *session)?);
+        }
+        Ok(pages)
+    })?;
+    if pages.is_empty() {
+        return Ok(());
+    }
+    // With what the days have to be marked for, in one transaction.
+    daily::mark_with(at, pages)?;
+    refresh(at, Occasion::Look).map(drop)
+}

@@ -1,0 +1,129 @@
+//! The newest runs of a project and of a session, and what was said in them, for pages about the moment.
+
+use rusqlite::params;
+
+use super::page::flat;
+use crate::assistant::AssistantHome;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::redact::redact;
+use crate::scope::{SessionKey, TurnId};
+use crate::tokens::cut;
+use crate::transcript::read::{self, RunRow};
+use crate::transcript::recent;
+
+/// What stands in the place of a project's id for sessions without one.
+pub const NO_PROJECT: &str = "no-project";
+
+/// Sessions that are looked at: the last dozen runs of a project are in its last dozen sessions.
+const SESSIONS: usize = 12;
+
+/// Bytes of a turn that are read; redacted before they are cut, so that no half of a credential is left over.
+const READ: usize = 4_096;
+
+/// A run, and the session it is in.
+pub(super) struct Ran {
+    pub session_no: i64,
+    pub session: SessionKey,
+    pub run: RunRow,
+    /// When, for the order: where a run says no time, the last its session knows.
+    about: Option<Millis>,
+}
+
+impl Ran {
+    pub fn moment(&self) -> Option<Millis> {
+        self.run.last_at.or(self.run.opened_at)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.run.status == "open"
+    }
+}
+
+/// A project under all its names (R7.2); empty for [`NO_PROJECT`] and for one nothing was said in.
+pub(super) fn names_of(tx: &Read, agent_no: i64, workspace: &str) -> Result<Vec<i64>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT w.workspace_no FROM workspaces w WHERE w.agent_no = ?1 AND (w.workspace_id = ?2 OR w.alias_of =
+           (SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2))",
+    )?;
+    let rows = statement.query_map(params![agent_no, workspace], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The newest runs of a project's main lines, newest first; nothing of branches their program has left.
+pub(super) fn of_project(at: &AssistantHome, tx: &Read, workspace: &str, most: usize) -> Result<Vec<Ran>> {
+    let names = names_of(tx, at.agent_no, workspace)?;
+    if names.is_empty() && workspace != NO_PROJECT {
+        return Ok(Vec::new());
+    }
+    let mut out: Vec<Ran> = Vec::new();
+    for session in recent::sessions(tx, at.agent_no, &names, SESSIONS)? {
+        // Once enough runs are newer than anything in this session, nothing of it or of those after it is shown.
+        if out.len() >= most && out[most - 1].about >= session.last_at {
+            break;
+        }
+        for run in recent::runs(tx, session.no, most)? {
+            if run.prompt.is_some() || run.answer.is_some() {
+                let about = run.last_at.or(run.opened_at).or(session.last_at);
+                out.push(Ran { session_no: session.no, session: session.key.clone(), run, about });
+            }
+        }
+        out.sort_by_key(|r| std::cmp::Reverse((r.about, r.run.no)));
+        out.truncate(most);
+    }
+    Ok(out)
+}
+
+/// Reads how turns begin.
+pub(super) struct Words<'w> {
+    at: &'w AssistantHome<'w>,
+    tx: &'w Read<'w>,
+    opener: Opener,
+}
+
+impl<'w> Words<'w> {
+    pub fn new(at: &'w AssistantHome<'w>, tx: &'w Read<'w>) -> Words<'w> {
+        Words { at, tx, opener: Opener::default() }
+    }
+
+    /// The beginning of a turn as one line of at most so many tokens, without credentials; empty where there is none.
+    pub fn of(&self, turn: Option<TurnId>, most: usize) -> Result<String> {
+        Ok(short(&self.raw(turn)?, most))
+    }
+
+    /// What a session is called: its title, else what a person said first in it, else its key.
+    pub fn name_of_session(&self, session_no: i64) -> Result<String> {
+        let (key, title): (String, Option<String>) = self
+            .tx
+            .prepare_cached("SELECT session_key, title FROM sessions WHERE session_no = ?1 AND agent_no = ?2")?
+            .query_row([session_no, self.at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let name = match title.filter(|t| !t.trim().is_empty()) {
+            Some(title) => title,
+            None => read::first_prompt(self.tx, &self.opener, session_no)?.unwrap_or_default(),
+        };
+        let name = short(&name, 16);
+        Ok(if name.is_empty() { short(&key, 16) } else { name })
+    }
+
+    /// The beginning of a turn as it is stored.
+    pub fn raw(&self, turn: Option<TurnId>) -> Result<String> {
+        let Some(turn) = turn else { return Ok(String::new()) };
+        let found = recent::beginning(self.tx, &self.opener, self.at.agent_no, turn, READ)?;
+        Ok(found.unwrap_or_default())
+    }
+}
+
+/// Somebody's words as one line of at most so many tokens. Redacted before they are cut: half a credential is none.
+pub(super) fn short(text: &str, most: usize) -> String {
+    cut(&flat(&redact(text)), most)
+}
+
+/// ` [t12 t1f]`: the turns a line is about.
+pub(super) fn refs(turns: &[TurnId]) -> String {
+    match turns {
+        [] => String::new(),
+        turns => format!(" [{}]", turns.iter().map(TurnId::to_string).collect::<Vec<_>>().join(" ")),
+    }
+}

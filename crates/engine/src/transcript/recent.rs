@@ -1,0 +1,127 @@
+//! The newest of a session, in bounded reads however long it is: its last runs, how their tools fared, how a turn begins.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::codes::kind_of;
+use super::read::{RUN_COLUMNS, RunRow, run_of};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::event::TurnKind;
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::scope::{SessionKey, TurnId};
+
+/// A session, in few words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecentSession {
+    pub no: i64,
+    pub key: SessionKey,
+    pub last_at: Option<Millis>,
+}
+
+/// Sessions of an agent in a project, last active first. `workspaces`: the project under all its names; empty for
+/// sessions without a project.
+pub fn sessions(tx: &Read, agent_no: i64, workspaces: &[i64], most: usize) -> Result<Vec<RecentSession>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT session_no, session_key, last_at FROM sessions INDEXED BY sessions_workspace
+         WHERE agent_no = ?1 AND workspace_no IS ?2 ORDER BY last_at DESC, session_no DESC LIMIT ?3",
+    )?;
+    let places: Vec<Option<i64>> = match workspaces {
+        [] => vec![None],
+        some => some.iter().map(|no| Some(*no)).collect(),
+    };
+    let mut out = Vec::new();
+    for place in places {
+        let rows = statement.query_map(params![agent_no, place, most as i64], |r| {
+            Ok(RecentSession { no: r.get(0)?, key: SessionKey::from(r.get::<_, String>(1)?), last_at: r.get(2)? })
+        })?;
+        for row in rows {
+            out.push(row?);
+        }
+    }
+    out.sort_by_key(|s| std::cmp::Reverse((s.last_at, s.no)));
+    out.truncate(most);
+    Ok(out)
+}
+
+/// The last runs of a session's main line, newest first; nothing of branches its program has left (R6.2).
+pub fn runs(tx: &Read, session_no: i64, most: usize) -> Result<Vec<RunRow>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {RUN_COLUMNS} FROM lanes l CROSS JOIN turn_results r INDEXED BY turn_results_newest USING (lane_no)
+         LEFT JOIN names ON name_no = model_no
+         WHERE l.session_no = ?1 AND l.lane = '' AND r.left_by IS NULL ORDER BY run_no DESC LIMIT ?2",
+    ))?;
+    let rows = statement.query_map(params![session_no, most as i64], run_of)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The session a turn was stored in, and whether it is the prompt its run began with. `None` also where it is another
+/// agent's.
+pub fn place_of(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Option<(i64, bool)>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT t.session_no, r.prompt_turn IS t.turn_no FROM turns t JOIN turn_results r USING (run_no)
+             JOIN sessions s ON s.session_no = t.session_no WHERE t.turn_no = ?1 AND s.agent_no = ?2",
+        )?
+        .query_row([turn.0, agent_no], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+/// A tool was called, or answered.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ToolTurn {
+    pub id: TurnId,
+    pub is_result: bool,
+    pub tool: Option<String>,
+    /// Joins a call with its result.
+    pub call: Option<String>,
+    pub failed: bool,
+}
+
+/// The last calls and results of tools in a run, oldest first.
+pub fn tools(tx: &Read, run_no: i64, most: usize) -> Result<Vec<ToolTurn>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run LEFT JOIN names ON name_no = tool_no
+         WHERE run_no = ?1 AND kind IN (2, 3) ORDER BY turn_no DESC LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![run_no, most as i64], |r| {
+        Ok(ToolTurn {
+            id: TurnId(r.get(0)?),
+            is_result: kind_of(r.get(1)?) == TurnKind::ToolResult,
+            tool: r.get(2)?,
+            call: r.get(3)?,
+            failed: r.get(4)?,
+        })
+    })?;
+    let mut out: Vec<ToolTurn> = rows.collect::<rusqlite::Result<_>>()?;
+    out.reverse();
+    Ok(out)
+}
+
+/// The last messages of a session's main line, oldest first: what is still raw in a context that was not cut.
+pub fn messages(tx: &Read, session_no: i64, behind: TurnId, most: usize) -> Result<Vec<TurnId>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no) JOIN turn_results r USING (run_no)
+         WHERE t.session_no = ?1 AND t.turn_no > ?2 AND l.lane = '' AND t.kind = 0 AND t.forgotten IS NULL
+           AND r.left_by IS NULL ORDER BY turn_no DESC LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![session_no, behind.0, most as i64], |r| Ok(TurnId(r.get(0)?)))?;
+    let mut out: Vec<TurnId> = rows.collect::<rusqlite::Result<_>>()?;
+    out.reverse();
+    Ok(out)
+}
+
+/// How a turn begins: at most so many bytes of its text. `None` where the agent has no such turn, or it was forgotten.
+pub fn beginning(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId, most: usize) -> Result<Option<String>> {
+    let place: Option<(i64, i64, i64)> = tx
+        .prepare_cached(
+            "SELECT block_no, text_offset, min(text_length, ?3) FROM turns JOIN sessions USING (session_no)
+             WHERE turn_no = ?1 AND agent_no = ?2 AND forgotten IS NULL",
+        )?
+        .query_row(params![id.0, agent_no, most as i64], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let Some((block, offset, length)) = place else { return Ok(None) };
+    let bytes = opener.slice(tx, block, offset, length)?;
+    // The cut may go through a character.
+    Ok(Some(String::from_utf8_lossy(&bytes).trim_end_matches('\u{fffd}').to_owned()))
+}

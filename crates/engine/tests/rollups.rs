@@ -1,0 +1,334 @@
+//! Days, weeks and months, from the lineage (R6.9, R8.3).
+
+use heirloom_engine::head::rollup::{Period, periods_of};
+use heirloom_engine::head::{Head, daily};
+use heirloom_engine::ledger::Audit;
+use heirloom_engine::lineage::Kind;
+use heirloom_engine::lineage::distillate::{Distillate, Item, Proposed};
+use heirloom_engine::scope::AgentId;
+use heirloom_engine::tokens::tokens;
+use heirloom_engine::transcript::read::ensure_agent;
+use heirloom_engine::{continuity::open_loop, profile};
+
+use crate::story::{DAY, HOUR, MINUTE, NOON, Story, answer, item, titled, user, within};
+
+const WEEK: &str = "continuity/rollups/2026/2026-W47.md";
+const MONTH: &str = "continuity/rollups/2026/2026-11.md";
+const TODAY: &str = "continuity/daily/2026/11/2026-11-21.md";
+
+fn millis(moment: &str) -> i64 {
+    moment.parse::<jiff::Timestamp>().unwrap().as_millisecond()
+}
+
+#[test]
+fn a_week_is_told_thread_by_thread() {
+    let story = Story::new();
+    let api = story.project("api");
+    story.said(
+        "a",
+        &[within(&api), titled("Orders"), user("Move the orders", NOON - 2 * DAY), answer("Moved", NOON - 2 * DAY)],
+    );
+    story.said("b", &[within(&api), user("Which table?", NOON - DAY)]);
+    story.said("c", &[user("Buy milk", NOON - DAY)]);
+    let (asked, moved) = (story.turn("a", "Move the orders"), story.turn("a", "Moved"));
+    let which = story.turn("b", "Which table?");
+    let a = Distillate {
+        goal: Some(item("Move the orders to the new table", asked)),
+        done: vec![item("Orders moved", moved)],
+        open_loops: vec![item("Write the changelog", moved), item("Choose a table for invoices", asked)],
+        ..Distillate::default()
+    };
+    let b = Distillate {
+        decisions: vec![item("Invoices get a table of their own", which)],
+        done: vec![item("Chose a table for invoices", which)],
+        ..Distillate::default()
+    };
+    let a = story.summed_up("a", &[Kind::Compaction, Kind::Session], "Orders were moved. It took long.", &a);
+    let b = story.summed_up("b", &[Kind::Compaction], "Chose.", &b);
+    let c = story.summed_up("c", &[Kind::Session], "Milk.", &Distillate::default());
+    story.refresh();
+    let week = story.block(WEEK);
+    let key = week.lines().find_map(|l| l.split_once("`project/api--")).unwrap().1.trim_end_matches('`');
+    assert_eq!(
+        week,
+        format!(
+            "3 sessions · 2 threads · 4 turns · little\n\n\
+             ## api\n2 sessions · 3 turns · little · `project/api--{key}`\n\
+             - Goal: Move the orders to the new table [{asked}]\n\
+             - Decided: Invoices get a table of their own [{which}]\n\
+             - Still open: Write the changelog [{moved}]\n\
+             - Done: Orders moved [{moved}]\n\
+             - Done: Chose a table for invoices [{which}]\n\
+             - Sessions: Which table? [{}] · Orders [{}]\n\n\
+             ## little:c\n1 session · 1 turn · little · `session/little:c`\n- Sessions: Buy milk [{}]\n",
+            b[1], a[2], c[1]
+        )
+    );
+    assert_eq!(story.block(MONTH), week, "what the week had, the month has");
+    let text = std::fs::read_to_string(story.tree().join(WEEK)).unwrap();
+    assert!(
+        text.starts_with(
+            "---\nperiod: \"2026-W47\"\nformat: 1\n---\n# Week 47 of 2026, 16 November 2026 to 22 November 2026\n"
+        ),
+        "{text}"
+    );
+    // Only what had something has a page.
+    let all = story.files("continuity/rollups/");
+    assert_eq!(all.iter().filter(|p| !p.ends_with("README.md")).collect::<Vec<_>>(), [MONTH, WEEK]);
+}
+
+#[test]
+fn a_day_says_what_its_sessions_came_to_and_nothing_twice() {
+    let story = Story::new();
+    let api = story.project("api");
+    story.said("a", &[within(&api), titled("Orders"), user("Move", NOON - 3 * HOUR), answer("Moved", NOON - 3 * HOUR)]);
+    story.said("b", &[user("Bare words", NOON - 2 * HOUR)]);
+    let at = story.turn("a", "Moved");
+    let carried = |text: &str| Item { file: Some(format!("l:{text}-123456")), ..item(text, at) };
+    let d = Distillate {
+        open_loops: vec![carried("one"), carried("two"), item("none", at)],
+        proposals: vec![Proposed {
+            title: "t".into(),
+            text: "t".into(),
+            class: "fact".into(),
+            turns: vec![at],
+            file: Some("p:t-123456".into()),
+        }],
+        ..Distillate::default()
+    };
+    let nodes = story.summed_up("a", &[Kind::Compaction, Kind::Session], "Orders were moved. It took long.", &d);
+    story.cut("a", nodes[1], at, &[], NOON - 2 * HOUR + MINUTE);
+    story.refresh();
+    assert_eq!(
+        story.block(TODAY),
+        format!(
+            "- 09:00 Session in api: Orders: Orders were moved. · 2 turns · [{}]\n\
+             - 10:00 Session: Bare words · 1 turn · `little:b`\n\
+             - 10:01 Compacted in api: Orders: 2 turns, 2 loops, 1 proposal → [{}]\n",
+            nodes[2], nodes[1]
+        )
+    );
+    // It goes on the next day and ends there: both days keep what was theirs.
+    story.said("a", &[user("More", NOON + DAY)]);
+    let more = story.summed_up("a", &[Kind::Session], "And more", &Distillate::default());
+    story.refresh();
+    assert!(story.block(TODAY).starts_with("- 09:00 Session in api: Orders: Orders were moved."));
+    assert_eq!(
+        story.block("continuity/daily/2026/11/2026-11-22.md"),
+        format!("- 12:00 Session in api: Orders: And more · 1 turn · [{}]\n", more[1])
+    );
+}
+
+#[test]
+fn every_line_of_a_day_ends_in_where_it_leads() {
+    let story = Story::new();
+    story.said("a", &[user("Bare words", NOON - HOUR), crate::story::ended("failed", "overloaded", NOON - HOUR)]);
+    story.said("b", &[user("Others", NOON - HOUR)]);
+    story.summed_up("b", &[Kind::Compaction, Kind::Session], "Some", &Distillate::default());
+    for sql in [
+        "INSERT INTO scheduled_runs (agent_no, name, command, started_at, ended_at, exit_code)
+         VALUES (1, 'back up', 'true', ?1, ?1, 0)",
+        "INSERT INTO scheduled_runs (agent_no, name, command, started_at, ended_at, exit_code, artifact)
+         VALUES (1, 'nightly', 'true', ?1, ?1, 0, 'continuity/artifacts/x.md')",
+        "INSERT INTO channel_events (agent_no, channel, peer, state, at, decided_at) VALUES (1, 'tg', '4711', 'approved', ?1, ?1)",
+    ] {
+        story.sql().execute(sql, [NOON - MINUTE]).unwrap();
+    }
+    story.refresh();
+    let text = story.block(TODAY);
+    assert_eq!(text.lines().count(), 8, "{text}");
+    for line in text.lines() {
+        assert!(line.ends_with([']', '`', ')']), "{line}");
+    }
+}
+
+#[test]
+fn weeks_and_days_are_those_of_the_operator() {
+    // Half past eleven in the evening of Sunday, 3 January 2027, in Tallinn: still the last ISO week of 2026.
+    let moment = millis("2027-01-03T21:30:00Z");
+    for (zone, day, week, month) in [
+        ("Europe/Tallinn", "2027-01-03", "2026-W53", "2027-01"),
+        ("Asia/Tokyo", "2027-01-04", "2027-W01", "2027-01"),
+        ("UTC", "2027-01-03", "2026-W53", "2027-01"),
+    ] {
+        let story = Story::new();
+        profile::set(&story.at(), "timezone", zone, "user").unwrap();
+        let at = story.at();
+        assert_eq!(daily::days_of(&at, moment).unwrap(), format!("daily/{day}"));
+        assert_eq!(periods_of(&at, moment).unwrap(), [format!("rollup/{week}"), format!("rollup/{month}")]);
+        drop(at);
+        story.said("s", &[user("Late words", moment)]);
+        story.summed_up("s", &[Kind::Session], "Late.", &Distillate::default());
+        story.refresh();
+        let all: Vec<String> =
+            story.files("continuity/rollups/").into_iter().filter(|p| !p.ends_with("README.md")).collect();
+        let expected = [&week, &month].map(|p| format!("continuity/rollups/{}/{p}.md", &p[..4]));
+        assert!(expected.iter().all(|p| all.contains(p)) && all.len() == 2, "{zone}: {all:?}");
+        for page in &all {
+            assert!(story.block(page).contains("Late words"), "{zone}: {}", story.block(page));
+        }
+    }
+}
+
+/// Whoever moves to another zone has other weeks, and the pages follow.
+#[test]
+fn another_time_zone_has_other_weeks() {
+    let story = Story::new();
+    profile::set(&story.at(), "timezone", "UTC", "user").unwrap();
+    let moment = millis("2026-11-15T23:30:00Z");
+    story.said("s", &[user("Late words", moment)]);
+    story.summed_up("s", &[Kind::Session], "Late.", &Distillate::default());
+    story.refresh();
+    let week = |n: u32| story.block(&format!("continuity/rollups/2026/2026-W{n}.md"));
+    assert!(week(46).contains("Late words"));
+    profile::set(&story.at(), "timezone", "Asia/Tokyo", "user").unwrap();
+    story.refresh();
+    assert!(week(47).contains("Late words"), "{}", week(47));
+    assert_eq!(week(46), "Nothing was closed in this time.\n");
+}
+
+#[test]
+fn names_of_periods_read_back_and_nothing_else_does() {
+    for name in ["2026-W01", "2026-W53", "2026-12", "0999-01"] {
+        assert_eq!(Period::parse(name).unwrap().name(), name);
+        assert_eq!(Head::parse(&format!("rollup/{name}")).unwrap().name(), format!("rollup/{name}"));
+    }
+    for name in [
+        "",
+        "2026",
+        "2026-13",
+        "2026-00",
+        "2026-W54",
+        "2025-W53",
+        "2026-W1",
+        "26-W01",
+        "2026-1",
+        "2026-011",
+        "../2026-11",
+    ] {
+        assert_eq!((Period::parse(name), Head::parse(&format!("rollup/{name}"))), (None, None), "{name}");
+    }
+    // Every day is in one week and one month, whose pages say so.
+    let story = Story::new();
+    let at = story.at();
+    for n in 0..800 {
+        let [week, month] = periods_of(&at, NOON + n * DAY).unwrap();
+        let day = at.day_of(NOON + n * DAY).unwrap();
+        assert_eq!(month, format!("rollup/{}", day.strftime("%Y-%m")));
+        assert_eq!(week, format!("rollup/{}", day.strftime("%G-W%V")));
+    }
+}
+
+#[test]
+fn a_month_with_too_much_in_it_stays_a_page_and_starves_nobody() {
+    let story = Story::new();
+    let many = |n: usize, turn| {
+        (0..9).map(|m| item(&format!("Item {m} of {n}, {}", "in some words ".repeat(9)), turn)).collect()
+    };
+    for n in 0..12 {
+        let project = story.project(&format!("project-{n}"));
+        let session = format!("s{n}");
+        let mut lines = vec![within(&project)];
+        lines.extend((0..20 - n).map(|m| user(&format!("Words {m}"), NOON - DAY + m as i64)));
+        story.said(&session, &lines);
+        let turn = story.turn(&session, "Words 0");
+        let d = Distillate {
+            goal: Some(item("Get on", turn)),
+            decisions: many(n, turn),
+            done: many(n, turn),
+            open_loops: many(n, turn),
+            ..Distillate::default()
+        };
+        story.summed_up(&session, &[Kind::Session], "Much.", &d);
+    }
+    story.refresh();
+    let text = story.block(MONTH);
+    assert!((600..=900).contains(&tokens(&text)), "{} {text}", tokens(&text));
+    let heads: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("## ")).collect();
+    assert!(heads.len() >= 5 && heads.iter().enumerate().all(|(n, h)| *h == format!("project-{n}")), "{text}");
+    assert!(
+        text.ends_with(&format!("\n- … and {} threads more: `heirloom thread list`\n", 12 - heads.len())),
+        "{text}"
+    );
+    for word in ["Goal", "Decided", "Still open"] {
+        assert!(text.matches(&format!("- {word}: ")).count() >= heads.len() - 1, "{word}: {text}");
+    }
+}
+
+#[test]
+fn only_what_stands_is_told() {
+    let story = Story::new();
+    story.said("s", &[user("Left", NOON - HOUR)]);
+    let turn = story.turn("s", "Left");
+    let item = item("Decided left", turn);
+    let d = Distillate { decisions: vec![item], ..Distillate::default() };
+    // An act that is not finished, of an agent nobody looks at: a look at this one would finish it.
+    let ada = AgentId::parse("ada").unwrap();
+    let plan =
+        "INSERT INTO flushes (flush_id, agent_no, action, state, created_at) VALUES ('f', ?1, 'x', 'planned', 0)";
+    let planned = story.ledger.write(Audit::new("test", "flush.plan"), |tx| {
+        tx.execute(plan, [ensure_agent(tx, &ada)?])?;
+        Ok(())
+    });
+    planned.unwrap();
+    story.summed_up_in("s", &[Kind::Session], "Went.", &d, Some("f"));
+    story.refresh();
+    assert!(story.files("continuity/rollups/2026").is_empty(), "its act is not finished");
+    assert!(story.block(TODAY).contains("`little:s`"));
+    story.sql().execute("UPDATE flushes SET state = 'done'", []).unwrap();
+    story.refresh();
+    assert!(story.block(WEEK).contains("Decided left"));
+    assert!(story.block(TODAY).contains("Left: Went."), "{}", story.block(TODAY));
+    // Its program has gone back and taken another way since.
+    story.said("s", &[user("Right", NOON - MINUTE)]);
+    let other = story.turn("s", "Right");
+    story
+        .sql()
+        .execute(
+            "UPDATE turn_results SET left_by = (SELECT run_no FROM turns WHERE turn_no = ?2)
+             WHERE run_no = (SELECT run_no FROM turns WHERE turn_no = ?1)",
+            [turn.0, other.0],
+        )
+        .unwrap();
+    story.summed_up("s", &[Kind::Session], "Went right.", &Distillate::default());
+    story.refresh();
+    assert!(!story.block(WEEK).contains("Decided left"), "{}", story.block(WEEK));
+}
+
+#[test]
+fn what_is_resolved_is_still_open_no_longer() {
+    let story = Story::new();
+    let new = open_loop::NewLoop { title: "Write the changelog".into(), ..open_loop::NewLoop::default() };
+    let open = open_loop::add(&story.at().desk().unwrap(), &new).unwrap();
+    story.said("s", &[user("Words", NOON - HOUR)]);
+    let turn = story.turn("s", "Words");
+    let d = Distillate {
+        open_loops: vec![Item { file: Some(open.id.clone()), ..item("Write the changelog", turn) }],
+        ..Distillate::default()
+    };
+    story.summed_up("s", &[Kind::Session], "Words.", &d);
+    story.refresh();
+    assert!(story.block(WEEK).contains(&format!("- Still open: Write the changelog [{}]\n", open.id)));
+    open_loop::resolve(&story.at().desk().unwrap(), std::slice::from_ref(&open.id), None).unwrap();
+    story.said("s", &[user("More", NOON - MINUTE)]);
+    story.summed_up("s", &[Kind::Session], "More.", &Distillate::default());
+    story.refresh();
+    assert!(!story.block(WEEK).contains("changelog"), "{}", story.block(WEEK));
+}
+
+#[test]
+fn agents_have_their_own_weeks() {
+    let story = Story::new();
+    story.said("s", &[user("Of main", NOON - HOUR)]);
+    story.summed_up("s", &[Kind::Session], "Main.", &Distillate::default());
+    let story = story.of("ada");
+    story.refresh();
+    assert_eq!(story.files("continuity/rollups/2026"), [""; 0]);
+    story.said("z", &[user("Of ada", NOON - HOUR)]);
+    story.summed_up("z", &[Kind::Session], "Ada.", &Distillate::default());
+    story.refresh();
+    assert!(story.block(WEEK).contains("Of ada") && !story.block(WEEK).contains("Of main"));
+    let story = story.of("main");
+    story.refresh();
+    assert!(story.block(WEEK).contains("Of main") && !story.block(WEEK).contains("Of ada"));
+}
