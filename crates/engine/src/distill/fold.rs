@@ -92,11 +92,15 @@ fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
 
 /// Whether two items say the same.
 pub(crate) fn same_words(a: &str, b: &str) -> bool {
-    let (a, b) = (words(a), words(b));
+    same(&words(a), &words(b))
+}
+
+/// [`same_words`] of texts whose words are known: one list compared with another asks for each text's words once.
+pub(crate) fn same(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     if a.is_empty() || b.is_empty() {
         return a == b;
     }
-    let common = a.intersection(&b).count();
+    let common = a.intersection(b).count();
     common * 10 >= a.len().max(b.len()) * 9
 }
 
@@ -108,7 +112,7 @@ pub(crate) fn covers(done: &str, item: &str) -> bool {
 }
 
 /// Words of at least three letters that are no mere grammar, folded.
-fn words(text: &str) -> BTreeSet<String> {
+pub(crate) fn words(text: &str) -> BTreeSet<String> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .map(|w| w.to_lowercase())
         .filter(|w| w.chars().count() > 2 && !GRAMMAR.contains(&w.as_str()))

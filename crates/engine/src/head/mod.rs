@@ -15,10 +15,13 @@ pub mod memory;
 mod page;
 pub mod rollup;
 pub mod runtime;
+mod scoping;
+pub mod score;
 pub mod session;
 pub mod thread;
 pub mod threads;
 mod which;
+pub mod why;
 
 pub use which::{Head, RuntimePage};
 
