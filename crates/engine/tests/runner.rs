@@ -20,6 +20,7 @@ mod rewritten;
 mod runs;
 mod search;
 mod storeys;
+mod tiers;
 mod tree;
 mod verify;
 mod world;

@@ -1,7 +1,7 @@
 //! `continuity/ACTIVE.md`: what matters now, from bounded queries of one purpose each (R7.1).
 //!
 //! Every item ends in what `heirloom expand` takes to show more of it: a turn, a node, a file by its id (`l:`, `p:`,
-//! `a:`) or path (`f:`), something noticed (`u:`), somebody who asks (`c:`), a scheduled job (`j:`).
+//! `a:`) or path, something noticed (`u:`), somebody who asks (`c:`), a scheduled job (`j:`).
 
 use rusqlite::params;
 
@@ -59,9 +59,9 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// What `heirloom expand` takes for a file.
+/// What `heirloom expand` takes for a file: its id, or its path.
 fn id(e: &Entry) -> String {
-    e.item.clone().unwrap_or_else(|| format!("f:{}", e.path))
+    e.item.clone().unwrap_or_else(|| e.path.to_string())
 }
 
 /// What is due today or overdue.
@@ -181,7 +181,7 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     }
     for file in catalogue::troubled(tx, agent)?.iter().take(3) {
         let path = line(file.path.as_str());
-        lines.push(format!("{path}: {} · [f:{path}]", line(file.problem.as_deref().unwrap_or_default())));
+        lines.push(format!("{path}: {} · [{path}]", line(file.problem.as_deref().unwrap_or_default())));
     }
     let all = lines.len() as u64;
     Ok(section("Attention", &lines, all, LINES, "heirloom status"))

@@ -29,7 +29,7 @@ use crate::memory::leaf::class_of;
 use crate::memory::{Class, class::Verification};
 use crate::redact::redact;
 use crate::scope::NodeId;
-use crate::thread::ThreadRow;
+use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
 
 /// The whole block.
@@ -373,7 +373,7 @@ impl Day {
         }
         let text = format!("**{}**: {}", line(&row.label), parts.join(" · "));
         let scope = Scope::Thread(row.no, row.label.clone());
-        let mut line = Tier1Line::new(Section::Now, text, stand.node.map(|n| n.to_string()), scope, score);
+        let mut line = Tier1Line::new(Section::Now, text, Some(stand.reference(row)), scope, score);
         line.open = stand.open();
         (line, step)
     }
@@ -398,8 +398,12 @@ impl Day {
                 .query_row([no, agent_no], |r| r.get(0))
                 .optional()?;
             let text = format!("**{}**", line(&label));
-            let reference = newest.map(|n| NodeId(n).to_string());
-            let mut line = Tier1Line::new(Section::Now, text, reference, Scope::Thread(no, label), Score::default());
+            let reference = match newest {
+                Some(node) => NodeId(node).to_string(),
+                None => thread::row(tx, agent_no, no)?.key,
+            };
+            let scope = Scope::Thread(no, label);
+            let mut line = Tier1Line::new(Section::Now, text, Some(reference), scope, Score::default());
             line.open = open;
             line.left_out = Some("closed, or not worked in for 30 days".into());
             out.push(line);
@@ -471,7 +475,7 @@ impl Day {
             if let Some(class) = class_of(&entry).filter(|c| c.verification() != Verification::None) {
                 text.push_str(&format!(" · {class}, {}", careful(class)));
             }
-            let id = entry.item.clone().unwrap_or_else(|| format!("f:{}", entry.path));
+            let id = entry.item.clone().unwrap_or_else(|| entry.path.to_string());
             out.push(Tier1Line::new(Section::Always, text, Some(id), scope, score));
         }
         Ok(out)
@@ -513,13 +517,12 @@ fn standing(tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
     let mut all: BTreeMap<Class, i64> = BTreeMap::new();
     counts.values().flatten().for_each(|(class, n)| *all.entry(*class).or_default() += n);
     let score = || Score { value: 1.0, reasons: vec!["always told".into()] };
-    let index = |path: String| Some(format!("f:{path}"));
     let text = format!("{} in this agent", in_words(&all));
     let mut out =
-        vec![Tier1Line::new(Section::Standing, text, index("memory/MEMORY.md".into()), Scope::AgentWide, score())];
+        vec![Tier1Line::new(Section::Standing, text, Some("memory/MEMORY.md".into()), Scope::AgentWide, score())];
     for (id, of) in counts {
         let text = format!("{} of {}", in_words(&of), line(project_name(&id)));
-        let reference = index(format!("memory/workspace/{id}/MEMORY.md"));
+        let reference = Some(format!("memory/workspace/{id}/MEMORY.md"));
         let mut line = Tier1Line::new(Section::Standing, text, reference, Scope::Workspace(id), score());
         line.left_out = Some(NOT_IN_FILE.into());
         out.push(line);
@@ -625,8 +628,8 @@ pub fn for_thread(lines: &[Tier1Line], own: &[i64], workspace: Option<&str>) -> 
         let other = others.entry(&line.scope).or_insert((line.score, 0, None));
         other.0 = other.0.max(line.score);
         other.1 += open;
-        // An id of a loop is made of its words; that of a node is not.
-        other.2 = other.2.or(line.reference.as_deref().filter(|r| NodeId::parse(r).is_some()));
+        // The id of a loop is made of its words; that of a node, or the key of a thread, is not.
+        other.2 = other.2.or(line.reference.as_deref().filter(|_| line.section == Section::Now));
     }
     let mut others: Vec<_> = others.into_iter().collect();
     others.sort_by(|a, b| (b.1.1 > 0).cmp(&(a.1.1 > 0)).then(b.1.0.total_cmp(&a.1.0)).then(a.0.cmp(b.0)));

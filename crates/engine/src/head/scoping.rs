@@ -2,7 +2,7 @@
 //!
 //! A page about one thread must not show another's words, and no page shows as open what somebody has closed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -161,7 +161,7 @@ impl<'t> Scopes<'t> {
 pub(super) struct Owed {
     pub entry: Entry,
     pub scope: Scope,
-    words: BTreeSet<String>,
+    words: fold::Words,
 }
 
 impl Owed {

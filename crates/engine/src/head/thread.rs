@@ -158,26 +158,31 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let mut lists = Vec::new();
     // What the status tells.
     let told = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
-    let mut said: Vec<BTreeSet<String>> = told.into_iter().flatten().map(|i| fold::words(&i.text)).collect();
+    let mut said: Vec<fold::Words> = told.into_iter().flatten().map(|i| fold::words(&i.text)).collect();
     for item in d.decisions.iter().rev() {
         push(&mut lists, &mut said, DECIDED, item, now, today, at, &mut standing)?;
     }
-    let mut files: Vec<Line> = loops.iter().map(|l| of_loop(l, now, today)).collect();
+    // A next step that is a loop of its own stands there as that loop, and not once more among what is open.
+    let mut stepped: BTreeSet<&str> = BTreeSet::new();
+    for item in &d.next_steps {
+        match loops.iter().find(|l| l.is(item)) {
+            Some(l) if stepped.insert(l.id()) => lists.push(of_loop(NEXT, l, now, today)),
+            Some(_) => {}
+            None => push(&mut lists, &mut said, NEXT, item, now, None, at, &mut standing)?,
+        }
+    }
+    let rest = loops.iter().filter(|l| !stepped.contains(l.id()));
+    let mut files: Vec<Line> = rest.map(|l| of_loop(OPEN, l, now, today)).collect();
     files.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| a.reference.cmp(&b.reference)));
     said.extend(loops.iter().map(|l| fold::words(&l.entry.title)));
     lists.append(&mut files);
-    // What is blocked is open as well; what blocks the whole thread stands in its status.
-    for item in open.iter().chain(&d.blocked).rev() {
+    for item in open.iter().rev() {
         push(&mut lists, &mut said, OPEN, item, now, None, at, &mut standing)?;
     }
     for waiting in &proposals {
         let mut score = Score::default();
         score.recent(moment(waiting.entry.field("proposed")), now);
         lists.push(Line::new(WAITING, line(&waiting.entry.title), Some(waiting.id().to_owned()), score));
-    }
-    for item in &d.next_steps {
-        // A step that stands above as a loop of its own is not told again.
-        push(&mut lists, &mut said, NEXT, item, now, None, at, &mut standing)?;
     }
     let mut page = Page {
         title: line(&row.label),
@@ -215,7 +220,7 @@ fn fit(page: &mut Page) {
 #[allow(clippy::too_many_arguments)]
 fn push(
     lists: &mut Vec<Line>,
-    said: &mut Vec<BTreeSet<String>>,
+    said: &mut Vec<fold::Words>,
     section: &'static str,
     item: &Item,
     now: Millis,
@@ -260,13 +265,13 @@ fn gone(d: &crate::lineage::distillate::Distillate, standing: &mut Standing) -> 
     Ok(out)
 }
 
-fn of_loop(owed: &Owed, now: Millis, today: Option<jiff::civil::Date>) -> Line {
+fn of_loop(section: &'static str, owed: &Owed, now: Millis, today: Option<jiff::civil::Date>) -> Line {
     let due = owed.entry.field("due").and_then(|d| d.parse().ok());
     let text = match due {
         Some(due) => format!("{} · due {}", line(&owed.entry.title), day(due, today)),
         None => line(&owed.entry.title),
     };
-    Line::new(OPEN, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))
+    Line::new(section, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))
 }
 
 /// Where it stands: what is being done, else what for; what blocks it; else what was done last.
@@ -291,7 +296,7 @@ fn status(
     if parts.is_empty() {
         let told = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));
         parts.push(match told {
-            Some(told) => short(told, 300),
+            Some(told) => short(told, 150),
             None => "Nothing is known of it yet; its head fills when a conversation in it ends or is compacted.".into(),
         });
     }

@@ -7,6 +7,7 @@ use super::scoping::{Owed, Scope, Standing, owed};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::Kind;
 use crate::clock::Millis;
+use crate::distill::fold;
 use crate::distill::state::{self, State};
 use crate::error::Result;
 use crate::ledger::Read;
@@ -37,8 +38,11 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
             parts.push(format!("{} open", stand.open()));
         }
         parts.extend(row.last_at.map(|then| day_at(at, then, today)));
-        parts.extend(stand.node.map(|n| format!("[{n}]")));
-        let parts = if parts.is_empty() { "nothing yet".to_owned() } else { parts.join(" · ") };
+        if parts.is_empty() {
+            parts.push("nothing yet".into());
+        }
+        parts.push(format!("[{}]", stand.reference(row)));
+        let parts = parts.join(" · ");
         out.push_str(&format!("- [{}]({}.md): {parts}\n", line(&row.label), row.file));
     }
     if active.len() > LINES {
@@ -105,11 +109,11 @@ pub(super) struct Stand<'l> {
     /// Without what does not stand any more.
     pub distillate: Distillate,
     /// Its newest node.
-    pub node: Option<NodeId>,
+    node: Option<NodeId>,
     /// What its newest node says, where nothing more exact is known.
     summary: Option<String>,
     pub loops: Vec<&'l Owed>,
-    /// Distilled, open, and in none of the loops' files.
+    /// Distilled, open or blocked, and in none of the loops' files.
     pub open_items: Vec<Item>,
 }
 
@@ -117,6 +121,11 @@ impl Stand<'_> {
     /// How much is open: files, and what was distilled and stands in none of them.
     pub fn open(&self) -> usize {
         self.loops.len() + self.open_items.len()
+    }
+
+    /// What leads deeper: its newest node, and where it has none its key.
+    pub fn reference(&self, row: &ThreadRow) -> String {
+        self.node.map_or_else(|| line(&row.key), |n| n.to_string())
     }
 
     /// What it is about now.
@@ -151,7 +160,7 @@ pub(super) fn is_of(scope: &Scope, thread_no: i64) -> bool {
     matches!(scope, Scope::Thread(no, _) if *no == thread_no)
 }
 
-/// A distillate without what was closed, left or forgotten, and its open items that are in no file of `loops`.
+/// A distillate without what was closed, left or forgotten; and what is open or blocked in it and in no file of `loops`.
 pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing) -> Result<(Distillate, Vec<Item>)> {
     for (list, commitment) in [
         (&mut d.in_progress, true),
@@ -174,7 +183,12 @@ pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing)
     {
         d.goal = None;
     }
-    let open = d.open_loops.iter().filter(|i| !loops.iter().any(|l| l.is(i))).cloned().collect();
+    let mut open: Vec<Item> = Vec::new();
+    for item in d.open_loops.iter().chain(&d.blocked) {
+        if !loops.iter().any(|l| l.is(item)) && !open.iter().any(|o| fold::same_words(&o.text, &item.text)) {
+            open.push(item.clone());
+        }
+    }
     Ok((d, open))
 }
 
@@ -189,7 +203,7 @@ pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<St
     let mut lines = Vec::new();
     for row in rows {
         let stand = stand(tx, at.agent_no, &row, &loops)?;
-        let Some(node) = stand.node else { continue };
+        let node = stand.reference(&row);
         let words = stand.words(80).map(|w| format!(": {w}")).unwrap_or_default();
         let open = if stand.open() > 0 { format!(" · {} open", stand.open()) } else { String::new() };
         lines.push(format!("**{}**{words}{open} · [{node}]", line(&row.label)));
