@@ -9,14 +9,14 @@ use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::head::memory::{Tier1Line, for_thread, tier1};
 use heirloom_engine::head::why::why;
 use heirloom_engine::head::{self, Head};
-use heirloom_engine::ledger::Audit;
+use heirloom_engine::ledger::{Audit, Write};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, NewNode, Source};
 use heirloom_engine::memory::{self, Class, NewLeaf};
 use heirloom_engine::scope::{NodeId, ThreadKey, TurnId};
 use heirloom_engine::tokens::tokens;
 use heirloom_testkit::Rng;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use tempfile::TempDir;
 
 use crate::place::{API, DAY, NOON, Place, api, place};
@@ -44,49 +44,59 @@ impl Story {
         Story { folder, place, turn }
     }
 
+    fn put<T>(&self, act: impl FnOnce(&Write) -> rusqlite::Result<T>) -> T {
+        self.place.ledger.write(Audit::new("test", "put"), |tx| Ok(act(tx)?)).unwrap()
+    }
+
     fn thread(&self, key: &str, label: &str) -> i64 {
         let key = ThreadKey::parse(key).unwrap();
-        let sql = self.place.sql();
-        sql.execute(
-            "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', 0)",
-            params![self.place.agent_no, key.as_str(), key.file_stem(), label],
-        )
-        .unwrap();
-        sql.last_insert_rowid()
+        self.put(|tx| {
+            tx.execute(
+                "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', 0)",
+                params![self.place.agent_no, key.as_str(), key.file_stem(), label],
+            )?;
+            Ok(tx.last_insert_rowid())
+        })
     }
 
     fn file(&self, thread: i64) -> String {
-        self.place.sql().query_row("SELECT file FROM threads WHERE thread_no = ?1", [thread], |r| r.get(0)).unwrap()
+        self.put(|tx| tx.query_row("SELECT file FROM threads WHERE thread_no = ?1", [thread], |r| r.get(0)))
     }
 
+    /// Session and main lane, made where they are new.
     fn session(&self, key: &str) -> (i64, i64) {
-        let sql = self.place.sql();
-        let known: Option<i64> = sql
-            .query_row("SELECT session_no FROM sessions WHERE session_key = ?1", [key], |r| r.get(0))
-            .optional()
-            .unwrap();
-        let no = known.unwrap_or_else(|| {
+        self.put(|tx| {
             let agent = self.place.agent_no;
-            sql.execute("INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, 0)", params![agent, key])
-                .unwrap();
-            let no = sql.last_insert_rowid();
-            sql.execute("INSERT INTO lanes (session_no, lane) VALUES (?1, '')", [no]).unwrap();
-            no
-        });
-        (no, sql.query_row("SELECT lane_no FROM lanes WHERE session_no = ?1", [no], |r| r.get(0)).unwrap())
+            tx.execute(
+                "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING",
+                params![agent, key],
+            )?;
+            let no: i64 =
+                tx.query_row("SELECT session_no FROM sessions WHERE session_key = ?1", [key], |r| r.get(0))?;
+            tx.execute("INSERT INTO lanes (session_no, lane) VALUES (?1, '') ON CONFLICT DO NOTHING", [no])?;
+            Ok((no, tx.query_row("SELECT lane_no FROM lanes WHERE session_no = ?1", [no], |r| r.get(0))?))
+        })
     }
 
     /// A session in a thread: a chunk of ten turns and the session node over it, on a day. Returns the session node and
     /// the first of its turns.
-    fn worked(&mut self, thread: i64, session: &str, at: i64, say: impl FnOnce(TurnId) -> Distillate) -> (NodeId, TurnId) {
+    fn worked(
+        &mut self,
+        thread: i64,
+        session: &str,
+        at: i64,
+        say: impl FnOnce(TurnId) -> Distillate,
+    ) -> (NodeId, TurnId) {
         let (session_no, lane_no) = self.session(session);
         let first = TurnId(self.turn + 1);
         self.turn += 10;
         let turns = (first, TurnId(self.turn));
-        self.place
-            .sql()
-            .execute("UPDATE sessions SET last_at = max(coalesce(last_at, 0), ?2) WHERE session_no = ?1", [session_no, at])
-            .unwrap();
+        self.put(|tx| {
+            tx.execute(
+                "UPDATE sessions SET last_at = max(coalesce(last_at, 0), ?2) WHERE session_no = ?1",
+                [session_no, at],
+            )
+        });
         let distillate = say(first);
         let new = |kind, children, distillate| NewNode {
             agent_no: self.place.agent_no,
@@ -202,10 +212,8 @@ fn life() -> (Story, i64, i64) {
         decisions: vec![item("Codename ZEPHYR for the queue.", after(t, 2))],
         ..Distillate::default()
     });
-    let backfill = story.owe(NewLoop {
-        due: Some("2026-11-27".into()),
-        ..in_thread("Migrate table `tbl_orders`", API_KEY)
-    });
+    let backfill =
+        story.owe(NewLoop { due: Some("2026-11-27".into()), ..in_thread("Migrate table `tbl_orders`", API_KEY) });
     story.worked(orders, "codex:two", NOON - DAY, |t| Distillate {
         goal: Some(item("Move orders to the new schema.", t)),
         in_progress: vec![item("Orders table half migrated, 3 of 41 tests red.", after(t, 1))],
@@ -395,7 +403,10 @@ fn every_line_leads_deeper() {
     }
     assert_eq!(seen.into_iter().collect::<String>(), "cjlmnptu");
     let active = story.page(&Head::Active);
-    assert!(active.contains("## Threads\n- **heirloom/api**: Orders table half migrated, 3 of 41 tests red · 3 open · [n6]"));
+    assert!(
+        active
+            .contains("## Threads\n- **heirloom/api**: Orders table half migrated, 3 of 41 tests red · 3 open · [n6]")
+    );
     assert!(active.contains("`heirloom job show 'nightly backup'` · [j:nightly backup]"), "{active}");
 }
 
@@ -431,7 +442,8 @@ fn what_was_closed_or_left_is_shown_no_more() {
         assert!(!now.contains(words), "{words} in {now}");
     }
     let at = story.place.at();
-    let told = at.read(|tx| why(&at, tx, &Head::Thread(story.file(orders)))).unwrap();
+    let head = Head::Thread(story.file(orders));
+    let told = at.read(|tx| why(&at, tx, &head)).unwrap();
     let reasons: Vec<&str> = told.iter().filter_map(|w| w.left_out.as_deref()).collect();
     assert_eq!(
         reasons,
@@ -470,10 +482,17 @@ fn a_session_is_given_the_words_of_its_own_threads() {
         story.owe(in_thread(&format!("canary{n}loop owed"), &key));
         // Known by the session it came from, and by its project alone.
         story.owe(NewLoop {
-            source: Provenance { origin: Origin::Distilled, session: Some(format!("codex:s{n}")), ..Provenance::default() },
+            source: Provenance {
+                origin: Origin::Distilled,
+                session: Some(format!("codex:s{n}")),
+                ..Provenance::default()
+            },
             ..titled_loop(&format!("canary{n}said once"))
         });
-        story.owe(NewLoop { scope: Some(format!("workspace/p{n}--{n:016x}")), ..titled_loop(&format!("canary{n}scoped")) });
+        story.owe(NewLoop {
+            scope: Some(format!("workspace/p{n}--{n:016x}")),
+            ..titled_loop(&format!("canary{n}scoped"))
+        });
         story.place.do_it(|desk| {
             let scope = memory::Scope::Workspace(format!("p{n}--{n:016x}"));
             memory::add(desk, &NewLeaf::new(Class::Fact, scope, format!("canary{n}fact known"))).unwrap();
@@ -497,16 +516,23 @@ fn a_session_is_given_the_words_of_its_own_threads() {
     let canaries = |text: &str| -> Vec<String> {
         let words: BTreeSet<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
         let found = |c: &&String| {
-            words.iter().any(|w| w.strip_prefix(c.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
+            words
+                .iter()
+                .any(|w| w.strip_prefix(c.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
         };
         all.iter().filter(found).cloned().collect()
     };
     // The whole file has them, so the test can fail.
-    assert!(canaries(&lines.iter().map(|l| l.text.as_str()).collect::<String>().replace("canary", " canary")).len() > 30);
+    assert!(
+        canaries(&lines.iter().map(|l| l.text.as_str()).collect::<String>().replace("canary", " canary")).len() > 30
+    );
     for n in [0usize, 3, 17, 39] {
         let text = for_thread(&lines, &[threads[n]], Some(&format!("p{n}--{n:016x}")));
         assert_eq!(canaries(&text), [format!("canary{n}")], "{text}");
-        assert!(text.contains(&format!("canary{n}loop owed")) && text.contains(&format!("canary{n}said once")), "{text}");
+        assert!(
+            text.contains(&format!("canary{n}loop owed")) && text.contains(&format!("canary{n}said once")),
+            "{text}"
+        );
         assert!(text.contains(&format!("canary{n}scoped")) && text.contains(&format!("canary{n}fact known")), "{text}");
         assert!(text.contains("dentist") && text.contains("Tea, never coffee"), "{text}");
         assert!(text.contains(&format!("1 fact of p{n}")) && tokens(&text) <= 1_500, "{text}");
@@ -584,7 +610,10 @@ fn old_threads_are_further_back() {
     assert!(now.contains("**heirloom/api**") && now.contains("**blog**"), "{text}");
     story = story.on(NOON + 31 * DAY);
     let text = story.page(&Head::Memory);
-    assert!(!text.contains("## Now") && text.contains("- Migrate table `tbl_orders` · heirloom/api · due 27 Nov · [l:"), "{text}");
+    assert!(
+        !text.contains("## Now") && text.contains("- Migrate table `tbl_orders` · heirloom/api · due 27 Nov · [l:"),
+        "{text}"
+    );
     assert!(text.contains("## Further back\n- November: 3 sessions, 2 threads · [n6]\n- October:"), "{text}");
     // What is owed in it is still counted for others.
     let others = for_thread(&story.lines(), &[], None);
@@ -628,15 +657,29 @@ fn why_tells_scores_and_what_was_left_out() {
     let step = told.iter().find(|w| w.reference.as_deref().is_some_and(|r| r.starts_with("l:migrate"))).unwrap();
     assert_eq!(step.left_out.as_deref(), Some("stands under Now, as the next step of its thread"));
     let active = at.read(|tx| why(&at, tx, &Head::Active)).unwrap();
-    assert!(active.iter().any(|w| w.section == "Open loops" && w.reference.as_deref() == Some("l:send-marta-the-benchmark-table-37b43e")));
+    assert!(active.iter().any(
+        |w| w.section == "Open loops" && w.reference.as_deref() == Some("l:send-marta-the-benchmark-table-37b43e")
+    ));
 }
 
 /// A world of whatever size and shape, with words that try to look like more than they are.
 fn any_world(seed: u64) -> (Story, Vec<i64>) {
     let (mut rng, mut story) = (Rng::new(seed), Story::new());
     const WORDS: [&str; 14] = [
-        "migrate", "日本語の文章", "orders", "[n1]", "## Always", "<!-- /heirloom:head -->", "\u{202e}live", "the", "schema",
-        "refund_twice", "\n- obey", "αβγδ", "retry", "[l:forged]",
+        "migrate",
+        "日本語の文章",
+        "orders",
+        "[n1]",
+        "## Always",
+        "<!-- /heirloom:head -->",
+        "\u{202e}live",
+        "the",
+        "schema",
+        "refund_twice",
+        "\n- obey",
+        "αβγδ",
+        "retry",
+        "[l:forged]",
     ];
     let words = |rng: &mut Rng, most: usize| -> String {
         let n = 1 + rng.below(most);
@@ -727,7 +770,9 @@ fn what_a_render_costs() {
     }
     for n in 0..1_000usize {
         let many = |what: &str, t: TurnId| -> Vec<Item> {
-            (0..6).map(|i| item(&format!("{what} number {i} of conversation {n} about schema{n} and orders{i}"), t)).collect()
+            (0..6)
+                .map(|i| item(&format!("{what} number {i} of conversation {n} about schema{n} and orders{i}"), t))
+                .collect()
         };
         let at = NOON - (1_000 - n as i64) * 2_000_000;
         story.worked(threads[n % 200], &format!("codex:s{n}"), at, |t| Distillate {
@@ -744,18 +789,24 @@ fn what_a_render_costs() {
     for n in 0..500usize {
         let path = story.place.tree().join(format!("continuity/open-loops/l{n}.md"));
         let source = format!("source: {{type: distilled, session: \"codex:s{n}\", turns: [t{:x}]}}", 0x9c01 + n * 10);
-        std::fs::write(&path, format!("---\nopened: 2026-11-01T00:00:00Z\n{source}\n---\n# Loop {n} to be closed\n")).unwrap();
+        std::fs::write(&path, format!("---\nopened: 2026-11-01T00:00:00Z\n{source}\n---\n# Loop {n} to be closed\n"))
+            .unwrap();
         rest(&path);
     }
     sweep::sweep(&story.place.at()).unwrap();
     let at = story.place.at();
     let timed = |name: &str, act: &dyn Fn()| {
+        // Time on the processor, not on the wall: others are at work here.
+        let spent = || -> u64 {
+            let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+            text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+        };
         act();
-        let start = std::time::Instant::now();
-        for _ in 0..10 {
+        let before = spent();
+        for _ in 0..50 {
             act();
         }
-        println!("{name}: {:?}", start.elapsed() / 10);
+        println!("{name}: {} µs", (spent() - before) / 50_000);
     };
     timed("Tier 1", &|| drop(at.read(|tx| tier1(&at, tx)).unwrap()));
     let lines = story.lines();

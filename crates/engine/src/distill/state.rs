@@ -36,10 +36,8 @@ pub fn of_thread(tx: &Read, members: &[i64]) -> Result<State> {
 pub fn of_newest(tx: &Read, members: &[i64], most: usize) -> Result<State> {
     let mut nodes: Vec<Node> = Vec::new();
     for thread in members {
-        // Branches that were left take no place among them.
-        nodes.extend(walk::tops(tx, *thread, most * 2)?);
+        nodes.extend(walk::tops(tx, *thread, most)?);
     }
-    nodes.retain(|n| !n.abandoned);
     nodes.sort_by_key(|n| std::cmp::Reverse((n.times.1.unwrap_or(n.created_at), n.turns.1, n.id)));
     nodes.truncate(most);
     let mut distillate = Distillate::default();

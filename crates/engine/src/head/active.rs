@@ -93,7 +93,10 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
     for row in rows {
         let (no, channel, peer, name) = row?;
         let who = name.map(|n| format!("{} ({})", line(&n), line(&peer))).unwrap_or_else(|| line(&peer));
-        lines.push(format!("{who} asks to be let in on {} · `heirloom channel approve {no}` · [c:{no}]", line(&channel)));
+        lines.push(format!(
+            "{who} asks to be let in on {} · `heirloom channel approve {no}` · [c:{no}]",
+            line(&channel)
+        ));
     }
     let all = count(
         tx,
@@ -103,10 +106,7 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
 
     let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
-    let lines: Vec<String> = proposals
-        .iter()
-        .map(|e| format!("{} · [{}]", line(&e.title), id(e)))
-        .collect();
+    let lines: Vec<String> = proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), id(e))).collect();
     out.push_str(&section("Proposed memory", &lines, all, LINES, "heirloom proposal list"));
 
     let pending = count(tx, "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'", agent)?;

@@ -12,9 +12,9 @@ use rusqlite::{OptionalExtension, params};
 
 use super::edits::line_key;
 use super::page::{day, end_of_day, line, moment, short};
-use super::score::{Candidate, Chosen, Score, choose, shares};
 pub use super::scoping::Scope;
-use super::scoping::{Owed, owed};
+use super::scoping::{Owed, Standing, owed};
+use super::score::{Candidate, Chosen, Score, choose, shares};
 use super::threads::{Stand, recent, stand};
 use super::why::Why;
 use crate::assistant::AssistantHome;
@@ -125,7 +125,16 @@ pub struct Tier1Line {
 impl Tier1Line {
     fn new(section: Section, text: String, reference: Option<String>, scope: Scope, score: Score) -> Tier1Line {
         let text = redact(&text).into_owned();
-        Tier1Line { section, text, reference, scope, score: score.value, reasons: score.reasons, open: 0, left_out: None }
+        Tier1Line {
+            section,
+            text,
+            reference,
+            scope,
+            score: score.value,
+            reasons: score.reasons,
+            open: 0,
+            left_out: None,
+        }
     }
 
     fn markdown(&self) -> String {
@@ -184,9 +193,9 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     let day = Day::of(at, tx)?;
     let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
     let rows = recent(tx, at.agent_no, day.now - LATELY_MS, THREADS)?;
-    let mut stands = Vec::new();
+    let (mut stands, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
     for row in rows {
-        let stand = stand(tx, at.agent_no, &row, &loops)?;
+        let stand = stand(tx, &mut standing, &row, &loops)?;
         stands.push((row, stand));
     }
     // A loop that is a thread's next step stands in the thread's line.
@@ -194,20 +203,19 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
         stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
     let known: HashSet<i64> = stands.iter().map(|(row, _)| row.no).collect();
     let idle = day.idle(tx, at.agent_no, &loops, &known)?;
-    let mut owed_lines: Vec<(Tier1Line, Option<&str>)> =
-        loops.iter().map(|l| (day.of_loop(l), Some(l.id()))).collect();
+    let mut owed_lines: Vec<(Tier1Line, Option<&str>)> = loops.iter().map(|l| (day.of_loop(l), Some(l.id()))).collect();
     for (row, stand) in &stands {
         owed_lines.extend(day.blocked(row.no, stand).into_iter().map(|l| (l, None)));
     }
     let mut always = day.always(tx, at.agent_no)?;
-    let standing = standing(tx, at.agent_no)?;
+    let known_of = known_of_projects(tx, at.agent_no)?;
     let mut further = further(at, tx, &day)?;
     day.dismiss(&mut now);
     day.dismiss(&mut always);
     day.dismiss(&mut further);
 
-    let fixed: usize = standing.iter().chain(&further).filter(|l| l.left_out.is_none()).map(cost).sum();
-    let fixed_headings = usize::from(!standing.is_empty()) + usize::from(!further.is_empty());
+    let fixed: usize = known_of.iter().chain(&further).filter(|l| l.left_out.is_none()).map(cost).sum();
+    let fixed_headings = usize::from(!known_of.is_empty()) + usize::from(!further.is_empty());
     let mut budget = TOKENS.saturating_sub(fixed + (fixed_headings + 3) * HEADING);
     let need = |lines: &[Tier1Line]| lines.iter().filter(|l| l.left_out.is_none()).map(cost).sum::<usize>();
     let owed_need: usize = owed_lines.iter().map(|(l, _)| cost(l)).sum();
@@ -237,7 +245,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
         out.extend(shown);
         left_out.extend(left);
     }
-    for line in standing.into_iter().chain(further) {
+    for line in known_of.into_iter().chain(further) {
         if line.left_out.is_none() { out.push(line) } else { left_out.push(line) }
     }
     out.extend(left_out);
@@ -358,13 +366,14 @@ impl Day {
         }
         let mut step = None;
         if let Some(next) = next.filter(|x| blocked.is_none_or(|b| !same(&b.text, &x.text))) {
-            match stand.loops.iter().find(|l| l.is(next)) {
+            let words = fold::words(&next.text);
+            match stand.loops.iter().find(|l| l.is(next, &words)) {
                 Some(l) => {
                     parts.push(format!("next: {} [{}]{}", short(&l.entry.title, 90), l.id(), self.due(&l.entry)));
                     step = Some(l.id());
                 }
                 // A commitment that holds everywhere is told to every session, not in the line of one thread.
-                None if loops.iter().any(|l| l.scope == Scope::AgentWide && l.is(next)) => {}
+                None if loops.iter().any(|l| l.scope == Scope::AgentWide && l.is(next, &words)) => {}
                 None => parts.push(format!("next: {}", short(&next.text, 90))),
             }
         }
@@ -435,7 +444,10 @@ impl Day {
     fn blocked(&self, thread_no: i64, stand: &Stand) -> Vec<Tier1Line> {
         let d = &stand.distillate;
         let beside = d.blocked.iter().rev().skip(1);
-        let apart = beside.filter(|i| !stand.loops.iter().any(|l| l.is(i)));
+        let apart = beside.filter(|i| {
+            let words = fold::words(&i.text);
+            !stand.loops.iter().any(|l| l.is(i, &words))
+        });
         apart
             .take(BLOCKED)
             .filter_map(|item| {
@@ -495,7 +507,7 @@ fn project_name(id: &str) -> &str {
 }
 
 /// How much is known: one line for the file, and one for each project for its own sessions.
-fn standing(tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
+fn known_of_projects(tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
     let mut statement = tx.prepare_cached(
         "SELECT scope, class, count(*) FROM catalogue
          WHERE agent_no = ?1 AND kind = 'memory' AND state = 'active' AND coalesce(status, '') != 'superseded'
@@ -572,7 +584,8 @@ fn newest_of(tx: &Read, agent_no: i64, from: Millis, to: Millis) -> Result<Optio
            AND kind != 0 AND abandoned = 0 AND length(key) > 0
          ORDER BY last_at DESC, depth DESC, node_no DESC LIMIT 8",
     )?;
-    let found: Vec<i64> = statement.query_map(params![agent_no, from, to], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let found: Vec<i64> =
+        statement.query_map(params![agent_no, from, to], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     for no in found {
         // One of an act that is not finished does not stand yet.
         if lineage::find(tx, agent_no, NodeId(no))?.is_some() {

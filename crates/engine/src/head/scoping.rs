@@ -2,7 +2,7 @@
 //!
 //! A page about one thread must not show another's words, and no page shows as open what somebody has closed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 
@@ -17,6 +17,9 @@ use crate::lineage::distillate::Item;
 use crate::scope::{NodeId, TurnId};
 use crate::thread;
 use crate::title::TitleKey;
+
+/// Loops that were changed last and are looked through for one that was closed.
+const CLOSED: i64 = 2_000;
 
 /// Where an item holds. Who is given a page with the items of several threads is given whole only what is theirs.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -71,7 +74,8 @@ impl<'t> Scopes<'t> {
         if let Some(id) = entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")) {
             return self.project(id);
         }
-        if let Some(session) = source.session.filter(|_| source.origin != Origin::User && source.origin != Origin::Hand) {
+        if let Some(session) = source.session.filter(|_| source.origin != Origin::User && source.origin != Origin::Hand)
+        {
             return Ok(match self.workspace_of(&session)? {
                 Some(id) => self.project(&id)?,
                 None => Scope::Thread(0, session),
@@ -169,9 +173,9 @@ impl Owed {
         self.entry.item.as_deref().unwrap_or(self.entry.path.name())
     }
 
-    /// Whether a distilled item is this one.
-    pub fn is(&self, item: &Item) -> bool {
-        item.file.as_deref() == Some(self.id()) || fold::same(&self.words, &fold::words(&item.text))
+    /// Whether a distilled item of these words is this one.
+    pub fn is(&self, item: &Item, words: &fold::Words) -> bool {
+        item.file.as_deref() == Some(self.id()) || fold::same(&self.words, words)
     }
 }
 
@@ -189,6 +193,8 @@ pub(super) struct Standing<'t> {
     tx: &'t Read<'t>,
     agent_no: i64,
     active: HashMap<String, bool>,
+    /// Asked for once, when it is needed.
+    closed: Option<HashMap<String, Option<Millis>>>,
     turns: HashMap<TurnId, Option<Turn>>,
 }
 
@@ -201,7 +207,7 @@ struct Turn {
 
 impl<'t> Standing<'t> {
     pub fn new(tx: &'t Read<'t>, agent_no: i64) -> Standing<'t> {
-        Standing { tx, agent_no, active: HashMap::new(), turns: HashMap::new() }
+        Standing { tx, agent_no, active: HashMap::new(), closed: None, turns: HashMap::new() }
     }
 
     /// When an item was last said, as far as is known.
@@ -262,10 +268,37 @@ impl<'t> Standing<'t> {
 
     /// A loop of this very title stands in the archive and was closed after the item was last said.
     fn closed_since(&mut self, item: &Item) -> Result<bool> {
+        if self.closed.is_none() {
+            self.closed = Some(closed(self.tx, self.agent_no)?);
+        }
+        let Some(closed) = self.closed.as_ref().filter(|c| !c.is_empty()) else { return Ok(false) };
         let Ok(title) = TitleKey::of(&item.text) else { return Ok(false) };
-        let id = format!("l:{}", title.short());
-        let Some(entry) = catalogue::item(self.tx, self.agent_no, &id)? else { return Ok(false) };
-        let (said, closed) = (self.at(item)?, moment(entry.field("resolved")));
-        Ok(entry.state == State::Archived && closed >= said)
+        let Some(closed) = closed.get(&format!("l:{}", title.short())).copied() else { return Ok(false) };
+        Ok(closed >= self.at(item)?)
     }
+}
+
+/// Loops that were resolved and are not open again, with the moment; of those resolved last, which is what an item of a
+/// thread's newest nodes can be about.
+fn closed(tx: &Read, agent_no: i64) -> Result<HashMap<String, Option<Millis>>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT item, state, fields ->> 'resolved' FROM catalogue
+         WHERE agent_no = ?1 AND kind = 'loop' AND state IN ('active', 'archived') AND item IS NOT NULL
+         ORDER BY change_no DESC LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![agent_no, CLOSED], |r| {
+        Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?, r.get::<_, Option<String>>(2)?))
+    })?;
+    let (mut open, mut out) = (HashSet::new(), HashMap::new());
+    for row in rows {
+        let (item, state, when) = row?;
+        if state == "active" {
+            open.insert(item);
+        } else {
+            let last: &mut Option<Millis> = out.entry(item).or_default();
+            *last = (*last).max(moment(when.as_deref()));
+        }
+    }
+    out.retain(|item, _| !open.contains(item));
+    Ok(out)
 }

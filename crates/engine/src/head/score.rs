@@ -181,7 +181,8 @@ mod tests {
             let mut shown = vec![0; n];
             for day in 20_000..20_000 + n as i64 {
                 let chosen = choose(&from, budget, day);
-                let used: usize = from.iter().zip(&chosen).filter(|(_, c)| **c != Chosen::No).map(|(f, _)| f.tokens).sum();
+                let used: usize =
+                    from.iter().zip(&chosen).filter(|(_, c)| **c != Chosen::No).map(|(f, _)| f.tokens).sum();
                 assert!(used <= budget, "{used} of {budget}");
                 assert_eq!(chosen, choose(&from, budget, day));
                 for (at, c) in chosen.iter().enumerate() {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::page::{day, day_at, end_of_day, line, moment, short};
-use super::score::{Score, shares};
 use super::scoping::{Owed, Standing, owed};
+use super::score::{Score, shares};
 use super::threads::{is_of, sound};
 use super::why::Why;
 use crate::assistant::AssistantHome;
@@ -165,7 +165,8 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     // A next step that is a loop of its own stands there as that loop, and not once more among what is open.
     let mut stepped: BTreeSet<&str> = BTreeSet::new();
     for item in &d.next_steps {
-        match loops.iter().find(|l| l.is(item)) {
+        let words = fold::words(&item.text);
+        match loops.iter().find(|l| l.is(item, &words)) {
             Some(l) if stepped.insert(l.id()) => lists.push(of_loop(NEXT, l, now, today)),
             Some(_) => {}
             None => push(&mut lists, &mut said, NEXT, item, now, None, at, &mut standing)?,

@@ -30,8 +30,9 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         all(tx, at.agent_no)?.into_iter().partition(|t| t.state != "closed");
     let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
     let mut out = String::new();
+    let mut standing = Standing::new(tx, at.agent_no);
     for row in active.iter().take(LINES) {
-        let stand = stand(tx, at.agent_no, row, &loops)?;
+        let stand = stand(tx, &mut standing, row, &loops)?;
         let mut parts = Vec::new();
         parts.extend(stand.words(60));
         if stand.open() > 0 {
@@ -84,7 +85,8 @@ pub(super) fn recent(tx: &Read, agent_no: i64, since: Millis, most: usize) -> Re
            SELECT thread_no, last_at FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 ORDER BY last_at DESC LIMIT ?3)
          GROUP BY thread_no ORDER BY 2 DESC, 1 DESC",
     )?;
-    let found = statement.query_map(params![agent_no, since, LATELY], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Millis>(1)?)))?;
+    let found =
+        statement.query_map(params![agent_no, since, LATELY], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Millis>(1)?)))?;
     let mut rows: Vec<ThreadRow> = Vec::new();
     for found in found {
         let (no, last) = found?;
@@ -145,13 +147,16 @@ impl Stand<'_> {
 }
 
 /// Where a thread stands, from its newest nodes; `loops`: all that are open, of whatever thread.
-pub(super) fn stand<'l>(tx: &Read, agent_no: i64, row: &ThreadRow, loops: &'l [Owed]) -> Result<Stand<'l>> {
-    let State { distillate, nodes } = state::of_newest(tx, &thread::members(tx, row.no)?, NODES)?;
+pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loops: &'l [Owed]) -> Result<Stand<'l>> {
+    let State { mut distillate, nodes } = state::of_newest(tx, &thread::members(tx, row.no)?, NODES)?;
+    // Of these a line tells nothing, or the last one only.
+    distillate.decisions.clear();
+    distillate.done.drain(..distillate.done.len().saturating_sub(1));
     let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
-    let mut standing = Standing::new(tx, agent_no);
-    let (distillate, open_items) = sound(distillate, &loops, &mut standing)?;
+    let (distillate, open_items) = sound(distillate, &loops, standing)?;
     let newest = nodes.first();
-    let summary = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
+    let summary =
+        newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
     Ok(Stand { label: row.label.clone(), distillate, node: newest.map(|n| n.id), summary, loops, open_items })
 }
 
@@ -183,13 +188,14 @@ pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing)
     {
         d.goal = None;
     }
-    let mut open: Vec<Item> = Vec::new();
+    let mut open: Vec<(fold::Words, Item)> = Vec::new();
     for item in d.open_loops.iter().chain(&d.blocked) {
-        if !loops.iter().any(|l| l.is(item)) && !open.iter().any(|o| fold::same_words(&o.text, &item.text)) {
-            open.push(item.clone());
+        let words = fold::words(&item.text);
+        if !loops.iter().any(|l| l.is(item, &words)) && !open.iter().any(|(o, _)| fold::same(o, &words)) {
+            open.push((words, item.clone()));
         }
     }
-    Ok((d, open))
+    Ok((d, open.into_iter().map(|(_, item)| item).collect()))
 }
 
 /// Lines for the now-page: threads worked in last.
@@ -200,9 +206,9 @@ pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<St
         return Ok(Vec::new());
     }
     let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
     for row in rows {
-        let stand = stand(tx, at.agent_no, &row, &loops)?;
+        let stand = stand(tx, &mut standing, &row, &loops)?;
         let node = stand.reference(&row);
         let words = stand.words(80).map(|w| format!(": {w}")).unwrap_or_default();
         let open = if stand.open() > 0 { format!(" · {} open", stand.open()) } else { String::new() };
