@@ -29,6 +29,7 @@ mod story;
 mod summarizer;
 mod thread_acts;
 mod threads;
+mod tiers;
 mod tree;
 mod verify;
 mod weave;

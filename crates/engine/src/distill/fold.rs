@@ -2,6 +2,7 @@
 //! unless the newer did it (R6.7). Pure; the head of a thread and condensed history are made this way.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 
@@ -13,7 +14,8 @@ const MOST_FILES: usize = 60;
 
 /// `older`, brought up to what `newer` says.
 pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
-    let open = |item: &&Item| !newer.done.iter().any(|done| covers(&done.text, &item.text));
+    let done: Vec<Words> = newer.done.iter().map(|done| words(&done.text)).collect();
+    let open = |item: &&Item| done.is_empty() || !covered_by_any(&done, &words(&item.text));
     let mut out = Distillate {
         goal: newer.goal.clone().or_else(|| older.goal.clone()),
         constraints: joined(older.constraints.iter(), &newer.constraints),
@@ -45,20 +47,20 @@ pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
 
 /// The older items, then the newer; of equal ones the newer words with the turns of both.
 fn joined<'i>(older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
-    let mut out: Vec<Item> = Vec::new();
+    let mut out: Vec<(Words, Item)> = Vec::new();
     for item in older.chain(newer) {
-        let same = out.iter().position(|o| same_words(&o.text, &item.text));
+        let said = words(&item.text);
+        let known = out.iter().position(|(o, _)| same(o, &said));
         let mut item = item.clone();
-        if let Some(at) = same {
-            let before = out.remove(at);
+        if let Some(at) = known {
+            let (_, before) = out.remove(at);
             item.turns = merged(&before.turns, &item.turns);
             item.file = item.file.or(before.file);
         }
-        out.push(item);
+        out.push((said, item));
     }
     let over = out.len().saturating_sub(MOST);
-    out.drain(..over);
-    out
+    out.into_iter().skip(over).map(|(_, item)| item).collect()
 }
 
 fn files(older: &[TouchedFile], newer: &[TouchedFile]) -> Vec<TouchedFile> {
@@ -92,28 +94,50 @@ fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
 
 /// Whether two items say the same.
 pub(crate) fn same_words(a: &str, b: &str) -> bool {
-    let (a, b) = (words(a), words(b));
+    same(&words(a), &words(b))
+}
+
+/// The words of a text that mean something: digests of their folded stems, in order, each once. Comparing one list with
+/// another asks for each text's words once.
+pub(crate) type Words = Vec<u64>;
+
+/// [`same_words`] of texts whose words are known.
+pub(crate) fn same(a: &Words, b: &Words) -> bool {
     if a.is_empty() || b.is_empty() {
         return a == b;
     }
-    let common = a.intersection(&b).count();
-    common * 10 >= a.len().max(b.len()) * 9
+    common(a, b) * 10 >= a.len().max(b.len()) * 9
 }
 
-/// Whether a text that says something is done is about this item: most of its words that mean something stand in it.
-pub(crate) fn covers(done: &str, item: &str) -> bool {
-    let (done, item) = (words(done), words(item));
-    let common = item.intersection(&done).count();
-    !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
+/// Whether one of the texts that say something is done is about this item: most of its words that mean something stand in
+/// it.
+fn covered_by_any(done: &[Words], item: &Words) -> bool {
+    done.iter().any(|done| {
+        let common = common(done, item);
+        !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
+    })
+}
+
+/// How many words stand in both.
+fn common(a: &Words, b: &Words) -> usize {
+    a.iter().filter(|word| b.binary_search(word).is_ok()).count()
 }
 
 /// Words of at least three letters that are no mere grammar, folded.
-fn words(text: &str) -> BTreeSet<String> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .map(|w| w.to_lowercase())
+pub(crate) fn words(text: &str) -> Words {
+    let mut out: Words = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .map(str::to_lowercase)
         .filter(|w| w.chars().count() > 2 && !GRAMMAR.contains(&w.as_str()))
-        .map(|w| stem(&w).to_owned())
-        .collect()
+        .map(|w| {
+            let mut hasher = DefaultHasher::new();
+            stem(&w).hash(&mut hasher);
+            hasher.finish()
+        })
+        .collect();
+    out.sort_unstable();
+    out.dedup();
+    out
 }
 
 fn stem(word: &str) -> &str {

@@ -28,13 +28,18 @@ impl State {
 
 /// Where a thread stands, by its members (see [`crate::thread::members`]).
 pub fn of_thread(tx: &Read, members: &[i64]) -> Result<State> {
+    of_newest(tx, members, NODES)
+}
+
+/// [`of_thread`] from its newest nodes only, for a line that says in a few words what a thread is about: each node was
+/// distilled with what stood before it, so a few say what is open now.
+pub fn of_newest(tx: &Read, members: &[i64], most: usize) -> Result<State> {
     let mut nodes: Vec<Node> = Vec::new();
     for thread in members {
-        nodes.extend(walk::tops(tx, *thread, NODES)?);
+        nodes.extend(walk::tops(tx, *thread, most)?);
     }
-    nodes.retain(|n| !n.abandoned);
     nodes.sort_by_key(|n| std::cmp::Reverse((n.times.1.unwrap_or(n.created_at), n.turns.1, n.id)));
-    nodes.truncate(NODES);
+    nodes.truncate(most);
     let mut distillate = Distillate::default();
     for node in nodes.iter().rev() {
         // A chunk of a sub-agent speaks for itself only.

@@ -1,10 +1,14 @@
 //! `continuity/ACTIVE.md`: what matters now, from bounded queries of one purpose each (R7.1).
+//!
+//! Every item ends in what `heirloom expand` takes to show more of it: a turn, a node, a file by its id (`l:`, `p:`,
+//! `a:`) or path, something noticed (`u:`), somebody who asks (`c:`), a scheduled job (`j:`).
 
 use rusqlite::params;
 
 use super::page::{date_of, end_of_day, line, minute, section};
+use super::threads;
 use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{self, Kind};
+use crate::assistant::catalogue::{self, Entry, Kind};
 use crate::assistant::flush;
 use crate::clock::Millis;
 use crate::error::Result;
@@ -13,6 +17,9 @@ use crate::ledger::jobs;
 
 /// Lines of each section; the page stays one screen long however much there is.
 const LINES: usize = 10;
+
+/// Threads worked in last.
+const THREADS: usize = 5;
 
 /// A failure older than this is history.
 const ATTENTION_MS: Millis = 7 * 24 * 3_600_000;
@@ -27,10 +34,13 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         .iter()
         .map(|e| {
             let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
-            format!("{} · [{}]{due}", line(&e.title), e.item.as_deref().unwrap_or(e.path.name()))
+            format!("{}{due} · [{}]", line(&e.title), id(e))
         })
         .collect();
     out.push_str(&section("Open loops", &lines, all, LINES, "heirloom loop list"));
+    let lines = threads::slice(at, tx, THREADS)?;
+    let all = lines.len() as u64;
+    out.push_str(&section("Threads", &lines, all, THREADS, "heirloom thread list"));
     out.push_str(&attention(at, tx)?);
     let (artifacts, all) = catalogue::newest(tx, agent, Kind::Artifact, "created", LINES / 2)?;
     let lines: Vec<String> = artifacts
@@ -39,7 +49,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
             let day = date_of(e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
             // The page stands in `continuity/`, and so do artifacts.
             let path = e.path.as_str();
-            format!("[{}]({}){day}", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path))
+            format!("[{}]({}){day} · [{}]", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path), id(e))
         })
         .collect();
     out.push_str(&section("Recent outputs", &lines, all, LINES / 2, "heirloom artifact list"));
@@ -47,6 +57,11 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         out.push_str("Nothing is open, nothing waits, nothing failed.\n");
     }
     Ok(format!("{}\n", out.trim_end()))
+}
+
+/// What `heirloom expand` takes for a file: its id, or its path.
+fn id(e: &Entry) -> String {
+    e.item.clone().unwrap_or_else(|| e.path.to_string())
 }
 
 /// What is due today or overdue.
@@ -58,7 +73,7 @@ fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
         .map(|e| {
             let by = e.field("due").unwrap_or_default();
             let when = if by == today { "due today".to_owned() } else { format!("was due {}", line(by)) };
-            format!("{} · {when} · [{}]", line(&e.title), e.item.as_deref().unwrap_or(e.path.name()))
+            format!("{} · {when} · [{}]", line(&e.title), id(e))
         })
         .collect();
     Ok(section("Today", &lines, all, LINES / 2, "heirloom loop list"))
@@ -78,7 +93,10 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
     for row in rows {
         let (no, channel, peer, name) = row?;
         let who = name.map(|n| format!("{} ({})", line(&n), line(&peer))).unwrap_or_else(|| line(&peer));
-        lines.push(format!("{who} asks to be let in on {} · `heirloom channel approve {no}`", line(&channel)));
+        lines.push(format!(
+            "{who} asks to be let in on {} · `heirloom channel approve {no}` · [c:{no}]",
+            line(&channel)
+        ));
     }
     let all = count(
         tx,
@@ -88,10 +106,7 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
 
     let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
-    let lines: Vec<String> = proposals
-        .iter()
-        .map(|e| format!("{} · [{}]", line(&e.title), e.item.as_deref().unwrap_or(e.path.name())))
-        .collect();
+    let lines: Vec<String> = proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), id(e))).collect();
     out.push_str(&section("Proposed memory", &lines, all, LINES, "heirloom proposal list"));
 
     let pending = count(tx, "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'", agent)?;
@@ -139,11 +154,12 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
         };
         let name = line(&name);
         let word = if name.contains(' ') { format!("'{name}'") } else { name.clone() };
-        Ok(format!("Job {name} failed ({how}) · {} · `heirloom job show {word}`", minute(at, then)))
+        Ok(format!("Job {name} failed ({how}) · {} · `heirloom job show {word}` · [j:{name}]", minute(at, then)))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
     let mut statement = tx.prepare_cached(
-        "SELECT t.last_at, coalesce(s.title, s.session_key), t.stop_reason, t.prompt_turn
+        "SELECT t.last_at, coalesce(s.title, s.session_key), t.stop_reason,
+                coalesce(t.prompt_turn, t.answer_turn, (SELECT max(turn_no) FROM turns u WHERE u.run_no = t.run_no))
          FROM turn_results t JOIN sessions s USING (session_no)
          WHERE t.status = 3 AND t.last_at >= ?2 AND s.agent_no = ?1 ORDER BY t.last_at DESC LIMIT ?3",
     )?;
@@ -161,10 +177,11 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     }
     for left in flush::unfinished(tx, agent)?.into_iter().filter(|u| u.attempts > 0).take(3) {
         let why = left.last_error.as_deref().map(line).unwrap_or_default();
-        lines.push(format!("{} is not finished: {why}", line(&left.action)));
+        lines.push(format!("{} is not finished: {why} · `heirloom status`", line(&left.action)));
     }
     for file in catalogue::troubled(tx, agent)?.iter().take(3) {
-        lines.push(format!("{}: {}", file.path, line(file.problem.as_deref().unwrap_or_default())));
+        let path = line(file.path.as_str());
+        lines.push(format!("{path}: {} · [{path}]", line(file.problem.as_deref().unwrap_or_default())));
     }
     let all = lines.len() as u64;
     Ok(section("Attention", &lines, all, LINES, "heirloom status"))

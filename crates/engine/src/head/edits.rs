@@ -14,6 +14,7 @@ use crate::continuity::proposal::{self, NewProposal};
 use crate::document::Document;
 use crate::error::{ErrorKind, Result};
 use crate::home;
+use crate::scope::{NodeId, TurnId};
 use crate::title::wordless;
 
 /// What came of a look into a block.
@@ -90,40 +91,56 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
     Ok(out)
 }
 
-/// Items whose line was taken out stay out until they change.
+/// Items whose line was taken out stay out until they change: one that is a file until the file does, any other until its
+/// line says something else.
 fn dismiss(desk: &Desk, head: &Head, removed: &[String]) -> Result<()> {
-    let items: Vec<String> = removed.iter().filter_map(|l| id_in(l)).collect();
+    let items: Vec<(String, &String)> = removed.iter().filter_map(|l| Some((reference_in(l)?, l))).collect();
     if items.is_empty() {
         return Ok(());
     }
     let at = desk.at;
     at.write("head.dismiss", |tx| {
-        for item in &items {
-            let Some(entry) = catalogue::item(tx, at.agent_no, item)? else { continue };
+        let mut noted = Vec::new();
+        for (reference, line) in &items {
+            let (item, digest) = match reference.contains(':') {
+                true => match catalogue::item(tx, at.agent_no, reference)? {
+                    Some(entry) => (reference.clone(), entry.digest),
+                    None => continue,
+                },
+                false => line_key(reference, line),
+            };
             tx.prepare_cached(
                 "INSERT INTO dismissals (agent_no, head, item, digest, at) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (agent_no, head, item) DO UPDATE SET digest = excluded.digest, at = excluded.at",
             )?
-            .execute(params![at.agent_no, head.name(), item, entry.digest.as_slice(), tx.now()])?;
+            .execute(params![at.agent_no, head.name(), item, digest.as_slice(), tx.now()])?;
+            noted.push(if reference.contains(':') { wordless(reference) } else { reference.clone() });
         }
-        tx.note("items", items.iter().map(|i| wordless(i)).collect::<Vec<_>>());
+        tx.note("items", noted);
         Ok(())
     })
 }
 
-/// The last `[l:…]` of a line: the item it is about.
-fn id_in(line: &str) -> Option<String> {
+/// What a line without a file is dismissed by: its reference with a digest of its words.
+pub(super) fn line_key(reference: &str, line: &str) -> (String, home::Digest) {
+    let digest = home::digest(plain(line).as_bytes());
+    let short: String = digest[..6].iter().map(|b| format!("{b:02x}")).collect();
+    (format!("{reference}#{short}"), digest)
+}
+
+/// The last `[l:…]`, `[n…]` or `[t…]` of a line: what it is about.
+pub(super) fn reference_in(line: &str) -> Option<String> {
     let open = line.rfind('[')?;
     let id = line[open + 1..].split(']').next()?;
-    let (prefix, rest) = id.split_once(':')?;
-    (prefix.len() == 1 && !rest.is_empty()).then(|| id.to_owned())
+    let item = id.split_once(':').is_some_and(|(prefix, rest)| prefix.len() == 1 && !rest.is_empty());
+    (item || NodeId::parse(id).is_some() || TurnId::parse(id).is_some()).then(|| id.to_owned())
 }
 
 /// A line as an entry: without the mark of a list, and without the id behind it.
 fn plain(line: &str) -> String {
     let line = line.trim();
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
-    match (id_in(line), line.rfind(" · [")) {
+    match (reference_in(line), line.rfind(" · [")) {
         (Some(_), Some(at)) => line[..at].trim().to_owned(),
         _ => line.trim().to_owned(),
     }

@@ -1,89 +1,181 @@
-//! `MEMORY.md`, Tier 1: commitments, what always holds, what is known (R7.1). Threads join it with the lineage.
+//! `MEMORY.md`, Tier 1: what matters across threads, what is owed, what always holds, what is known, and the way back
+//! (R7.1).
 //!
-//! Chosen by score, never by place: how urgent, how recent (with a floor, so that nothing old is starved), pinned first.
+//! Lines are chosen by score ([`score`](super::score)), never by place. Every line has a scope: the file carries them all,
+//! and a session is given the words of its own threads only ([`for_thread`], R10.3).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::civil::Date;
+use jiff::{ToSpan, Zoned};
+use rusqlite::{OptionalExtension, params};
 
-use super::page::{age_days, end_of_day, line};
+use super::edits::line_key;
+use super::page::{day, end_of_day, line, moment, short};
+pub use super::scoping::Scope;
+use super::scoping::{Owed, Standing, owed};
+use super::score::{Candidate, Chosen, Score, choose, shares};
+use super::threads::{Stand, recent, stand};
+use super::why::Why;
 use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::catalogue::{self, Entry, Kind};
 use crate::clock::Millis;
+use crate::distill::fold;
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
+use crate::lineage;
+use crate::memory::leaf::class_of;
+use crate::memory::{Class, class::Verification};
+use crate::redact::redact;
+use crate::scope::NodeId;
+use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
 
 /// The whole block.
 const TOKENS: usize = 1_500;
 
-/// What commitments may take before the rest has had its share; what they leave passes on.
-const COMMITMENTS: usize = 700;
+/// A thread nobody worked in for so long is not of now.
+pub(super) const LATELY_MS: Millis = 30 * 24 * 3_600_000;
 
-/// Recency halves in this time and never falls below the floor.
-const HALF_LIFE_DAYS: f64 = 14.0;
-const FLOOR: f64 = 0.2;
+/// Threads that are looked into.
+const THREADS: usize = 30;
 
-pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
-    let now = end_of_day(at);
-    let today = at.day_of(at.ledger.now());
-    let dismissed = dismissed(tx, at.agent_no)?;
-    let stays = |e: &Entry| e.item.as_ref().is_none_or(|i| dismissed.get(i) != Some(&e.digest));
+/// Blocked items of one thread beside the one its line tells.
+const BLOCKED: usize = 2;
 
-    let loops = catalogue::list(tx, at.agent_no, Kind::OpenLoop, State::Active)?;
-    let mut loops: Vec<(f64, String)> = loops
-        .iter()
-        .filter(|e| stays(e))
-        .map(|e| {
-            let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
-            (urgency(e, now, today), format!("- {}{}{due} · [{}]\n", line(&e.title), scope(e), id(e)))
-        })
-        .collect();
-    loops.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+/// Memories that always hold which are looked at, the pinned and the newest.
+const ALWAYS: i64 = 500;
 
-    let leaves = catalogue::list(tx, at.agent_no, Kind::Leaf, State::Active)?;
-    let current: Vec<&Entry> = leaves.iter().filter(|e| e.status.as_deref() != Some("superseded")).collect();
-    let mut always: Vec<(f64, String)> = current
-        .iter()
-        .filter(|e| matches!(e.class.as_deref(), Some("preference" | "identity")) || pinned(e))
-        .filter(|e| stays(e))
-        .map(|e| {
-            let text = e.field("summary").filter(|s| !s.is_empty()).unwrap_or(&e.title);
-            let score = if pinned(e) { 2.0 } else { recency(e.field("observed"), now) };
-            (score, format!("- {}{} · [{}]\n", line(text), scope(e), id(e)))
-        })
-        .collect();
-    always.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+/// Months told under Further back, and how far back they are looked for.
+const MONTHS: usize = 6;
+const MONTHS_BACK: i64 = 36;
 
-    let standing = standing(&current);
-    let mut left = TOKENS - tokens(&standing).min(TOKENS);
-    let (mut first, loops_left) = take(&loops, COMMITMENTS.min(left));
-    left = left.saturating_sub(tokens(&first));
-    let (second, always_left) = take(&always, left);
-    left = left.saturating_sub(tokens(&second));
-    let mut loops_more = loops_left;
-    if loops_left > 0 {
-        let (more, rest) = take(&loops[loops.len() - loops_left..], left);
-        first.push_str(&more);
-        loops_more = rest;
+/// What a heading and the line "… and 12 more" may take.
+const HEADING: usize = 22;
+
+/// Lines of threads of which only the label is given.
+const ELSEWHERE: usize = 12;
+
+/// The sections of Tier 1, in their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Section {
+    /// One line for each thread that is worked in.
+    Now,
+    /// What is owed: open loops, and what is blocked.
+    Commitments,
+    /// Accepted memory that holds everywhere, and what is pinned.
+    Always,
+    /// How much is known of projects.
+    Standing,
+    /// Months, with a way into the lineage.
+    Further,
+}
+
+impl Section {
+    const ALL: [Section; 5] =
+        [Section::Now, Section::Commitments, Section::Always, Section::Standing, Section::Further];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Section::Now => "Now",
+            Section::Commitments => "Commitments",
+            Section::Always => "Always",
+            Section::Standing => "Standing memory",
+            Section::Further => "Further back",
+        }
     }
 
+    /// The command that shows all of it.
+    fn see(self) -> &'static str {
+        match self {
+            Section::Now | Section::Further => "heirloom thread list",
+            Section::Commitments => "heirloom loop list",
+            Section::Always | Section::Standing => "heirloom memory list",
+        }
+    }
+
+    /// Its part of the budget, where all need more than there is.
+    fn weight(self) -> usize {
+        match self {
+            Section::Now | Section::Commitments => 35,
+            _ => 30,
+        }
+    }
+}
+
+/// One line of Tier 1, or a line that was left out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tier1Line {
+    pub section: Section,
+    /// Without list mark and reference; credentials are taken out.
+    pub text: String,
+    /// What `heirloom expand` takes to go deeper.
+    pub reference: Option<String>,
+    /// Who may be given its words.
+    pub scope: Scope,
+    pub score: f64,
+    pub reasons: Vec<String>,
+    /// Of a thread's line: how many items are open in it.
+    pub open: usize,
+    /// Why it is not in the file; `None`: it is.
+    pub left_out: Option<String>,
+}
+
+impl Tier1Line {
+    fn new(section: Section, text: String, reference: Option<String>, scope: Scope, score: Score) -> Tier1Line {
+        let text = redact(&text).into_owned();
+        Tier1Line {
+            section,
+            text,
+            reference,
+            scope,
+            score: score.value,
+            reasons: score.reasons,
+            open: 0,
+            left_out: None,
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let reference = self.reference.as_ref().map(|r| format!(" · [{r}]")).unwrap_or_default();
+        format!("- {}{reference}\n", self.text)
+    }
+}
+
+impl From<Tier1Line> for Why {
+    fn from(l: Tier1Line) -> Why {
+        Why {
+            section: l.section.title().to_owned(),
+            text: l.text,
+            reference: l.reference,
+            score: Some(l.score),
+            reasons: l.reasons,
+            left_out: l.left_out,
+        }
+    }
+}
+
+const NO_ROOM: &str = "no room today: others score higher, and it is not its turn";
+const DISMISSED: &str = "a person took it out, and it has not changed since";
+const NOT_IN_FILE: &str = "only given to sessions of its project";
+
+pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let lines = tier1(at, tx)?;
     let mut out = String::new();
-    for (title, lines, more, see) in [
-        ("Commitments", first, loops_more, "heirloom loop list"),
-        ("Always", second, always_left, "heirloom memory list"),
-    ] {
-        if lines.is_empty() && more == 0 {
+    for section in Section::ALL {
+        let of: Vec<&Tier1Line> = lines.iter().filter(|l| l.section == section).collect();
+        let left = of.iter().filter(|l| l.left_out.as_deref() == Some(NO_ROOM)).count();
+        if left == 0 && of.iter().all(|l| l.left_out.is_some()) {
             continue;
         }
-        out.push_str(&format!("## {title}\n{lines}"));
-        if more > 0 {
-            out.push_str(&format!("- … and {more} more: `{see}`\n"));
+        out.push_str(&format!("## {}\n", section.title()));
+        of.iter().filter(|l| l.left_out.is_none()).for_each(|l| out.push_str(&l.markdown()));
+        if left > 0 {
+            out.push_str(&format!("- … and {left} more: `{}`\n", section.see()));
         }
         out.push('\n');
     }
-    out.push_str(&standing);
     if out.is_empty() {
         out.push_str(
             "Nothing yet. `heirloom remember \"…\"` keeps a memory, `heirloom loop add \"…\"` a commitment.\n",
@@ -92,78 +184,507 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// As many lines as fit, and how many did not.
-fn take(lines: &[(f64, String)], budget: usize) -> (String, usize) {
-    let mut out = String::new();
-    for (n, (_, line)) in lines.iter().enumerate() {
-        if tokens(&out) + tokens(line) > budget {
-            return (out, lines.len() - n);
-        }
-        out.push_str(line);
+/// Every line of Tier 1: first those of the file in its order, then what was left out, each with its scope, score and
+/// reasons.
+///
+/// Cheap by bounded questions: of the thirty threads worked in last a few nodes each, all open loops, the memories that
+/// always hold, counts.
+pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
+    let day = Day::of(at, tx)?;
+    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let rows = recent(tx, at.agent_no, day.now - LATELY_MS, THREADS)?;
+    let (mut stands, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
+    for row in rows {
+        let stand = stand(tx, &mut standing, &row, &loops)?;
+        stands.push((row, stand));
     }
-    (out, 0)
+    // A loop that is a thread's next step stands in the thread's line.
+    let (mut now, steps): (Vec<Tier1Line>, Vec<Option<&str>>) =
+        stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
+    let known: HashSet<i64> = stands.iter().map(|(row, _)| row.no).collect();
+    let idle = day.idle(tx, at.agent_no, &loops, &known)?;
+    let mut owed_lines: Vec<(Tier1Line, Option<&str>)> = loops.iter().map(|l| (day.of_loop(l), Some(l.id()))).collect();
+    for (row, stand) in &stands {
+        owed_lines.extend(day.blocked(row.no, stand).into_iter().map(|l| (l, None)));
+    }
+    let mut always = day.always(tx, at.agent_no)?;
+    let known_of = known_of_projects(tx, at.agent_no)?;
+    let mut further = further(at, tx, &day)?;
+    day.dismiss(&mut now);
+    day.dismiss(&mut always);
+    day.dismiss(&mut further);
+
+    let fixed: usize = known_of.iter().chain(&further).filter(|l| l.left_out.is_none()).map(cost).sum();
+    let fixed_headings = usize::from(!known_of.is_empty()) + usize::from(!further.is_empty());
+    let mut budget = TOKENS.saturating_sub(fixed + (fixed_headings + 3) * HEADING);
+    let need = |lines: &[Tier1Line]| lines.iter().filter(|l| l.left_out.is_none()).map(cost).sum::<usize>();
+    let owed_need: usize = owed_lines.iter().map(|(l, _)| cost(l)).sum();
+    let weights = [Section::Now, Section::Commitments, Section::Always].map(Section::weight);
+    let share = shares(&[need(&now), owed_need, need(&always)], &weights, budget)[0];
+    budget -= fill(&mut now, share, day.number);
+
+    // What stands in a line of a thread that is shown stands nowhere else.
+    let shown: HashSet<&str> =
+        now.iter().zip(steps).filter(|(line, _)| line.left_out.is_none()).filter_map(|(_, step)| step).collect();
+    let mut commitments: Vec<Tier1Line> = Vec::new();
+    for (mut line, id) in owed_lines {
+        if id.is_some_and(|id| shown.contains(id)) {
+            line.left_out = Some("stands under Now, as the next step of its thread".into());
+        }
+        commitments.push(line);
+    }
+    day.dismiss(&mut commitments);
+    let share = shares(&[need(&commitments), need(&always)], &weights[1..], budget)[0];
+    budget -= fill(&mut commitments, share, day.number);
+    fill(&mut always, budget, day.number);
+
+    let (mut out, mut left_out) = (Vec::new(), Vec::new());
+    for mut list in [now, commitments, always] {
+        list.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| key(a).cmp(key(b))));
+        let (shown, left): (Vec<_>, Vec<_>) = list.into_iter().partition(|l| l.left_out.is_none());
+        out.extend(shown);
+        left_out.extend(left);
+    }
+    for line in known_of.into_iter().chain(further) {
+        if line.left_out.is_none() { out.push(line) } else { left_out.push(line) }
+    }
+    out.extend(left_out);
+    out.extend(idle);
+    Ok(out)
 }
 
-fn standing(leaves: &[&Entry]) -> String {
-    let mut counts: Vec<String> = Vec::new();
-    for (class, one, several) in [
-        ("fact", "fact", "facts"),
-        ("procedure", "procedure", "procedures"),
-        ("blocker", "blocker", "blockers"),
-        ("reference", "reference", "references"),
-    ] {
-        match leaves.iter().filter(|e| e.class.as_deref() == Some(class)).count() {
-            0 => {}
-            1 => counts.push(format!("1 {one}")),
-            n => counts.push(format!("{n} {several}")),
+/// Chooses what of a section stands in its share; returns what it takes.
+fn fill(lines: &mut [Tier1Line], share: usize, day: i64) -> usize {
+    let open: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].left_out.is_none()).collect();
+    let candidates: Vec<Candidate> = open
+        .iter()
+        .map(|i| Candidate { score: lines[*i].score, key: key(&lines[*i]), tokens: cost(&lines[*i]) })
+        .collect();
+    let chosen = choose(&candidates, share, day);
+    let mut used = 0;
+    for (i, chosen) in open.into_iter().zip(chosen) {
+        match chosen {
+            Chosen::No => lines[i].left_out = Some(NO_ROOM.into()),
+            Chosen::InTurn => lines[i].reasons.push("its turn today".into()),
+            Chosen::ByScore => {}
+        }
+        if chosen != Chosen::No {
+            used += cost(&lines[i]);
+        }
+    }
+    used
+}
+
+fn cost(line: &Tier1Line) -> usize {
+    tokens(&line.markdown())
+}
+
+/// What decides between equals: the id where there is one, so that a line keeps its place when its words change.
+fn key(line: &Tier1Line) -> &str {
+    line.reference.as_deref().unwrap_or(&line.text)
+}
+
+/// How urgent a commitment is.
+pub(super) fn urgency(entry: &Entry, now: Millis, today: Option<Date>) -> Score {
+    let mut score = Score::default();
+    score.recent(moment(entry.field("reopened").or_else(|| entry.field("opened"))), now);
+    score.priority(entry.field("priority"));
+    score.due(entry.field("due").and_then(|d| d.parse().ok()), today);
+    score.pinned(pinned(entry));
+    score
+}
+
+fn pinned(entry: &Entry) -> bool {
+    entry.fields.get("pinned") == Some(&true.into())
+}
+
+/// The day a page is rendered on, and what was dismissed by then.
+struct Day {
+    /// The end of the day, so that the same state is the same page all day long.
+    now: Millis,
+    today: Option<Date>,
+    /// Days since 1970.
+    number: i64,
+    dismissed: HashMap<String, Digest>,
+    digests: HashMap<String, Digest>,
+}
+
+impl Day {
+    fn of(at: &AssistantHome, tx: &Read) -> Result<Day> {
+        let (now, today) = (end_of_day(at), at.day_of(at.ledger.now()));
+        let mut statement =
+            tx.prepare_cached("SELECT item, digest FROM dismissals WHERE agent_no = ?1 AND head = 'memory'")?;
+        let rows = statement.query_map([at.agent_no], |r| {
+            Ok((r.get::<_, String>(0)?, Digest::try_from(r.get::<_, Vec<u8>>(1)?).unwrap_or_default()))
+        })?;
+        let dismissed: HashMap<String, Digest> = rows.collect::<rusqlite::Result<_>>()?;
+        let mut digests = HashMap::new();
+        for item in dismissed.keys().filter(|i| i.contains(':')) {
+            digests.extend(catalogue::item(tx, at.agent_no, item)?.map(|e| (item.clone(), e.digest)));
+        }
+        Ok(Day { now, today, number: now.div_euclid(24 * 3_600_000), dismissed, digests })
+    }
+
+    /// Takes out what a person took out.
+    fn dismiss(&self, lines: &mut [Tier1Line]) {
+        for line in lines.iter_mut().filter(|l| l.left_out.is_none()) {
+            let Some(reference) = &line.reference else { continue };
+            let gone = match reference.contains(':') {
+                true => self.dismissed.get(reference).is_some_and(|d| self.digests.get(reference) == Some(d)),
+                false => self.dismissed.contains_key(&line_key(reference, &line.markdown()).0),
+            };
+            line.left_out = gone.then(|| DISMISSED.to_owned());
+        }
+    }
+
+    /// A thread's line, and the id of the loop it tells as the next step.
+    fn of_thread<'l>(&self, row: &ThreadRow, stand: &Stand<'l>, loops: &[Owed]) -> (Tier1Line, Option<&'l str>) {
+        let d = &stand.distillate;
+        let mut score = Score::default();
+        score.recent(row.last_at, self.now);
+        let blocked = d.blocked.last();
+        if blocked.is_some() {
+            score.add(0.5, "blocked");
+        }
+        let urgent = stand.loops.iter().map(|l| {
+            let mut most = Score::default();
+            most.priority(l.entry.field("priority"));
+            most.due(l.entry.field("due").and_then(|d| d.parse().ok()), self.today);
+            most
+        });
+        if let Some(most) = urgent.max_by(|a, b| a.value.total_cmp(&b.value)).filter(|m| m.value > 0.0) {
+            score.add(most.value, &format!("a loop in it: {}", most.reasons.join(", ")));
+        }
+        let mut parts: Vec<String> = Vec::new();
+        let next = d.next_steps.first();
+        let same = |a: &str, b: &str| fold::same_words(a, b);
+        if let Some(now) = stand.now().filter(|n| next.is_none_or(|x| !same(&x.text, &n.text))) {
+            parts.push(short(&now.text, 90));
+        }
+        if let Some(blocked) = blocked.filter(|b| stand.now().is_none_or(|n| !same(&n.text, &b.text))) {
+            parts.push(format!("blocked: {}", short(&blocked.text, 90)));
+        }
+        let mut step = None;
+        if let Some(next) = next.filter(|x| blocked.is_none_or(|b| !same(&b.text, &x.text))) {
+            let words = fold::words(&next.text);
+            match stand.loops.iter().find(|l| l.is(next, &words)) {
+                Some(l) => {
+                    parts.push(format!("next: {} [{}]{}", short(&l.entry.title, 90), l.id(), self.due(&l.entry)));
+                    step = Some(l.id());
+                }
+                // A commitment that holds everywhere is told to every session, not in the line of one thread.
+                None if loops.iter().any(|l| l.scope == Scope::AgentWide && l.is(next, &words)) => {}
+                None => parts.push(format!("next: {}", short(&next.text, 90))),
+            }
+        }
+        if parts.is_empty() {
+            parts.push(stand.words(90).unwrap_or_else(|| "nothing told yet".into()));
+        }
+        let text = format!("**{}**: {}", line(&row.label), parts.join(" · "));
+        let scope = Scope::Thread(row.no, row.label.clone());
+        let mut line = Tier1Line::new(Section::Now, text, Some(stand.reference(row)), scope, score);
+        line.open = stand.open();
+        (line, step)
+    }
+
+    /// Threads nobody worked in lately that still have something open: they stand in no line of now.
+    fn idle(&self, tx: &Read, agent_no: i64, loops: &[Owed], known: &HashSet<i64>) -> Result<Vec<Tier1Line>> {
+        let mut open: BTreeMap<i64, (String, usize)> = BTreeMap::new();
+        for owed in loops {
+            if let Scope::Thread(no, label) = &owed.scope
+                && !known.contains(no)
+            {
+                open.entry(*no).or_insert_with(|| (label.clone(), 0)).1 += 1;
+            }
+        }
+        let mut out = Vec::new();
+        for (no, (label, open)) in open.into_iter().filter(|(no, _)| *no > 0) {
+            let newest: Option<i64> = tx
+                .prepare_cached(
+                    "SELECT node_no FROM nodes WHERE thread_no = ?1 AND agent_no = ?2 AND length(key) > 0
+                     ORDER BY last_at DESC LIMIT 1",
+                )?
+                .query_row([no, agent_no], |r| r.get(0))
+                .optional()?;
+            let text = format!("**{}**", line(&label));
+            let reference = match newest {
+                Some(node) => NodeId(node).to_string(),
+                None => thread::row(tx, agent_no, no)?.key,
+            };
+            let scope = Scope::Thread(no, label);
+            let mut line = Tier1Line::new(Section::Now, text, Some(reference), scope, Score::default());
+            line.open = open;
+            line.left_out = Some("closed, or not worked in for 30 days".into());
+            out.push(line);
+        }
+        Ok(out)
+    }
+
+    fn of_loop(&self, owed: &Owed) -> Tier1Line {
+        let entry = &owed.entry;
+        let place = match &owed.scope {
+            Scope::AgentWide => String::new(),
+            Scope::Thread(_, label) => format!(" · {}", short(label, 40)),
+            Scope::Workspace(id) => format!(" · {}", short(project_name(id), 40)),
+        };
+        let text = format!("{}{place}{}", line(&entry.title), self.due(entry));
+        let score = urgency(entry, self.now, self.today);
+        Tier1Line::new(Section::Commitments, text, Some(owed.id().to_owned()), owed.scope.clone(), score)
+    }
+
+    fn due(&self, entry: &Entry) -> String {
+        match (entry.field("due"), entry.field("due").and_then(|d| d.parse::<Date>().ok())) {
+            (_, Some(date)) => format!(" · due {}", day(date, self.today)),
+            (Some(said), None) => format!(" · due {}", short(said, 40)),
+            _ => String::new(),
+        }
+    }
+
+    /// What blocks a thread beside what its line tells.
+    fn blocked(&self, thread_no: i64, stand: &Stand) -> Vec<Tier1Line> {
+        let d = &stand.distillate;
+        let beside = d.blocked.iter().rev().skip(1);
+        let apart = beside.filter(|i| {
+            let words = fold::words(&i.text);
+            !stand.loops.iter().any(|l| l.is(i, &words))
+        });
+        apart
+            .take(BLOCKED)
+            .filter_map(|item| {
+                let reference = item.file.clone().or_else(|| item.turns.last().map(ToString::to_string))?;
+                let mut score = Score::default();
+                score.add(0.6, "blocked");
+                let text = format!("Blocked: {}", line(&item.text));
+                let scope = Scope::Thread(thread_no, stand.label.clone());
+                Some(Tier1Line::new(Section::Commitments, text, Some(reference), scope, score))
+            })
+            .collect()
+    }
+
+    /// Accepted memory that holds everywhere, and what is pinned.
+    fn always(&self, tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
+        let mut statement = tx.prepare_cached(
+            "SELECT file_no FROM catalogue
+             WHERE agent_no = ?1 AND kind = 'memory' AND state = 'active' AND coalesce(status, '') != 'superseded'
+               AND (class IN ('preference', 'identity') OR coalesce(fields ->> 'pinned', 0) = 1)
+             ORDER BY coalesce(fields ->> 'pinned', 0) = 1 DESC, fields ->> 'observed' DESC, file_no LIMIT ?2",
+        )?;
+        let numbers: Vec<i64> =
+            statement.query_map(params![agent_no, ALWAYS], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let mut out = Vec::new();
+        for no in numbers {
+            let Some(entry) = catalogue::numbered(tx, agent_no, no)? else { continue };
+            let mut score = Score::default();
+            score.recent(moment(entry.field("observed")), self.now);
+            score.pinned(pinned(&entry));
+            let said = entry.field("summary").filter(|s| !s.is_empty()).unwrap_or(&entry.title);
+            let mut text = line(said);
+            let mut scope = Scope::AgentWide;
+            if let Some(id) = entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")) {
+                text.push_str(&format!(" · {}", short(project_name(id), 40)));
+                scope = Scope::Workspace(id.to_owned());
+            }
+            if let Some(class) = class_of(&entry).filter(|c| c.verification() != Verification::None) {
+                text.push_str(&format!(" · {class}, {}", careful(class)));
+            }
+            let id = entry.item.clone().unwrap_or_else(|| entry.path.to_string());
+            out.push(Tier1Line::new(Section::Always, text, Some(id), scope, score));
+        }
+        Ok(out)
+    }
+}
+
+fn careful(class: Class) -> &'static str {
+    match class.verification() {
+        Verification::MustReconfirm => "reconfirm before use",
+        _ => "check before use",
+    }
+}
+
+/// The readable part of a workspace id.
+fn project_name(id: &str) -> &str {
+    id.rsplit_once("--").map_or(id, |(name, _)| name)
+}
+
+/// How much is known: one line for the file, and one for each project for its own sessions.
+fn known_of_projects(tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT scope, class, count(*) FROM catalogue
+         WHERE agent_no = ?1 AND kind = 'memory' AND state = 'active' AND coalesce(status, '') != 'superseded'
+         GROUP BY scope, class",
+    )?;
+    let rows = statement.query_map([agent_no], |r| {
+        Ok((r.get::<_, Option<String>>(0)?, r.get::<_, Option<String>>(1)?, r.get::<_, i64>(2)?))
+    })?;
+    let mut counts: BTreeMap<String, BTreeMap<Class, i64>> = BTreeMap::new();
+    for row in rows {
+        let (Some(scope), Some(class), n) = row? else { continue };
+        if let (Some(id), Ok(class)) = (scope.strip_prefix("workspace/"), Class::parse(&class)) {
+            *counts.entry(id.to_owned()).or_default().entry(class).or_default() += n;
         }
     }
     if counts.is_empty() {
-        return String::new();
+        return Ok(Vec::new());
     }
-    format!("## Standing memory\n{} in this agent · [index](memory/MEMORY.md)\n\n", counts.join(", "))
+    let mut all: BTreeMap<Class, i64> = BTreeMap::new();
+    counts.values().flatten().for_each(|(class, n)| *all.entry(*class).or_default() += n);
+    let score = || Score { value: 1.0, reasons: vec!["always told".into()] };
+    let text = format!("{} in this agent", in_words(&all));
+    let mut out =
+        vec![Tier1Line::new(Section::Standing, text, Some("memory/MEMORY.md".into()), Scope::AgentWide, score())];
+    for (id, of) in counts {
+        let text = format!("{} of {}", in_words(&of), line(project_name(&id)));
+        let reference = Some(format!("memory/workspace/{id}/MEMORY.md"));
+        let mut line = Tier1Line::new(Section::Standing, text, reference, Scope::Workspace(id), score());
+        line.left_out = Some(NOT_IN_FILE.into());
+        out.push(line);
+    }
+    Ok(out)
 }
 
-fn urgency(e: &Entry, now: Millis, today: Option<Date>) -> f64 {
-    let priority = match e.field("priority") {
-        Some("high") => 1.0,
-        Some("low") => -0.3,
-        _ => 0.0,
+/// `12 facts, 1 procedure`.
+fn in_words(counts: &BTreeMap<Class, i64>) -> String {
+    let some = counts.iter().filter(|(_, n)| **n > 0);
+    some.map(|(class, n)| format!("{n} {class}{}", if *n == 1 { "" } else { "s" })).collect::<Vec<_>>().join(", ")
+}
+
+/// The newest months something happened in: how many sessions and threads, and the newest node of each.
+fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
+    let mut out = Vec::new();
+    let Some(this) = day.today.map(|d| d.first_of_month()) else { return Ok(out) };
+    let start = |date: Date| date.to_zoned(at.zone.clone()).map(|z: Zoned| z.timestamp().as_millisecond()).ok();
+    for back in 0..MONTHS_BACK {
+        if out.len() == MONTHS {
+            break;
+        }
+        let Ok(month) = this.checked_sub(back.months()) else { break };
+        let Some((from, to)) = start(month).zip(month.checked_add(1.month()).ok().and_then(start)) else { break };
+        let sessions: i64 = tx
+            .prepare_cached("SELECT count(*) FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3")?
+            .query_row(params![at.agent_no, from, to], |r| r.get(0))?;
+        let threads: i64 = tx
+            .prepare_cached(
+                "SELECT count(DISTINCT thread_no) FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3",
+            )?
+            .query_row(params![at.agent_no, from, to], |r| r.get(0))?;
+        let Some(node) = newest_of(tx, at.agent_no, from, to)? else { continue };
+        let many = |n: i64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let name = month.strftime(if month.year() == this.year() { "%B" } else { "%B %Y" });
+        let text = format!("{name}: {}, {}", many(sessions, "session"), many(threads, "thread"));
+        let score = Score { value: 1.0, reasons: vec!["one of the newest months".into()] };
+        out.push(Tier1Line::new(Section::Further, text, Some(node.to_string()), Scope::AgentWide, score));
+    }
+    Ok(out)
+}
+
+/// The newest summary of a stretch of time, the most condensed of those that end together.
+fn newest_of(tx: &Read, agent_no: i64, from: Millis, to: Millis) -> Result<Option<NodeId>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT node_no FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
+           AND kind != 0 AND abandoned = 0 AND length(key) > 0
+         ORDER BY last_at DESC, depth DESC, node_no DESC LIMIT 8",
+    )?;
+    let found: Vec<i64> =
+        statement.query_map(params![agent_no, from, to], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    for no in found {
+        // One of an act that is not finished does not stand yet.
+        if lineage::find(tx, agent_no, NodeId(no))?.is_some() {
+            return Ok(Some(NodeId(no)));
+        }
+    }
+    Ok(None)
+}
+
+/// Tier 1 as it is given to a session (R7.1): the agent's own items and those of its threads whole, of every other
+/// thread its label, how much is open and an id, never its words; of standing memory what its project has.
+///
+/// `own`: the session's thread and those linked to it, by number ([`crate::thread::canonical`]); `workspace`: the id of
+/// its project. Lines a person dismissed stay out; what had no room in the file has, if it is the session's own. At most
+/// as long as the file's block. The text is not fenced.
+pub fn for_thread(lines: &[Tier1Line], own: &[i64], workspace: Option<&str>) -> String {
+    let is_own = |scope: &Scope| match scope {
+        Scope::AgentWide => true,
+        Scope::Thread(no, _) => own.contains(no),
+        Scope::Workspace(id) => workspace == Some(id.as_str()),
     };
-    let due = match (e.field("due").and_then(|d| d.parse::<Date>().ok()), today) {
-        (Some(due), Some(today)) => match due.since(today).map_or(365, |s| s.get_days()) {
-            ..=1 => 1.0,
-            2..=7 => 0.6,
-            _ => 0.2,
-        },
-        _ => 0.0,
-    };
-    let pin = if pinned(e) { 2.0 } else { 0.0 };
-    pin + priority + due + recency(e.field("reopened").or_else(|| e.field("opened")), now)
+    let mut left = TOKENS;
+    let mut out = String::new();
+    // What is the thread's own comes before what holds everywhere, wherever it has to be cut.
+    for section in [Section::Now, Section::Commitments, Section::Always, Section::Standing] {
+        let mut of: Vec<&Tier1Line> = lines
+            .iter()
+            .filter(|l| l.section == section && is_own(&l.scope))
+            .filter(|l| match section {
+                Section::Standing => l.scope != Scope::AgentWide,
+                _ => l.left_out.as_deref().is_none_or(|why| why == NO_ROOM),
+            })
+            .collect();
+        of.sort_by(|a, b| {
+            let wide = |l: &Tier1Line| l.scope == Scope::AgentWide;
+            let (a_key, b_key) = (key(a), key(b));
+            wide(a).cmp(&wide(b)).then(b.score.total_cmp(&a.score)).then_with(|| a_key.cmp(b_key))
+        });
+        // What else there is to say must have a place behind a long section.
+        let most = if section == Section::Standing { left } else { left * 2 / 3 };
+        let (text, used) = within(section.title(), of.iter().map(|l| l.markdown()), most, section.see());
+        out.push_str(&text);
+        left -= used;
+    }
+    let mut others: BTreeMap<&Scope, (f64, usize, Option<&str>)> = BTreeMap::new();
+    for line in lines.iter().filter(|l| !is_own(&l.scope)) {
+        // A thread's own line counts what is open in it, its commitments among that.
+        let open = match (&line.scope, line.section) {
+            (Scope::Thread(..), Section::Now) => line.open,
+            (Scope::Thread(0, _) | Scope::Workspace(_), Section::Commitments) => 1,
+            _ => continue,
+        };
+        let other = others.entry(&line.scope).or_insert((line.score, 0, None));
+        other.0 = other.0.max(line.score);
+        other.1 += open;
+        // The id of a loop is made of its words; that of a node, or the key of a thread, is not.
+        other.2 = other.2.or(line.reference.as_deref().filter(|_| line.section == Section::Now));
+    }
+    let mut others: Vec<_> = others.into_iter().collect();
+    others.sort_by(|a, b| (b.1.1 > 0).cmp(&(a.1.1 > 0)).then(b.1.0.total_cmp(&a.1.0)).then(a.0.cmp(b.0)));
+    let more = others.len().saturating_sub(ELSEWHERE);
+    let mut elsewhere: Vec<String> = others
+        .into_iter()
+        .take(ELSEWHERE)
+        .map(|(scope, (_, open, node))| {
+            let label = match scope {
+                Scope::Thread(_, label) => label,
+                Scope::Workspace(id) => project_name(id),
+                Scope::AgentWide => "",
+            };
+            let open = if open == 0 { "nothing open".to_owned() } else { format!("{open} open") };
+            let node = node.map(|n| format!(" · [{n}]")).unwrap_or_default();
+            format!("- **{}**: {open}{node}\n", redact(&short(label, 60)))
+        })
+        .collect();
+    if more > 0 {
+        elsewhere.push(format!("- … and {more} more: `heirloom thread list`\n"));
+    }
+    out.push_str(&within("Elsewhere", elsewhere.into_iter(), left, Section::Now.see()).0);
+    out.trim_end().to_owned()
 }
 
-fn recency(then: Option<&str>, now: Millis) -> f64 {
-    FLOOR + (1.0 - FLOOR) * 0.5f64.powf(age_days(then, now) / HALF_LIFE_DAYS)
-}
-
-fn pinned(e: &Entry) -> bool {
-    e.fields.get("pinned") == Some(&true.into())
-}
-
-/// Where an item holds, for people: nothing for the agent's own, the project's name for others.
-fn scope(e: &Entry) -> String {
-    let project = e.scope.as_deref().and_then(|s| s.strip_prefix("workspace/"));
-    project.map(|id| format!(" · {}", line(id.rsplit_once("--").map_or(id, |(name, _)| name)))).unwrap_or_default()
-}
-
-fn id(e: &Entry) -> &str {
-    e.item.as_deref().unwrap_or(e.path.name())
-}
-
-fn dismissed(tx: &Read, agent_no: i64) -> Result<HashMap<String, Digest>> {
-    let mut statement =
-        tx.prepare_cached("SELECT item, digest FROM dismissals WHERE agent_no = ?1 AND head = 'memory'")?;
-    let rows = statement
-        .query_map([agent_no], |r| Ok((r.get(0)?, Digest::try_from(r.get::<_, Vec<u8>>(1)?).unwrap_or_default())))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+/// A section within a budget, and what it takes; empty where it has no lines.
+fn within(title: &str, lines: impl Iterator<Item = String>, budget: usize, see: &str) -> (String, usize) {
+    let (mut body, mut used, mut left_out) = (String::new(), HEADING, 0);
+    for line in lines {
+        let cost = tokens(&line);
+        if left_out > 0 || used + cost > budget {
+            left_out += 1;
+            continue;
+        }
+        used += cost;
+        body.push_str(&line);
+    }
+    if left_out > 0 && used <= budget {
+        body.push_str(&format!("- … and {left_out} more: `{see}`\n"));
+    }
+    if body.is_empty() || used > budget {
+        return (String::new(), 0);
+    }
+    (format!("## {title}\n{body}\n"), used)
 }

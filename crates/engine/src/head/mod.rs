@@ -17,10 +17,13 @@ mod page;
 pub mod rollup;
 mod runs;
 pub mod runtime;
+mod scoping;
+pub mod score;
 pub mod session;
 pub mod thread;
 pub mod threads;
 mod which;
+pub mod why;
 
 pub use which::{Head, RuntimePage};
 

@@ -1,5 +1,6 @@
 //! Lines of a rendered page: bounded, one item each, with the id to go deeper.
 
+use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use crate::assistant::AssistantHome;
@@ -31,6 +32,18 @@ pub(super) fn flat(text: &str) -> String {
     flat.replace("<!--", "<! --").replace("-->", "-- >")
 }
 
+/// [`line`] of at most so many characters, cut behind a word, without the full stop at its end.
+pub(super) fn short(text: &str, most: usize) -> String {
+    let flat = line(text);
+    let flat = flat.strip_suffix('.').filter(|f| !f.ends_with('.')).unwrap_or(&flat);
+    if flat.chars().count() <= most {
+        return flat.to_owned();
+    }
+    let cut: String = flat.chars().take(most - 1).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(head, _)| if head.len() > most / 2 { head } else { &cut });
+    format!("{}…", cut.trim_end_matches([' ', ',', ';', ':', '.', '…']))
+}
+
 /// A section with at most `most` lines and, where there are more, how to see them.
 pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see: &str) -> String {
     if lines.is_empty() {
@@ -56,6 +69,23 @@ pub(super) fn date_of(text: Option<&str>) -> Option<String> {
     parse_rfc3339(text).map(|_| text[..10].to_owned()).or_else(|| (text.len() == 10).then(|| text.to_owned()))
 }
 
+/// `20 Nov`, of another year `20 Nov 2025`.
+pub(super) fn day(date: Date, today: Option<Date>) -> String {
+    let same = today.is_some_and(|t| t.year() == date.year());
+    date.strftime(if same { "%-d %b" } else { "%-d %b %Y" }).to_string()
+}
+
+/// The day of a moment, as [`day`].
+pub(super) fn day_at(at: &AssistantHome, moment: Millis, today: Option<Date>) -> String {
+    at.day_of(moment).map_or_else(|| "?".to_owned(), |date| day(date, today))
+}
+
+/// The moment a field of front matter names.
+pub(super) fn moment(text: Option<&str>) -> Option<Millis> {
+    let text = text?;
+    parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")))
+}
+
 /// What a page takes for now: the end of the operator's day, so that the same state is the same page all day long.
 pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
     let now = at.ledger.now();
@@ -68,10 +98,4 @@ pub(super) fn minute(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)
         .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())
         .unwrap_or_else(|_| "?".into())
-}
-
-/// Whole days from then to now, at least 0.
-pub(super) fn age_days(then: Option<&str>, now: Millis) -> f64 {
-    let then = then.and_then(parse_rfc3339).unwrap_or(0);
-    (now.saturating_sub(then).max(0)) as f64 / 86_400_000.0
 }

@@ -1,9 +1,218 @@
-//! The index of threads (R7.2).
+//! The index of threads (R7.2), and where a thread stands in a few words, for every page that has a line for it.
 
+use rusqlite::params;
+
+use super::page::{day_at, end_of_day, line, short};
+use super::scoping::{Owed, Scope, Standing, owed};
 use crate::assistant::AssistantHome;
+use crate::assistant::catalogue::Kind;
+use crate::clock::Millis;
+use crate::distill::fold;
+use crate::distill::state::{self, State};
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::lineage::distillate::{Distillate, Item};
+use crate::scope::NodeId;
+use crate::thread::{self, ThreadRow};
 
-pub(super) fn render(_at: &AssistantHome, _tx: &Read) -> Result<String> {
-    Ok(String::new())
+/// Lines of the index.
+const LINES: usize = 40;
+
+/// So many of a thread's newest nodes say where it stands.
+const NODES: usize = 3;
+
+/// The newest nodes in which threads worked in lately are looked for.
+const LATELY: i64 = 4_000;
+
+pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
+    let today = at.day_of(at.ledger.now());
+    let (active, closed): (Vec<ThreadRow>, Vec<ThreadRow>) =
+        all(tx, at.agent_no)?.into_iter().partition(|t| t.state != "closed");
+    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let mut out = String::new();
+    let mut standing = Standing::new(tx, at.agent_no);
+    for row in active.iter().take(LINES) {
+        let stand = stand(tx, &mut standing, row, &loops)?;
+        let mut parts = Vec::new();
+        parts.extend(stand.words(60));
+        if stand.open() > 0 {
+            parts.push(format!("{} open", stand.open()));
+        }
+        parts.extend(row.last_at.map(|then| day_at(at, then, today)));
+        if parts.is_empty() {
+            parts.push("nothing yet".into());
+        }
+        parts.push(format!("[{}]", stand.reference(row)));
+        let parts = parts.join(" · ");
+        out.push_str(&format!("- [{}]({}.md): {parts}\n", line(&row.label), row.file));
+    }
+    if active.len() > LINES {
+        out.push_str(&format!("- … and {} more: `heirloom thread list`\n", active.len() - LINES));
+    }
+    match closed.len() {
+        0 => {}
+        n => out.push_str(&format!("\n{n} closed: `heirloom thread list`\n")),
+    }
+    if out.is_empty() {
+        out.push_str("No threads yet: they come with conversations. `heirloom import` reads those that are there.\n");
+    }
+    Ok(out)
+}
+
+/// Threads of an agent that are none of another's, last worked in first; what was done in merged ones counts.
+fn all(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+    let mut rows = thread::list(tx, agent_no)?;
+    let mut statement = tx.prepare_cached(
+        "SELECT thread_no, (SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no)
+         FROM threads t WHERE agent_no = ?1 AND merged_into IS NOT NULL",
+    )?;
+    let merged = statement.query_map([agent_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Option<Millis>>(1)?)))?;
+    for found in merged {
+        let (no, last) = found?;
+        let to = thread::canonical(tx, no)?;
+        if let Some(row) = rows.iter_mut().find(|r| r.no == to) {
+            row.last_at = row.last_at.max(last);
+        }
+    }
+    rows.sort_by_key(|r| std::cmp::Reverse((r.last_at.unwrap_or(r.created_at), r.no)));
+    Ok(rows)
+}
+
+/// Open threads that were worked in since a moment, the newest first, without looking at all there are.
+pub(super) fn recent(tx: &Read, agent_no: i64, since: Millis, most: usize) -> Result<Vec<ThreadRow>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT thread_no, max(last_at) FROM (
+           SELECT thread_no, last_at FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 ORDER BY last_at DESC LIMIT ?3)
+         GROUP BY thread_no ORDER BY 2 DESC, 1 DESC",
+    )?;
+    let found =
+        statement.query_map(params![agent_no, since, LATELY], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Millis>(1)?)))?;
+    let mut rows: Vec<ThreadRow> = Vec::new();
+    for found in found {
+        let (no, last) = found?;
+        let no = thread::canonical(tx, no)?;
+        if rows.iter().any(|r| r.no == no) {
+            continue;
+        }
+        let row = thread::row(tx, agent_no, no)?;
+        if row.state != "closed" {
+            rows.push(ThreadRow { last_at: Some(last), ..row });
+        }
+        if rows.len() == most {
+            break;
+        }
+    }
+    Ok(rows)
+}
+
+/// Where a thread stands.
+pub(super) struct Stand<'l> {
+    pub label: String,
+    /// Without what does not stand any more.
+    pub distillate: Distillate,
+    /// Its newest node.
+    node: Option<NodeId>,
+    /// What its newest node says, where nothing more exact is known.
+    summary: Option<String>,
+    pub loops: Vec<&'l Owed>,
+    /// Distilled, open or blocked, and in none of the loops' files.
+    pub open_items: Vec<Item>,
+}
+
+impl Stand<'_> {
+    /// How much is open: files, and what was distilled and stands in none of them.
+    pub fn open(&self) -> usize {
+        self.loops.len() + self.open_items.len()
+    }
+
+    /// What leads deeper: its newest node, and where it has none its key.
+    pub fn reference(&self, row: &ThreadRow) -> String {
+        self.node.map_or_else(|| line(&row.key), |n| n.to_string())
+    }
+
+    /// What it is about now.
+    pub fn now(&self) -> Option<&Item> {
+        let d = &self.distillate;
+        d.in_progress.last().or(d.goal.as_ref())
+    }
+
+    /// What it is about now, in a few words.
+    pub fn words(&self, most: usize) -> Option<String> {
+        let d = &self.distillate;
+        let item = self.now().map(|i| short(&i.text, most));
+        item.or_else(|| d.blocked.last().map(|i| format!("blocked: {}", short(&i.text, most))))
+            .or_else(|| d.done.last().map(|i| format!("done: {}", short(&i.text, most))))
+            .or_else(|| self.summary.as_deref().map(|s| short(s, most)))
+    }
+}
+
+/// Where a thread stands, from its newest nodes; `loops`: all that are open, of whatever thread.
+pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loops: &'l [Owed]) -> Result<Stand<'l>> {
+    let State { mut distillate, nodes } = state::of_newest(tx, &thread::members(tx, row.no)?, NODES)?;
+    // Of these a line tells nothing, or the last one only.
+    distillate.decisions.clear();
+    distillate.done.drain(..distillate.done.len().saturating_sub(1));
+    let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
+    let (distillate, open_items) = sound(distillate, &loops, standing)?;
+    let newest = nodes.first();
+    let summary =
+        newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
+    Ok(Stand { label: row.label.clone(), distillate, node: newest.map(|n| n.id), summary, loops, open_items })
+}
+
+/// Whether something is of this thread.
+pub(super) fn is_of(scope: &Scope, thread_no: i64) -> bool {
+    matches!(scope, Scope::Thread(no, _) if *no == thread_no)
+}
+
+/// A distillate without what was closed, left or forgotten; and what is open or blocked in it and in no file of `loops`.
+pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing) -> Result<(Distillate, Vec<Item>)> {
+    for (list, commitment) in [
+        (&mut d.in_progress, true),
+        (&mut d.blocked, true),
+        (&mut d.open_loops, true),
+        (&mut d.next_steps, true),
+        (&mut d.decisions, false),
+        (&mut d.done, false),
+    ] {
+        let mut kept = Vec::with_capacity(list.len());
+        for item in std::mem::take(list) {
+            if standing.why_not(&item, commitment)?.is_none() {
+                kept.push(item);
+            }
+        }
+        *list = kept;
+    }
+    if let Some(goal) = &d.goal
+        && standing.why_not(goal, false)?.is_some()
+    {
+        d.goal = None;
+    }
+    let mut open: Vec<(fold::Words, Item)> = Vec::new();
+    for item in d.open_loops.iter().chain(&d.blocked) {
+        let words = fold::words(&item.text);
+        if !loops.iter().any(|l| l.is(item, &words)) && !open.iter().any(|(o, _)| fold::same(o, &words)) {
+            open.push((words, item.clone()));
+        }
+    }
+    Ok((d, open.into_iter().map(|(_, item)| item).collect()))
+}
+
+/// Lines for the now-page: threads worked in last.
+pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<String>> {
+    let since = end_of_day(at) - super::memory::LATELY_MS;
+    let rows = recent(tx, at.agent_no, since, most)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let (mut lines, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
+    for row in rows {
+        let stand = stand(tx, &mut standing, &row, &loops)?;
+        let node = stand.reference(&row);
+        let words = stand.words(80).map(|w| format!(": {w}")).unwrap_or_default();
+        let open = if stand.open() > 0 { format!(" · {} open", stand.open()) } else { String::new() };
+        lines.push(format!("**{}**{words}{open} · [{node}]", line(&row.label)));
+    }
+    Ok(lines)
 }

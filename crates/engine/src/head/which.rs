@@ -126,7 +126,8 @@ impl Head {
             Head::WorkspaceIndex(id) => {
                 format!("---\nscope: workspace/{id}\nformat: 1\n---\n# What is known of this project\n\n")
             }
-            Head::Thread(_) => String::new(),
+            // Its title and key stand in the block: they follow the thread when it is renamed, front matter is the human's.
+            Head::Thread(_) => "---\nformat: 1\n---\n\n".into(),
             Head::Threads => "# Threads\n\n".into(),
             Head::Rollup(period) => format!(
                 "---\nperiod: \"{period}\"\nformat: 1\n---\n# {}\n\n",

@@ -103,6 +103,8 @@ CREATE INDEX nodes_session ON nodes (session_no, kind, last_turn);
 CREATE INDEX nodes_lane ON nodes (lane_no, first_turn) WHERE kind = 0;
 CREATE INDEX nodes_replaces ON nodes (replaces) WHERE replaces IS NOT NULL;
 CREATE INDEX nodes_time ON nodes (agent_no, last_at) WHERE kind IN (1, 2);
+CREATE INDEX nodes_thread_time ON nodes (thread_no, last_at);
+CREATE INDEX nodes_recent ON nodes (agent_no, last_at, thread_no);
 
 CREATE TABLE node_edges (
   parent_no INTEGER NOT NULL REFERENCES nodes,

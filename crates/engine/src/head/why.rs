@@ -1,0 +1,60 @@
+//! Why each line stands on a page, and what was left out (`heirloom head show --why`).
+
+use super::Head;
+use super::{memory, thread};
+use crate::assistant::AssistantHome;
+use crate::error::Result;
+use crate::ledger::Read;
+
+/// A line of a page, or one that is not on it, with the reason.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Why {
+    /// The heading it stands under.
+    pub section: String,
+    /// The line without list mark and reference.
+    pub text: String,
+    /// What `heirloom expand` takes to go deeper.
+    pub reference: Option<String>,
+    /// Where lines are chosen by score.
+    pub score: Option<f64>,
+    pub reasons: Vec<String>,
+    /// Why it is not on the page; `None`: it is.
+    pub left_out: Option<String>,
+}
+
+/// Each line of a page as it would be rendered now, with what speaks for it, and behind them what was left out and why.
+pub fn why(at: &AssistantHome, tx: &Read, head: &Head) -> Result<Vec<Why>> {
+    match head {
+        Head::Memory => Ok(memory::tier1(at, tx)?.into_iter().map(Why::from).collect()),
+        Head::Thread(file) => thread::why(at, tx, file),
+        _ => Ok(lines_of(&head.render(at, tx)?, rule(head))),
+    }
+}
+
+/// What decides the lines of pages that are slices of fixed queries.
+fn rule(head: &Head) -> &'static str {
+    match head {
+        Head::Active => "the newest of its kind, at most ten of each",
+        Head::Threads => "worked in last, at most forty",
+        Head::AgentIndex | Head::WorkspaceIndex(_) => "every memory of the scope that is not superseded",
+        Head::Daily(_) | Head::Rollup(_) => "it happened in this time",
+        _ => "it belongs to the newest turns of its project or session",
+    }
+}
+
+/// The lines of rendered Markdown, under their headings.
+fn lines_of(page: &str, rule: &str) -> Vec<Why> {
+    let (mut section, mut out) = (String::new(), Vec::new());
+    for line in page.lines().map(str::trim).filter(|l| !l.is_empty()) {
+        if let Some(title) = line.strip_prefix('#') {
+            section = title.trim_start_matches('#').trim().to_owned();
+            continue;
+        }
+        let line = line.strip_prefix("- ").unwrap_or(line);
+        let reference = super::edits::reference_in(line);
+        let text = reference.as_ref().and_then(|r| line.strip_suffix(&format!(" · [{r}]"))).unwrap_or(line).to_owned();
+        let reasons = vec![rule.to_owned()];
+        out.push(Why { section: section.clone(), text, reference, score: None, reasons, left_out: None });
+    }
+    out
+}

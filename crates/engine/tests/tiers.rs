@@ -1,0 +1,818 @@
+//! The three tiers: the global head, thread heads and their index over the lineage (R7.1, R7.2), and that no thread is
+//! told another's words (R10.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use heirloom_engine::assistant::provenance::{Origin, Provenance};
+use heirloom_engine::assistant::sweep;
+use heirloom_engine::continuity::open_loop::{self, NewLoop};
+use heirloom_engine::head::memory::{Tier1Line, for_thread, tier1};
+use heirloom_engine::head::why::why;
+use heirloom_engine::head::{self, Head};
+use heirloom_engine::ledger::{Audit, Write};
+use heirloom_engine::lineage::distillate::{Distillate, Item};
+use heirloom_engine::lineage::{self, Kind, NewNode, Source};
+use heirloom_engine::memory::{self, Class, NewLeaf};
+use heirloom_engine::scope::{NodeId, ThreadKey, TurnId};
+use heirloom_engine::tokens::tokens;
+use heirloom_testkit::Rng;
+use rusqlite::params;
+use tempfile::TempDir;
+
+use crate::place::{API, DAY, NOON, Place, api, place};
+use crate::tree::rest;
+
+/// A world of threads whose nodes are put in by hand.
+struct Story {
+    folder: TempDir,
+    place: Place,
+    turn: i64,
+}
+
+impl Story {
+    fn new() -> Story {
+        let (folder, place) = place();
+        place.at();
+        Story { folder, place, turn: 0x9c00 }
+    }
+
+    /// The same home on another day.
+    fn on(self, now: i64) -> Story {
+        let Story { folder, place, turn } = self;
+        drop(place);
+        let place = Place::open(&folder.path().join("home"), now);
+        Story { folder, place, turn }
+    }
+
+    fn put<T>(&self, act: impl FnOnce(&Write) -> rusqlite::Result<T>) -> T {
+        self.place.ledger.write(Audit::new("test", "put"), |tx| Ok(act(tx)?)).unwrap()
+    }
+
+    fn thread(&self, key: &str, label: &str) -> i64 {
+        let key = ThreadKey::parse(key).unwrap();
+        self.put(|tx| {
+            tx.execute(
+                "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', 0)",
+                params![self.place.agent_no, key.as_str(), key.file_stem(), label],
+            )?;
+            Ok(tx.last_insert_rowid())
+        })
+    }
+
+    fn file(&self, thread: i64) -> String {
+        self.put(|tx| tx.query_row("SELECT file FROM threads WHERE thread_no = ?1", [thread], |r| r.get(0)))
+    }
+
+    /// Session and main lane, made where they are new.
+    fn session(&self, key: &str) -> (i64, i64) {
+        self.put(|tx| {
+            let agent = self.place.agent_no;
+            tx.execute(
+                "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING",
+                params![agent, key],
+            )?;
+            let no: i64 =
+                tx.query_row("SELECT session_no FROM sessions WHERE session_key = ?1", [key], |r| r.get(0))?;
+            tx.execute("INSERT INTO lanes (session_no, lane) VALUES (?1, '') ON CONFLICT DO NOTHING", [no])?;
+            Ok((no, tx.query_row("SELECT lane_no FROM lanes WHERE session_no = ?1", [no], |r| r.get(0))?))
+        })
+    }
+
+    /// A session in a thread: a chunk of ten turns and the session node over it, on a day. Returns the session node and
+    /// the first of its turns.
+    fn worked(
+        &mut self,
+        thread: i64,
+        session: &str,
+        at: i64,
+        say: impl FnOnce(TurnId) -> Distillate,
+    ) -> (NodeId, TurnId) {
+        let (session_no, lane_no) = self.session(session);
+        let first = TurnId(self.turn + 1);
+        self.turn += 10;
+        let turns = (first, TurnId(self.turn));
+        self.put(|tx| {
+            tx.execute(
+                "UPDATE sessions SET last_at = max(coalesce(last_at, 0), ?2) WHERE session_no = ?1",
+                [session_no, at],
+            )
+        });
+        let distillate = say(first);
+        let new = |kind, children, distillate| NewNode {
+            agent_no: self.place.agent_no,
+            kind,
+            depth: 0,
+            thread_no: thread,
+            session_no: Some(session_no),
+            lane_no: (kind == Kind::Chunk).then_some(lane_no),
+            turns,
+            times: (Some(at - 3_600_000), Some(at)),
+            count: 10,
+            summary: "They talked.".into(),
+            distillate,
+            source: Source::Deterministic,
+            source_tokens: 1_000,
+            summary_turn: None,
+            abandoned: false,
+            late: Vec::new(),
+            replaces: None,
+            flush: None,
+            children,
+        };
+        let id = self
+            .place
+            .ledger
+            .write(Audit::new("test", "node.add"), |tx| {
+                let chunk = lineage::insert(tx, &new(Kind::Chunk, Vec::new(), Distillate::default()))?;
+                lineage::insert(tx, &new(Kind::Session, vec![chunk], distillate.clone()))
+            })
+            .unwrap();
+        (id, first)
+    }
+
+    /// A turn as a row, of a run its program left or not.
+    fn turn_row(&self, turn: TurnId, session: &str, at: i64, left: bool) {
+        let (session_no, lane_no) = self.session(session);
+        let sql = self.place.sql();
+        sql.pragma_update(None, "foreign_keys", false).unwrap();
+        sql.execute(
+            "INSERT INTO turn_results (session_no, lane_no, status, left_by) VALUES (?1, ?2, 1, ?3)",
+            params![session_no, lane_no, left.then_some(1)],
+        )
+        .unwrap();
+        sql.execute(
+            "INSERT INTO turns (turn_no, session_no, lane_no, run_no, record_no, entry, revision, role, kind, at, failed,
+                                block_no, text_offset, text_length)
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, 0, 0, 0, ?6, 0, 0, 0, 0)",
+            params![turn.0, session_no, lane_no, sql.last_insert_rowid(), format!("e{}", turn.0), at],
+        )
+        .unwrap();
+    }
+
+    fn owe(&self, new: NewLoop) -> String {
+        self.place.do_it(|desk| open_loop::add(desk, &new).unwrap().id)
+    }
+
+    fn lines(&self) -> Vec<Tier1Line> {
+        let at = self.place.at();
+        at.read(|tx| tier1(&at, tx)).unwrap()
+    }
+
+    /// The rendered block of a page, after a refresh.
+    fn page(&self, page: &Head) -> String {
+        let at = self.place.at();
+        at.write("test", |tx| heirloom_engine::assistant::mark_dirty(tx, at.agent_no, &[page.name()])).unwrap();
+        let refreshed = head::refresh(&at, head::Occasion::Act).unwrap();
+        // Turns put in by hand have no words, which daily notes are made of.
+        assert!(refreshed.failed.iter().all(|p| p.place.contains("/daily/")), "{refreshed:?}");
+        let text = self.place.text(page.path().unwrap());
+        let start = text.find("-->\n").unwrap() + 4;
+        text[start..text.rfind("<!-- /heirloom").unwrap()].to_owned()
+    }
+
+    fn head(&self, thread: i64) -> String {
+        self.page(&Head::Thread(self.file(thread)))
+    }
+}
+
+fn item(text: &str, turn: TurnId) -> Item {
+    Item::new(text, turn)
+}
+
+fn filed(text: &str, turn: TurnId, file: &str) -> Item {
+    Item { file: Some(file.into()), ..Item::new(text, turn) }
+}
+
+fn after(turn: TurnId, n: i64) -> TurnId {
+    TurnId(turn.0 + n)
+}
+
+fn titled_loop(title: &str) -> NewLoop {
+    NewLoop { title: title.into(), ..NewLoop::default() }
+}
+
+fn in_thread(title: &str, key: &str) -> NewLoop {
+    NewLoop { thread: Some(key.into()), ..titled_loop(title) }
+}
+
+const API_KEY: &str = "project/api--0123456789abcdef";
+const BLOG_KEY: &str = "project/blog--fedcba9876543210";
+
+/// Two projects, loops, memory: a day in a small life.
+fn life() -> (Story, i64, i64) {
+    let mut story = Story::new();
+    let orders = story.thread(API_KEY, "heirloom/api");
+    let blog = story.thread(BLOG_KEY, "blog");
+    story.worked(orders, "codex:old", NOON - 40 * DAY, |t| Distillate {
+        decisions: vec![item("No Redis: one process is enough until 1 k jobs/s.", t)],
+        open_loops: vec![item("Write the changelog", after(t, 1))],
+        ..Distillate::default()
+    });
+    story.worked(orders, "claude-code:one", NOON - 2 * DAY, |t| Distillate {
+        decisions: vec![item("Codename ZEPHYR for the queue.", after(t, 2))],
+        ..Distillate::default()
+    });
+    let backfill =
+        story.owe(NewLoop { due: Some("2026-11-27".into()), ..in_thread("Migrate table `tbl_orders`", API_KEY) });
+    story.worked(orders, "codex:two", NOON - DAY, |t| Distillate {
+        goal: Some(item("Move orders to the new schema.", t)),
+        in_progress: vec![item("Orders table half migrated, 3 of 41 tests red.", after(t, 1))],
+        open_loops: vec![
+            filed("Next we still have to migrate table tbl_orders", after(t, 1), &backfill),
+            item("`orders_test.rs::refund_twice` fails since the new index.", after(t, 4)),
+        ],
+        next_steps: vec![filed("migrate table tbl_orders", after(t, 1), &backfill)],
+        ..Distillate::default()
+    });
+    story.worked(blog, "claude-code:three", NOON - 2 * DAY, |t| Distillate {
+        blocked: vec![item("waiting for your answer about the RSS feed", t)],
+        next_steps: vec![item("Publish the post on queues", after(t, 2))],
+        ..Distillate::default()
+    });
+    story.owe(titled_loop("Send Marta the benchmark table"));
+    story.place.do_it(|desk| {
+        memory::add(desk, &NewLeaf::new(Class::Preference, memory::Scope::Agent, "Answer TL;DR first.")).unwrap();
+        let rule = NewLeaf::new(Class::Fact, api(), "Never push to main without a green just ci.");
+        memory::add(desk, &rule).unwrap();
+    });
+    let rules = story.place.leaves().into_iter().filter(|e| e.class.as_deref() == Some("fact")).collect::<Vec<_>>();
+    story.place.do_it(|desk| memory::change::pin(desk, &rules, true).unwrap());
+    (story, orders, blog)
+}
+
+#[test]
+fn memory_says_what_matters_across_threads() {
+    let (story, ..) = life();
+    let expected = "\
+## Now
+- **heirloom/api**: Orders table half migrated, 3 of 41 tests red · next: Migrate table `tbl_orders` [l:migrate-table-tbl-orders-dd2099] · due 27 Nov · [n6]
+- **blog**: blocked: waiting for your answer about the RSS feed · next: Publish the post on queues · [n8]
+
+## Commitments
+- Send Marta the benchmark table · [l:send-marta-the-benchmark-table-37b43e]
+
+## Always
+- Never push to main without a green just ci. · api · fact, check before use · [m:never-push-to-main-without-a-c0aba5]
+- Answer TL;DR first. · [m:answer-tl-dr-first-cf4126]
+
+## Standing memory
+- 1 fact in this agent · [memory/MEMORY.md]
+
+## Further back
+- November: 3 sessions, 2 threads · [n6]
+- October: 1 session, 1 thread · [n2]
+";
+    assert_eq!(story.page(&Head::Memory), expected);
+}
+
+#[test]
+fn a_thread_head_says_where_it_stands() {
+    let (story, orders, blog) = life();
+    story.turn_row(TurnId(0x9c0d), "claude-code:one", NOON - 2 * DAY, false);
+    let expected = "\
+# heirloom/api
+
+`project/api--0123456789abcdef` · active · last worked in on 20 Nov · with you, claude-code, codex
+
+**Status.** Move orders to the new schema. Orders table half migrated, 3 of 41 tests red. [n6]
+
+## Decided
+- Codename ZEPHYR for the queue. · 19 Nov · [t9c0d]
+- No Redis: one process is enough until 1 k jobs/s. · [t9c01]
+
+## Open
+- `orders_test.rs::refund_twice` fails since the new index. · [t9c19]
+- Write the changelog · [t9c02]
+
+## Next
+- Migrate table `tbl_orders` · due 27 Nov · [l:migrate-table-tbl-orders-dd2099]
+
+## Lineage
+[n6] 20 Nov, 10 turns · [n4] 19 Nov, 10 turns · [n2] 12 Oct, 10 turns
+";
+    assert_eq!(story.head(orders), expected);
+    let blog = story.head(blog);
+    assert!(blog.contains("**Status.** Blocked: waiting for your answer about the RSS feed. [n8]\n"), "{blog}");
+    assert!(blog.contains("## Next\n- Publish the post on queues · [t9c21]\n") && !blog.contains("## Open"), "{blog}");
+}
+
+#[test]
+fn a_thread_nobody_has_worked_in_says_so() {
+    let story = Story::new();
+    let topic = story.thread("topic/bees", "Bees");
+    let text = story.head(topic);
+    assert_eq!(
+        text,
+        "# Bees\n\n`topic/bees` · active\n\n**Status.** Nothing is known of it yet; its head fills when a conversation in it \
+         ends or is compacted.\n"
+    );
+    // A merged one leads on, and what is owed under its name is owed there.
+    let honey = story.thread("topic/honey", "Honey");
+    story.owe(in_thread("Buy more jars", "topic/bees"));
+    story.place.sql().execute("UPDATE threads SET merged_into = ?1 WHERE thread_no = ?2", [honey, topic]).unwrap();
+    assert!(story.head(topic).contains(&format!("This thread became a part of [Honey]({}.md).", story.file(honey))));
+    assert!(story.head(honey).contains("## Open\n- Buy more jars · [l:"), "{}", story.head(honey));
+    let index = story.page(&Head::Threads);
+    assert!(index.contains("[Honey]") && index.contains("1 open") && !index.contains("Bees"), "{index}");
+}
+
+#[test]
+fn the_index_lists_threads_newest_first() {
+    let (mut story, _, blog) = life();
+    let text = story.page(&Head::Threads);
+    let expected = "\
+- [heirloom/api](project-api-0123456789abcdef--ca0d02a87b2461da.md): Orders table half migrated, 3 of 41 tests red · 3 open · 20 Nov · [n6]
+- [blog](project-blog-fedcba9876543210--a43b2cfa13091f07.md): blocked: waiting for your answer about the RSS feed · 1 open · 19 Nov · [n8]
+";
+    assert_eq!(text, expected);
+    story.worked(blog, "codex:four", NOON - 100, |t| Distillate {
+        goal: Some(item("Publish", t)),
+        ..Distillate::default()
+    });
+    assert!(story.page(&Head::Threads).starts_with("- [blog]"));
+    for n in 0..60 {
+        let thread = story.thread(&format!("topic/t{n}"), &format!("Topic {n}"));
+        if n < 50 {
+            story.worked(thread, &format!("codex:t{n}"), NOON - DAY, |_| Distillate::default());
+        } else {
+            story.place.sql().execute("UPDATE threads SET state = 'closed' WHERE thread_no = ?1", [thread]).unwrap();
+        }
+    }
+    let text = story.page(&Head::Threads);
+    assert_eq!(text.matches("\n- [").count() + 1, 40, "{text}");
+    assert!(text.contains("- … and 12 more: `heirloom thread list`\n\n10 closed:"), "{text}");
+}
+
+/// What ends a line in brackets, in the forms `heirloom expand` takes.
+fn is_reference(text: &str) -> bool {
+    let item = text.split_once(':').is_some_and(|(letter, rest)| {
+        let number = matches!(letter, "u" | "c");
+        let known = matches!(letter, "l" | "p" | "m" | "a" | "j");
+        (known && !rest.is_empty()) || (number && rest.parse::<u32>().is_ok())
+    });
+    let path = text.starts_with("memory/") && text.ends_with(".md");
+    item || path || NodeId::parse(text).is_some() || TurnId::parse(text).is_some()
+}
+
+/// Items of a page: every line of a list but those that say how many more there are.
+fn items(page: &str) -> Vec<&str> {
+    page.lines().filter(|l| l.starts_with("- ") && !l.starts_with("- … and ")).collect()
+}
+
+fn reference(line: &str) -> &str {
+    let last = line.rsplit_once(" · [").and_then(|(_, r)| r.strip_suffix(']'));
+    last.unwrap_or_else(|| panic!("no reference behind {line:?}"))
+}
+
+#[test]
+fn every_line_leads_deeper() {
+    use heirloom_engine::continuity::channel;
+    let (story, orders, _) = life();
+    let at = story.place.at();
+    channel::ask(&at, "telegram", "4711", Some("Robert"), None).unwrap();
+    story.place.do_it(|desk| {
+        crate::place::propose(desk, "Deploys", &["Deploy with just"], "procedure", &format!("workspace/{API}"));
+    });
+    story
+        .place
+        .sql()
+        .execute(
+            "INSERT INTO scheduled_runs (agent_no, name, command, started_at, ended_at, exit_code) VALUES (?1, 'nightly backup', 'x', ?2, ?2, 1)",
+            [story.place.agent_no, NOON],
+        )
+        .unwrap();
+    story
+        .place
+        .sql()
+        .execute(
+            "INSERT INTO pending_memory (agent_no, kind, key, title, text, confidence, state, created_at)
+             VALUES (?1, 'preference', 'k', 'Likes tea', 'Likes tea', 0.9, 'pending', 0)",
+            [story.place.agent_no],
+        )
+        .unwrap();
+    story.turn_row(TurnId(0x100), "codex:two", NOON, false);
+    story.place.sql().execute("UPDATE turn_results SET status = 3, last_at = ?1", [NOON]).unwrap();
+    let mut seen: BTreeSet<char> = BTreeSet::new();
+    for page in [Head::Memory, Head::Active, Head::Threads, Head::Thread(story.file(orders))] {
+        let text = story.page(&page);
+        for line in items(&text) {
+            let id = reference(line);
+            assert!(is_reference(id), "{id} in {line}");
+            seen.extend(id.chars().next().filter(|_| !id.contains('/')));
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<String>(), "cjlmnptu");
+    let active = story.page(&Head::Active);
+    assert!(
+        active
+            .contains("## Threads\n- **heirloom/api**: Orders table half migrated, 3 of 41 tests red · 3 open · [n6]")
+    );
+    assert!(active.contains("`heirloom job show 'nightly backup'` · [j:nightly backup]"), "{active}");
+}
+
+#[test]
+fn what_was_closed_or_left_is_shown_no_more() {
+    let (mut story, orders, _) = life();
+    let jars = story.owe(in_thread("Order new jars", API_KEY));
+    story.worked(orders, "codex:five", NOON - 1_000, |t| Distillate {
+        open_loops: vec![
+            filed("somebody has to order new jars soon", t, &jars),
+            item("Call the glazier", after(t, 1)),
+            item("Paint the fence", after(t, 2)),
+        ],
+        decisions: vec![item("We keep the old fence", after(t, 3))],
+        ..Distillate::default()
+    });
+    let fence = TurnId(story.turn - 7);
+    let before = story.head(orders);
+    for words in ["Order new jars", "Call the glazier", "Paint the fence", "keep the old fence"] {
+        assert_eq!(before.matches(words).count(), 1, "{words} in {before}");
+    }
+    assert!(!before.contains("somebody has to"), "the file says it: {before}");
+    // A person resolves the loop, and one of the very words of an item that has no file.
+    story.owe(in_thread("Call the glazier", API_KEY));
+    let names = [jars, "Call the glazier".to_owned()];
+    story.place.do_it(|desk| open_loop::resolve(desk, &names, None).unwrap());
+    // The branch on which the fence was spoken of is left.
+    for n in [0, 1] {
+        story.turn_row(after(fence, n), "codex:five", NOON - 1_000, true);
+    }
+    let now = story.head(orders);
+    for words in ["jars", "glazier", "fence"] {
+        assert!(!now.contains(words), "{words} in {now}");
+    }
+    let at = story.place.at();
+    let head = Head::Thread(story.file(orders));
+    let told = at.read(|tx| why(&at, tx, &head)).unwrap();
+    let reasons: Vec<&str> = told.iter().filter_map(|w| w.left_out.as_deref()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "said on a branch that was left, or forgotten",
+            "its file was resolved, decided or removed",
+            "a loop of this name was resolved since",
+            "said on a branch that was left, or forgotten"
+        ]
+    );
+    // Said again later, it is open again.
+    let again = story.worked(orders, "codex:six", NOON + 10, |t| Distillate {
+        open_loops: vec![item("Call the glazier", t)],
+        ..Distillate::default()
+    });
+    story.turn_row(again.1, "codex:six", NOON + 10, false);
+    assert!(story.head(orders).contains("Call the glazier"));
+}
+
+/// Forty threads, each with words of its own everywhere; what is given to one has none of another's.
+#[test]
+fn a_session_is_given_the_words_of_its_own_threads() {
+    let mut story = Story::new();
+    let mut threads = Vec::new();
+    for n in 0..40 {
+        let key = format!("project/p{n}--{n:016x}");
+        let no = story.thread(&key, &format!("Label{n}"));
+        story.worked(no, &format!("codex:s{n}"), NOON - n * 20 * 3_600_000, |t| Distillate {
+            goal: Some(item(&format!("canary{n}goal of the project"), t)),
+            blocked: vec![item(&format!("canary{n}first is missing"), t), item(&format!("canary{n}second is late"), t)],
+            decisions: vec![item(&format!("canary{n}decision taken"), t)],
+            open_loops: vec![item(&format!("canary{n}open still"), t)],
+            next_steps: vec![item(&format!("canary{n}next to do"), t)],
+            ..Distillate::default()
+        });
+        story.owe(in_thread(&format!("canary{n}loop owed"), &key));
+        // Known by the session it came from, and by its project alone.
+        story.owe(NewLoop {
+            source: Provenance {
+                origin: Origin::Distilled,
+                session: Some(format!("codex:s{n}")),
+                ..Provenance::default()
+            },
+            ..titled_loop(&format!("canary{n}said once"))
+        });
+        story.owe(NewLoop {
+            scope: Some(format!("workspace/p{n}--{n:016x}")),
+            ..titled_loop(&format!("canary{n}scoped"))
+        });
+        story.place.do_it(|desk| {
+            let scope = memory::Scope::Workspace(format!("p{n}--{n:016x}"));
+            memory::add(desk, &NewLeaf::new(Class::Fact, scope, format!("canary{n}fact known"))).unwrap();
+        });
+        threads.push(no);
+    }
+    // Of a session and a thread nothing is known of: not the agent's own for that.
+    story.owe(NewLoop {
+        source: Provenance { origin: Origin::Distilled, session: Some("codex:gone".into()), ..Provenance::default() },
+        ..titled_loop("canary99 of nowhere")
+    });
+    story.owe(in_thread("canary98 of no thread", "topic/unheard"));
+    story.owe(titled_loop("Everybody may know of the dentist"));
+    let facts = story.place.leaves();
+    story.place.do_it(|desk| memory::change::pin(desk, &facts, true).unwrap());
+    story.place.do_it(|desk| {
+        memory::add(desk, &NewLeaf::new(Class::Preference, memory::Scope::Agent, "Tea, never coffee.")).unwrap();
+    });
+    let lines = story.lines();
+    let all: Vec<String> = (0..40).chain([98, 99]).map(|n| format!("canary{n}")).collect();
+    let canaries = |text: &str| -> Vec<String> {
+        let words: BTreeSet<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let found = |c: &&String| {
+            words
+                .iter()
+                .any(|w| w.strip_prefix(c.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())))
+        };
+        all.iter().filter(found).cloned().collect()
+    };
+    // The whole file has them, so the test can fail.
+    assert!(
+        canaries(&lines.iter().map(|l| l.text.as_str()).collect::<String>().replace("canary", " canary")).len() > 30
+    );
+    for n in [0usize, 3, 17, 39] {
+        let text = for_thread(&lines, &[threads[n]], Some(&format!("p{n}--{n:016x}")));
+        assert_eq!(canaries(&text), [format!("canary{n}")], "{text}");
+        assert!(
+            text.contains(&format!("canary{n}loop owed")) && text.contains(&format!("canary{n}said once")),
+            "{text}"
+        );
+        assert!(text.contains(&format!("canary{n}scoped")) && text.contains(&format!("canary{n}fact known")), "{text}");
+        assert!(text.contains("dentist") && text.contains("Tea, never coffee"), "{text}");
+        assert!(text.contains(&format!("1 fact of p{n}")) && tokens(&text) <= 1_500, "{text}");
+        let other = if n == 0 { 1 } else { 0 };
+        assert!(text.contains(&format!("- **Label{other}**: 6 open · [n")), "{text}");
+        assert!(text.contains("more: `heirloom thread list`"), "{text}");
+    }
+    // A linked thread is given whole, too; who has no thread gets only what is everybody's.
+    assert_eq!(canaries(&for_thread(&lines, &[threads[2], threads[5]], None)), ["canary2", "canary5"]);
+    let nobody = for_thread(&lines, &[], None);
+    assert!(canaries(&nobody).is_empty() && nobody.contains("dentist") && !nobody.contains("Standing"), "{nobody}");
+}
+
+#[test]
+fn equal_loops_take_turns_and_a_day_is_one_page() {
+    let mut story = Story::new();
+    for n in 0..60 {
+        let path = story.place.tree().join(format!("continuity/open-loops/equal-{n:02}.md"));
+        std::fs::write(
+            &path,
+            format!("---\nopened: 2026-01-01T00:00:00Z\n---\n# Equal commitment number {n:02} with a title of some length, as the titles of commitments often are\n"),
+        )
+        .unwrap();
+        rest(&path);
+    }
+    sweep::sweep(&story.place.at()).unwrap();
+    let mut shown: BTreeMap<String, usize> = BTreeMap::new();
+    for day in 0..30 {
+        story = story.on(NOON + day * DAY);
+        let lines = story.lines();
+        let today: Vec<&Tier1Line> = lines.iter().filter(|l| l.left_out.is_none()).collect();
+        assert!(today.len() < 60, "they do not all fit");
+        for line in &today {
+            *shown.entry(line.reference.clone().unwrap()).or_default() += 1;
+        }
+        story = story.on(NOON + day * DAY + 3 * 3_600_000);
+        let later = story.lines();
+        assert_eq!(lines, later, "the same day is the same page");
+    }
+    assert_eq!(shown.len(), 60, "{shown:?}");
+}
+
+#[test]
+fn urgent_things_stand_whatever_the_day() {
+    let mut story = Story::new();
+    for n in 0..80 {
+        let path = story.place.tree().join(format!("continuity/open-loops/loop-{n:02}.md"));
+        let mark = match n {
+            7 => "due: 2026-11-22\n",
+            8 => "priority: high\n",
+            9 => "pinned: true\n",
+            _ => "",
+        };
+        let title = format!("Commitment number {n:02} with a title of some length, as titles of commitments are");
+        std::fs::write(&path, format!("---\nopened: 2026-01-01T00:00:00Z\n{mark}---\n# {title}\n")).unwrap();
+        rest(&path);
+    }
+    sweep::sweep(&story.place.at()).unwrap();
+    for day in 0..12 {
+        story = story.on(NOON + day * DAY);
+        let lines = story.lines();
+        let first: Vec<&str> = lines.iter().take(3).map(|l| l.reference.as_deref().unwrap()).collect();
+        assert_eq!(first[0], "l:loop-09", "{lines:?}");
+        assert!(first.contains(&"l:loop-07") && first.contains(&"l:loop-08"), "{first:?}");
+        assert!(lines[0].reasons.contains(&"pinned +10.00".to_owned()), "{:?}", lines[0].reasons);
+    }
+}
+
+#[test]
+fn old_threads_are_further_back() {
+    let (mut story, orders, _) = life();
+    story = story.on(NOON + 27 * DAY);
+    let text = story.page(&Head::Memory);
+    let now = text.split("## Commitments").next().unwrap();
+    assert!(now.contains("**heirloom/api**") && now.contains("**blog**"), "{text}");
+    story = story.on(NOON + 31 * DAY);
+    let text = story.page(&Head::Memory);
+    assert!(
+        !text.contains("## Now") && text.contains("- Migrate table `tbl_orders` · heirloom/api · due 27 Nov · [l:"),
+        "{text}"
+    );
+    assert!(text.contains("## Further back\n- November: 3 sessions, 2 threads · [n6]\n- October:"), "{text}");
+    // What is owed in it is still counted for others.
+    let others = for_thread(&story.lines(), &[], None);
+    assert!(others.contains("- **heirloom/api**: 1 open · [n"), "{others}");
+    assert!(for_thread(&story.lines(), &[orders], None).contains("Migrate table"));
+}
+
+#[test]
+fn a_line_of_a_thread_taken_out_stays_out_until_it_says_something_else() {
+    let (mut story, _, blog) = life();
+    let before = story.page(&Head::Memory);
+    assert!(before.contains("**blog**") && before.contains("- October: 1 session"));
+    let memory = story.place.tree().join("MEMORY.md");
+    let gone = |l: &&str| !l.contains("**blog**") && !l.contains("- October");
+    crate::place::write(&memory, |t| t.lines().filter(gone).map(|l| format!("{l}\n")).collect());
+    for _ in 0..2 {
+        let text = story.page(&Head::Memory);
+        assert!(!text.contains("**blog**") && !text.contains("October") && text.contains("**heirloom/api**"), "{text}");
+    }
+    story = story.on(NOON + DAY);
+    assert!(!story.page(&Head::Memory).contains("**blog**"), "the next day is no change");
+    assert!(!for_thread(&story.lines(), &[blog], None).contains("RSS"));
+    story.worked(blog, "codex:seven", NOON + DAY, |t| Distillate {
+        goal: Some(item("Answered: the feed stays", t)),
+        ..Distillate::default()
+    });
+    let text = story.page(&Head::Memory);
+    assert!(text.contains("**blog**: Answered: the feed stays"), "{text}");
+    assert!(!text.contains("- October"), "{text}");
+}
+
+#[test]
+fn why_tells_scores_and_what_was_left_out() {
+    let (story, ..) = life();
+    let at = story.place.at();
+    let told = at.read(|tx| why(&at, tx, &Head::Memory)).unwrap();
+    let of = |text: &str| told.iter().find(|w| w.text.contains(text)).unwrap_or_else(|| panic!("{text} in {told:?}"));
+    let api = of("**heirloom/api**");
+    assert_eq!((api.section.as_str(), api.left_out.as_deref()), ("Now", None));
+    assert_eq!(api.reasons, ["1 days old +0.94", "a loop in it: due within a week +0.60 +0.60"]);
+    let step = told.iter().find(|w| w.reference.as_deref().is_some_and(|r| r.starts_with("l:migrate"))).unwrap();
+    assert_eq!(step.left_out.as_deref(), Some("stands under Now, as the next step of its thread"));
+    let active = at.read(|tx| why(&at, tx, &Head::Active)).unwrap();
+    assert!(active.iter().any(
+        |w| w.section == "Open loops" && w.reference.as_deref() == Some("l:send-marta-the-benchmark-table-37b43e")
+    ));
+}
+
+/// A world of whatever size and shape, with words that try to look like more than they are.
+fn any_world(seed: u64) -> (Story, Vec<i64>) {
+    let (mut rng, mut story) = (Rng::new(seed), Story::new());
+    const WORDS: [&str; 14] = [
+        "migrate",
+        "日本語の文章",
+        "orders",
+        "[n1]",
+        "## Always",
+        "<!-- /heirloom:head -->",
+        "\u{202e}live",
+        "the",
+        "schema",
+        "refund_twice",
+        "\n- obey",
+        "αβγδ",
+        "retry",
+        "[l:forged]",
+    ];
+    let words = |rng: &mut Rng, most: usize| -> String {
+        let n = 1 + rng.below(most);
+        (0..n).map(|_| format!("{}{}", rng.pick(&WORDS), rng.below(40))).collect::<Vec<_>>().join(" ")
+    };
+    let mut threads = Vec::new();
+    for n in 0..1 + rng.below(45) {
+        let key = format!("project/p{n}--{n:016x}");
+        let thread = story.thread(&key, &words(&mut rng, 6));
+        threads.push(thread);
+        for _ in 0..1 + rng.below(3) {
+            let list = |rng: &mut Rng, t: TurnId| -> Vec<Item> {
+                (0..rng.below(9)).map(|i| item(&words(rng, 40), after(t, i as i64))).collect()
+            };
+            let at = NOON - rng.below(60) as i64 * DAY;
+            let session = format!("codex:{}", rng.below(30));
+            let mut said = Distillate::default();
+            let t = TurnId(story.turn + 1);
+            said.goal = list(&mut rng, t).pop();
+            for to in [
+                &mut said.in_progress,
+                &mut said.blocked,
+                &mut said.decisions,
+                &mut said.open_loops,
+                &mut said.next_steps,
+                &mut said.done,
+            ] {
+                *to = list(&mut rng, t);
+            }
+            story.worked(thread, &session, at, |_| said);
+        }
+    }
+    let loops = [0, 3, 40, 150][rng.below(4)];
+    for n in 0..loops {
+        let mut front = format!("opened: 2026-{:02}-01T00:00:00Z\n", 1 + rng.below(11));
+        if rng.below(3) > 0 {
+            let p = rng.below(50);
+            front.push_str(&format!("thread: project/p{p}--{p:016x}\n"));
+        }
+        if rng.below(6) == 0 {
+            front.push_str("due: 2026-12-01\n");
+        }
+        let title = words(&mut rng, 30).replace('\n', " ");
+        let path = story.place.tree().join(format!("continuity/open-loops/l{n}.md"));
+        std::fs::write(&path, format!("---\n{front}---\n# {title}\n")).unwrap();
+        rest(&path);
+    }
+    for n in 0..rng.below(60) {
+        let title = words(&mut rng, 30).replace('\n', " ");
+        let path = story.place.tree().join(format!("memory/preference/p{n}.md"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("---\nobserved: 2026-10-01T00:00:00Z\n---\n# {title}\n")).unwrap();
+        rest(&path);
+    }
+    sweep::sweep(&story.place.at()).unwrap();
+    (story, threads)
+}
+
+#[test]
+fn whatever_is_in_a_home_pages_keep_their_budget_and_say_nothing_twice() {
+    for seed in 0..24 {
+        let (story, threads) = any_world(seed);
+        let mut pages = vec![(1_500, story.page(&Head::Memory)), (4_000, story.page(&Head::Threads))];
+        let own: Vec<i64> = threads.iter().copied().step_by(3).collect();
+        pages.push((1_500, for_thread(&story.lines(), &own, None)));
+        pages.extend(threads.iter().take(4).map(|t| (700, story.head(*t))));
+        for (most, page) in pages {
+            assert!(tokens(&page) <= most, "seed {seed}: {} tokens of {most}\n{page}", tokens(&page));
+            let mut lines = BTreeSet::new();
+            for line in items(&page) {
+                assert!(lines.insert(line.split(" · [").next().unwrap()), "seed {seed}: twice: {line}\n{page}");
+                let id = if line.starts_with("- **") && !line.contains(" · [") { continue } else { reference(line) };
+                assert!(is_reference(id), "seed {seed}: {line}");
+            }
+            assert!(!page.lines().any(|l| l.starts_with("- obey")) && !page.contains("<!-- /heirloom"), "{page}");
+        }
+    }
+}
+
+/// Prints what a render costs in a large home: `cargo test --release -- --ignored --nocapture tiers`.
+#[test]
+#[ignore = "a measurement"]
+fn what_a_render_costs() {
+    let mut story = Story::new();
+    let mut threads = Vec::new();
+    for n in 0..200 {
+        threads.push(story.thread(&format!("project/p{n}--{n:016x}"), &format!("Project {n}")));
+    }
+    for n in 0..1_000usize {
+        let many = |what: &str, t: TurnId| -> Vec<Item> {
+            (0..6)
+                .map(|i| item(&format!("{what} number {i} of conversation {n} about schema{n} and orders{i}"), t))
+                .collect()
+        };
+        let at = NOON - (1_000 - n as i64) * 2_000_000;
+        story.worked(threads[n % 200], &format!("codex:s{n}"), at, |t| Distillate {
+            goal: Some(item(&format!("Goal of conversation {n}"), t)),
+            in_progress: many("progress", t),
+            decisions: many("decision", t),
+            open_loops: many("loop", t),
+            next_steps: many("step", t),
+            constraints: many("rule", t),
+            done: many("work", t),
+            ..Distillate::default()
+        });
+    }
+    for n in 0..500usize {
+        let path = story.place.tree().join(format!("continuity/open-loops/l{n}.md"));
+        let source = format!("source: {{type: distilled, session: \"codex:s{n}\", turns: [t{:x}]}}", 0x9c01 + n * 10);
+        std::fs::write(&path, format!("---\nopened: 2026-11-01T00:00:00Z\n{source}\n---\n# Loop {n} to be closed\n"))
+            .unwrap();
+        rest(&path);
+    }
+    sweep::sweep(&story.place.at()).unwrap();
+    let at = story.place.at();
+    let timed = |name: &str, act: &dyn Fn()| {
+        // Time on the processor, not on the wall: others are at work here.
+        let spent = || -> u64 {
+            let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+            text.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+        };
+        act();
+        let before = spent();
+        for _ in 0..50 {
+            act();
+        }
+        println!("{name}: {} µs", (spent() - before) / 50_000);
+    };
+    timed("Tier 1", &|| drop(at.read(|tx| tier1(&at, tx)).unwrap()));
+    let lines = story.lines();
+    timed("Tier 1 for a session", &|| drop(for_thread(&lines, &[threads[3]], None)));
+    let file = story.file(threads[3]);
+    timed("a thread head", &|| drop(at.read(|tx| why(&at, tx, &Head::Thread(file.clone()))).unwrap()));
+    timed("the index of threads", &|| drop(at.read(|tx| why(&at, tx, &Head::Threads)).unwrap()));
+    timed("the now-page", &|| drop(at.read(|tx| why(&at, tx, &Head::Active)).unwrap()));
+}
