@@ -140,6 +140,7 @@ ALTER TABLE heads ADD COLUMN owner TEXT;
 ALTER TABLE heads ADD COLUMN lease_boot TEXT;
 ALTER TABLE heads ADD COLUMN lease_until INTEGER;
 
+-- `content`: the rendered block; empty where a forget took it away. `sections`: JSON, by name.
 CREATE TABLE head_revisions (
   agent_no INTEGER NOT NULL REFERENCES agents,
   head     TEXT NOT NULL,
@@ -149,6 +150,7 @@ CREATE TABLE head_revisions (
   at       INTEGER NOT NULL,
   digest   BLOB NOT NULL,
   content  BLOB NOT NULL,
+  sections TEXT NOT NULL,
   PRIMARY KEY (agent_no, head, revision)
 ) STRICT, WITHOUT ROWID;
 
