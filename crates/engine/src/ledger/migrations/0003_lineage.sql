@@ -139,6 +139,7 @@ ALTER TABLE heads ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE heads ADD COLUMN owner TEXT;
 ALTER TABLE heads ADD COLUMN lease_boot TEXT;
 ALTER TABLE heads ADD COLUMN lease_until INTEGER;
+CREATE INDEX heads_behind ON heads (agent_no) WHERE revision > published;
 
 -- `content`: the rendered block; empty where a forget took it away. `sections`: JSON, by name.
 CREATE TABLE head_revisions (
