@@ -10,6 +10,8 @@ mod heads;
 mod identity;
 mod index;
 mod jobs;
+mod lease_model;
+mod leases;
 mod ledger;
 mod lines;
 mod live;

@@ -91,9 +91,14 @@ pub fn acquire(at: &AssistantHome, head: &Head, owner: &str, ttl: Millis) -> Res
         return Err(Error::usage("a lease is for 1 to 60 seconds"));
     }
     // A page nobody has rendered yet has nothing to build on.
+    if !at.read(|tx| shared::is_known(tx, at.agent_no, head))? {
+        at.write("head.mark", |tx| {
+            tx.note("head", head.name());
+            shared::begin(tx, at.agent_no, head)
+        })?;
+    }
     super::refresh(at, Occasion::Look)?;
     let (acquired, landed) = at.write("head.acquire", |tx| {
-        shared::begin(tx, at.agent_no, head)?;
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
         let now = at.ledger.clock().boot();
         let landed = shared::land(tx, at.agent_no, head, (&mut state, &mut page), &now)?;

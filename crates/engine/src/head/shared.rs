@@ -156,6 +156,12 @@ pub(super) fn keep(tx: &Write, agent_no: i64, head: &Head, state: &HeadState) ->
     Ok(())
 }
 
+/// Whether a head has a row.
+pub(super) fn is_known(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+    let mut statement = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
+    Ok(statement.exists(params![agent_no, head.name()])?)
+}
+
 /// Makes the row of a head that has none; its page is then still to be rendered.
 pub(super) fn begin(tx: &Write, agent_no: i64, head: &Head) -> Result<()> {
     tx.prepare_cached("INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1) ON CONFLICT DO NOTHING")?
