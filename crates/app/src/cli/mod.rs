@@ -10,6 +10,7 @@ mod doctor;
 mod draft;
 mod export;
 mod files;
+mod head;
 mod import;
 mod job;
 mod memory;
@@ -66,6 +67,7 @@ enum Command {
     Memory(memory::Args),
     Proposal(proposal::Args),
     Loop(open_loop::Args),
+    Head(head::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -99,6 +101,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Proposal(args) => proposal::run(global, args),
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
+        Command::Head(args) => head::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

@@ -140,6 +140,8 @@ ALTER TABLE heads ADD COLUMN owner TEXT;
 ALTER TABLE heads ADD COLUMN lease_boot TEXT;
 ALTER TABLE heads ADD COLUMN lease_until INTEGER;
 CREATE INDEX heads_behind ON heads (agent_no) WHERE revision > published;
+-- What was rendered before there were revisions becomes the first one.
+UPDATE heads SET dirty = dirty + 1 WHERE head IN ('memory', 'active');
 
 -- `content`: the rendered block; empty where a forget took it away. `sections`: JSON, by name.
 CREATE TABLE head_revisions (
