@@ -527,6 +527,31 @@ fn a_forget_takes_rendered_words_out_of_every_revision_and_leaves_the_sections()
 }
 
 #[test]
+fn verify_names_revisions_that_are_not_what_was_committed() {
+    let broken = |breaking: &str| {
+        let tree = Tree::new();
+        let at = tree.at();
+        for n in 0..3 {
+            write(&at, &Head::Memory, ("plan", "ci"), &format!("{n}"));
+        }
+        let sound = |tree: &Tree| tree.ledger.read(revisions::unsound).unwrap();
+        assert_eq!(sound(&tree), [""; 0]);
+        tree.sql().execute_batch(breaking).unwrap();
+        sound(&tree).join("; ")
+    };
+    let found = broken("UPDATE head_revisions SET sections = replace(sections, 'plan', 'plot') WHERE revision = 2");
+    assert!(found.contains("revision 2 of memory is not what was committed"), "{found}");
+    let found = broken("UPDATE head_revisions SET content = x'28b52ffd' WHERE revision = 1");
+    assert!(found.contains("revision 1 of memory is not what was committed"), "{found}");
+    let found = broken("DELETE FROM head_revisions WHERE revision = 2");
+    assert_eq!(found, "revision 3 of memory does not follow the revision before it");
+    let found = broken("UPDATE head_sections SET content = 'x'");
+    assert!(found.ends_with("has other sections than the head"), "{found}");
+    let found = broken("UPDATE heads SET revision = 1 WHERE head = 'memory'");
+    assert!(found.contains("is newer than the head"), "{found}");
+}
+
+#[test]
 fn agents_have_heads_of_their_own() {
     let tree = Tree::new();
     let at = tree.at();

@@ -1,6 +1,6 @@
 //! `heirloom head`
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::assistant::AssistantHome;
@@ -481,11 +481,15 @@ fn refused(at: &AssistantHome, head: &Head, section: &str, not_now: &NotNow, jso
     Ok(Exit::Busy)
 }
 
-/// The words of a section, from a file or standard input. One byte more than fits is enough to refuse it.
+/// The words of a section, from a file or standard input; read a little further than what fits, which is then refused.
 fn words(file: &Path) -> Result<String> {
+    let stdin = file == Path::new("-");
+    if stdin && std::io::stdin().is_terminal() {
+        return Err(Error::usage("there are no words").hint("name a file with --file, or send them to standard input"));
+    }
     let most = LARGEST_SECTION as u64 * 4;
     let mut bytes = Vec::new();
-    match file == Path::new("-") {
+    match stdin {
         true => std::io::stdin()
             .lock()
             .take(most)

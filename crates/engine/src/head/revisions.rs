@@ -78,6 +78,44 @@ pub fn revision(at: &AssistantHome, head: &Head, revision: i64) -> Result<Page> 
     })
 }
 
+/// What is wrong with the kept revisions, of every agent: words that are not those that were committed, a number left
+/// out, a newest one that is not what the head says. One whose words a forget took away has no digest any more.
+pub fn unsound(tx: &Read) -> Result<Vec<String>> {
+    let mut statement = tx.prepare(
+        "SELECT r.agent_no, r.head, r.revision, r.digest, length(r.content) = 0, h.revision,
+                lag(r.revision) OVER (PARTITION BY r.agent_no, r.head ORDER BY r.revision)
+         FROM head_revisions r LEFT JOIN heads h USING (agent_no, head) ORDER BY r.agent_no, r.head, r.revision",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let (agent_no, name, no): (i64, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let (digest, forgotten): (Vec<u8>, bool) = (r.get(3)?, r.get(4)?);
+        let (newest, before): (Option<i64>, Option<i64>) = (r.get(5)?, r.get(6)?);
+        let subject = format!("revision {no} of {name}");
+        let Some(head) = Head::parse(&name) else {
+            out.push(format!("{subject} belongs to no page"));
+            continue;
+        };
+        if before.is_some_and(|before| before + 1 != no) {
+            out.push(format!("{subject} does not follow the revision before it"));
+        }
+        if !forgotten && !shared::is_as_committed(tx, agent_no, &head, no, &digest)? {
+            out.push(format!("{subject} is not what was committed"));
+        }
+        if newest.is_none_or(|newest| newest < no) {
+            out.push(format!("{subject} is newer than the head"));
+        }
+        if newest == Some(no)
+            && shared::sections_of(tx, agent_no, &head, no).ok().flatten()
+                != Some(shared::sections(tx, agent_no, &head)?)
+        {
+            out.push(format!("{subject} has other sections than the head"));
+        }
+    }
+    Ok(out)
+}
+
 /// What a line is in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line {

@@ -213,6 +213,16 @@ pub(super) fn sections_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) 
     .transpose()
 }
 
+/// Whether a revision still says what was committed as it.
+pub(super) fn is_as_committed(tx: &Read, agent_no: i64, head: &Head, revision: i64, digest: &[u8]) -> Result<bool> {
+    let sections: String = tx
+        .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
+        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))?;
+    // Bytes that do not even unpack are no reason to stop looking at the others.
+    let Ok(Some(rendered)) = rendered_of(tx, agent_no, head, revision) else { return Ok(false) };
+    Ok(Page { rendered, ..Page::default() }.digest(&sections).as_slice() == digest)
+}
+
 /// Keeps a revision that was just committed, in the name of `owner`, and lets go of the oldest.
 pub(super) fn insert(
     tx: &Write,
