@@ -303,7 +303,7 @@ fn sound_owner(owner: &str) -> Result<()> {
         && owner.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b));
     if !sound {
         return Err(Error::usage("that is no name for an owner")
-            .hint("1 to 64 letters, digits and - _ . : @ /, as claude-code or ci@build-7"));
+            .hint("1 to 64 letters, digits and - _ . : @ /, as planner or ci@build-7"));
     }
     if owner == OWNER {
         return Err(
