@@ -45,6 +45,17 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("loop show", &["loop", "show", "Call the bank"]),
     ("loop resolve", &["loop", "resolve", "Call the bank"]),
     ("loop reopen", &["loop", "reopen", "Call the bank"]),
+    ("head list", &["head", "list"]),
+    ("head show", &["head", "show"]),
+    ("head log", &["head", "log", "memory"]),
+    ("head diff", &["head", "diff", "memory", "1"]),
+    ("head restore", &["head", "restore", "memory", "1"]),
+    ("head acquire", &["head", "acquire", "active", "--owner", "ci"]),
+    (
+        "head commit",
+        &["head", "commit", "active", "--section", "plan", "--owner", "ci", "--epoch", "EPOCH", "--base", "BASE"],
+    ),
+    ("head release", &["head", "release", "active", "--owner", "ci", "--epoch", "1"]),
     ("artifact list", &["artifact", "list"]),
     ("artifact add", &["artifact", "add", "A note", "--file", "NOTE"]),
     ("artifact show", &["artifact", "show", "A note"]),
@@ -122,6 +133,8 @@ fn the_reference_is_what_the_binary_says() {
          3 refused · 4 not found · 5 damaged · 75 busy. An error with `--json` is `{\"error\": {\"kind\", \"what\", \"next\"}}`.\n\n\
          Every command takes `--home DIR`, `--agent ID` and `--json`.\n",
     );
+    // What one command says, the next one may need.
+    let mut last = Value::Null;
     for (name, args) in SHOWN {
         let mut help: Vec<&str> = name.split(' ').collect();
         help.push("-h");
@@ -129,10 +142,16 @@ fn the_reference_is_what_the_binary_says() {
         let own = said.split("\nEverywhere:").next().unwrap().trim_end();
         text += &format!("\n## heirloom {name}\n\n```text\n{own}\n```\n");
         if !args.is_empty() {
-            let args: Vec<String> = args.iter().map(|a| fill(a)).collect();
+            let of_last = |arg: &str| match arg {
+                "EPOCH" => last["epoch"].to_string(),
+                "BASE" => last["base_revision"].to_string(),
+                other => fill(other),
+            };
+            let args: Vec<String> = args.iter().map(|a| of_last(a)).collect();
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             let mut fields = BTreeMap::new();
-            collect(&world.json(&args), String::new(), &mut fields);
+            last = world.json(&args);
+            collect(&last, String::new(), &mut fields);
             let list: Vec<String> = fields.into_iter().map(|(path, kind)| format!("`{path}` {kind}")).collect();
             text += &format!("\nWith `--json`: {}\n", list.join(" · "));
         }

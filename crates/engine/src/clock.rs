@@ -14,13 +14,58 @@ pub enum Clock {
     Fixed(Millis),
 }
 
+/// A moment on the clock of one boot of the machine: it goes on while the machine sleeps and nobody can set it. Moments
+/// of two boots cannot be compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Boot {
+    /// Which boot.
+    pub id: String,
+    /// Milliseconds since some moment of it.
+    pub ms: Millis,
+}
+
 impl Clock {
+    /// Now, on the boot clock (R7.4). A fixed clock is one boot, called `fixed`.
+    pub fn boot(&self) -> Boot {
+        match self {
+            Clock::System => boot(),
+            Clock::Fixed(at) => Boot { id: "fixed".into(), ms: *at },
+        }
+    }
+
     pub fn now(&self) -> Millis {
         match self {
             Clock::System => Timestamp::now().as_millisecond(),
             Clock::Fixed(at) => *at,
         }
     }
+}
+
+fn ms(clock: rustix::time::ClockId) -> Millis {
+    let now = rustix::time::clock_gettime(clock);
+    now.tv_sec.saturating_mul(1_000).saturating_add(now.tv_nsec / 1_000_000)
+}
+
+#[cfg(target_os = "linux")]
+fn boot() -> Boot {
+    let ms = ms(rustix::time::ClockId::Boottime);
+    match std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        Ok(id) if !id.trim().is_empty() => Boot { id: id.trim().to_owned(), ms },
+        _ => Boot { id: started(ms), ms },
+    }
+}
+
+/// There the monotonic clock is the one that goes on in sleep.
+#[cfg(not(target_os = "linux"))]
+fn boot() -> Boot {
+    let ms = ms(rustix::time::ClockId::Monotonic);
+    Boot { id: started(ms), ms }
+}
+
+/// When the machine started, to the minute, for a system that does not name its boots. Setting the wall clock makes it
+/// another one: then leases count as run out, which is safe, because whoever held one is fenced by the next grant.
+fn started(ms: Millis) -> String {
+    format!("started-{}", Clock::System.now().saturating_sub(ms).div_euclid(60_000))
 }
 
 /// Reads RFC 3339 (`2026-11-21T20:37:02.615Z`, offsets allowed). `None` for anything else.

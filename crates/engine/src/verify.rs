@@ -9,6 +9,7 @@ mod lineage;
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
+use crate::head;
 use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Ledger, Read, audit};
@@ -74,6 +75,9 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
         report.audit_rows = rows;
         for what in broken {
             report.damaged("audit", what);
+        }
+        for what in head::revisions::unsound(tx)? {
+            report.damaged("heads", what);
         }
         batches(tx, &mut report)
     })?;

@@ -12,6 +12,8 @@ mod history;
 mod identity;
 mod index;
 mod jobs;
+mod lease_model;
+mod leases;
 mod ledger;
 mod lineage;
 mod lines;

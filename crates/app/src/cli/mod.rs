@@ -13,6 +13,7 @@ mod expand;
 mod expanded;
 mod export;
 mod files;
+mod head;
 mod import;
 mod job;
 mod memory;
@@ -72,6 +73,7 @@ enum Command {
     Proposal(proposal::Args),
     Loop(open_loop::Args),
     Compact(compact::Args),
+    Head(head::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -108,6 +110,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
         Command::Compact(args) => compact::run(global, args),
+        Command::Head(args) => head::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

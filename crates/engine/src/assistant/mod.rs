@@ -218,6 +218,17 @@ pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages, in the
+/// transaction of the forget. What others wrote into them stays, and so do the revisions.
+pub(crate) fn forget_rendered(tx: &Write, agent_no: i64) -> Result<()> {
+    // A digest would still tell whoever guesses the words.
+    tx.prepare_cached(
+        "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",
+    )?
+    .execute([agent_no])?;
+    Ok(())
+}
+
 /// The row of the table of heads that remembers up to which turn the days were marked, and its value when all of them are
 /// to be looked at again.
 pub(crate) const DAYS: &str = "days";

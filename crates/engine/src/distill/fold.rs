@@ -109,6 +109,11 @@ pub(crate) fn same(a: &Words, b: &Words) -> bool {
     common(a, b) * 10 >= a.len().max(b.len()) * 9
 }
 
+/// [`covered_by_any`] of two texts.
+pub(crate) fn covers(done: &str, item: &str) -> bool {
+    covered_by_any(&[words(done)], &words(item))
+}
+
 /// Whether one of the texts that say something is done is about this item: most of its words that mean something stand in
 /// it.
 fn covered_by_any(done: &[Words], item: &Words) -> bool {

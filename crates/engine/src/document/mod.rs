@@ -25,6 +25,12 @@ use front::{BOM, Owned};
 use lines::{Fence, bare, line_break, lines, split};
 use region::Care;
 
+/// A text as part of a region's content, with others behind it: what looks like a marker is none, and a code fence left
+/// open is closed.
+pub fn contained(text: &str) -> String {
+    region::plain_content(text, "\n", Care { dashes: false, fences: false })
+}
+
 /// How many ` #` on a line are tried for being the beginning of its comment.
 const COMMENT_TRIES: usize = 16;
 
@@ -270,12 +276,39 @@ impl Document {
     /// markers gets `&lt;!--` for `<!--`, a code fence left open is closed, and in the rare files with a code fence that
     /// is never closed or a first `---` that opens no sound front matter, a line that would close them is indented.
     pub fn set_region(&mut self, name: &str, attributes: &str, content: &str) -> Placed {
+        self.place_region(name, attributes, content, None)
+    }
+
+    /// [`Document::set_region`] for a region that belongs to another: where there is none yet, it is put directly behind
+    /// that one's closing marker.
+    pub fn set_region_behind(&mut self, behind: &str, name: &str, attributes: &str, content: &str) -> Placed {
+        let (span, _) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(behind));
+        let place = span.map(|s| self.line_end(s.content.end));
+        self.place_region(name, attributes, content, place)
+    }
+
+    /// Takes a region out, with its markers and nothing else. Whether there was one.
+    pub fn unset_region(&mut self, name: &str) -> bool {
+        let (span, _) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(name));
+        let Some(place) = span.map(|s| s.marker.start..self.line_end(s.content.end)) else { return false };
+        let mut bytes = self.bytes.clone();
+        bytes.drain(place);
+        *self = Document::parse(bytes);
+        true
+    }
+
+    /// Behind the line break of the line that begins at `at`.
+    fn line_end(&self, at: usize) -> usize {
+        memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |found| at + found + 1)
+    }
+
+    fn place_region(&mut self, name: &str, attributes: &str, content: &str, place: Option<usize>) -> Placed {
         let (name, attributes) = (region::plain_name(name), region::plain_attributes(attributes));
         let dashes = matches!(self.front, Front::Damaged(_));
         // Whether a fence in the content does harm depends on all of the file, so it is tried.
-        let mut tried = self.rendered(&name, &attributes, content, Care { dashes, fences: false });
+        let mut tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: false });
         if !tried.2 {
-            tried = self.rendered(&name, &attributes, content, Care { dashes, fences: true });
+            tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: true });
         }
         let (changed, placed, _) = tried;
         if changed.bytes == self.bytes {
@@ -286,7 +319,14 @@ impl Document {
     }
 
     /// The file with a region rendered, and whether the region is found in it where it was put.
-    fn rendered(&self, name: &str, attributes: &str, content: &str, care: Care) -> (Document, Placed, bool) {
+    fn rendered(
+        &self,
+        name: &str,
+        attributes: &str,
+        content: &str,
+        place: Option<usize>,
+        care: Care,
+    ) -> (Document, Placed, bool) {
         let end = line_break(&self.bytes);
         let content = region::plain_content(content, end, care);
         let space = if attributes.is_empty() { "" } else { " " };
@@ -303,28 +343,28 @@ impl Document {
                 (bytes, Placed::Replaced, span.content.end)
             }
             None => {
-                let mut bytes = self.bytes.clone();
+                let mut bytes = self.bytes[..place.unwrap_or(self.bytes.len())].to_vec();
                 if !bytes.is_empty() && bytes != BOM && !bytes.ends_with(b"\n") {
                     bytes.extend_from_slice(end.as_bytes());
                 }
                 let last = lines(&bytes, self.body).last();
-                if last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+                if place.is_none() && last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
                     bytes.extend_from_slice(end.as_bytes());
                 }
                 bytes.extend_from_slice(opening.as_bytes());
-                (bytes, Placed::Appended, self.bytes.len())
+                (bytes, Placed::Appended, place.unwrap_or(self.bytes.len()))
             }
         };
         let begin = bytes.len();
         bytes.extend_from_slice(content.as_bytes());
-        let place = begin..bytes.len();
-        match placed {
-            Placed::Appended => bytes.extend_from_slice(format!("<!-- /heirloom:{name} -->{end}").as_bytes()),
-            _ => bytes.extend_from_slice(&self.bytes[rest..]),
+        let put = begin..bytes.len();
+        if placed == Placed::Appended {
+            bytes.extend_from_slice(format!("<!-- /heirloom:{name} -->{end}").as_bytes());
         }
+        bytes.extend_from_slice(&self.bytes[rest..]);
         let changed = Document::parse(bytes);
         let (found, _) = region::find(&changed.bytes, changed.body, changed.body_line, name);
-        let fits = found.is_some_and(|f| f.content == place && f.attributes == attributes);
+        let fits = found.is_some_and(|f| f.content == put && f.attributes == attributes);
         (changed, placed, fits)
     }
 

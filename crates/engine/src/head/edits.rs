@@ -6,12 +6,12 @@
 
 use rusqlite::params;
 
-use super::Head;
+use super::{Head, shared};
 use crate::assistant::Desk;
 use crate::assistant::catalogue;
 use crate::assistant::provenance::{Origin, Provenance};
 use crate::continuity::proposal::{self, NewProposal};
-use crate::document::Document;
+use crate::document::{Document, Found};
 use crate::error::{ErrorKind, Result};
 use crate::home;
 use crate::scope::{NodeId, TurnId};
@@ -36,9 +36,24 @@ pub(super) fn fingerprint(block: &[u8]) -> String {
     digest[..6].iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Digest of what stands inside the block.
+/// Digest of what stands inside the block, and inside the sections where the page has some.
 pub(super) fn inside(doc: &Document, head: &Head) -> Option<home::Digest> {
-    doc.region(head.region()).found.map(|found| home::digest(found.content))
+    let block = doc.region(head.region()).found?;
+    let mut bytes = block.content.to_vec();
+    for name in &shared::regions(head)[1..] {
+        bytes.extend(doc.region(name).found.map(|f| f.content).unwrap_or_default());
+    }
+    Some(home::digest(&bytes))
+}
+
+/// Whether somebody changed a region since it was rendered.
+fn is_edited(found: &Found) -> bool {
+    fingerprint(found.content) != fingerprint_of(found)
+}
+
+/// The fingerprint of a region as it was rendered.
+fn fingerprint_of<'f>(found: &Found<'f>) -> &'f str {
+    found.attributes.split_whitespace().next().unwrap_or_default()
 }
 
 pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Honoured> {
@@ -53,11 +68,15 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
     let mut out = Honoured { seen: inside(&doc, head), proposed: Vec::new() };
     let region = doc.region(head.region());
     let Some(block) = region.found else { return Ok(out) };
-    let rendered_as = block.attributes.split_whitespace().next().unwrap_or_default();
-    if fingerprint(block.content) == rendered_as {
+    let rendered_as = fingerprint_of(&block);
+    let edited = is_edited(&block);
+    let others = &shared::regions(head)[1..];
+    if edited || others.iter().any(|name| doc.region(name).found.is_some_and(|found| is_edited(&found))) {
+        desk.at.keep_revision(&path, &bytes, "edited inside the rendered block")?;
+    }
+    if !edited {
         return Ok(out);
     }
-    desk.at.keep_revision(&path, &bytes, "edited inside the rendered block")?;
     // Without the block they edited there is nothing to compare with: the revision has to do.
     let Some(last) = last.filter(|last| fingerprint(last) == rendered_as) else { return Ok(out) };
     if *head != Head::Memory {

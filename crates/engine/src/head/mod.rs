@@ -5,6 +5,9 @@
 //! person changed *inside* is kept too ([`edits`]): the old text as a revision, and in MEMORY.md lines added become a
 //! proposal and lines taken out stay out.
 //!
+//! Pages that others may write, too ([`shared::is_shared`]) go through revisions: what is rendered is committed to the
+//! ledger first and the file is put in order from the newest revision ([`shared`], [`outside`], [`revisions`]).
+//!
 //! Derived state: a failure is audited and never turns the mutation before it into an error.
 
 pub mod active;
@@ -12,14 +15,18 @@ pub mod continuity;
 pub mod daily;
 pub mod edits;
 pub mod index;
+pub mod lease;
 pub mod memory;
+pub mod outside;
 mod page;
+pub mod revisions;
 pub mod rollup;
 mod runs;
 pub mod runtime;
 mod scoping;
 pub mod score;
 pub mod session;
+pub mod shared;
 pub mod thread;
 pub mod threads;
 mod which;
@@ -98,10 +105,7 @@ pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
             }
             match one(desk, &head, mark, occasion, &mut out) {
                 Ok(done) => rendered.extend(done),
-                Err(e) => {
-                    failed(desk.at, &head, &e)?;
-                    out.failed.push(Problem::of(&desk.at.files.shown().join(path.as_str()), &e));
-                }
+                Err(e) => out.fail(desk.at, &head, &path, &e)?,
             }
         }
         record(desk.at, &rendered)?;
@@ -110,6 +114,24 @@ pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
         }
     }
     Ok(out)
+}
+
+/// Puts the newest revision of a head into its file, without rendering anything. A failure is audited, never an error.
+fn publish(desk: &Desk, head: &Head) -> Result<Refreshed> {
+    let mut out = Refreshed::default();
+    match one(desk, head, None, Occasion::Act, &mut out) {
+        Ok(done) => record(desk.at, done.as_slice())?,
+        Err(e) => out.fail(desk.at, head, &head.path()?, &e)?,
+    }
+    Ok(out)
+}
+
+impl Refreshed {
+    fn fail(&mut self, at: &AssistantHome, head: &Head, path: &RelPath, error: &Error) -> Result<()> {
+        failed(at, head, error)?;
+        self.failed.push(Problem::of(&at.files.shown().join(path.as_str()), error));
+        Ok(())
+    }
 }
 
 /// Marks every page that exists or should, as after a change nobody noted.
@@ -127,36 +149,68 @@ pub fn mark_all(at: &AssistantHome) -> Result<()> {
 }
 
 /// The pages out of date, with the mark they are to be rendered for: those that were marked, and those that say what
-/// matters today and were rendered on another day.
-fn dirty(at: &AssistantHome) -> Result<Vec<(Head, i64)>> {
+/// matters today and were rendered on another day. Without a mark: what they say is up to date and not in their file
+/// yet, or a deferred commit can land.
+fn dirty(at: &AssistantHome) -> Result<Vec<(Head, Option<i64>)>> {
     let today = at.day_of(at.ledger.now());
-    let found: Vec<(String, i64)> = at.read(|tx| {
+    let now = at.ledger.clock().boot();
+    at.read(|tx| {
         let mut statement = tx.prepare_cached(
-            "SELECT head, dirty, dirty > rendered, at FROM heads
-             WHERE agent_no = ?1 AND (dirty > rendered OR head IN ('active', 'memory')) ORDER BY head",
+            "SELECT head, dirty, dirty > rendered, at, revision > published,
+                    head IN (SELECT head FROM head_deferred WHERE agent_no = ?1)
+             FROM heads
+             WHERE agent_no = ?1
+               AND (dirty > rendered OR head IN ('active', 'memory') OR revision > published
+                    OR head IN (SELECT head FROM head_deferred WHERE agent_no = ?1))
+             ORDER BY head",
         )?;
-        let rows = statement.query_map([at.agent_no], |r| {
-            let (marked, then): (bool, Option<i64>) = (r.get(2)?, r.get(3)?);
-            let old = then.is_some_and(|then| at.day_of(then) != today);
-            Ok((marked || old).then_some((r.get(0)?, r.get(1)?)))
-        })?;
-        Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
-    })?;
-    Ok(found.into_iter().filter_map(|(name, mark)| Some((Head::parse(&name)?, mark))).collect())
+        let mut rows = statement.query([at.agent_no])?;
+        let mut out = Vec::new();
+        while let Some(r) = rows.next()? {
+            let (name, mark, marked): (String, i64, bool) = (r.get(0)?, r.get(1)?, r.get(2)?);
+            let (then, behind, waiting): (Option<i64>, bool, bool) = (r.get(3)?, r.get(4)?, r.get(5)?);
+            let daily = matches!(name.as_str(), "active" | "memory");
+            let old = daily && then.is_some_and(|then| at.day_of(then) != today);
+            if !(marked || old || behind || waiting) {
+                continue;
+            }
+            let Some(head) = Head::parse(&name) else { continue };
+            let lands = || -> Result<bool> {
+                let free = lease::live(&shared::state(tx, at.agent_no, &head)?, &now).is_none();
+                Ok(free && shared::could_land(tx, at.agent_no, &head)?)
+            };
+            if marked || old {
+                out.push((head, Some(mark)));
+            } else if behind || lands()? {
+                out.push((head, None));
+            }
+        }
+        Ok(out)
+    })
 }
 
 /// A page that stands in its file.
 struct Rendered {
-    name: String,
-    mark: i64,
+    head: Head,
+    /// The mark it was rendered for; `None`: what stands there was rendered before.
+    mark: Option<i64>,
+    /// The revision, of a page that has some.
+    revision: i64,
+    /// The rendered block.
     content: String,
     path: RelPath,
     now: Now,
     bytes: Vec<u8>,
 }
 
-/// Renders one page and puts it into its file. `None`: it has to wait.
-fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refreshed) -> Result<Option<Rendered>> {
+/// Renders one page, if there is a mark, and puts it into its file. `None`: it has to wait.
+fn one(
+    desk: &Desk,
+    head: &Head,
+    mark: Option<i64>,
+    occasion: Occasion,
+    out: &mut Refreshed,
+) -> Result<Option<Rendered>> {
     let (at, path, name) = (desk.at, head.path()?, head.name());
     let last = at.read(|tx| last_content(tx, at.agent_no, &name))?;
     let own = at.read(|tx| catalogue::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
@@ -164,11 +218,21 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
         out.deferred.push(path);
         return Ok(None);
     }
+    if own.is_none() && occasion == Occasion::Look && is_adopted(at, head, &path)? {
+        return pass_over(at, &name, mark).map(|()| None);
+    }
     // What a person did inside the block comes first: it may take lines out of what is rendered next.
     let honoured = edits::honour(desk, head, last.as_deref())?;
     out.proposed.extend(honoured.proposed);
-    let content = crate::redact::redact(&at.read(|tx| head.render(at, tx))?).into_owned();
-    let (mut bytes, mut skipped) = (Vec::new(), false);
+    let standing = match shared::is_shared(head) {
+        true => shared::commit(at, head, mark.is_some())?,
+        false => {
+            let rendered = crate::redact::redact(&at.read(|tx| head.render(at, tx))?).into_owned();
+            let page = shared::Page { rendered, ..shared::Page::default() };
+            shared::Standing { revision: 0, page, ours: true }
+        }
+    };
+    let (mut bytes, mut skipped, mut put) = (Vec::new(), false, (standing.revision, standing.page));
     let revised = desk.revise(&path, own, Patience::Defer, |current| {
         let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
         // Between honouring the edits and now a person may have saved again: not over that, either.
@@ -180,7 +244,14 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
             skipped = true;
             return Ok(None);
         }
-        doc.set_region(head.region(), &head.attributes(&content), &content);
+        // Whatever was committed while we were on the way here is newer than what we bring.
+        if shared::is_shared(head) {
+            let (state, newest) = at.read(|tx| shared::newest(tx, at.agent_no, head))?;
+            if !lease::may_publish(&state, put.0) {
+                put = (state.revision, newest);
+            }
+        }
+        put.1.put_into(&mut doc, head);
         bytes = doc.print().to_vec();
         Ok(Some(bytes.clone()))
     })?;
@@ -197,14 +268,29 @@ fn one(desk: &Desk, head: &Head, mark: i64, occasion: Occasion, out: &mut Refres
             return Ok(None);
         }
     };
-    Ok(Some(Rendered { name, mark, content, path, now, bytes }))
+    // Somebody is at work on the head: what it says stands in its file, and it stays marked.
+    if mark.is_some() && !standing.ours {
+        out.deferred.push(path.clone());
+    }
+    let (revision, page) = put;
+    let mark = mark.filter(|_| standing.ours);
+    Ok(Some(Rendered { head: head.clone(), mark, revision, content: page.rendered, path, now, bytes }))
+}
+
+/// Whether a page of an adopted tree has no block of ours yet. `own` says that we never wrote it.
+fn is_adopted(at: &AssistantHome, head: &Head, path: &RelPath) -> Result<bool> {
+    match at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE) {
+        Ok(found) => Ok(found.is_some_and(|(bytes, _)| Document::parse(bytes).region(head.region()).found.is_none())),
+        Err(e) if e.kind() == ErrorKind::Refused => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 /// An adopted page has nothing to show until somebody asks for something.
-fn pass_over(at: &AssistantHome, name: &str, mark: i64) -> Result<()> {
+fn pass_over(at: &AssistantHome, name: &str, mark: Option<i64>) -> Result<()> {
     at.write("head.pass_over", |tx| {
         tx.prepare_cached("UPDATE heads SET rendered = max(rendered, ?3) WHERE agent_no = ?1 AND head = ?2")?
-            .execute(params![at.agent_no, name, mark])?;
+            .execute(params![at.agent_no, name, mark.unwrap_or(0)])?;
         tx.note("head", name);
         Ok(())
     })
@@ -218,18 +304,22 @@ fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
     at.write("head.render", |tx| {
         for page in rendered {
             at.seen(tx, &page.path, page.now, &page.bytes)?;
+            // A page is of the day it was rendered on; one that was only put into its file is not rendered by that.
             tx.prepare_cached(
-                "UPDATE heads SET rendered = max(rendered, ?3), at = ?4, content = ?5 WHERE agent_no = ?1 AND head = ?2",
+                "UPDATE heads SET rendered = max(rendered, coalesce(?3, 0)), at = iif(?3 IS NULL, at, ?4), content = ?5,
+                        published = max(published, ?6)
+                 WHERE agent_no = ?1 AND head = ?2",
             )?
             .execute(params![
                 at.agent_no,
-                page.name,
+                page.head.name(),
                 page.mark,
                 tx.now(),
-                blocks::squeeze(page.content.as_bytes())?
+                blocks::squeeze(page.content.as_bytes())?,
+                page.revision
             ])?;
         }
-        tx.note("heads", rendered.iter().map(|page| page.name.as_str()).collect::<Vec<_>>());
+        tx.note("heads", rendered.iter().map(|page| page.head.name()).collect::<Vec<_>>());
         Ok(())
     })
 }
@@ -273,15 +363,14 @@ pub fn marker_faults(at: &AssistantHome) -> Result<Vec<Problem>> {
         let Ok(Some((bytes, _))) = at.files.read_with_stamp(&path, crate::assistant::LARGEST_FILE) else { continue };
         let place = at.files.shown().join(path.as_str()).display().to_string();
         let doc = Document::parse(bytes);
-        let region = doc.region(head.region());
-        for fault in &region.faults {
+        for fault in shared::regions(&head).iter().flat_map(|name| doc.region(name).faults) {
             let (line, what) = match fault {
                 RegionFault::Doubled { line } => (line, "a second rendered block; the first counts, this one is yours"),
                 RegionFault::Nested { line } => (line, "a marker inside the rendered block; the first pair counts"),
                 RegionFault::Unclosed { line } => (line, "a rendered block that is not closed; remove this line"),
                 RegionFault::StrayEnd { line } => (line, "an end of a rendered block without its beginning; remove it"),
             };
-            problems.push(Problem { place: place.clone(), offset: None, line: Some(*line as u64), what: what.into() });
+            problems.push(Problem { place: place.clone(), offset: None, line: Some(line as u64), what: what.into() });
         }
     }
     Ok(problems)

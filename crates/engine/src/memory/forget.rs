@@ -73,6 +73,7 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
             catalogue::forget_gone(tx, agent, item)?;
         }
         let kept = erase(tx, agent, &gone, &ids, &words)?;
+        crate::assistant::forget_rendered(tx, agent)?;
         tx.note("revisions", kept);
         Ok(())
     })?;

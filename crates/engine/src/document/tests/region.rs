@@ -100,6 +100,38 @@ fn a_region_is_replaced_in_its_place() {
 }
 
 #[test]
+fn a_region_of_another_stands_directly_behind_it_and_goes_without_a_trace() {
+    for (text, end) in [
+        ("above\n<!-- heirloom:a -->\nx\n<!-- /heirloom:a -->\nbelow, no end", "\n"),
+        ("<!-- heirloom:a -->\r\nx\r\n<!-- /heirloom:a -->\r\n\r\nbelow\r\n", "\r\n"),
+        ("```\nnever closed\n<!-- heirloom:a -->\n<!-- /heirloom:a -->\n", "\n"),
+    ] {
+        let mut document = Document::parse(text);
+        assert_eq!(document.set_region_behind("a", "b", "k", "one\n```\n"), Placed::Appended);
+        let close = format!("<!-- /heirloom:a -->{end}");
+        let behind = text.find(&close).unwrap() + close.len();
+        let printed = String::from_utf8(document.print().to_vec()).unwrap();
+        assert!(printed[behind..].starts_with(&format!("<!-- heirloom:b k -->{end}one{end}")), "{printed:?}");
+        assert!(printed.ends_with(&text[behind..]), "{printed:?}");
+        assert_eq!(document.set_region_behind("a", "b", "k", "one\n```\n"), Placed::Unchanged);
+        // Moved by hand, it stays where it was put.
+        assert_eq!(document.set_region_behind("nothing", "b", "k", "two"), Placed::Replaced);
+        assert!(document.unset_region("b") && !document.unset_region("b"));
+        assert_eq!(document.print(), text.as_bytes());
+    }
+    // Without the other one it is appended like any; behind a last line without an end it begins on its own line.
+    let mut alone = Document::parse("text");
+    assert_eq!(alone.set_region_behind("a", "b", "", "x"), Placed::Appended);
+    assert_eq!(alone.print(), b"text\n\n<!-- heirloom:b -->\nx\n<!-- /heirloom:b -->\n");
+    let mut open = Document::parse("<!-- heirloom:a -->\n<!-- /heirloom:a -->");
+    open.set_region_behind("a", "b", "", "x");
+    assert_eq!(
+        open.print(),
+        b"<!-- heirloom:a -->\n<!-- /heirloom:a -->\n<!-- heirloom:b -->\nx\n<!-- /heirloom:b -->\n"
+    );
+}
+
+#[test]
 fn a_missing_region_is_appended_once() {
     let added = "<!-- heirloom:a k=v -->\nnew\n<!-- /heirloom:a -->\n";
     for (text, expected) in [

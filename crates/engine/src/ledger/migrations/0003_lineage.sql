@@ -150,7 +150,11 @@ ALTER TABLE heads ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE heads ADD COLUMN owner TEXT;
 ALTER TABLE heads ADD COLUMN lease_boot TEXT;
 ALTER TABLE heads ADD COLUMN lease_until INTEGER;
+CREATE INDEX heads_behind ON heads (agent_no) WHERE revision > published;
+-- What was rendered before there were revisions becomes the first one.
+UPDATE heads SET dirty = dirty + 1 WHERE head IN ('memory', 'active');
 
+-- `content`: the rendered block; empty where a forget took it away. `sections`: JSON, by name.
 CREATE TABLE head_revisions (
   agent_no INTEGER NOT NULL REFERENCES agents,
   head     TEXT NOT NULL,
@@ -160,6 +164,7 @@ CREATE TABLE head_revisions (
   at       INTEGER NOT NULL,
   digest   BLOB NOT NULL,
   content  BLOB NOT NULL,
+  sections TEXT NOT NULL,
   PRIMARY KEY (agent_no, head, revision)
 ) STRICT, WITHOUT ROWID;
 

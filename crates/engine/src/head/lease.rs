@@ -1,0 +1,201 @@
+//! Who may write a head, as a state machine without a clock or a store of its own (R7.4). Storey 3.
+//!
+//! A lease keeps two writers from working at once; it is not what keeps them from losing each other's words. That is
+//! the *epoch*, which grows with every grant, and the *base revision*, both compared when something is committed:
+//! whoever slept through their lease finds another epoch, whoever read an older revision finds another base, and either
+//! is refused. Time is that of the boot clock, so that setting the wall clock moves no lease.
+//!
+//! Whoever calls these functions does it inside one transaction, with the state read and kept there.
+
+use std::fmt;
+
+use crate::clock::{Boot, Millis};
+
+/// How long a lease holds where nobody says.
+pub const TTL: Millis = 10_000;
+
+/// The longest a lease can be asked for.
+pub const LONGEST_TTL: Millis = 60_000;
+
+/// What the ledger knows of a head that several may write.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct HeadState {
+    /// The newest committed revision; 0: none yet.
+    pub revision: i64,
+    /// The fencing token of the newest grant; grows only.
+    pub epoch: i64,
+    pub lease: Option<Lease>,
+}
+
+/// A grant that was not given back. It may have run out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lease {
+    pub owner: String,
+    /// The boot it was given in. After another one it has run out.
+    pub boot: String,
+    /// On the clock of that boot.
+    pub until: Millis,
+}
+
+/// The right to commit, until somebody else gets it or the lease runs out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grant {
+    pub epoch: i64,
+    pub base_revision: i64,
+    pub until: Millis,
+}
+
+/// Somebody else is at work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Held {
+    pub by: String,
+    /// When their lease runs out, on the clock of this boot.
+    pub until: Millis,
+}
+
+/// Why a commit was refused. Nothing has changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// Somebody was granted the head since, and is done.
+    StaleEpoch { current: i64 },
+    /// The head has another revision than the one this rests on.
+    StaleBase { current: i64 },
+    /// The lease ran out or was given back, and nobody took it since.
+    Expired,
+    /// Somebody else is at work.
+    Held(Held),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::StaleEpoch { current } => write!(f, "it was granted to somebody else since (epoch {current})"),
+            Refused::StaleBase { current } => write!(f, "it has revision {current} by now"),
+            Refused::Expired => f.write_str("the lease ran out or was given back"),
+            Refused::Held(held) => write!(f, "{} is at work on it", held.by),
+        }
+    }
+}
+
+/// The lease that holds now, if one does: not run out, and of this boot.
+pub fn live<'s>(state: &'s HeadState, now: &Boot) -> Option<&'s Lease> {
+    state.lease.as_ref().filter(|lease| lease.boot == now.id && now.ms < lease.until)
+}
+
+/// Who else holds the head now.
+pub fn held_by_another(state: &HeadState, owner: &str, now: &Boot) -> Option<Held> {
+    live(state, now).filter(|l| l.owner != owner).map(|l| Held { by: l.owner.clone(), until: l.until })
+}
+
+/// Grants the head to `owner` for `ttl` milliseconds ([`LONGEST_TTL`] at most). The epoch grows by one with every
+/// grant; an owner who acquires again fences their older self.
+pub fn acquire(state: &mut HeadState, owner: &str, now: &Boot, ttl: Millis) -> Result<Grant, Held> {
+    if let Some(held) = held_by_another(state, owner, now) {
+        return Err(held);
+    }
+    let until = now.ms.saturating_add(ttl.clamp(1, LONGEST_TTL));
+    state.epoch += 1;
+    state.lease = Some(Lease { owner: owner.to_owned(), boot: now.id.clone(), until });
+    Ok(Grant { epoch: state.epoch, base_revision: state.revision, until })
+}
+
+/// Commits: the next revision, if `epoch` is the newest grant, is `owner`'s, has not run out, and the head still has
+/// the revision the words rest on. The lease goes on; whoever is done gives it back with [`release`].
+pub fn commit(state: &mut HeadState, epoch: i64, base_revision: i64, owner: &str, now: &Boot) -> Result<i64, Refused> {
+    if let Some(held) = held_by_another(state, owner, now) {
+        return Err(Refused::Held(held));
+    }
+    if epoch != state.epoch {
+        return Err(Refused::StaleEpoch { current: state.epoch });
+    }
+    if live(state, now).is_none() {
+        return Err(Refused::Expired);
+    }
+    if base_revision != state.revision {
+        return Err(Refused::StaleBase { current: state.revision });
+    }
+    state.revision += 1;
+    Ok(state.revision)
+}
+
+/// Gives the head back. Whether there was anything to give back: a grant that is no longer the newest has nothing.
+pub fn release(state: &mut HeadState, epoch: i64, owner: &str) -> bool {
+    let ours = state.epoch == epoch && state.lease.as_ref().is_some_and(|l| l.owner == owner);
+    if ours {
+        state.lease = None;
+    }
+    ours
+}
+
+/// Whether a revision may be put into the file: only the newest one may, whoever made it. Asked behind the lock of the
+/// file, so that a publisher who slept cannot put an older revision over a newer one.
+pub fn may_publish(state: &HeadState, revision: i64) -> bool {
+    revision == state.revision
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: Millis) -> Boot {
+        Boot { id: "b1".into(), ms }
+    }
+
+    #[test]
+    fn a_grant_is_exclusive_until_it_runs_out_or_is_given_back() {
+        let mut state = HeadState::default();
+        let ann = acquire(&mut state, "ann", &at(0), 100).unwrap();
+        assert_eq!((ann.epoch, ann.base_revision, ann.until), (1, 0, 100));
+        assert_eq!(acquire(&mut state, "bob", &at(99), 100), Err(Held { by: "ann".into(), until: 100 }));
+        let bob = acquire(&mut state, "bob", &at(100), 100).unwrap();
+        assert_eq!(bob.epoch, 2);
+        assert!(!release(&mut state, ann.epoch, "ann"), "hers ran out");
+        assert!(!release(&mut state, bob.epoch, "ann"), "his is not hers");
+        assert!(release(&mut state, bob.epoch, "bob") && !release(&mut state, bob.epoch, "bob"));
+        assert_eq!(acquire(&mut state, "ann", &at(101), 100).unwrap().epoch, 3);
+    }
+
+    #[test]
+    fn whoever_slept_through_their_lease_is_refused_and_told_why() {
+        let mut state = HeadState::default();
+        let ann = acquire(&mut state, "ann", &at(0), 100).unwrap();
+        assert_eq!(commit(&mut state, ann.epoch, 0, "ann", &at(100)), Err(Refused::Expired));
+        let bob = acquire(&mut state, "bob", &at(150), 100).unwrap();
+        let held = Held { by: "bob".into(), until: 250 };
+        assert_eq!(commit(&mut state, ann.epoch, 0, "ann", &at(160)), Err(Refused::Held(held)));
+        assert_eq!(commit(&mut state, bob.epoch, 0, "bob", &at(160)), Ok(1));
+        assert_eq!(commit(&mut state, bob.epoch, 0, "bob", &at(161)), Err(Refused::StaleBase { current: 1 }));
+        assert_eq!(commit(&mut state, bob.epoch, 1, "bob", &at(162)), Ok(2));
+        assert!(release(&mut state, bob.epoch, "bob"));
+        assert_eq!(commit(&mut state, ann.epoch, 0, "ann", &at(170)), Err(Refused::StaleEpoch { current: 2 }));
+        assert_eq!(commit(&mut state, bob.epoch, 2, "bob", &at(170)), Err(Refused::Expired), "given back");
+        assert_eq!(state.revision, 2, "refusals change nothing");
+        assert!(may_publish(&state, 2) && !may_publish(&state, 1));
+    }
+
+    #[test]
+    fn an_owner_fences_their_older_self() {
+        let mut state = HeadState::default();
+        let old = acquire(&mut state, "ann", &at(0), 100).unwrap();
+        let new = acquire(&mut state, "ann", &at(1), 100).unwrap();
+        assert_eq!(commit(&mut state, old.epoch, 0, "ann", &at(2)), Err(Refused::StaleEpoch { current: new.epoch }));
+        assert_eq!(commit(&mut state, new.epoch, 0, "ann", &at(2)), Ok(1));
+    }
+
+    #[test]
+    fn a_lease_of_another_boot_has_run_out_whatever_its_clock_says() {
+        let mut state = HeadState::default();
+        acquire(&mut state, "ann", &at(1_000_000), 60_000).unwrap();
+        let rebooted = Boot { id: "b2".into(), ms: 5 };
+        assert_eq!(live(&state, &rebooted), None);
+        assert_eq!(acquire(&mut state, "bob", &rebooted, 100).unwrap().epoch, 2);
+        assert_eq!(commit(&mut state, 1, 0, "ann", &rebooted).unwrap_err().to_string(), "bob is at work on it");
+    }
+
+    #[test]
+    fn no_lease_is_longer_than_the_longest() {
+        let mut state = HeadState::default();
+        assert_eq!(acquire(&mut state, "ann", &at(0), i64::MAX).unwrap().until, LONGEST_TTL);
+        assert_eq!(acquire(&mut state, "ann", &at(i64::MAX - 1), 10).unwrap().until, i64::MAX);
+    }
+}

@@ -1,0 +1,343 @@
+//! What programs from outside may do with a head: take it, commit a named section, give it back (R7.4). Storey 3.
+//!
+//! A commit that meets a busy or changed head is refused, and in the same transaction its words are kept as *deferred*:
+//! the newest of each owner and section. They land on whatever stands when the head is free: when it is given back or
+//! taken, with the next refresh, with `heirloom work`. One thing is not deferred: a commit that rests on an older
+//! revision of its own section than the newest, because landing it would undo what its owner wrote since.
+
+use rusqlite::params;
+
+use super::lease::{self, HeadState, Held, Refused};
+use super::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
+use super::{Head, Occasion};
+use crate::assistant::AssistantHome;
+use crate::clock::{Boot, Millis};
+use crate::error::{Error, Result};
+use crate::ledger::{Read, Write};
+use crate::redact::redact;
+
+/// The most deferred commits a head keeps.
+const MOST_DEFERRED: i64 = 32;
+
+/// The longest name of a section, and of an owner.
+const LONGEST_SECTION_NAME: usize = 40;
+const LONGEST_OWNER: usize = 64;
+
+/// The right to commit, and what there is to build on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Granted {
+    pub epoch: i64,
+    pub base_revision: i64,
+    /// How long from now.
+    pub for_ms: Millis,
+    /// The rendered block of that revision.
+    pub content: String,
+    pub sections: Sections,
+}
+
+/// Somebody else is at work, for at most so long.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Busy {
+    pub by: String,
+    pub for_ms: Millis,
+}
+
+/// What came of asking for a head.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Acquired {
+    Granted(Granted),
+    Held(Busy),
+}
+
+/// What came of a commit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Committed {
+    /// It stands: as this revision, or, where it said nothing new, in this one. `published`: in the file, too; else the
+    /// next command puts it there.
+    Stands {
+        revision: i64,
+        published: bool,
+    },
+    Refused(NotNow),
+}
+
+/// Why a commit does not stand, and what became of its words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotNow {
+    /// They are kept and land when the head is free.
+    pub deferred: bool,
+    /// For people: what was in the way, and what to do about words that are not kept.
+    pub why: String,
+    /// Who is at work on the head.
+    pub holder: Option<Busy>,
+    pub epoch: i64,
+    pub revision: i64,
+}
+
+/// A section to put in, or, with empty content, to take out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change<'a> {
+    pub section: &'a str,
+    pub owner: &'a str,
+    pub content: &'a str,
+}
+
+/// Takes a head for `ttl` milliseconds. What waited for it to be free lands first, so that it is part of what the new
+/// holder reads.
+pub fn acquire(at: &AssistantHome, head: &Head, owner: &str, ttl: Millis) -> Result<Acquired> {
+    writable(head)?;
+    sound_owner(owner)?;
+    if !(1..=lease::LONGEST_TTL).contains(&ttl) {
+        return Err(Error::usage("a lease is for 1 to 60 seconds"));
+    }
+    // A page nobody has rendered yet has nothing to build on.
+    if !at.read(|tx| shared::is_known(tx, at.agent_no, head))? {
+        at.write("head.mark", |tx| {
+            tx.note("head", head.name());
+            shared::begin(tx, at.agent_no, head)
+        })?;
+    }
+    super::refresh(at, Occasion::Look)?;
+    let (acquired, landed) = at.write("head.acquire", |tx| {
+        let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
+        let now = at.ledger.clock().boot();
+        let landed = shared::land(tx, at.agent_no, head, (&mut state, &mut page), &now)?;
+        let acquired = match lease::acquire(&mut state, owner, &now, ttl) {
+            Ok(grant) => {
+                shared::keep(tx, at.agent_no, head, &state)?;
+                Acquired::Granted(Granted {
+                    epoch: grant.epoch,
+                    base_revision: grant.base_revision,
+                    for_ms: grant.until - now.ms,
+                    content: page.rendered,
+                    sections: page.sections,
+                })
+            }
+            Err(held) => Acquired::Held(busy(held, &now)),
+        };
+        note(tx, head, owner, &state);
+        tx.note("granted", matches!(acquired, Acquired::Granted(_)));
+        Ok((acquired, landed))
+    })?;
+    if landed > 0 {
+        publish(at, head)?;
+    }
+    Ok(acquired)
+}
+
+/// Commits a section. `Refused` where it is another owner's or the head has as many as it may; `Usage` where a name or
+/// the words cannot be taken. On a conflict nothing is lost without being told so ([`NotNow`]).
+pub fn commit(at: &AssistantHome, head: &Head, change: &Change, epoch: i64, base_revision: i64) -> Result<Committed> {
+    writable(head)?;
+    sound_owner(change.owner)?;
+    sound_section(change.section)?;
+    let content = sound_content(change.content)?;
+    let content = content.as_deref();
+    let Change { section, owner, .. } = *change;
+    let committed = at.write("head.commit", |tx| {
+        shared::begin(tx, at.agent_no, head)?;
+        let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
+        let now = at.ledger.clock().boot();
+        shared::has_room(&page.sections, section, owner, content).map_err(|no| no_room(head, section, &no))?;
+        let before = state.clone();
+        let out = match lease::commit(&mut state, epoch, base_revision, owner, &now) {
+            Ok(revision) => {
+                shared::drop_deferred(tx, at.agent_no, head, section, owner)?;
+                if page.sections.get(section).map(|s| s.content.as_str()) == content {
+                    state = before;
+                } else {
+                    if revision == 1 {
+                        // Nobody has rendered it yet.
+                        crate::assistant::mark_dirty(tx, at.agent_no, &[head.name()])?;
+                    }
+                    shared::put_section(tx, at.agent_no, head, &mut page, (section, owner, content))?;
+                    shared::insert(tx, at.agent_no, head, (&state, &page), owner)?;
+                    shared::keep(tx, at.agent_no, head, &state)?;
+                }
+                Committed::Stands { revision: state.revision, published: false }
+            }
+            Err(refused) => {
+                let why = defer(tx, at.agent_no, head, &page, base_revision, (section, owner, content))?;
+                let holder = match &refused {
+                    Refused::Held(held) => Some(busy(held.clone(), &now)),
+                    _ => lease::held_by_another(&state, owner, &now).map(|held| busy(held, &now)),
+                };
+                let deferred = why.is_none();
+                let why = match why {
+                    Some(more) => format!("{refused}; {more}"),
+                    None => refused.to_string(),
+                };
+                tx.note("refused", why.as_str());
+                Committed::Refused(NotNow { deferred, why, holder, epoch: state.epoch, revision: state.revision })
+            }
+        };
+        note(tx, head, owner, &state);
+        tx.note("section", section);
+        Ok(out)
+    })?;
+    match committed {
+        Committed::Stands { revision, .. } => Ok(Committed::Stands { revision, published: publish(at, head)? }),
+        refused => Ok(refused),
+    }
+}
+
+/// Gives a head back and lands what waited for that. Whether there was anything to give back.
+pub fn release(at: &AssistantHome, head: &Head, owner: &str, epoch: i64) -> Result<bool> {
+    writable(head)?;
+    sound_owner(owner)?;
+    let (released, landed) = at.write("head.release", |tx| {
+        let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
+        let released = lease::release(&mut state, epoch, owner);
+        if released {
+            shared::keep(tx, at.agent_no, head, &state)?;
+        }
+        let now = at.ledger.clock().boot();
+        let landed = shared::land(tx, at.agent_no, head, (&mut state, &mut page), &now)?;
+        note(tx, head, owner, &state);
+        tx.note("released", released);
+        Ok((released, landed))
+    })?;
+    if landed > 0 {
+        publish(at, head)?;
+    }
+    Ok(released)
+}
+
+/// Who holds a head now.
+pub fn holder(at: &AssistantHome, state: &HeadState) -> Option<Busy> {
+    let now = at.ledger.clock().boot();
+    lease::live(state, &now).map(|l| Busy { by: l.owner.clone(), for_ms: l.until - now.ms })
+}
+
+/// Puts the newest revision into the file, by whoever comes first. Whether it stands there.
+fn publish(at: &AssistantHome, head: &Head) -> Result<bool> {
+    let behind = || at.read(|tx| is_behind(tx, at.agent_no, head));
+    let desk = at.desk_once_more()?;
+    // Whoever waited for the desk may find it done.
+    if behind()? {
+        super::publish(&desk, head)?;
+    }
+    Ok(!behind()?)
+}
+
+fn is_behind(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+    Ok(tx
+        .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2 AND revision > published")?
+        .exists(params![agent_no, head.name()])?)
+}
+
+/// Keeps the words of a refused commit. `Some`: why they are not kept, and what to do.
+fn defer(
+    tx: &Write,
+    agent_no: i64,
+    head: &Head,
+    page: &Page,
+    base_revision: i64,
+    (section, owner, content): (&str, &str, Option<&str>),
+) -> Result<Option<&'static str>> {
+    let base = shared::sections_of(tx, agent_no, head, base_revision)?;
+    if base.is_none_or(|base| base.get(section) != page.sections.get(section)) {
+        return Ok(Some(
+            "your section was changed since the revision this rests on; acquire again and write on top of it",
+        ));
+    }
+    let (others, known): (i64, bool) = tx
+        .prepare_cached(
+            "SELECT count(*), coalesce(max(section = ?3 AND owner = ?4), 0) FROM head_deferred WHERE agent_no = ?1 AND head = ?2",
+        )?
+        .query_row(params![agent_no, head.name(), section, owner], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    if others >= MOST_DEFERRED && !known {
+        return Ok(Some("too many commits wait for this head already; try again when it is free"));
+    }
+    tx.prepare_cached(
+        "INSERT INTO head_deferred (agent_no, head, section, owner, content, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (agent_no, head, section, owner) DO UPDATE SET content = excluded.content, at = excluded.at",
+    )?
+    .execute(params![agent_no, head.name(), section, owner, content, tx.now()])?;
+    Ok(None)
+}
+
+fn busy(held: Held, now: &Boot) -> Busy {
+    Busy { by: held.by, for_ms: (held.until - now.ms).max(0) }
+}
+
+fn note(tx: &mut Write, head: &Head, owner: &str, state: &HeadState) {
+    tx.note("head", head.name());
+    tx.note("owner", owner);
+    tx.note("epoch", state.epoch);
+    tx.note("revision", state.revision);
+}
+
+fn no_room(head: &Head, section: &str, why: &NoRoom) -> Error {
+    match why {
+        NoRoom::Owned(owner) => {
+            Error::refused(format!("the section {section} of {} belongs to {owner}; nothing was changed", head.name()))
+                .hint("use a section name of your own; only its owner replaces or removes a section")
+        }
+        NoRoom::Full => Error::refused(format!("{} has {MOST_SECTIONS} sections already", head.name()))
+            .hint("remove one first: its owner commits it empty; see heirloom head show"),
+    }
+}
+
+fn writable(head: &Head) -> Result<()> {
+    match shared::is_shared(head) {
+        true => Ok(()),
+        false => Err(Error::usage(format!("{} takes no sections", head.name()))
+            .hint("memory, active, threads and the heads of threads do")),
+    }
+}
+
+/// `[a-z0-9-]{1,40}`.
+fn sound_section(name: &str) -> Result<()> {
+    let sound = (1..=LONGEST_SECTION_NAME).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    match sound {
+        true => Ok(()),
+        false => Err(Error::usage("that is no name for a section").hint("1 to 40 of a-z, 0-9 and -")),
+    }
+}
+
+/// A program's name for itself.
+fn sound_owner(owner: &str) -> Result<()> {
+    let sound = (1..=LONGEST_OWNER).contains(&owner.len())
+        && owner.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b));
+    if !sound {
+        return Err(Error::usage("that is no name for an owner")
+            .hint("1 to 64 letters, digits and - _ . : @ /, as planner or ci@build-7"));
+    }
+    if owner == OWNER {
+        return Err(
+            Error::usage(format!("{OWNER} is the name of who renders the pages")).hint("use a name of your own")
+        );
+    }
+    if redact(owner) != owner {
+        return Err(Error::usage("the owner's name looks like a credential").hint("use a name"));
+    }
+    Ok(())
+}
+
+/// The words as they are kept; `None` removes the section.
+fn sound_content(content: &str) -> Result<Option<String>> {
+    if content.len() > LARGEST_SECTION {
+        return Err(Error::usage(format!(
+            "a section has at most {LARGEST_SECTION} bytes; this one has {}",
+            content.len()
+        ))
+        .hint("say less here and lead to the rest: a path, or the id of a memory"));
+    }
+    let text = content.replace("\r\n", "\n");
+    if let Some(line) = text.lines().find(|l| l.contains("heirloom:") && l.contains("<!--")) {
+        let shown: String = redact(line).chars().take(60).collect();
+        return Err(Error::usage(format!("a section cannot have markers inside: {shown:?}")).hint("leave the line out"));
+    }
+    let hides = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c as u32, 0x202a..=0x202e | 0x2066..=0x2069 | 0xe0000..=0xe007f)
+    };
+    if let Some(c) = text.chars().find(|c| hides(*c)) {
+        return Err(Error::usage(format!("a section cannot have the character U+{:04X}", c as u32))
+            .hint("send plain text: no escape sequences, no direction overrides"));
+    }
+    let text = redact(&text).trim_matches('\n').to_owned();
+    Ok((!text.trim().is_empty()).then_some(text))
+}

@@ -1,0 +1,429 @@
+//! Heads that several may write: their revisions, sections and deferred commits in the ledger (R7.4). Storey 3.
+//!
+//! A revision is what we rendered and the *sections* outside writers put in ([`outside`](super::outside)). It is
+//! committed in one transaction that asks [`lease`] about epoch and base; the file is put in order afterwards, by
+//! whoever holds the lock of the files, and always from the newest revision. So the ledger never lags behind a file, and
+//! a file that lags behind the ledger (`published < revision`) is brought up by the next refresh.
+//!
+//! Our own rendering holds no lease while it renders: it is granted one, commits and gives it back in the transaction
+//! that keeps the revision, if nobody was granted the head and no revision came in since it began. Else it waits for
+//! another refresh.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+
+use super::lease::{self, HeadState, Lease};
+use super::{Head, edits};
+use crate::assistant::AssistantHome;
+use crate::clock::{Boot, Millis};
+use crate::document::{self, Document};
+use crate::error::{Error, Result};
+use crate::home;
+use crate::ledger::{Read, Write, blocks};
+use crate::thread;
+
+/// Who commits what is rendered here. Outside writers cannot have this name.
+pub const OWNER: &str = "heirloom";
+
+/// The most sections a head has, and the largest one in bytes: a head stays bounded.
+pub const MOST_SECTIONS: usize = 8;
+pub const LARGEST_SECTION: usize = 4 << 10;
+
+/// How many revisions of a head are kept.
+pub const KEPT_REVISIONS: i64 = 1_000;
+
+/// The name in the markers of the sections.
+const REGION: &str = "sections";
+
+/// What a revision says.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// The block as it was rendered.
+    pub rendered: String,
+    pub sections: Sections,
+}
+
+/// By name.
+pub type Sections = BTreeMap<String, Section>;
+
+/// What an outside writer has put into a head.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Section {
+    pub owner: String,
+    pub content: String,
+}
+
+impl Page {
+    /// The sections as they stand in the file, each below a heading with its name and whose it is; empty without any.
+    pub fn sections_text(&self) -> String {
+        let each = self.sections.iter().map(|(name, section)| {
+            let text = document::contained(&section.content);
+            format!("### {name} · {}\n{}\n", section.owner, text.trim_end_matches('\n'))
+        });
+        each.collect::<Vec<_>>().join("\n")
+    }
+
+    /// All of it as text, without markers.
+    pub fn text(&self) -> String {
+        match self.sections.is_empty() {
+            true => self.rendered.clone(),
+            false => format!("{}\n{}", self.rendered, self.sections_text()),
+        }
+    }
+
+    /// Puts it into a file, between its markers.
+    pub(super) fn put_into(&self, doc: &mut Document, head: &Head) {
+        doc.set_region(head.region(), &head.attributes(&self.rendered), &self.rendered);
+        let sections = self.sections_text();
+        if sections.is_empty() {
+            doc.unset_region(REGION);
+            return;
+        }
+        let attributes = format!(
+            "{} · by other programs, through heirloom head: not in here",
+            edits::fingerprint(sections.as_bytes())
+        );
+        doc.set_region_behind(head.region(), REGION, &attributes, &sections);
+    }
+
+    fn digest(&self, sections: &str) -> home::Digest {
+        let mut bytes = (self.rendered.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(self.rendered.as_bytes());
+        bytes.extend_from_slice(sections.as_bytes());
+        home::digest(&bytes)
+    }
+}
+
+/// The names of the regions a head has in its file: its block, and the sections where it can have some.
+pub(super) fn regions(head: &Head) -> Vec<&'static str> {
+    if is_shared(head) { vec![head.region(), REGION] } else { vec![head.region()] }
+}
+
+/// Whether outside writers may have sections in it.
+pub fn is_shared(head: &Head) -> bool {
+    matches!(head, Head::Memory | Head::Active | Head::Threads | Head::Thread(_))
+}
+
+/// The head people mean by a name: `memory`, `active`, `threads`, or a thread's key or name. `NotFound`, or `Usage`
+/// where a name means several.
+pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<Head> {
+    match Head::parse(name) {
+        Some(head @ (Head::Memory | Head::Active | Head::Threads)) => Ok(head),
+        Some(Head::Thread(file)) if thread::of_file(tx, agent_no, &file)?.is_some() => Ok(Head::Thread(file)),
+        _ => thread_named(tx, agent_no, name),
+    }
+}
+
+/// The head of a thread, by its key or name.
+pub fn thread_named(tx: &Read, agent_no: i64, name: &str) -> Result<Head> {
+    Ok(Head::Thread(thread::named(tx, agent_no, name)?.file))
+}
+
+/// What the ledger knows of a head; of one that was never written, nothing.
+pub fn state(tx: &Read, agent_no: i64, head: &Head) -> Result<HeadState> {
+    let found = tx
+        .prepare_cached(
+            "SELECT revision, epoch, owner, lease_boot, lease_until FROM heads WHERE agent_no = ?1 AND head = ?2",
+        )?
+        .query_row(params![agent_no, head.name()], |r| {
+            let (owner, boot, until): (Option<String>, Option<String>, Option<Millis>) =
+                (r.get(2)?, r.get(3)?, r.get(4)?);
+            let lease = owner.zip(boot).zip(until).map(|((owner, boot), until)| Lease { owner, boot, until });
+            Ok(HeadState { revision: r.get(0)?, epoch: r.get(1)?, lease })
+        })
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Keeps the state. The row is there: whoever asked for the state to change it made it.
+pub(super) fn keep(tx: &Write, agent_no: i64, head: &Head, state: &HeadState) -> Result<()> {
+    let lease = state.lease.as_ref();
+    tx.prepare_cached(
+        "UPDATE heads SET revision = ?3, epoch = ?4, owner = ?5, lease_boot = ?6, lease_until = ?7
+         WHERE agent_no = ?1 AND head = ?2",
+    )?
+    .execute(params![
+        agent_no,
+        head.name(),
+        state.revision,
+        state.epoch,
+        lease.map(|l| &l.owner),
+        lease.map(|l| &l.boot),
+        lease.map(|l| l.until)
+    ])?;
+    Ok(())
+}
+
+/// Whether a head has a row.
+pub(super) fn is_known(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+    let mut statement = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
+    Ok(statement.exists(params![agent_no, head.name()])?)
+}
+
+/// Makes the row of a head that has none; its page is then still to be rendered.
+pub(super) fn begin(tx: &Write, agent_no: i64, head: &Head) -> Result<()> {
+    tx.prepare_cached("INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1) ON CONFLICT DO NOTHING")?
+        .execute(params![agent_no, head.name()])?;
+    Ok(())
+}
+
+/// The newest revision and what it says.
+pub fn newest(tx: &Read, agent_no: i64, head: &Head) -> Result<(HeadState, Page)> {
+    let state = state(tx, agent_no, head)?;
+    let rendered = rendered_of(tx, agent_no, head, state.revision)?.unwrap_or_default();
+    let page = Page { rendered, sections: sections(tx, agent_no, head)? };
+    Ok((state, page))
+}
+
+/// The sections as they are now.
+pub fn sections(tx: &Read, agent_no: i64, head: &Head) -> Result<Sections> {
+    let mut statement =
+        tx.prepare_cached("SELECT section, owner, content FROM head_sections WHERE agent_no = ?1 AND head = ?2")?;
+    let rows = statement.query_map(params![agent_no, head.name()], |r| {
+        Ok((r.get(0)?, Section { owner: r.get(1)?, content: r.get(2)? }))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The rendered block of a revision. `None`: there is no such revision, or a forget took its words away.
+pub(super) fn rendered_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) -> Result<Option<String>> {
+    let data: Option<Vec<u8>> = tx
+        .prepare_cached("SELECT content FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
+        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))
+        .optional()?;
+    let Some(data) = data.filter(|d| !d.is_empty()) else { return Ok(None) };
+    Ok(Some(String::from_utf8_lossy(&blocks::unsqueeze(&data)?).into_owned()))
+}
+
+/// The sections of a revision; `None`: it is not kept. Revision 0 is the head before anything was in it.
+pub(super) fn sections_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) -> Result<Option<Sections>> {
+    if revision == 0 {
+        return Ok(Some(Sections::new()));
+    }
+    let text: Option<String> = tx
+        .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
+        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))
+        .optional()?;
+    text.map(|text| {
+        serde_json::from_str(&text)
+            .map_err(|e| Error::damaged(format!("revision {revision} of {} cannot be read", head.name())).because(e))
+    })
+    .transpose()
+}
+
+/// Whether a revision still says what was committed as it.
+pub(super) fn is_as_committed(tx: &Read, agent_no: i64, head: &Head, revision: i64, digest: &[u8]) -> Result<bool> {
+    let sections: String = tx
+        .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
+        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))?;
+    // Bytes that do not even unpack are no reason to stop looking at the others.
+    let Ok(Some(rendered)) = rendered_of(tx, agent_no, head, revision) else { return Ok(false) };
+    Ok(Page { rendered, ..Page::default() }.digest(&sections).as_slice() == digest)
+}
+
+/// Keeps a revision that was just committed, in the name of `owner`, and lets go of the oldest.
+pub(super) fn insert(
+    tx: &Write,
+    agent_no: i64,
+    head: &Head,
+    (state, page): (&HeadState, &Page),
+    owner: &str,
+) -> Result<()> {
+    let sections = serde_json::to_string(&page.sections)
+        .map_err(|e| Error::damaged("the sections of a head cannot be kept").because(e))?;
+    tx.prepare_cached(
+        "INSERT INTO head_revisions (agent_no, head, revision, epoch, owner, at, digest, content, sections)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![
+        agent_no,
+        head.name(),
+        state.revision,
+        state.epoch,
+        owner,
+        tx.now(),
+        page.digest(&sections).as_slice(),
+        blocks::squeeze(page.rendered.as_bytes())?,
+        sections
+    ])?;
+    tx.prepare_cached("DELETE FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision <= ?3")?
+        .execute(params![agent_no, head.name(), state.revision - KEPT_REVISIONS])?;
+    Ok(())
+}
+
+/// Puts a section in, replaces it, or takes it out (`None`), in the table and in `page`.
+pub(super) fn put_section(
+    tx: &Write,
+    agent_no: i64,
+    head: &Head,
+    page: &mut Page,
+    (name, owner, content): (&str, &str, Option<&str>),
+) -> Result<()> {
+    match content {
+        Some(content) => {
+            tx.prepare_cached(
+                "INSERT INTO head_sections (agent_no, head, section, owner, content, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (agent_no, head, section) DO UPDATE SET
+                   owner = excluded.owner, content = excluded.content, at = excluded.at",
+            )?
+            .execute(params![agent_no, head.name(), name, owner, content, tx.now()])?;
+            page.sections.insert(name.to_owned(), Section { owner: owner.to_owned(), content: content.to_owned() });
+        }
+        None => {
+            tx.prepare_cached("DELETE FROM head_sections WHERE agent_no = ?1 AND head = ?2 AND section = ?3")?
+                .execute(params![agent_no, head.name(), name])?;
+            page.sections.remove(name);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a section can be put in, or why not: it is somebody else's, or there is no room.
+pub(super) fn has_room(sections: &Sections, name: &str, owner: &str, content: Option<&str>) -> Result<(), NoRoom> {
+    match sections.get(name) {
+        Some(there) if there.owner != owner => Err(NoRoom::Owned(there.owner.clone())),
+        None if content.is_some() && sections.len() >= MOST_SECTIONS => Err(NoRoom::Full),
+        _ => Ok(()),
+    }
+}
+
+pub(super) enum NoRoom {
+    Owned(String),
+    Full,
+}
+
+/// Lands the commits that met a busy head, if it is free now: each is a revision of its own, in its owner's name. One
+/// that has no room waits on. Returns how many landed.
+pub(super) fn land(
+    tx: &mut Write,
+    agent_no: i64,
+    head: &Head,
+    (state, page): (&mut HeadState, &mut Page),
+    now: &Boot,
+) -> Result<u64> {
+    if lease::live(state, now).is_some() {
+        return Ok(0);
+    }
+    let waiting: Vec<(String, String, Option<String>)> = {
+        let mut statement = tx.prepare_cached(
+            "SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2
+             ORDER BY at, section, owner",
+        )?;
+        let rows = statement.query_map(params![agent_no, head.name()], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+        rows.collect::<rusqlite::Result<_>>()?
+    };
+    let mut landed = 0;
+    for (section, owner, content) in waiting {
+        if has_room(&page.sections, &section, &owner, content.as_deref()).is_err() {
+            continue;
+        }
+        drop_deferred(tx, agent_no, head, &section, &owner)?;
+        if page.sections.get(&section).map(|s| &s.content) == content.as_ref() {
+            continue;
+        }
+        // Free, and granted with the revision it is committed on: neither is refused.
+        let Ok(grant) = lease::acquire(state, &owner, now, lease::TTL) else { break };
+        if lease::commit(state, grant.epoch, grant.base_revision, &owner, now).is_err() {
+            break;
+        }
+        lease::release(state, grant.epoch, &owner);
+        put_section(tx, agent_no, head, page, (&section, &owner, content.as_deref()))?;
+        insert(tx, agent_no, head, (state, page), &owner)?;
+        landed += 1;
+    }
+    if landed > 0 {
+        keep(tx, agent_no, head, state)?;
+        tx.note("landed", landed);
+    }
+    Ok(landed)
+}
+
+/// A later commit of its owner makes a deferred one pointless.
+pub(super) fn drop_deferred(tx: &Write, agent_no: i64, head: &Head, section: &str, owner: &str) -> Result<()> {
+    tx.prepare_cached("DELETE FROM head_deferred WHERE agent_no = ?1 AND head = ?2 AND section = ?3 AND owner = ?4")?
+        .execute(params![agent_no, head.name(), section, owner])?;
+    Ok(())
+}
+
+/// Whether a deferred commit waits that would have room.
+pub(super) fn could_land(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+    let mut statement =
+        tx.prepare_cached("SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2")?;
+    let mut rows = statement.query(params![agent_no, head.name()])?;
+    let mut now = None;
+    while let Some(r) = rows.next()? {
+        let (section, owner, content): (String, String, Option<String>) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let sections = match &now {
+            Some(sections) => sections,
+            None => now.insert(sections(tx, agent_no, head)?),
+        };
+        if has_room(sections, &section, &owner, content.as_deref()).is_ok() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What stands committed after our own turn.
+pub(super) struct Standing {
+    pub revision: i64,
+    pub page: Page,
+    /// What was rendered is part of it. Else somebody is at work on the head and the page stays marked.
+    pub ours: bool,
+}
+
+/// How often a page is rendered anew because a revision came in meanwhile.
+const TRIES: usize = 3;
+
+/// Renders, and commits what came of it as the next revision, if it is another than the last; then lands what waited.
+/// With `render` off only the latter.
+pub(super) fn commit(at: &AssistantHome, head: &Head, render: bool) -> Result<Standing> {
+    for _ in 0..TRIES {
+        // One consistent view: what is rendered belongs to just this revision.
+        let (base, last, rendered, waiting) = at.read(|tx| {
+            let (base, last) = newest(tx, at.agent_no, head)?;
+            let rendered = match render {
+                true => Some(crate::redact::redact(&head.render(at, tx)?).into_owned()),
+                false => None,
+            };
+            Ok((base, last, rendered, could_land(tx, at.agent_no, head)?))
+        })?;
+        let fresh = rendered.filter(|r| *r != last.rendered || base.revision == 0);
+        if fresh.is_none() && !waiting {
+            return Ok(Standing { revision: base.revision, page: last, ours: render });
+        }
+        let now = at.ledger.clock().boot();
+        if lease::live(&base, &now).is_some_and(|l| l.owner != OWNER) {
+            return Ok(Standing { revision: base.revision, page: last, ours: fresh.is_none() && render });
+        }
+        let done = at.write("head.commit", |tx| {
+            let (mut state, mut page) = newest(tx, at.agent_no, head)?;
+            let now = at.ledger.clock().boot();
+            if state.epoch != base.epoch || state.revision != base.revision {
+                return Ok(None);
+            }
+            if let Some(rendered) = fresh {
+                let Ok(grant) = lease::acquire(&mut state, OWNER, &now, lease::TTL) else { return Ok(None) };
+                if lease::commit(&mut state, grant.epoch, base.revision, OWNER, &now).is_err() {
+                    return Ok(None);
+                }
+                lease::release(&mut state, grant.epoch, OWNER);
+                page.rendered = rendered;
+                insert(tx, at.agent_no, head, (&state, &page), OWNER)?;
+                keep(tx, at.agent_no, head, &state)?;
+            }
+            land(tx, at.agent_no, head, (&mut state, &mut page), &now)?;
+            tx.note("head", head.name());
+            tx.note("revision", state.revision);
+            tx.note("epoch", state.epoch);
+            Ok(Some(Standing { revision: state.revision, page, ours: render }))
+        })?;
+        if let Some(done) = done {
+            return Ok(done);
+        }
+    }
+    let (state, page) = at.read(|tx| newest(tx, at.agent_no, head))?;
+    Ok(Standing { revision: state.revision, page, ours: false })
+}
