@@ -339,7 +339,7 @@ impl Context {
     /// After something was forgotten: takes its words out of the index and the logs, too. What keeps that from being done
     /// now is said; what was forgotten stays so.
     pub fn erase(&self, at: &AssistantHome) {
-        let erased = self.ledger.empty_log().and_then(|()| match self.index_path()?.exists() {
+        let erased = self.ledger.empty_log().and_then(|_| match self.index_path()?.exists() {
             true => self.index()?.0.erase_gone_files(at),
             false => Ok(()),
         });

@@ -6,6 +6,7 @@ mod continuity;
 mod drift;
 mod files;
 mod foreign;
+mod forget;
 mod heads;
 mod identity;
 mod index;

@@ -6,6 +6,7 @@ pub mod deterministic;
 pub mod fold;
 pub mod handoff;
 pub mod state;
+pub mod summary;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};
