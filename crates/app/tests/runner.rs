@@ -11,6 +11,7 @@ mod display;
 mod docs;
 mod files;
 mod first_minute;
+mod forget;
 mod help;
 mod killed;
 mod memory;

@@ -10,6 +10,7 @@ mod doctor;
 mod draft;
 mod export;
 mod files;
+mod forget;
 mod import;
 mod job;
 mod memory;
@@ -74,6 +75,7 @@ enum Command {
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
+    Forget(forget::Args),
     Verify(verify::Args),
     Session(session::Args),
     Workspace(workspace::Args),
@@ -106,6 +108,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),
         Command::Export(args) => export::run(global, args),
+        Command::Forget(args) => forget::run(global, args),
         Command::Verify(args) => verify::run(global, args),
         Command::Session(args) => session::run(global, args),
         Command::Workspace(args) => workspace::run(global, args),

@@ -166,7 +166,8 @@ pub(super) fn count(tx: &Read, agent_no: i64, marks: &Marks, named: bool) -> Res
 /// Takes them away.
 pub(super) fn erase(tx: &Write, agent_no: i64, marks: &Marks, named: bool) -> Result<()> {
     for table in TABLES {
-        let key = table.key.iter().enumerate().map(|(i, k)| format!("{k} = ?{}", i + 2)).collect::<Vec<_>>().join(" AND ");
+        let key =
+            table.key.iter().enumerate().map(|(i, k)| format!("{k} = ?{}", i + 2)).collect::<Vec<_>>().join(" AND ");
         let whose = if table.shared { "?1 IS NOT NULL" } else { "agent_no = ?1" };
         let sql = match table.then {
             Then::Delete => format!("DELETE FROM {} WHERE {whose} AND {key}", table.name),
@@ -211,7 +212,8 @@ fn showing(tx: &Read, agent_no: i64, table: &Table, marks: &Marks, named: bool) 
 
 /// What was noticed in these turns, or in a session that goes whole.
 pub(super) fn noticed(tx: &Read, turn: i64, whole: Option<i64>) -> Result<Vec<i64>> {
-    let mut statement = tx.prepare_cached("SELECT pending_no FROM pending_memory WHERE turn_no = ?1 OR session_no = ?2")?;
+    let mut statement =
+        tx.prepare_cached("SELECT pending_no FROM pending_memory WHERE turn_no = ?1 OR session_no = ?2")?;
     let rows = statement.query_map(params![turn, whole], |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -197,7 +197,8 @@ impl Erasure<'_> {
 /// Sessions whose title goes: it has the words, it was taken from what was said, or it tells of a first prompt that goes.
 pub(super) fn titles(tx: &Read, agent_no: i64, found: &Found, marks: &Marks) -> Result<BTreeSet<i64>> {
     let mut out = BTreeSet::new();
-    let mut statement = tx.prepare("SELECT session_no, title FROM sessions WHERE agent_no = ?1 AND title IS NOT NULL")?;
+    let mut statement =
+        tx.prepare("SELECT session_no, title FROM sessions WHERE agent_no = ?1 AND title IS NOT NULL")?;
     let rows: Vec<(i64, String)> =
         statement.query_map([agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
     for (session, title) in rows {

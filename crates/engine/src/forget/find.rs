@@ -60,7 +60,9 @@ pub(super) fn find(
                 found.turns.insert(turn.id.0);
             }
         }
-        Wish::Match { since, until, .. } => matching(tx, &opener, agent_no, words, (*since, *until), &mut found, progress)?,
+        Wish::Match { since, until, .. } => {
+            matching(tx, &opener, agent_no, words, (*since, *until), &mut found, progress)?
+        }
     }
     repeated(tx, agent_no, request, &mut found)?;
     found.texts = texts(tx, &opener, &found)?;
@@ -339,9 +341,8 @@ fn already(tx: &Read, found: &mut Found) -> Result<()> {
 /// How many turns of which session go.
 pub(super) fn by_session(tx: &Read, found: &Found) -> Result<BTreeMap<String, u64>> {
     let mut out: BTreeMap<String, u64> = BTreeMap::new();
-    let mut statement = tx.prepare_cached(
-        "SELECT session_key FROM turns JOIN sessions USING (session_no) WHERE turn_no = ?1",
-    )?;
+    let mut statement =
+        tx.prepare_cached("SELECT session_key FROM turns JOIN sessions USING (session_no) WHERE turn_no = ?1")?;
     for turn in &found.turns {
         *out.entry(statement.query_row([turn], |r| r.get(0))?).or_default() += 1;
     }

@@ -51,7 +51,12 @@ pub enum Wish {
     Session(String),
     Turns(Vec<TurnId>),
     /// Everything that has a text, as it is or as JSON quotes it; of turns those said in a time, if one is given.
-    Match { text: String, ignore_case: bool, since: Option<Millis>, until: Option<Millis> },
+    Match {
+        text: String,
+        ignore_case: bool,
+        since: Option<Millis>,
+        until: Option<Millis>,
+    },
 }
 
 /// A wish, and what the engine does not know of programs.

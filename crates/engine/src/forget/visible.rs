@@ -80,7 +80,9 @@ fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let body = doc.body();
     let mut names: Vec<&str> = body
         .lines()
-        .filter_map(|l| l.trim().strip_prefix("<!--")?.trim_start().strip_prefix("heirloom:")?.split_whitespace().next())
+        .filter_map(|l| {
+            l.trim().strip_prefix("<!--")?.trim_start().strip_prefix("heirloom:")?.split_whitespace().next()
+        })
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -396,8 +396,7 @@ impl Index {
             let mut delete = self.conn.prepare_cached("DELETE FROM fts WHERE rowid = ?1")?;
             for (agent_no, turn_no) in turns {
                 let (first, last) = RowId::range(agent_no, turn_no, turn_no);
-                let rows: Vec<i64> =
-                    find.query_map([first, last], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+                let rows: Vec<i64> = find.query_map([first, last], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
                 for row in rows {
                     delete.execute([row])?;
                     *gone.entry(agent_no).or_default() -= 1;

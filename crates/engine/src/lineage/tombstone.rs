@@ -10,8 +10,10 @@ use crate::scope::NodeId;
 /// Takes the words of a node away and its key with them. It does not stand for its turns any more: another chunk may be
 /// put in its place, and nothing that asks for standing nodes gets it. Burying twice changes nothing.
 pub fn bury(tx: &Write, node: NodeId) -> Result<()> {
-    tx.prepare_cached("UPDATE nodes SET summary = '', summary_tokens = 0, distillate = NULL, key = x'' WHERE node_no = ?1")?
-        .execute([node.0])?;
+    tx.prepare_cached(
+        "UPDATE nodes SET summary = '', summary_tokens = 0, distillate = NULL, key = x'' WHERE node_no = ?1",
+    )?
+    .execute([node.0])?;
     Ok(())
 }
 

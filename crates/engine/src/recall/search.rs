@@ -246,7 +246,8 @@ fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filte
         *score = covered_score(*score, covered.get(turn_no));
     }
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
-    let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
+    let mut statement =
+        tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
     let mut kept = Vec::new();
     for (turn_no, score) in rows {
         let found = statement

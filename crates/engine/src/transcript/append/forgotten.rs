@@ -133,9 +133,8 @@ fn judge(
             let everywhere = origin.global_ids
                 && turn.entry.is_some()
                 && SessionKey::from(r.get::<_, String>(1)?).harness() == origin.harness;
-            let copied = turn.entry.is_some()
-                && session.kin.contains(&no)
-                && shape == (r.get(4)?, r.get(5)?, r.get(6)?);
+            let copied =
+                turn.entry.is_some() && session.kin.contains(&no) && shape == (r.get(4)?, r.get(5)?, r.get(6)?);
             if !(here || everywhere || copied) {
                 continue;
             }
@@ -211,7 +210,9 @@ impl Seen {
                 .unwrap_or(false);
         }
         session.kin = tx
-            .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND (fork_of = ?2 OR session_key = ?3)")?
+            .prepare_cached(
+                "SELECT session_no FROM sessions WHERE agent_no = ?1 AND (fork_of = ?2 OR session_key = ?3)",
+            )?
             .query_map(params![agent_no, key.as_str(), from], |r| r.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         for no in session.kin.iter().chain(&session.no) {
@@ -253,7 +254,6 @@ fn stream(tx: &Read, agent_no: i64, origin: &Origin, key: &str) -> Result<Option
         )?
         .query_map([no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let settled_as =
-        session.map(|key| (SessionKey::from(key).native().to_owned(), lane.unwrap_or_default()));
+    let settled_as = session.map(|key| (SessionKey::from(key).native().to_owned(), lane.unwrap_or_default()));
     Ok(Some(Stream { settled_as, forgotten }))
 }

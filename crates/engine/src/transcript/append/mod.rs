@@ -297,9 +297,7 @@ impl Appender<'_> {
             let same = match (planned, stored) {
                 // What was forgotten tells nothing but its length.
                 (Some(_), Some((stored, .., true))) => stored == length,
-                (Some(bytes), Some((stored, key, sum, _))) => {
-                    stored == length && digest(&key, bytes).as_slice() == sum
-                }
+                (Some(bytes), Some((stored, key, sum, _))) => stored == length && digest(&key, bytes).as_slice() == sum,
                 _ => false,
             };
             if !same {
