@@ -142,6 +142,8 @@ fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {
         make_private(&home);
     };
     again();
+    let before = traces(&home);
+    assert!(!before.is_empty());
     let began = Instant::now();
     world.json(&["forget", "--match", WORD, "--yes"]);
     let took = began.elapsed();
@@ -159,14 +161,16 @@ fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {
         child.wait().unwrap();
         let turns = world.json(&["status"])["turns"].clone();
         assert_eq!(turns, 2000, "trial {trial}");
-        match found(&world) {
+        match world.verified()["forgotten"].as_u64().unwrap() {
             0 => {
-                finished += 1;
-                assert_eq!(traces(&home), BTreeSet::new(), "trial {trial} after {delay:?}");
+                undone += 1;
+                assert_eq!(traces(&home), before, "trial {trial} after {delay:?}");
             }
-            _ => undone += 1,
+            all => {
+                finished += 1;
+                assert_eq!((all, traces(&home)), (114, BTreeSet::new()), "trial {trial} after {delay:?}");
+            }
         }
-        assert_eq!(world.run(&["verify"]).status, Some(0), "trial {trial} after {delay:?}");
     }
     println!("{undone} were not done, {finished} finished; undisturbed took {took:?}");
     assert!(undone > 0 && finished > 0, "{undone} and {finished} of 20 ({took:?})");

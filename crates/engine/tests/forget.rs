@@ -264,18 +264,18 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
     let story = Story::new(&LITTLE);
     let neighbour: String =
         (0..40).map(|n| said(&format!("n{n}"), "assistant", &format!("neighbour {n} stays"))).collect();
-    let planted = format!(
-        "{}{}{}{}{}{}{}",
+    let tool = "out: {\"code\":\"Quuxfrobnitz\"}";
+    let tool = serde_json::json!({"id": "b", "role": "tool", "kind": "tool-result", "text": tool}).to_string();
+    let planted = [
         said("a", "user", "The code is Quuxfrobnitz, keep it."),
-        neighbour,
-        serde_json::json!({"id": "b", "role": "tool", "kind": "tool-result", "text": "out: {\"code\":\"Quuxfrobnitz\"}"})
-            .to_string()
-            + "\n",
-        format!("{{\"id\":\"c\",\"role\":\"assistant\",\"text\":\"I wrote {} down\"}}\n", escaped("Quuxfrobnitz")),
-        "{\"fact\":\"title\",\"value\":\"About Quuxfrobnitz\"}\n",
-        "{\"fact\":\"version\",\"value\":\"1\",\"seen\":\"Quuxfrobnitz\"}\n",
-        "broken Quuxfrobnitz line\n{\"id\":\"d\",\"role\":\"user\",\"text\":\"half Quuxfrobnitz",
-    );
+        neighbour.clone(),
+        tool,
+        format!("\n{{\"id\":\"c\",\"role\":\"assistant\",\"text\":\"I wrote {} down\"}}\n", escaped("Quuxfrobnitz")),
+        "{\"fact\":\"title\",\"value\":\"About Quuxfrobnitz\"}\n".to_owned(),
+        "{\"fact\":\"version\",\"value\":\"1\",\"seen\":\"Quuxfrobnitz\"}\n".to_owned(),
+        "broken Quuxfrobnitz line\n{\"id\":\"d\",\"role\":\"user\",\"text\":\"half Quuxfrobnitz".to_owned(),
+    ]
+    .concat();
     story.tell("s.jsonl", &planted);
     story.tell("t.jsonl", &said("a", "user", "Another session says nothing of it."));
     let turn = story.turn("The code is Quuxfrobnitz, keep it.");
@@ -346,7 +346,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
     assert_eq!(preview.records, 6, "three with turns, a title, something else, a broken line");
     assert_eq!(preview.nodes, made);
     assert_eq!(preview.items.len(), 4, "{:?}", preview.items);
-    assert_eq!(preview.backups, [backup.clone()]);
+    assert_eq!(preview.backups, std::slice::from_ref(&backup));
     assert_eq!(preview.not_ours, [story.path("s.jsonl").canonicalize().unwrap()]);
     assert_eq!(story.traces(WORD), before, "looking changes nothing");
 
@@ -371,7 +371,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
             }
             let chunk = lineage::chunk_of(tx, lineage::node(tx, agent, made[0])?.lane_no.unwrap(), turn)?.unwrap();
             let new = lineage::node(tx, agent, chunk)?;
-            assert_eq!((new.replaces, new.turns, new.count), (Some(made[0]), (turn, last), 42));
+            assert_eq!((new.replaces, new.turns, new.count), (Some(made[0]), (turn, last), 43));
             let parents = lineage::walk::parents(tx, agent, chunk)?;
             assert_eq!(parents.iter().map(|n| n.replaces).collect::<Vec<_>>(), [Some(made[1])]);
             assert_eq!(lineage::walk::children(tx, agent, made[1])?[0].id, made[0], "a tombstone keeps its edges");
@@ -428,7 +428,7 @@ fn nothing_brings_it_back() {
         story.gone(WORD);
         // A fork.
         let fork = format!("{}{without_version}", "{\"fact\":\"fork-of\",\"value\":\"s\"}\n");
-        story.tell("fork.jsonl", &fork.replace("\"role\":\"user\",\"at\":77", "\"role\":\"user\",\"at\":77"));
+        story.tell("fork.jsonl", &fork);
         story.gone(WORD);
         assert!(!story.texts("s").contains(&"the secret Quuxfrobnitz itself".to_owned()));
         assert!(story.texts("fork").contains(&"more to say".to_owned()), "{:?}", story.texts("fork"));

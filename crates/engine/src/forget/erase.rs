@@ -197,14 +197,22 @@ impl Erasure<'_> {
 /// Sessions whose title goes: it has the words, it was taken from what was said, or it tells of a first prompt that goes.
 pub(super) fn titles(tx: &Read, agent_no: i64, found: &Found, marks: &Marks) -> Result<BTreeSet<i64>> {
     let mut out = BTreeSet::new();
+    let mut spoken: BTreeSet<i64> = BTreeSet::new();
+    let mut session_of = tx.prepare_cached("SELECT session_no FROM turns WHERE turn_no = ?1")?;
+    for turn in &found.turns {
+        spoken.insert(session_of.query_row([turn], |r| r.get(0))?);
+    }
+    let texts: Vec<String> = found.texts.iter().map(|t| t.to_lowercase()).collect();
     let mut statement =
         tx.prepare("SELECT session_no, title FROM sessions WHERE agent_no = ?1 AND title IS NOT NULL")?;
     let rows: Vec<(i64, String)> =
         statement.query_map([agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
     for (session, title) in rows {
         let bare = title.trim().trim_end_matches(['…', '.']).to_lowercase();
-        let said = bare.len() >= 8 && found.texts.iter().any(|t| t.to_lowercase().contains(&bare));
-        if said || marks.words.are_in(title.as_bytes()) || find::told_title(tx, session, found)?.is_some() {
+        let told = spoken.contains(&session)
+            && ((bare.len() >= 8 && texts.iter().any(|t| t.contains(&bare)))
+                || find::told_title(tx, session, found)?.is_some());
+        if told || marks.words.are_in(title.as_bytes()) {
             out.insert(session);
         }
     }

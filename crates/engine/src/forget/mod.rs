@@ -44,6 +44,10 @@ const PENDING: &str = "forgetting/";
 /// After a failure (a full disk, somebody reading all the time) other commands leave it alone for so long.
 const PAUSE_MS: Millis = 10 * 60 * 1000;
 
+/// How long a page is waited for: a little longer than a file has to be at rest.
+const WAITS: usize = 4;
+const WAIT: std::time::Duration = std::time::Duration::from_millis(700);
+
 /// What to forget.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wish {
@@ -253,7 +257,7 @@ pub fn finish(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
 }
 
 fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
-    let refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+    let refreshed = pages(at)?;
     let scratch = at.home().open_dir(&layout::SCRATCH)?;
     if let Some(index) = index {
         index.erase_gone_files(at)?;
@@ -275,6 +279,26 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
     }
     at.ledger.rewrite(scratch.shown())?;
     Ok(refreshed)
+}
+
+/// Renders what shows it. A page somebody saved a moment ago is waited for: it still has the words.
+fn pages(at: &AssistantHome) -> Result<Refreshed> {
+    let mut refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+    for _ in 0..WAITS {
+        if refreshed.deferred.is_empty() {
+            break;
+        }
+        std::thread::sleep(WAIT);
+        let written = std::mem::take(&mut refreshed.written);
+        refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+        refreshed.written.extend(written);
+    }
+    match (refreshed.deferred.first(), refreshed.failed.first()) {
+        (Some(page), _) => Err(Error::new(ErrorKind::Busy, format!("{} is being edited", at.shown(page)))
+            .hint("let its editor come to rest and run the command again")),
+        (_, Some(problem)) => Err(Error::new(ErrorKind::Machine, problem.to_string())),
+        _ => Ok(refreshed),
+    }
 }
 
 /// The last record and turn there is.
