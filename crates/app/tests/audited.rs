@@ -168,6 +168,7 @@ fn nor_where_people_programs_and_sessions_are_concerned() {
     all_or_nothing(&world, "transcript.append", &["import", more.to_str().unwrap()]);
     let session = world.sessions().remove(0);
     all_or_nothing(&world, "session.end", &["session", "end", &session]);
+    all_or_nothing(&world, "transcript.forget", &["forget", "--session", &session, "--yes"]);
     world.verified();
 }
 

@@ -579,3 +579,21 @@ fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     drop(index);
     story.gone(WORD);
 }
+
+#[test]
+fn an_unterminated_end_stays_forgotten_when_its_line_goes_on() {
+    let story = Story::new(&LITTLE);
+    let whole = said("a", "user", "before it");
+    let half = "{\"id\":\"d\",\"role\":\"user\",\"text\":\"half Quuxfrobnitz";
+    story.tell("s.jsonl", &format!("{whole}{half}"));
+    assert_eq!(story.forget(word()).ends, 1);
+    story.gone(WORD);
+    story.import("s.jsonl");
+    story.gone(WORD);
+    let rest = " and the rest\"}\n";
+    let totals = story.tell("s.jsonl", &format!("{whole}{half}{rest}{}", said("e", "user", "behind it")));
+    assert_eq!((totals.rewritten, totals.turns), (0, 1));
+    story.gone(WORD);
+    assert_eq!(story.texts("s"), ["before it", "behind it"]);
+    assert_eq!(story.export("s.jsonl"), (format!("{whole}{rest}{}", said("e", "user", "behind it")), 1));
+}
