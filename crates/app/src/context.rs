@@ -7,6 +7,7 @@ use heirloom_engine::assistant::{AssistantHome, catalogue, flush, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::distill::advance::Advanced;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
+use heirloom_engine::forget;
 use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Index, Rebuilt};
@@ -60,7 +61,7 @@ impl Context {
             return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
                 .hint("check its owner, its permissions and whether its file system is mounted read-only"));
         }
-        Context::of(home, at.from, global, false)
+        Context::of(home, at.from, global, false)?.finished()
     }
 
     /// Opens the home for commands that look. A missing home is an error that says what to do; one that cannot be
@@ -81,7 +82,7 @@ impl Context {
             return Context::of(home, at.from, global, true);
         }
         // Opening for writing can fail where looking would not: a disk without a byte left.
-        match Context::of(home, at.from, global, false) {
+        match Context::of(home, at.from, global, false).and_then(Context::finished) {
             Err(e) if e.kind() == ErrorKind::Machine => {
                 let home = Home::open_with(&at.value, &options())?;
                 Context::of(home, at.from, global, true).map_err(|_| e)
@@ -136,6 +137,35 @@ impl Context {
         })?;
         let agent = config::agent(global.agent.as_deref(), &config::file(&home)?)?;
         Ok(Context { home, home_from, ledger, agent, json: global.json, read_only })
+    }
+
+    /// Something forgotten may not be gone everywhere yet: a command was killed, or somebody was reading. Whoever comes
+    /// by finishes it; what keeps that from being done is said, and tried again later.
+    fn finished(self) -> Result<Context> {
+        for agent_no in forget::unfinished(&self.ledger)? {
+            if let Err(e) = self.finish_forgetting(agent_no) {
+                crate::print::note(&format!("something forgotten is not gone everywhere yet: {e}; it is tried again"));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups.
+    pub fn finish_forgetting(&self, agent_no: i64) -> Result<()> {
+        let agents = self.ledger.read(read::agents)?;
+        let mut known = agents.iter().filter_map(|a| AgentId::parse(&a.agent).ok());
+        let Some(agent) =
+            known.find(|a| self.ledger.read(|tx| read::agent_no(tx, a)).is_ok_and(|no| no == Some(agent_no)))
+        else {
+            return Ok(());
+        };
+        let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, "cli forget", crate::print::zone())?;
+        let mut index = if self.index_path()?.exists() { Some(self.index()?.0) } else { None };
+        forget::finish(&at, index.as_mut()).map(drop).map_err(|e| {
+            let next =
+                "it is gone from the ledger; the rest is done by a command in ten minutes, or by running this again";
+            e.hint(next)
+        })
     }
 
     pub fn agent(&self) -> &AgentId {
@@ -379,7 +409,7 @@ impl Context {
     /// After something was forgotten: takes its words out of the index and the logs, too. What keeps that from being done
     /// now is said; what was forgotten stays so.
     pub fn erase(&self, at: &AssistantHome) {
-        let erased = self.ledger.empty_log().and_then(|()| match self.index_path()?.exists() {
+        let erased = self.ledger.empty_log().and_then(|_| match self.index_path()?.exists() {
             true => self.index()?.0.erase_gone_files(at),
             false => Ok(()),
         });

@@ -181,6 +181,7 @@ fn nor_where_people_programs_and_sessions_are_concerned() {
     ] {
         all_or_nothing(&world, action, args);
     }
+    all_or_nothing(&world, "transcript.forget", &["forget", "--session", &session, "--yes"]);
     world.verified();
 }
 

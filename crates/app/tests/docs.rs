@@ -441,7 +441,7 @@ mod documents {
     ];
 
     /// Command words that documents may use although the program does not have them yet.
-    const PLANNED_COMMANDS: &[&str] = &["connect", "disconnect", "run", "recall", "forget", "hook", "serve", "mcp"];
+    const PLANNED_COMMANDS: &[&str] = &["connect", "disconnect", "run", "recall", "hook", "serve", "mcp"];
 
     #[derive(Default, Debug)]
     struct Row {

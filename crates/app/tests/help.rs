@@ -195,6 +195,8 @@ fn every_command_speaks_json_when_asked_to() {
         &["audit", "list"],
         &["reindex"],
         &["work", "--drain"],
+        &["forget", "--match", "redis", "--dry-run"],
+        &["forget", "--match", "redis", "--yes"],
         &["bench", "import", samples],
         &["bench", "speed", "--turns", "200", "--rounds", "1"],
     ];

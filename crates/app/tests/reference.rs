@@ -73,6 +73,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("status", &["status"]),
     ("doctor", &["doctor"]),
     ("export", &["export", "--session", "SESSION", "--out", "OUT"]),
+    ("forget", &["forget", "--turn", "TURN", "--dry-run"]),
     ("verify", &["verify"]),
     ("session list", &["session", "list"]),
     ("session show", &["session", "show", "SESSION"]),

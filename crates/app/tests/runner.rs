@@ -12,6 +12,7 @@ mod docs;
 mod expand;
 mod files;
 mod first_minute;
+mod forget;
 mod heads;
 mod help;
 mod killed;

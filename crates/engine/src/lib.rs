@@ -23,7 +23,7 @@
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] |
-//! | 4 conduct | [`verify`] · [`worker`] |
+//! | 4 conduct | [`verify`] · [`forget`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
@@ -36,6 +36,7 @@ pub mod distill;
 pub mod document;
 pub mod error;
 pub mod event;
+pub mod forget;
 pub mod head;
 pub mod home;
 pub mod index;

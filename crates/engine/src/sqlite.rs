@@ -31,6 +31,17 @@ pub fn uri(path: &Path, parameters: &str) -> String {
     uri
 }
 
+/// Writes one of our own stores anew, page by page, so that none has room in which something older is left. The copy is
+/// as large as the store: it stands in `scratch` meanwhile, not in memory and not where others could see it.
+pub fn rewrite(conn: &Connection, scratch: &Path) -> Result<()> {
+    conn.pragma_update(None, "temp_store_directory", scratch.to_string_lossy().as_ref())?;
+    conn.pragma_update(None, "temp_store", "FILE")?;
+    let done = conn.execute_batch("VACUUM");
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.pragma_update(None, "temp_store_directory", "")?;
+    Ok(done?)
+}
+
 /// Opens one of our own stores without writing anything, in a folder where nothing can be written. SQLite needs files
 /// of its own beside a store with a write-ahead log; where it cannot make them and the log is empty, the file is all
 /// there is and is read as it stands.

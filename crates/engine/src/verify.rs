@@ -46,6 +46,8 @@ pub struct Report {
     pub nodes: u64,
     /// Visible files.
     pub files: u64,
+    /// Records whose bytes were forgotten: nothing of them can be checked but that nothing is left (D6).
+    pub forgotten: u64,
     pub findings: Vec<Finding>,
 }
 
@@ -131,7 +133,8 @@ fn structure(tx: &Read, report: &mut Report) -> Result<()> {
 fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
     report.blocks = count(tx, "SELECT count(*) FROM blocks")?;
     let mut statement = tx.prepare(
-        "SELECT record_no, length, block_no, block_offset, r.key, digest, path, st.key, position
+        "SELECT record_no, length, block_no, block_offset, r.key, digest, path, st.key, position,
+                r.forgotten IS NOT NULL
          FROM records r LEFT JOIN streams st USING (stream_no) LEFT JOIN sources USING (source_no) ORDER BY block_no, record_no",
     )?;
     let opener = Opener::default();
@@ -163,7 +166,13 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
                 None => report.damaged(name()?, "its bytes lie outside their block"),
                 Some(bytes) => {
                     let (key, stored): (Vec<u8>, Vec<u8>) = (r.get(4)?, r.get(5)?);
-                    if digest(&key, bytes).as_slice() != stored {
+                    if r.get(9)? {
+                        report.forgotten += 1;
+                        let words = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                        if !key.is_empty() || words.iter().any(|b| *b != 0) {
+                            report.damaged(name()?, "it was forgotten and something of it is left");
+                        }
+                    } else if digest(&key, bytes).as_slice() != stored {
                         report.damaged(name()?, "its bytes are not what was stored");
                     }
                 }
@@ -240,17 +249,24 @@ fn pending(tx: &Read, report: &mut Report) -> Result<()> {
 /// Every turn's text can be read; how long each is, is noted for whoever counts.
 fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Result<()> {
     let mut statement =
-        tx.prepare("SELECT turn_no, block_no, text_offset, text_length FROM turns ORDER BY block_no, turn_no")?;
+        tx.prepare("SELECT turn_no, block_no, text_offset, text_length, forgotten IS NOT NULL FROM turns ORDER BY block_no, turn_no")?;
     let opener = Opener::default();
     let mut rows = statement.query([])?;
     while let Some(r) = rows.next()? {
         report.turns += 1;
         let turn = crate::scope::TurnId(r.get(0)?);
         let Ok(raw) = opener.open(tx, r.get(1)?) else { continue };
-        let text = blocks::range(&raw, r.get(2)?, r.get(3)?).and_then(|t| std::str::from_utf8(t).ok());
-        match text {
-            Some(text) => lengths.add(turn, text),
-            None => report.damaged(format!("turn {turn}"), "its text cannot be read"),
+        let raw_text = blocks::range(&raw, r.get(2)?, r.get(3)?);
+        let text = raw_text.and_then(|t| std::str::from_utf8(t).ok());
+        match (text, r.get(4)?) {
+            (Some(text), true) => {
+                lengths.add(turn, "");
+                if text.strip_suffix('\n').unwrap_or(text).bytes().any(|b| b != 0) {
+                    report.damaged(format!("turn {turn}"), "it was forgotten and something of it is left");
+                }
+            }
+            (Some(text), false) => lengths.add(turn, text),
+            (None, _) => report.damaged(format!("turn {turn}"), "its text cannot be read"),
         }
     }
     Ok(())
@@ -291,10 +307,11 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Each append's audit row names its records and a hash over their digests.
+/// Each append's audit row names its records and a hash over their digests; so does that of a forget, for unterminated
+/// ends that became records of their own.
 fn batches(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement =
-        tx.prepare("SELECT audit_no, detail FROM audit WHERE action = 'transcript.append' ORDER BY audit_no")?;
+        tx.prepare("SELECT audit_no, detail FROM audit WHERE action IN ('transcript.append', 'transcript.forget') ORDER BY audit_no")?;
     let mut digests = tx.prepare("SELECT digest FROM records WHERE record_no BETWEEN ?1 AND ?2 ORDER BY record_no")?;
     let mut rows = statement.query([])?;
     let mut covered = 0i64;

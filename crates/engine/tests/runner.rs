@@ -7,6 +7,7 @@ mod drift;
 mod expand;
 mod files;
 mod foreign;
+mod forget;
 mod heads;
 mod history;
 mod identity;

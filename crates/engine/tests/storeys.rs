@@ -153,8 +153,12 @@ fn harnesses_use_the_vocabulary_and_nothing_else() {
 #[test]
 fn what_is_kept_is_never_updated_or_deleted() {
     for (path, text) in engine() {
+        // What a person asked to forget is the one exception (D6); it tells no row apart by itself.
+        if room_of(&path) == "forget" || path.ends_with("lineage/tombstone.rs") {
+            continue;
+        }
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-        for table in ["turns", "records", "blocks", "audit", "witnesses", "turn_references", "quarantine"] {
+        for table in ["turns", "records", "blocks", "audit", "witnesses", "turn_references", "quarantine", "nodes"] {
             for verb in ["update", "delete from", "replace into", "insert or replace into"] {
                 let found = flat.match_indices(&format!("{verb} {table}")).any(|(at, m)| {
                     flat[at + m.len()..].chars().next().is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_')

@@ -44,6 +44,13 @@ fn damage_is_named() {
             "audit row 1: records 1 to 6 are not those it recorded",
         ],
     );
+    check(
+        "UPDATE records SET forgotten = 1, key = x'' WHERE record_no = 2; UPDATE turns SET forgotten = 1 WHERE turn_no = 4",
+        &[
+            "s0.jsonl, byte 45): it was forgotten and something of it is left",
+            "turn t4: it was forgotten and something of it is left",
+        ],
+    );
     check("DELETE FROM records WHERE record_no = 3", &["belong to no record", "audit row 1: records 1 to 6"]);
     check(
         "DELETE FROM records WHERE stream_no = 2",
@@ -70,7 +77,7 @@ fn damage_is_named() {
         &["audit row 1 was changed"],
     );
     check(
-        "INSERT INTO records SELECT 99, stream_no, generation, 9999, length, class, block_no, block_offset, key, digest FROM records WHERE record_no = 1",
+        "INSERT INTO records SELECT 99, stream_no, generation, 9999, length, class, block_no, block_offset, key, digest, NULL FROM records WHERE record_no = 1",
         &["1 records are in no audit row"],
     );
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::ledger::blocks::Opener;
-use heirloom_engine::transcript::export::{self, StreamRow};
+use heirloom_engine::transcript::export::{self, StreamRow, Written};
 use heirloom_engine::transcript::prepare::OriginForm;
 use heirloom_engine::transcript::read;
 use serde_json::json;
@@ -17,7 +17,8 @@ use crate::print;
 /// Write a session back, byte for byte as its program wrote it
 ///
 /// For programs that keep sessions in a database: its rows, one canonical JSON line each (docs/FORMAT.md). A session
-/// with sub-agents: the main line, or one with --lane, or all files with --all --out DIR.
+/// with sub-agents: the main line, or one with --lane, or all files with --all --out DIR. What was forgotten is left out
+/// and counted.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The session
@@ -145,47 +146,61 @@ fn all_files(context: &Context, args: &Args, files: &[&StreamRow]) -> Result<Exi
                 below.join(name)
             }
         };
-        let bytes = to_file(context, &path, args.force, &mut |out, progress| {
+        let done = to_file(context, &path, args.force, &mut |out, progress| {
             context
                 .ledger
                 .read(|tx| export::write_stream(tx, &Opener::default(), stream, stream.generation, out, progress))
         })?;
-        written.push((path, bytes));
+        written.push((path, done));
     }
     if context.json {
-        let list: Vec<_> = written.iter().map(|(p, b)| json!({"path": p.display().to_string(), "bytes": b})).collect();
+        let list: Vec<_> = written.iter().map(|(path, done)| written_json(path, *done)).collect();
         print::line(&json!({"written": list}).to_string());
     } else {
-        for (path, bytes) in &written {
-            print::line(&format!("{}  {}", path.display(), print::bytes(*bytes)));
+        for (path, done) in &written {
+            print::line(&format!("{}  {}", path.display(), print::bytes(done.bytes)));
+            note_forgotten(*done);
         }
     }
     Ok(Exit::Ok)
 }
 
-type Writer<'w> = dyn FnMut(&mut dyn Write, &mut dyn FnMut(u64)) -> Result<u64> + 'w;
+type Writer<'w> = dyn FnMut(&mut dyn Write, &mut dyn FnMut(u64)) -> Result<Written> + 'w;
 
 fn write(context: &Context, args: &Args, writer: &mut Writer) -> Result<Exit> {
     match &args.out {
         None => {
             let mut out = std::io::BufWriter::with_capacity(1 << 16, print::Raw);
-            writer(&mut out, &mut |_| {})?;
+            let done = writer(&mut out, &mut |_| {})?;
+            note_forgotten(done);
             out.flush().map_err(|e| Error::io("write", Path::new("standard output"), e))?;
         }
         Some(path) => {
-            let bytes = to_file(context, path, args.force, writer)?;
+            let done = to_file(context, path, args.force, writer)?;
             if context.json {
-                print::line(&json!({"written": [{"path": path.display().to_string(), "bytes": bytes}]}).to_string());
+                print::line(&json!({"written": [written_json(path, done)]}).to_string());
             } else {
-                print::line(&format!("{}  {}", path.display(), print::bytes(bytes)));
+                print::line(&format!("{}  {}", path.display(), print::bytes(done.bytes)));
+                note_forgotten(done);
             }
         }
     }
     Ok(Exit::Ok)
 }
 
+fn written_json(path: &Path, done: Written) -> serde_json::Value {
+    json!({"path": path.display().to_string(), "bytes": done.bytes, "forgotten": done.forgotten})
+}
+
+/// What is not in an export is said (D6).
+fn note_forgotten(done: Written) {
+    if done.forgotten > 0 {
+        print::note(&format!("{} forgotten and left out", print::counted(done.forgotten, "record")));
+    }
+}
+
 /// Written beside and moved into place: an export that is cut off leaves no half file under its name.
-fn to_file(context: &Context, path: &Path, force: bool, writer: &mut Writer) -> Result<u64> {
+fn to_file(context: &Context, path: &Path, force: bool, writer: &mut Writer) -> Result<Written> {
     if path.is_dir() {
         return Err(Error::usage(format!("{} is a folder", path.display())).hint("name a file, or use --all"));
     }

@@ -13,6 +13,7 @@ mod expand;
 mod expanded;
 mod export;
 mod files;
+mod forget;
 mod head;
 mod import;
 mod job;
@@ -82,6 +83,7 @@ enum Command {
     Status(status::Args),
     Doctor(doctor::Args),
     Export(export::Args),
+    Forget(forget::Args),
     Verify(verify::Args),
     Session(session::Args),
     Thread(thread::Args),
@@ -118,6 +120,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Status(args) => status::run(global, args),
         Command::Doctor(args) => doctor::run(global, args),
         Command::Export(args) => export::run(global, args),
+        Command::Forget(args) => forget::run(global, args),
         Command::Verify(args) => verify::run(global, args),
         Command::Session(args) => session::run(global, args),
         Command::Thread(args) => thread::run(global, args),

@@ -136,7 +136,7 @@ fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: b
     for turn in &turns {
         let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
         print::line(&format!("{here}{}", heading(turn, now, paint)));
-        print::line(&print::safe(&redact(&turn.text)));
+        print::line(&turn.forgotten.map_or_else(|| print::safe(&redact(&turn.text)), |at| forgotten(at, now)));
         print::line("");
     }
     let first = &turns[0];
@@ -223,7 +223,7 @@ fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>
                 last_lane.clone_from(&turn.lane);
             }
             print::line(&heading(&turn, now, paint));
-            print::line(&body(&turn, full));
+            print::line(&turn.forgotten.map_or_else(|| body(&turn, full), |at| forgotten(at, now)));
             print::line("");
             Ok(())
         })
@@ -263,6 +263,11 @@ pub fn heading(turn: &Turn, now: i64, paint: Paint) -> String {
     format!("{who}  {}", paint.dim(&side.join(" · ")))
 }
 
+/// In the place of words that were forgotten.
+fn forgotten(at: i64, now: i64) -> String {
+    Paint::stdout().dim(&format!("[forgotten {}]", print::when(Some(at), now)))
+}
+
 fn body(turn: &Turn, full: bool) -> String {
     let text = print::safe(redact(&turn.text).trim_end());
     let tool = matches!(turn.kind, TurnKind::ToolCall | TurnKind::ToolResult);
@@ -294,7 +299,8 @@ fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
     }
     for q in &all {
         print::line(&format!("{}  {}", q.id, place(q)));
-        print::line(&format!("      {}, {}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
+        let gone = if q.forgotten.is_some() { ", forgotten" } else { "" };
+        print::line(&format!("      {}, {}{gone}", print::safe_line(&q.reason), print::bytes(q.length as u64)));
     }
     if all.len() == QUARANTINE_LINES {
         print::line("These are the newest; all of them: --json");
@@ -343,7 +349,7 @@ fn place(q: &read::Quarantined) -> String {
 /// What was set aside, for programs.
 pub fn quarantined_json(q: &read::Quarantined) -> Value {
     json!({"id": q.id.to_string(), "path": q.path.display().to_string(), "key": q.key, "offset": q.position,
-           "length": q.length, "line": q.line, "reason": q.reason, "session": q.session})
+           "length": q.length, "line": q.line, "reason": q.reason, "session": q.session, "forgotten": q.forgotten.map(rfc3339)})
 }
 
 /// A turn, for programs; without credentials.
@@ -353,6 +359,7 @@ pub fn turn_json(t: &Turn) -> Value {
         "parent": t.parent, "role": role_name(t.role), "kind": kind_name(t.kind), "at": t.at.map(rfc3339),
         "workspace": t.workspace, "speaker": t.speaker, "model": t.model, "tool": t.tool, "call": t.call,
         "failed": t.failed, "usage": t.usage, "thread": t.thread, "run": t.run, "text": redact(&t.text),
+        "forgotten": t.forgotten.map(rfc3339),
     })
 }
 

@@ -50,6 +50,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             "ok": report.findings.is_empty(),
             "checked": {"records": report.records, "bytes": report.bytes, "turns": report.turns, "blocks": report.blocks,
                         "nodes": report.nodes, "audit_rows": report.audit_rows, "index_rows": report.index_rows, "files": report.files},
+            "forgotten": report.forgotten,
             "set_aside": set_aside,
             "findings": findings,
             "seconds": (started.elapsed().as_secs_f64() * 1000.0).round() / 1000.0,
@@ -66,6 +67,9 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             print::counted(report.index_rows, "index row"),
             print::counted(report.files, "file"),
         ));
+        if report.forgotten > 0 {
+            print::line(&format!("{} forgotten: nothing of them is left", print::counted(report.forgotten, "record")));
+        }
         for f in report.findings.iter().take(50) {
             print::line(&format!("  {}: {}", print::safe_line(&f.subject), print::safe_line(&f.what)));
         }

@@ -439,7 +439,7 @@ pub(super) fn gone(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
 
 /// Takes every word of a file that is gone out of its row, its name included, and its revisions with it. The number
 /// stays, so that whoever follows the changes drops what they have of it.
-pub(super) fn forget(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
+pub(crate) fn forget(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?
         .execute(params![agent_no, path])?;
     tx.prepare_cached(

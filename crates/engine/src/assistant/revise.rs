@@ -146,7 +146,10 @@ impl AssistantHome<'_> {
             home::digest(bytes).as_slice(),
             blocks::squeeze(bytes)?
         ])?;
-        let item = matches!(catalogue::classify(path), Some((Kind::Leaf | Kind::Proposal, _)));
+        let item = matches!(
+            catalogue::classify(path),
+            Some((Kind::Leaf | Kind::Proposal | Kind::OpenLoop | Kind::Artifact | Kind::Note, _))
+        );
         tx.note("path", if item { wordless_path(path.as_str()) } else { path.as_str().to_owned() });
         Ok(())
     }

@@ -132,7 +132,8 @@ fn plan_row(
     let known = capture.ledger.read(|tx| newest_revision(tx, origin, &key))?;
     let before = known.as_ref().map(|k| StreamAt { generation: 0, next: k.next });
     let (record, next) = match known {
-        Some(k) if digest(&k.key, bytes).as_slice() == k.digest => {
+        // What was forgotten tells nothing but its length.
+        Some(k) if k.same_as(bytes) => {
             if k.turns >= decoded.turns.len() as i64 {
                 return Ok(None);
             }
@@ -164,8 +165,19 @@ struct Revision {
     record_no: i64,
     key: Vec<u8>,
     digest: Vec<u8>,
+    length: i64,
+    forgotten: bool,
     /// Turns this record makes, witnesses or refers to.
     turns: i64,
+}
+
+impl Revision {
+    fn same_as(&self, bytes: &[u8]) -> bool {
+        match self.forgotten {
+            true => self.length == bytes.len() as i64,
+            false => digest(&self.key, bytes).as_slice() == self.digest,
+        }
+    }
 }
 
 fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revision>> {
@@ -175,13 +187,22 @@ fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revis
             "SELECT next, record_no, r.key, digest,
                     (SELECT count(*) FROM turns t WHERE t.record_no = r.record_no)
                     + (SELECT count(*) FROM witnesses w WHERE w.record_no = r.record_no)
-                    + (SELECT count(*) FROM turn_references f WHERE f.record_no = r.record_no)
+                    + (SELECT count(*) FROM turn_references f WHERE f.record_no = r.record_no),
+                    r.length, r.forgotten IS NOT NULL
              FROM agents JOIN sources USING (agent_no)
              JOIN streams st USING (source_no) JOIN records r USING (stream_no)
              WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND st.key = ?4 ORDER BY position DESC LIMIT 1",
         )?
         .query_row(params![origin.agent.as_str(), origin.harness, path, key], |r| {
-            Ok(Revision { next: r.get(0)?, record_no: r.get(1)?, key: r.get(2)?, digest: r.get(3)?, turns: r.get(4)? })
+            Ok(Revision {
+                next: r.get(0)?,
+                record_no: r.get(1)?,
+                key: r.get(2)?,
+                digest: r.get(3)?,
+                turns: r.get(4)?,
+                length: r.get(5)?,
+                forgotten: r.get(6)?,
+            })
         })
         .optional()?)
 }

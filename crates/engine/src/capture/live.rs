@@ -20,7 +20,7 @@ use crate::transcript::{After, IDLE_MS, Step, append};
 pub enum LineAck {
     /// Committed.
     Stored { session: SessionKey, turn: Option<TurnId> },
-    /// This very line is stored already; nothing was written.
+    /// This very line is stored already, or it was forgotten; nothing was written.
     Known { session: SessionKey, turn: TurnId },
     /// Not a line of the format; nothing was written.
     Refused { reason: String },
@@ -103,11 +103,14 @@ fn known(
 ) -> Result<Option<TurnId>> {
     capture.ledger.read(|tx| {
         let mut statement = tx.prepare_cached(
-            "SELECT turn_no, t.record_no FROM turns t JOIN sessions USING (session_no) JOIN agents USING (agent_no)
+            "SELECT turn_no, t.record_no, t.forgotten IS NOT NULL FROM turns t JOIN sessions USING (session_no) JOIN agents USING (agent_no)
              WHERE entry = ?1 AND session_key = ?2 AND agent_id = ?3",
         )?;
         let mut rows = statement.query(params![entry, session.as_str(), agent.as_str()])?;
         while let Some(r) = rows.next()? {
+            if r.get(2)? {
+                return Ok(Some(TurnId(r.get(0)?)));
+            }
             let stored = crate::transcript::read::record_bytes(tx, &Opener::default(), r.get(1)?)?;
             if stored.strip_suffix(b"\n").unwrap_or(&stored) == bytes.strip_suffix(b"\n").unwrap_or(bytes) {
                 return Ok(Some(TurnId(r.get(0)?)));

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::redact::redact;
 use crate::scope::slug;
+use crate::title::wordless;
 
 /// The longest text: what is longer is no note, and a file the catalogue would not read.
 pub const LONGEST: usize = 4 << 20;
@@ -49,7 +50,7 @@ pub struct NewArtifact {
 /// Keeps something.
 pub fn add(desk: &Desk, new: &NewArtifact) -> Result<Item> {
     let (plan, item) = plan_to_add(desk, new, Act::new("artifact.add"))?;
-    desk.perform(plan.note("item", item.id.clone()), |_| Ok(()))?;
+    desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
     Ok(item)
 }
 

@@ -14,6 +14,7 @@ use crate::assistant::{AssistantHome, Desk};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{self, Entry, Kind as FileType, RelPath, layout};
+use crate::title::wordless;
 
 /// How deep drafts are looked for below a `drafts/` folder.
 const DEEPEST: usize = 8;
@@ -149,7 +150,7 @@ pub fn promote(desk: &Desk, name: &str, title: Option<&str>) -> Result<Item> {
                 ]),
             };
             let (act, item) = artifact::plan_to_add(desk, &new, Act::new("draft.promote"))?;
-            let act = act.note("draft", path.as_str()).note("digest", digest.as_str()).note("item", item.id.as_str());
+            let act = act.note("draft", path.as_str()).note("digest", digest.as_str()).note("item", wordless(&item.id));
             desk.perform(act, |_| Ok(()))?;
             item
         }

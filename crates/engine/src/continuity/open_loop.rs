@@ -10,7 +10,7 @@ use crate::assistant::provenance::Provenance;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
-use crate::title::{TitleKey, active_name, archived_name};
+use crate::title::{TitleKey, active_name, archived_name, wordless};
 
 /// A commitment to write down.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -40,10 +40,10 @@ pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
     let (plan, item) = plan_to_add(desk, new, act("loop.add"))?;
     match item.change {
         Change::Same => {}
-        Change::New => drop(desk.perform(plan.note("item", item.id.as_str()), |_| Ok(()))?),
+        Change::New => drop(desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?),
         Change::Changed => {
             let changed = Act { action: "loop.change", ..plan };
-            desk.perform(changed.note("item", item.id.as_str()), |_| Ok(()))?;
+            desk.perform(changed.note("item", wordless(&item.id)), |_| Ok(()))?;
         }
     }
     Ok(item)
@@ -179,6 +179,7 @@ fn item(entry: &Entry, to: &RelPath) -> Item {
     Item { id, title: entry.title.clone(), path: to.clone(), change: Change::Changed }
 }
 
+/// For the audit, which keeps no words (R14.2).
 fn ids(items: &[Item]) -> Vec<String> {
-    items.iter().map(|i| i.id.clone()).collect()
+    items.iter().map(|i| wordless(&i.id)).collect()
 }

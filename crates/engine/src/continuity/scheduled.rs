@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::home::{HomeLock, RelPath, layout};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
+use crate::title::wordless;
 
 /// The longest command that is kept; a longer one is cut.
 const LONGEST_COMMAND: usize = 4_000;
@@ -190,7 +191,7 @@ fn finish_with(at: &AssistantHome, begun: &Begun, outcome: &Outcome, output: &Ou
         ]),
     };
     let (act, item) = artifact::plan_to_add(&desk, &new, Act::new("job.finish"))?;
-    desk.perform(act.note("item", item.id), |tx| close(at, tx, begun, outcome, Some(&item.path)))?;
+    desk.perform(act.note("item", wordless(&item.id)), |tx| close(at, tx, begun, outcome, Some(&item.path)))?;
     Ok(())
 }
 

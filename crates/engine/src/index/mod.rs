@@ -373,6 +373,54 @@ impl Index {
         Ok(problems)
     }
 
+    /// Takes the rows of turns that were forgotten out of the index, and every word of them out of its file: the rows go,
+    /// the parts they stood in are merged, unused pages and the log are emptied. Returns how many rows it was. Rows that
+    /// are gone already cost only the merging. `scratch`: where the copy stands meanwhile. `Busy` where somebody else is at it: the words may still be there.
+    pub fn erase_forgotten(&mut self, ledger: &Ledger, scratch: &Path) -> Result<u64> {
+        self.flush()?;
+        let busy = || Error::new(ErrorKind::Busy, "somebody else is using the search index");
+        if !self.begin()? {
+            return Err(busy());
+        }
+        let turns: Vec<(i64, i64)> = ledger.read(|tx| {
+            let mut statement = tx.prepare(
+                "SELECT s.agent_no, turn_no FROM turns t INDEXED BY turns_forgotten JOIN sessions s USING (session_no)
+                 WHERE t.forgotten IS NOT NULL",
+            )?;
+            let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })?;
+        let mut gone: BTreeMap<i64, i64> = BTreeMap::new();
+        {
+            let mut find = self.conn.prepare_cached("SELECT id FROM fts_docsize WHERE id BETWEEN ?1 AND ?2")?;
+            let mut delete = self.conn.prepare_cached("DELETE FROM fts WHERE rowid = ?1")?;
+            for (agent_no, turn_no) in turns {
+                let (first, last) = RowId::range(agent_no, turn_no, turn_no);
+                let rows: Vec<i64> = find.query_map([first, last], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+                for row in rows {
+                    delete.execute([row])?;
+                    *gone.entry(agent_no).or_default() -= 1;
+                }
+            }
+        }
+        let mut count = self.conn.prepare_cached("UPDATE meta SET value = value + ?2 WHERE key = ?1")?;
+        for (agent_no, rows) in &gone {
+            count.execute(params![rows_key(*agent_no), rows])?;
+        }
+        let rows = -gone.values().sum::<i64>();
+        count.execute(params!["rows", -rows])?;
+        drop(count);
+        self.flush()?;
+        // Unused pages keep the words of rows from before, since turns are indexed without overwriting what is freed;
+        // rewriting the file leaves none.
+        self.conn.execute_batch(
+            "INSERT INTO fts (fts) VALUES ('optimize'); INSERT INTO files_fts (files_fts) VALUES ('optimize');",
+        )?;
+        crate::sqlite::rewrite(&self.conn, scratch)?;
+        let left: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
+        if left != 0 { Err(busy()) } else { Ok(rows as u64) }
+    }
+
     pub fn bytes_on_disk(&self) -> u64 {
         let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
         size(&self.path) + size(&crate::sqlite::wal_path(&self.path))

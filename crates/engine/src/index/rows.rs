@@ -146,7 +146,7 @@ pub(super) fn copy(
 ) -> Result<(i64, BTreeMap<i64, i64>, i64, usize)> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, s.agent_no, t.session_no, t.workspace_no, s.session_key, role, kind, t.at, sp.name, tl.name,
-                t.block_no, text_offset, text_length
+                t.block_no, text_offset, text_length, t.forgotten IS NOT NULL
          FROM turns t JOIN sessions s USING (session_no)
          LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no
          WHERE turn_no > ?1 ORDER BY turn_no LIMIT ?2",
@@ -154,12 +154,16 @@ pub(super) fn copy(
     let mut rows = statement.query([from, limit])?;
     let (mut last, mut stored, mut turns, mut bytes) = (from, BTreeMap::new(), 0, 0);
     while let Some(r) = rows.next()? {
+        (last, turns) = (r.get(0)?, turns + 1);
+        // What was forgotten has no rows.
+        if r.get(13)? {
+            continue;
+        }
         // A damaged turn must not keep the rest from being found; verify names it.
         let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let key = SessionKey::from(r.get::<_, String>(4)?);
         let (speaker, tool): (Option<String>, Option<String>) = (r.get(8)?, r.get(9)?);
-        last = r.get(0)?;
         let doc = Doc {
             agent_no: r.get(1)?,
             turn_no: last,
@@ -174,7 +178,6 @@ pub(super) fn copy(
             text: &text,
         };
         *stored.entry(doc.agent_no).or_insert(0) += insert(conn, &doc)?;
-        turns += 1;
         bytes += text.len() + 64;
     }
     Ok((last, stored, turns, bytes))

@@ -40,6 +40,24 @@ impl Packed {
     pub fn open(&self) -> Result<Vec<u8>> {
         zstd::bulk::decompress(&self.data, self.raw_length).map_err(zstd_failed)
     }
+
+    /// A block of bytes that are there already.
+    pub fn of(raw: &[u8]) -> Result<Packed> {
+        Ok(Packed { raw_length: raw.len(), data: compressor()?.compress(raw).map_err(zstd_failed)? })
+    }
+}
+
+/// Zeros in the place of a stretch of a block, so that everything else keeps its place. A newline at its end stays: it
+/// tells nothing, and shows later on that a file still has its lines where they were (R14.2).
+pub fn blank(raw: &mut [u8], offset: i64, length: i64) -> Result<()> {
+    let outside = || Error::damaged("a stretch to be blanked lies outside its block");
+    let start = usize::try_from(offset).map_err(|_| outside())?;
+    let end = usize::try_from(length).ok().and_then(|l| start.checked_add(l)).ok_or_else(outside)?;
+    let stretch = raw.get_mut(start..end).ok_or_else(outside)?;
+    let line = usize::from(stretch.last() == Some(&b'\n'));
+    let words = stretch.len() - line;
+    stretch[..words].fill(0);
+    Ok(())
 }
 
 /// Fills blocks outside any transaction.

@@ -168,11 +168,22 @@ impl Ledger {
         Ok(())
     }
 
-    /// [`Ledger::checkpoint`], leaving nothing in the log: what was forgotten stands in its older pages. Where somebody
-    /// is reading, the log is emptied by whoever closes the ledger last.
-    pub fn empty_log(&self) -> Result<()> {
-        self.conn.borrow().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+    /// [`Ledger::checkpoint`], leaving nothing in the log: what was forgotten stands in its older pages. `false`: somebody
+    /// is reading, and the log is emptied by whoever closes the ledger last.
+    pub fn empty_log(&self) -> Result<bool> {
+        let left: i64 = self.conn.borrow().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
+        Ok(left == 0)
+    }
+
+    /// Writes the whole ledger anew, so that no page has room in which something older is left: freed cells are
+    /// overwritten, those that were moved from one page to another are not. `scratch`: where the copy stands meanwhile.
+    /// `Busy` where somebody is reading or writing.
+    pub fn rewrite(&self, scratch: &Path) -> Result<()> {
+        crate::sqlite::rewrite(&self.conn.borrow(), scratch)?;
+        if self.empty_log()? {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Busy, "somebody is reading the ledger, so its log cannot be emptied"))
     }
 
     /// Bytes of the ledger on disk: main file and log.

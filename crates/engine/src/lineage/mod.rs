@@ -16,6 +16,7 @@
 pub mod distillate;
 pub mod marks;
 mod node;
+pub mod tombstone;
 pub mod walk;
 
 pub use node::{Compaction, NewCompaction};

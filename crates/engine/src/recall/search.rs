@@ -246,7 +246,8 @@ fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filte
         *score = covered_score(*score, covered.get(turn_no));
     }
     let best = rows.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
-    let mut statement = tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1")?;
+    let mut statement =
+        tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
     let mut kept = Vec::new();
     for (turn_no, score) in rows {
         let found = statement
@@ -276,10 +277,10 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
     let front = candidates.len().min(filter.limit.saturating_mul(4).max(40));
     let mut before = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 ORDER BY turn_no DESC LIMIT 2",
+        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 AND forgotten IS NULL ORDER BY turn_no DESC LIMIT 2",
     )?;
     let mut after = tx.prepare_cached(
-        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 ORDER BY turn_no LIMIT 2",
+        "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 AND forgotten IS NULL ORDER BY turn_no LIMIT 2",
     )?;
     let mut gains: HashMap<i64, f64> = HashMap::new();
     for candidate in &candidates[..front] {

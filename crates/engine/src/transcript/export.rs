@@ -90,8 +90,16 @@ pub fn is_mixed(tx: &Read, stream_no: i64) -> Result<bool> {
     Ok(sessions > 1)
 }
 
-/// Writes one generation of a file stream, byte for byte, with the unterminated tail of the newest one. Returns the
-/// number of bytes. `progress` is told after each record.
+/// What an export came to.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Written {
+    pub bytes: u64,
+    /// Records that were forgotten and are left out (D6).
+    pub forgotten: u64,
+}
+
+/// Writes one generation of a file stream, byte for byte, with the unterminated tail of the newest one; what was
+/// forgotten is left out. `progress` is told after each record.
 pub fn write_stream(
     tx: &Read,
     opener: &Opener,
@@ -99,33 +107,39 @@ pub fn write_stream(
     generation: i64,
     out: &mut dyn std::io::Write,
     progress: &mut dyn FnMut(u64),
-) -> Result<u64> {
+) -> Result<Written> {
     if !(0..=stream.generation).contains(&generation) {
         return Err(Error::not_found(format!("{} has no generation {generation}", stream.path.display()))
             .hint(format!("generations 0 to {} are kept", stream.generation)));
     }
     let mut statement = tx.prepare_cached(
-        "SELECT position, length, block_no, block_offset FROM records WHERE stream_no = ?1 AND generation = ?2 ORDER BY position",
+        "SELECT position, length, block_no, block_offset, forgotten IS NOT NULL FROM records
+         WHERE stream_no = ?1 AND generation = ?2 ORDER BY position",
     )?;
     let mut rows = statement.query([stream.no, generation])?;
-    let mut written = 0u64;
+    let (mut written, mut reached) = (Written::default(), 0u64);
     while let Some(r) = rows.next()? {
         let (position, length): (i64, i64) = (r.get(0)?, r.get(1)?);
-        if position as u64 != written {
+        if position as u64 != reached {
             return Err(Error::damaged(format!(
-                "{}: the bytes from {written} to {position} are missing",
+                "{}: the bytes from {reached} to {position} are missing",
                 stream.path.display()
             ))
             .hint("run heirloom verify"));
         }
+        reached += length as u64;
+        if r.get(4)? {
+            written.forgotten += 1;
+            continue;
+        }
         put(out, &opener.slice(tx, r.get(2)?, r.get(3)?, length)?)?;
-        written += length as u64;
+        written.bytes += length as u64;
         progress(length as u64);
     }
     if generation == stream.generation {
         let tail = pending(tx, stream.no)?;
         put(out, &tail)?;
-        written += tail.len() as u64;
+        written.bytes += tail.len() as u64;
     }
     Ok(written)
 }
@@ -137,49 +151,64 @@ pub fn pending(tx: &Read, stream_no: i64) -> Result<Vec<u8>> {
     data.map_or(Ok(Vec::new()), |d| blocks::unsqueeze(&d))
 }
 
-/// Writes the newest revision of each row of a session, one canonical line each (docs/FORMAT.md).
+/// Writes the newest revision of each row of a session, one canonical line each (docs/FORMAT.md); rows that were
+/// forgotten are left out.
 pub fn write_rows(
     tx: &Read,
     opener: &Opener,
     streams: &[StreamRow],
     out: &mut dyn std::io::Write,
     progress: &mut dyn FnMut(u64),
-) -> Result<u64> {
-    let mut written = 0u64;
+) -> Result<Written> {
+    let mut written = Written::default();
     for stream in streams {
-        let place: Option<(i64, i64, i64)> = tx
+        let place: Option<(i64, i64, i64, bool)> = tx
             .prepare_cached(
-                "SELECT length, block_no, block_offset FROM records WHERE stream_no = ?1 ORDER BY generation DESC, position DESC LIMIT 1",
+                "SELECT length, block_no, block_offset, forgotten IS NOT NULL FROM records WHERE stream_no = ?1
+                 ORDER BY generation DESC, position DESC LIMIT 1",
             )?
-            .query_row([stream.no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .query_row([stream.no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
             .optional()?;
-        let Some((length, block, offset)) = place else { continue };
+        let Some((length, block, offset, forgotten)) = place else { continue };
+        if forgotten {
+            written.forgotten += 1;
+            continue;
+        }
         put(out, &opener.slice(tx, block, offset, length)?)?;
         put(out, b"\n")?;
-        written += length as u64 + 1;
+        written.bytes += length as u64 + 1;
         progress(length as u64);
     }
     Ok(written)
 }
 
-/// Writes only those records of a mixed stream that carry turns of one session.
-pub fn write_session_records(tx: &Read, opener: &Opener, session_no: i64, out: &mut dyn std::io::Write) -> Result<u64> {
+/// Writes only those records of a mixed stream that carry turns of one session; those that were forgotten are left out.
+pub fn write_session_records(
+    tx: &Read,
+    opener: &Opener,
+    session_no: i64,
+    out: &mut dyn std::io::Write,
+) -> Result<Written> {
     let mut statement = tx.prepare(
-        "SELECT r.length, r.block_no, r.block_offset FROM records r WHERE record_no IN (
+        "SELECT r.length, r.block_no, r.block_offset, r.forgotten IS NOT NULL FROM records r WHERE record_no IN (
            SELECT record_no FROM turns WHERE session_no = ?1
            UNION SELECT w.record_no FROM witnesses w JOIN turns t USING (turn_no) WHERE t.session_no = ?1
            UNION SELECT record_no FROM turn_references WHERE session_no = ?1)
          ORDER BY stream_no, generation, position",
     )?;
     let mut rows = statement.query([session_no])?;
-    let mut written = 0u64;
+    let mut written = Written::default();
     while let Some(r) = rows.next()? {
+        if r.get(3)? {
+            written.forgotten += 1;
+            continue;
+        }
         let bytes = opener.slice(tx, r.get(1)?, r.get(2)?, r.get(0)?)?;
         put(out, &bytes)?;
-        written += bytes.len() as u64;
+        written.bytes += bytes.len() as u64;
         if bytes.last() != Some(&b'\n') {
             put(out, b"\n")?;
-            written += 1;
+            written.bytes += 1;
         }
     }
     Ok(written)

@@ -106,10 +106,14 @@ pub struct PlannedRecord {
     pub reason: Option<(String, Option<i64>)>,
     pub turns: Vec<PlannedTurn>,
     pub facts: Vec<Fact>,
+    /// It says what was forgotten: its place is kept, not its bytes (R14.2).
+    pub forgotten: bool,
 }
 
 pub struct PlannedTurn {
     pub turn: NewTurn,
+    /// Its place among the turns of its record.
+    pub index: usize,
     pub spot: Spot,
 }
 
@@ -168,12 +172,12 @@ impl Preparer {
 
     fn plan(&mut self, place: Place, line: Option<i64>, decoded: Decoded) -> Result<PlannedRecord> {
         let mut turns = Vec::with_capacity(decoded.turns.len());
-        for turn in decoded.turns {
+        for (index, turn) in decoded.turns.into_iter().enumerate() {
             if let Some(cwd) = &turn.cwd {
                 self.learn_project(cwd);
             }
             let spot = self.packer.push(turn.text.as_bytes());
-            turns.push(PlannedTurn { turn, spot });
+            turns.push(PlannedTurn { turn, index, spot });
         }
         for fact in &decoded.facts {
             if let Fact::Cwd(cwd) = fact {
@@ -187,6 +191,7 @@ impl Preparer {
             reason: decoded.reason.map(|r| (r, line)),
             turns,
             facts: decoded.facts,
+            forgotten: false,
         })
     }
 

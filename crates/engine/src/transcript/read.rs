@@ -181,7 +181,7 @@ pub fn first_prompt(tx: &Read, opener: &Opener, session_no: i64) -> Result<Optio
     let place: Option<(i64, i64, i64)> = tx
         .prepare_cached(
             "SELECT block_no, text_offset, text_length FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0
-             ORDER BY turn_no LIMIT 1",
+               AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
         )?
         .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;
@@ -280,21 +280,29 @@ pub struct Turn {
     pub record: i64,
     /// Where the session was started.
     pub cwd: Option<String>,
+    /// Empty where it was forgotten.
     pub text: String,
+    /// When its words were forgotten; its address stays (R14.2).
+    pub forgotten: Option<Millis>,
 }
 
 const TURN_COLUMNS: &str =
     "t.turn_no, session_key, t.session_no, l.lane, entry, revision, parent, role, kind, t.at, w.label,
     sp.name, mo.name, tl.name, th.name, call, failed, usage, run_no, t.record_no, t.block_no, text_offset, text_length,
-    s.cwd";
+    s.cwd, t.forgotten";
 const TURN_JOINS: &str = "JOIN sessions s ON s.session_no = t.session_no JOIN lanes l ON l.lane_no = t.lane_no
     LEFT JOIN workspaces w ON w.workspace_no = t.workspace_no LEFT JOIN names sp ON sp.name_no = t.speaker_no
     LEFT JOIN names mo ON mo.name_no = t.model_no LEFT JOIN names tl ON tl.name_no = t.tool_no
     LEFT JOIN names th ON th.name_no = t.thread_no";
 
 fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
-    let text = opener.slice(tx, r.get(20)?, r.get(21)?, r.get(22)?)?;
+    let forgotten: Option<Millis> = r.get(24)?;
+    let text = match forgotten {
+        None => opener.slice(tx, r.get(20)?, r.get(21)?, r.get(22)?)?,
+        Some(_) => Vec::new(),
+    };
     Ok(Turn {
+        forgotten,
         id: TurnId(r.get(0)?),
         session: SessionKey::from(r.get::<_, String>(1)?),
         session_no: r.get(2)?,
@@ -514,12 +522,15 @@ pub struct Quarantined {
     pub reason: String,
     pub session: Option<String>,
     pub record: i64,
+    /// When its bytes were forgotten.
+    pub forgotten: Option<Millis>,
 }
 
 /// What was set aside, newest first; `id`: only that one.
 pub fn quarantine(tx: &Read, agent_no: i64, id: Option<QuarantineId>, limit: usize) -> Result<Vec<Quarantined>> {
     let mut statement = tx.prepare(
-        "SELECT quarantine_no, path, st.key, position, r.length, line, reason, session_key, r.record_no
+        "SELECT quarantine_no, path, st.key, position, r.length, line, reason, session_key, r.record_no,
+                r.forgotten
          FROM quarantine JOIN records r USING (record_no) JOIN streams st USING (stream_no) JOIN sources so USING (source_no)
          LEFT JOIN sessions s USING (session_no)
          WHERE so.agent_no = ?1 AND (?2 IS NULL OR quarantine_no = ?2) ORDER BY quarantine_no DESC LIMIT ?3",
@@ -535,16 +546,21 @@ pub fn quarantine(tx: &Read, agent_no: i64, id: Option<QuarantineId>, limit: usi
             reason: r.get(6)?,
             session: r.get(7)?,
             record: r.get(8)?,
+            forgotten: r.get(9)?,
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The exact bytes of a record.
+/// The exact bytes of a record. `NotFound` where they were forgotten.
 pub fn record_bytes(tx: &Read, opener: &Opener, record_no: i64) -> Result<Vec<u8>> {
-    let (block, offset, length): (i64, i64, i64) = tx
-        .prepare_cached("SELECT block_no, block_offset, length FROM records WHERE record_no = ?1")?
-        .query_row([record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    let (block, offset, length, forgotten): (i64, i64, i64, Option<Millis>) = tx
+        .prepare_cached("SELECT block_no, block_offset, length, forgotten FROM records WHERE record_no = ?1")?
+        .query_row([record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
+    if let Some(at) = forgotten {
+        return Err(Error::not_found(format!("its bytes were forgotten on {}", crate::clock::rfc3339(at)))
+            .hint("only its place is kept: heirloom audit list says who asked"));
+    }
     opener.slice(tx, block, offset, length)
 }
 

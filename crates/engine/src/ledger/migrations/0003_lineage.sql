@@ -193,7 +193,9 @@ CREATE TABLE head_deferred (
 
 -- What an explicit forget took away. The address stays, so that nothing brings it back. A forgotten record has no key
 -- any more and its bytes are blanked in their block.
+-- `sessions.forgotten`: all of it was; of what is read again only turns nobody has seen are kept.
 ALTER TABLE records ADD COLUMN forgotten INTEGER;
+ALTER TABLE sessions ADD COLUMN forgotten INTEGER;
 ALTER TABLE turns ADD COLUMN forgotten INTEGER;
 CREATE INDEX turns_forgotten ON turns (entry) WHERE forgotten IS NOT NULL;
 

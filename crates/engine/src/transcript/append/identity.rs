@@ -9,6 +9,15 @@ use crate::ledger::Write;
 use crate::scope::SessionKey;
 use crate::transcript::codes::{kind_code, role_code};
 
+/// The address of a turn without an id of the program's own: its place in the stream. The lane keeps two files of one
+/// session apart.
+pub(super) fn place_entry(lane: &str, position: i64, index: usize) -> String {
+    match index {
+        0 => format!("{lane}@{position}"),
+        _ => format!("{lane}@{position}#{index}"),
+    }
+}
+
 pub(super) struct Known {
     pub(super) turn_no: i64,
     pub(super) session_no: i64,
@@ -32,10 +41,10 @@ impl Appender<'_> {
         let everywhere = at.origin.global_ids && turn.entry.is_some();
         let mut statement = tx.prepare_cached(if everywhere {
             "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
-             FROM turns WHERE entry = ?1 ORDER BY (session_no = ?2) DESC, turn_no"
+             FROM turns WHERE entry = ?1 AND forgotten IS NULL ORDER BY (session_no = ?2) DESC, turn_no"
         } else {
             "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
-             FROM turns WHERE entry = ?1 AND session_no = ?2 ORDER BY turn_no"
+             FROM turns WHERE entry = ?1 AND session_no = ?2 AND forgotten IS NULL ORDER BY turn_no"
         })?;
         let mut rows = statement.query(params![entry, lane.session_no])?;
         while let Some(r) = rows.next()? {
@@ -71,7 +80,7 @@ impl Appender<'_> {
         let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
         let mut statement = tx.prepare_cached(
             "SELECT turn_no, t.session_no, record_no, block_no, text_offset, text_length FROM turns t
-             WHERE run_no = ?1 AND role = ?2 AND text_length = ?3
+             WHERE run_no = ?1 AND role = ?2 AND text_length = ?3 AND forgotten IS NULL
                AND NOT EXISTS (SELECT 1 FROM witnesses w JOIN records r ON r.record_no = w.record_no
                                WHERE w.turn_no = t.turn_no AND echo AND stream_no = ?4 AND generation = ?5)
              ORDER BY turn_no",

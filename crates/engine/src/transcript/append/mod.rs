@@ -3,6 +3,7 @@
 //! A record is always stored. A turn is new, or the record witnesses one that is there, or the session refers to a turn
 //! first seen in another session. All of a batch, its cursors and its audit row stand or fall together.
 
+mod forgotten;
 mod identity;
 mod places;
 mod streams;
@@ -12,6 +13,7 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
+pub(crate) use self::forgotten::EVER;
 use self::streams::{OpenStream, moved, open_stream, shift, source, store_group};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
@@ -41,6 +43,8 @@ pub struct Appended {
     pub turns: Vec<TurnId>,
     /// Sessions something came into.
     pub sessions: Vec<i64>,
+    /// Records that say what was forgotten: stored without their bytes.
+    pub kept_out: u64,
 }
 
 /// A turn that has just got its place.
@@ -55,10 +59,11 @@ pub struct Fresh {
 }
 
 /// Stores a batch. What another process has stored since the plan was made is left out of it where it is the same;
-/// where it is not, `Busy` with "moved": plan again.
-pub fn append(tx: &mut Write, batch: Batch, names: &mut Names) -> Result<Appended> {
+/// where it is not, `Busy` with "moved": plan again. What was forgotten is not let in again (R14.2).
+pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<Appended> {
     let first_record: i64 =
         tx.prepare_cached("SELECT coalesce(max(record_no), 0) + 1 FROM records")?.query_row([], |r| r.get(0))?;
+    let kept_out = forgotten::keep_out(tx, &mut batch)?;
     let mut state = Appender {
         now: tx.now(),
         blocks: Blocks { numbers: vec![None; batch.blocks.len()], packed: batch.blocks },
@@ -78,6 +83,7 @@ pub fn append(tx: &mut Write, batch: Batch, names: &mut Names) -> Result<Appende
     }
     state.runs.store(tx)?;
     let Appender { mut out, digests, sessions, .. } = state;
+    out.kept_out = kept_out;
     out.sessions = sessions.values().map(|(no, _)| *no).collect();
     for (session_no, span) in sessions.values() {
         span.store(tx, *session_no)?;
@@ -89,6 +95,9 @@ pub fn append(tx: &mut Write, batch: Batch, names: &mut Names) -> Result<Appende
     }
     tx.note("records", out.records);
     tx.note("turns", out.fresh.len());
+    if out.kept_out > 0 {
+        tx.note("kept_out", out.kept_out);
+    }
     if out.witnesses + out.references + out.quarantined > 0 {
         tx.note(
             "known",
@@ -266,7 +275,8 @@ impl Appender<'_> {
     fn rebase(&self, tx: &Write, stream: &OpenStream, step: &mut Step) -> Result<bool> {
         let Some(at) = stream.at.filter(|at| at.generation == step.generation) else { return Ok(false) };
         let mut statement = tx.prepare_cached(
-            "SELECT length, key, digest FROM records WHERE stream_no = ?1 AND generation = ?2 AND position = ?3",
+            "SELECT length, key, digest, forgotten IS NOT NULL FROM records
+             WHERE stream_no = ?1 AND generation = ?2 AND position = ?3",
         )?;
         let mut opened: Option<(usize, Vec<u8>)> = None;
         let mut behind = 0;
@@ -279,11 +289,15 @@ impl Appender<'_> {
                 opened = Some((spot.block, self.blocks.packed[spot.block].open()?));
             }
             let planned = opened.as_ref().and_then(|(_, raw)| blocks::range(raw, spot.offset as i64, length));
-            let stored: Option<(i64, Vec<u8>, Vec<u8>)> = statement
-                .query_row([stream.stream_no, at.generation, position], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            let stored: Option<(i64, Vec<u8>, Vec<u8>, bool)> = statement
+                .query_row([stream.stream_no, at.generation, position], |r| {
+                    Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+                })
                 .optional()?;
             let same = match (planned, stored) {
-                (Some(bytes), Some((stored, key, sum))) => stored == length && digest(&key, bytes).as_slice() == sum,
+                // What was forgotten tells nothing but its length.
+                (Some(_), Some((stored, .., true))) => stored == length,
+                (Some(bytes), Some((stored, key, sum, _))) => stored == length && digest(&key, bytes).as_slice() == sum,
                 _ => false,
             };
             if !same {
@@ -320,8 +334,9 @@ impl Appender<'_> {
             class: RecordClass::Quarantined,
             block_no,
             offset: 0,
-            key,
+            key: &key,
             digest: digest(&key, &bytes),
+            forgotten: None,
         };
         let record_no = self.insert_record(tx, &place)?;
         self.set_aside(tx, record_no, "unterminated when the file was rewritten", Some(line))
@@ -329,8 +344,9 @@ impl Appender<'_> {
 
     fn insert_record(&mut self, tx: &Write, row: &RecordRow) -> Result<i64> {
         tx.prepare_cached(
-            "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest,
+                                  forgotten)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             row.stream_no,
@@ -341,7 +357,8 @@ impl Appender<'_> {
             row.block_no,
             row.offset,
             row.key,
-            row.digest
+            row.digest,
+            row.forgotten
         ])?;
         self.out.records += 1;
         self.out.bytes += row.length as u64;
@@ -369,8 +386,10 @@ impl Appender<'_> {
                     class: record.class,
                     block_no,
                     offset: spot.offset as i64,
-                    key,
+                    // Without its key the digest of what was forgotten tells nothing.
+                    key: if record.forgotten { &[] } else { &key },
                     digest,
+                    forgotten: record.forgotten.then_some(self.now),
                 };
                 self.insert_record(tx, &row)?
             }
@@ -388,8 +407,8 @@ impl Appender<'_> {
             Place::New { position, .. } => position,
             Place::Stored { .. } => 0,
         };
-        for (index, planned) in record.turns.into_iter().enumerate() {
-            self.turn(tx, at, record_no, position, index, planned)?;
+        for planned in record.turns {
+            self.turn(tx, at, record_no, position, planned)?;
         }
         for fact in after {
             self.fact(tx, at, record_no, fact)?;
@@ -477,10 +496,9 @@ impl Appender<'_> {
         at: &mut Cursor,
         record_no: i64,
         position: i64,
-        index: usize,
         planned: PlannedTurn,
     ) -> Result<()> {
-        let PlannedTurn { mut turn, spot } = planned;
+        let PlannedTurn { mut turn, index, spot } = planned;
         let lane_at = match turn.session.take() {
             Some(native) => self.enter_other(tx, at, &native)?,
             None => self.enter(tx, at)?,
@@ -488,13 +506,7 @@ impl Appender<'_> {
         if let Some(span) = self.sessions.values_mut().find(|(no, _)| *no == lane_at.session_no) {
             span.1.take(turn.at);
         }
-        let entry = match &turn.entry {
-            Some(entry) => entry.clone(),
-            // No id of the program's own: the place in the stream is the address. The lane keeps two files of one
-            // session apart.
-            None if index == 0 => format!("{}@{position}", at.lane),
-            None => format!("{}@{position}#{index}", at.lane),
-        };
+        let entry = turn.entry.clone().unwrap_or_else(|| identity::place_entry(&at.lane, position, index));
         if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
             self.out.turns.push(TurnId(known.turn_no));
             if known.session_no == lane_at.session_no {
@@ -582,7 +594,7 @@ impl Appender<'_> {
 }
 
 /// A row of the record table.
-struct RecordRow {
+struct RecordRow<'k> {
     stream_no: i64,
     generation: i64,
     position: i64,
@@ -590,8 +602,9 @@ struct RecordRow {
     class: RecordClass,
     block_no: i64,
     offset: i64,
-    key: [u8; KEY_LENGTH],
+    key: &'k [u8],
     digest: [u8; KEY_LENGTH],
+    forgotten: Option<i64>,
 }
 
 fn witness(tx: &Write, turn_no: i64, record_no: i64, echo: bool) -> Result<u64> {

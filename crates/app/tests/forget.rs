@@ -1,0 +1,186 @@
+//! `heirloom forget`: said first, done when asked, finished whatever happens, and nothing of it is left.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use heirloom_testkit::Rng;
+use serde_json::json;
+
+use crate::world::{HEIRLOOM, World, claude_line, let_it_settle, listing, names};
+
+const WORD: &str = "Quuxfrobnitz";
+
+/// Two sessions that say it and three that do not.
+fn told(lines: usize) -> (World, std::path::PathBuf) {
+    let world = World::new();
+    let folder = world.test.folder("sessions");
+    for n in 0..5 {
+        let session = format!("{n:08}-0000-4000-8000-000000000000");
+        let mut text = String::new();
+        for i in 0..lines {
+            let said = if n < 2 && i % 7 == 3 { WORD } else { "nothing" };
+            let role = if i % 2 == 0 { "user" } else { "assistant" };
+            text += &(claude_line(&session, i, role, &format!("session {n} line {i} says {said} of note")) + "\n");
+        }
+        std::fs::write(folder.join(format!("{session}.jsonl")), text).unwrap();
+    }
+    let_it_settle();
+    world.import(0, &[&folder]);
+    (world, folder)
+}
+
+/// Files of the home that have the word.
+fn traces(home: &Path) -> BTreeSet<String> {
+    let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase().contains(&WORD.to_lowercase());
+    let files = listing(home).into_iter().filter(|(_, bytes)| bytes.as_ref().is_some_and(|b| has(b)));
+    files.map(|(path, _)| path.strip_prefix(home).unwrap().display().to_string()).collect()
+}
+
+fn found(world: &World) -> usize {
+    world.found(WORD).len()
+}
+
+#[test]
+fn it_is_said_first_and_done_when_asked() {
+    let (world, folder) = told(30);
+    assert_eq!(found(&world), 8);
+    let before = world.content();
+    let preview = world.json(&["forget", "--match", WORD, "--dry-run"]);
+    names(
+        &preview,
+        "forgotten turns records bytes unterminated sessions titles items pages nodes rows backups by_hand saved_meanwhile
+         other_turns not_ours",
+    );
+    assert_eq!((&preview["turns"], &preview["records"]), (&json!(8), &json!(8)));
+    assert_eq!(preview["not_ours"].as_array().unwrap().len(), 2);
+    let refused = world.json_of(3, &["forget", "--match", WORD]);
+    assert_eq!(refused, preview, "without --yes it is a preview");
+    assert!(world.says(3, &["forget", "--match", WORD]).contains("add --yes"));
+    assert_eq!(world.content(), before);
+    world.json_of(4, &["forget", "--session", "nobody", "--yes"]);
+    world.json_of(4, &["forget", "--turn", "tffff", "--yes"]);
+    world.json_of(2, &["forget", "--turn", "first", "--yes"]);
+    world.json_of(2, &["forget", "--match", " ", "--yes"]);
+    world.json_of(2, &["forget", "--yes"]);
+    world.json(&["agent", "add", "other"]);
+    world.json_of(4, &["forget", "--turn", "t1", "--yes", "--agent", "other"]);
+    assert_eq!(world.content(), before, "another agent's turns are not theirs to forget");
+
+    let turn = world.found(WORD)[0]["turn"].as_str().unwrap().to_owned();
+    let done = world
+        .json(&["forget", "--match", "-", "--ignore-case", "--yes"].map(|a| if a == "-" { "qUUXfrobnitz" } else { a }));
+    assert_eq!(done["forgotten"], true);
+    assert_eq!(traces(&world.test.home()), BTreeSet::new());
+    assert_eq!(found(&world), 0);
+    assert_eq!(world.verified()["forgotten"], 8);
+    // The place stays and says so.
+    let shown = world.json(&["show", &turn])["turns"][0].clone();
+    assert_eq!((&shown["text"], shown["forgotten"].is_string()), (&json!(""), true));
+    assert!(world.says(0, &["show", &turn]).contains("[forgotten today"));
+    assert!(world.says(4, &["show", &turn, "--raw"]).contains("forgotten"));
+    // Exports have the rest and name what is not there.
+    for n in 0..5 {
+        let file = folder.join(format!("{n:08}-0000-4000-8000-000000000000.jsonl"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        let rest: String = text.split_inclusive('\n').filter(|l| !l.contains(WORD)).collect();
+        let out = world.run(&["export", "--source", file.to_str().unwrap()]);
+        assert!(out.stdout == rest);
+        assert_eq!(out.stderr.contains("4 records forgotten and left out"), n < 2, "{}", out.stderr);
+    }
+    // Reading them again brings nothing back.
+    world.import(0, &[&folder]);
+    let first = folder.join("00000000-0000-4000-8000-000000000000.jsonl");
+    let text = std::fs::read_to_string(&first).unwrap();
+    std::fs::write(&first, text.split_inclusive('\n').rev().collect::<String>()).unwrap();
+    let_it_settle();
+    assert_eq!(world.import(0, &[&folder])["sources"]["rewritten"], 1);
+    assert_eq!(traces(&world.test.home()), BTreeSet::new());
+    assert_eq!(found(&world), 0);
+    world.verified();
+    // Twice is once.
+    let rows = world.audit_rows();
+    assert!(world.says(0, &["forget", "--match", WORD, "--yes"]).contains("Nothing that is stored"));
+    assert_eq!(world.audit_rows(), rows);
+    // What the others said is as it was.
+    for (session, turns) in world.content() {
+        let was = before[&session].iter().filter(|t| !t["text"].as_str().unwrap().contains(WORD));
+        let is = turns.iter().filter(|t| t["forgotten"].is_null());
+        assert!(was.eq(is), "{session}");
+    }
+}
+
+#[test]
+fn a_session_goes_with_what_was_made_of_it() {
+    let (world, _) = told(10);
+    let name = "00000001-0000-4000-8000-000000000000";
+    let done = world.json(&["forget", "--session", name, "--yes"]);
+    assert_eq!((&done["turns"], &done["forgotten"]), (&json!(10), &json!(true)));
+    assert!(world.turns(name).iter().all(|t| t["text"] == ""));
+    let out = world.run(&["export", "--session", name]);
+    assert_eq!((out.stdout.as_str(), out.status), ("", Some(0)));
+    assert!(out.stderr.contains("10 records forgotten"), "{}", out.stderr);
+    // Days and pages do not tell of it any more.
+    for (path, bytes) in listing(&world.test.home().join("workspaces")) {
+        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        assert!(!text.contains("session 1 line"), "{}", path.display());
+    }
+    world.verified();
+}
+
+/// Killed anywhere: nothing is done, or the next command finishes it.
+#[test]
+fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {
+    let (world, _) = told(400);
+    let home = world.test.home();
+    let kept = world.test.user().join("kept");
+    crate::world::copy_tree(&home, &kept);
+    let again = || {
+        std::fs::remove_dir_all(&home).unwrap();
+        crate::world::copy_tree(&kept, &home);
+        make_private(&home);
+    };
+    again();
+    let before = traces(&home);
+    assert!(!before.is_empty());
+    let began = Instant::now();
+    world.json(&["forget", "--match", WORD, "--yes"]);
+    let took = began.elapsed();
+    let mut rng = Rng::new(11);
+    let (mut undone, mut finished) = (0, 0);
+    for trial in 0..20 {
+        again();
+        let mut command = world.test.command(HEIRLOOM);
+        command.args(["forget", "--match", WORD, "--yes"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let delay = took.mul_f64(rng.below(1000) as f64 / 1000.0);
+        std::thread::sleep(delay.max(Duration::from_millis(1)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let turns = world.json(&["status"])["turns"].clone();
+        assert_eq!(turns, 2000, "trial {trial}");
+        match world.verified()["forgotten"].as_u64().unwrap() {
+            0 => {
+                undone += 1;
+                assert_eq!(traces(&home), before, "trial {trial} after {delay:?}");
+            }
+            all => {
+                finished += 1;
+                assert_eq!((all, traces(&home)), (114, BTreeSet::new()), "trial {trial} after {delay:?}");
+            }
+        }
+    }
+    println!("{undone} were not done, {finished} finished; undisturbed took {took:?}");
+    assert!(undone > 0 && finished > 0, "{undone} and {finished} of 20 ({took:?})");
+}
+
+fn make_private(home: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mut folders = vec![home.to_owned()];
+    while let Some(folder) = folders.pop() {
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        folders.extend(std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()));
+    }
+}

@@ -1,0 +1,219 @@
+//! Rows of the ledger that were made from what is forgotten, or have its words: found for the preview and taken away in
+//! the same way, so that the preview is what happens.
+
+use std::collections::HashSet;
+
+use rusqlite::params;
+use rusqlite::types::Value as Cell;
+
+use super::words::Words;
+use crate::error::Result;
+use crate::ledger::{Read, Write, blocks};
+
+/// What tells that a text was made from what is forgotten: words of it, or the ids of turns, items and nodes that go.
+pub(super) struct Marks<'m> {
+    pub words: &'m Words,
+    pub ids: HashSet<String>,
+}
+
+impl Marks<'_> {
+    /// Whether a text shows it.
+    pub fn are_in(&self, text: &[u8]) -> bool {
+        if self.words.are_quoted_in(text) {
+            return true;
+        }
+        let part = |c: char| c.is_alphanumeric() || matches!(c, ':' | '-' | '_');
+        let text = String::from_utf8_lossy(text);
+        text.split(|c| !part(c)).any(|token| self.ids.contains(token))
+    }
+}
+
+/// What becomes of a row that shows it.
+enum Then {
+    /// The row goes.
+    Delete,
+    /// The row stays without its words.
+    Set(&'static str),
+}
+
+/// A table whose rows may show it: name, key columns, columns with words, whether they are compressed.
+struct Table {
+    name: &'static str,
+    key: &'static [&'static str],
+    columns: &'static [&'static str],
+    squeezed: bool,
+    then: Then,
+    /// Looked at only where words are looked for: no row is made from single turns.
+    by_words: bool,
+    /// Rows of all agents: the table does not say whose they are.
+    shared: bool,
+}
+
+const TABLES: &[Table] = &[
+    Table {
+        name: "file_revisions",
+        key: &["revision_no"],
+        columns: &["data"],
+        squeezed: true,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "pending_memory",
+        key: &["pending_no"],
+        columns: &["key", "title", "text"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "head_revisions",
+        key: &["head", "revision"],
+        columns: &["content"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "head_sections",
+        key: &["head", "section"],
+        columns: &["content"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "head_deferred",
+        key: &["head", "section", "owner"],
+        columns: &["content"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "dismissals",
+        key: &["head", "item"],
+        columns: &["item"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "flushes",
+        key: &["flush_id"],
+        columns: &["plan", "last_error"],
+        squeezed: false,
+        then: Then::Set("plan = NULL, last_error = NULL, state = 'done'"),
+        by_words: false,
+        shared: false,
+    },
+    Table {
+        name: "profile",
+        key: &["key"],
+        columns: &["value"],
+        squeezed: false,
+        then: Then::Delete,
+        by_words: true,
+        shared: false,
+    },
+    Table {
+        name: "scheduled_runs",
+        key: &["run_no"],
+        columns: &["command", "error"],
+        squeezed: false,
+        then: Then::Set("command = '', error = NULL"),
+        by_words: true,
+        shared: false,
+    },
+    Table {
+        name: "channel_events",
+        key: &["event_no"],
+        columns: &["name", "detail"],
+        squeezed: false,
+        then: Then::Set("name = NULL, detail = NULL"),
+        by_words: true,
+        shared: false,
+    },
+    Table {
+        name: "jobs",
+        key: &["job_no"],
+        columns: &["payload", "last_error"],
+        squeezed: false,
+        then: Then::Set("last_error = NULL, payload = '{}'"),
+        by_words: true,
+        shared: true,
+    },
+];
+
+/// How many rows show it, by table.
+pub(super) fn count(tx: &Read, agent_no: i64, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
+    let mut out = Vec::new();
+    for table in TABLES {
+        let rows = showing(tx, agent_no, table, marks, named)?.len() as u64;
+        if rows > 0 {
+            out.push((table.name, rows));
+        }
+    }
+    Ok(out)
+}
+
+/// Takes them away.
+pub(super) fn erase(tx: &Write, agent_no: i64, marks: &Marks, named: bool) -> Result<()> {
+    for table in TABLES {
+        let key =
+            table.key.iter().enumerate().map(|(i, k)| format!("{k} = ?{}", i + 2)).collect::<Vec<_>>().join(" AND ");
+        let whose = if table.shared { "?1 IS NOT NULL" } else { "agent_no = ?1" };
+        let sql = match table.then {
+            Then::Delete => format!("DELETE FROM {} WHERE {whose} AND {key}", table.name),
+            Then::Set(what) => format!("UPDATE {} SET {what} WHERE {whose} AND {key}", table.name),
+        };
+        for row in showing(tx, agent_no, table, marks, named)? {
+            let with = std::iter::once(Cell::Integer(agent_no)).chain(row);
+            tx.prepare_cached(&sql)?.execute(rusqlite::params_from_iter(with))?;
+        }
+    }
+    Ok(())
+}
+
+/// Keys of the rows of a table that show it.
+fn showing(tx: &Read, agent_no: i64, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
+    if table.by_words && !named {
+        return Ok(Vec::new());
+    }
+    let whose = if table.shared { "?1 IS NOT NULL" } else { "agent_no = ?1" };
+    let columns = [table.key, table.columns].concat().join(", ");
+    let mut statement = tx.prepare(&format!("SELECT {columns} FROM {} WHERE {whose}", table.name))?;
+    let mut rows = statement.query([agent_no])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let mut shows = false;
+        for i in 0..table.columns.len() {
+            let text = match r.get::<_, Cell>(table.key.len() + i)? {
+                Cell::Text(text) => text.into_bytes(),
+                Cell::Blob(data) if table.squeezed => blocks::unsqueeze(&data)?,
+                // Kept as it is, or compressed: by whoever wrote it.
+                Cell::Blob(data) => blocks::unsqueeze(&data).unwrap_or(data),
+                _ => continue,
+            };
+            shows |= marks.are_in(&text);
+        }
+        if shows {
+            out.push((0..table.key.len()).map(|i| r.get(i)).collect::<rusqlite::Result<_>>()?);
+        }
+    }
+    Ok(out)
+}
+
+/// What was noticed in these turns, or in a session that goes whole.
+pub(super) fn noticed(tx: &Read, turn: i64, whole: Option<i64>) -> Result<Vec<i64>> {
+    let mut statement =
+        tx.prepare_cached("SELECT pending_no FROM pending_memory WHERE turn_no = ?1 OR session_no = ?2")?;
+    let rows = statement.query_map(params![turn, whole], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

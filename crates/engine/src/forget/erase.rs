@@ -1,0 +1,220 @@
+//! The ledger without it: one transaction, in which bytes are blanked where they stand and rows lose their words.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::params;
+
+use super::derived::{self, Marks};
+use super::find::{self, Found};
+use super::{PENDING, nodes};
+use crate::assistant::catalogue;
+use crate::error::{Error, ErrorKind, Result};
+use crate::head::Head;
+use crate::ledger::blocks::{self, Opener, Packed};
+use crate::ledger::{Read, Write};
+use crate::scope::NodeId;
+use crate::transcript::append::{EVER, hex};
+use crate::transcript::prepare::{KEY_LENGTH, digest};
+
+/// Everything one transaction takes away.
+pub(super) struct Erasure<'e> {
+    pub agent_no: i64,
+    pub found: &'e Found,
+    pub marks: &'e Marks<'e>,
+    /// Words were named, so rows no turn leads to are looked at as well.
+    pub named: bool,
+    pub nodes: &'e [NodeId],
+    /// Files of the catalogue that are gone and whose rows still have their words.
+    pub gone_files: &'e [String],
+    pub titles: &'e BTreeSet<i64>,
+}
+
+impl Erasure<'_> {
+    pub fn run(&self, tx: &mut Write) -> Result<()> {
+        self.bytes(tx)?;
+        self.rows(tx)?;
+        self.ends(tx)?;
+        self.sessions(tx)?;
+        derived::erase(tx, self.agent_no, self.marks, self.named)?;
+        for path in self.gone_files {
+            catalogue::forget(tx, self.agent_no, path)?;
+        }
+        let made = nodes::remake(tx, self.agent_no, self.nodes)?;
+        self.pages(tx)?;
+        let now = tx.now();
+        for key in [EVER.to_owned(), format!("{PENDING}{}", self.agent_no)] {
+            tx.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", params![key, now.to_string()])?;
+        }
+        tx.note("turns", self.found.turns.len());
+        tx.note("forgotten", self.found.records.len());
+        tx.note("nodes", made.len());
+        Ok(())
+    }
+
+    /// Blanks records and texts in their blocks: every neighbour keeps its place.
+    fn bytes(&self, tx: &Write) -> Result<()> {
+        let mut stretches: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+        for (numbers, sql) in [
+            (&self.found.records, "SELECT block_no, block_offset, length FROM records WHERE record_no = ?1"),
+            (&self.found.turns, "SELECT block_no, text_offset, text_length FROM turns WHERE turn_no = ?1"),
+        ] {
+            let mut statement = tx.prepare_cached(sql)?;
+            for no in numbers {
+                let (block, offset, length): (i64, i64, i64) =
+                    statement.query_row([no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+                stretches.entry(block).or_default().push((offset, length));
+            }
+        }
+        let opener = Opener::default();
+        let mut store = tx.prepare_cached("UPDATE blocks SET data = ?2 WHERE block_no = ?1")?;
+        for (block, stretches) in stretches {
+            let mut raw = opener.open(tx, block)?.to_vec();
+            for (offset, length) in stretches {
+                blocks::blank(&mut raw, offset, length)?;
+            }
+            store.execute(params![block, Packed::of(&raw)?.data])?;
+        }
+        Ok(())
+    }
+
+    fn rows(&self, tx: &Write) -> Result<()> {
+        let now = tx.now();
+        // The digest stays for the chain; without its key it tells nothing.
+        let mut record = tx.prepare_cached("UPDATE records SET key = x'', forgotten = ?2 WHERE record_no = ?1")?;
+        for no in &self.found.records {
+            record.execute([*no, now])?;
+        }
+        let mut turn = tx.prepare_cached("UPDATE turns SET forgotten = ?2 WHERE turn_no = ?1")?;
+        // A stop reason is a word like `end_turn`; where it is a sentence, it may be about what was said.
+        let mut run = tx.prepare_cached(
+            "UPDATE turn_results SET request_fingerprint = NULL,
+                    stop_reason = CASE WHEN stop_reason GLOB '*[^a-zA-Z0-9_-]*' THEN NULL ELSE stop_reason END
+             WHERE run_no = (SELECT run_no FROM turns WHERE turn_no = ?1)",
+        )?;
+        let mut noticed = tx.prepare_cached("DELETE FROM pending_memory WHERE turn_no = ?1")?;
+        for no in &self.found.turns {
+            turn.execute([*no, now])?;
+            run.execute([no])?;
+            noticed.execute([no])?;
+        }
+        // Why something was set aside, or a context was cut, is our or the program's word for it, and may quote.
+        for (table, key) in [("quarantine", "quarantine_no"), ("boundaries", "boundary_no")] {
+            let mut find = tx.prepare_cached(&format!(
+                "SELECT {key}, reason FROM {table} WHERE record_no = ?1 AND reason IS NOT NULL"
+            ))?;
+            for no in &self.found.records {
+                let rows: Vec<(i64, String)> =
+                    find.query_map([no], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+                for (row, _) in rows.iter().filter(|(_, reason)| self.marks.words.are_in(reason.as_bytes())) {
+                    tx.prepare_cached(&format!("UPDATE {table} SET reason = 'forgotten' WHERE {key} = ?1"))?
+                        .execute([row])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Unterminated ends become records of their own, blanked: their place must be known, or the next reading would take
+    /// them in again. What follows in the file still belongs to that line.
+    fn ends(&self, tx: &mut Write) -> Result<()> {
+        let mut digests = blake3::Hasher::new();
+        let (mut first, mut last) = (None, 0);
+        for stream in &self.found.pending {
+            let (generation, next, lines, mid, data): (i64, i64, i64, bool, Option<Vec<u8>>) = tx.query_row(
+                "SELECT generation, next, lines, mid_line, pending FROM streams WHERE stream_no = ?1",
+                [stream],
+                |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)),
+            )?;
+            let Some(data) = data else { continue };
+            let bytes = blocks::unsqueeze(&data)?;
+            let (mut key, line) = ([0u8; KEY_LENGTH], lines + i64::from(!mid));
+            getrandom::fill(&mut key)
+                .map_err(|e| Error::new(ErrorKind::Machine, "the system gives no random numbers").because(e))?;
+            let sum = digest(&key, &bytes);
+            let block = blocks::insert(tx, &Packed::of(&vec![0; bytes.len()])?)?;
+            tx.execute(
+                "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest, forgotten)
+                 VALUES (?1, ?2, ?3, ?4, 8, ?5, 0, x'', ?6, ?7)",
+                params![stream, generation, next, bytes.len() as i64, block, sum, tx.now()],
+            )?;
+            last = tx.last_insert_rowid();
+            first.get_or_insert(last);
+            digests.update(&sum);
+            tx.execute(
+                "INSERT INTO quarantine (record_no, line, reason, at) VALUES (?1, ?2, 'unterminated when it was forgotten', ?3)",
+                params![last, line, tx.now()],
+            )?;
+            tx.execute(
+                "UPDATE streams SET pending = NULL, next = next + ?2, lines = ?3, mid_line = 1 WHERE stream_no = ?1",
+                params![stream, bytes.len() as i64, line],
+            )?;
+            tx.execute(
+                "UPDATE sources SET stat = NULL WHERE source_no = (SELECT source_no FROM streams WHERE stream_no = ?1)",
+                [stream],
+            )?;
+        }
+        if let Some(first) = first {
+            tx.note("first_record", first);
+            tx.note("last_record", last);
+            tx.note("digests", hex(digests.finalize().as_bytes()));
+        }
+        Ok(())
+    }
+
+    fn sessions(&self, tx: &mut Write) -> Result<()> {
+        for session in self.titles {
+            tx.prepare_cached("UPDATE sessions SET title = NULL WHERE session_no = ?1")?.execute([session])?;
+        }
+        let mut keys: Vec<String> = Vec::new();
+        for session in &self.found.whole {
+            let now = tx.now();
+            keys.push(tx.query_row(
+                "UPDATE sessions SET forgotten = ?2, title = NULL WHERE session_no = ?1 RETURNING session_key",
+                [*session, now],
+                |r| r.get(0),
+            )?);
+            tx.prepare_cached("DELETE FROM pending_memory WHERE session_no = ?1")?.execute([session])?;
+        }
+        if !keys.is_empty() {
+            tx.note("sessions", keys);
+        }
+        Ok(())
+    }
+
+    /// Every rendered page may show it, and is made again; what it showed is not kept meanwhile.
+    fn pages(&self, tx: &Write) -> Result<()> {
+        let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
+        let heads: Vec<String> =
+            statement.query_map([self.agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+        for head in heads.iter().filter(|h| Head::parse(h).is_some()) {
+            tx.prepare_cached("UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head = ?2")?
+                .execute(params![self.agent_no, head])?;
+        }
+        Ok(())
+    }
+}
+
+/// Sessions whose title goes: it has the words, it was taken from what was said, or it tells of a first prompt that goes.
+pub(super) fn titles(tx: &Read, agent_no: i64, found: &Found, marks: &Marks) -> Result<BTreeSet<i64>> {
+    let mut out = BTreeSet::new();
+    let mut spoken: BTreeSet<i64> = BTreeSet::new();
+    let mut session_of = tx.prepare_cached("SELECT session_no FROM turns WHERE turn_no = ?1")?;
+    for turn in &found.turns {
+        spoken.insert(session_of.query_row([turn], |r| r.get(0))?);
+    }
+    let texts: Vec<String> = found.texts.iter().map(|t| t.to_lowercase()).collect();
+    let mut statement =
+        tx.prepare("SELECT session_no, title FROM sessions WHERE agent_no = ?1 AND title IS NOT NULL")?;
+    let rows: Vec<(i64, String)> =
+        statement.query_map([agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+    for (session, title) in rows {
+        let bare = title.trim().trim_end_matches(['…', '.']).to_lowercase();
+        let told = spoken.contains(&session)
+            && ((bare.len() >= 8 && texts.iter().any(|t| t.contains(&bare)))
+                || find::told_title(tx, session, found)?.is_some());
+        if told || marks.words.are_in(title.as_bytes()) {
+            out.insert(session);
+        }
+    }
+    Ok(out)
+}

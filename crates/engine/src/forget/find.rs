@@ -1,0 +1,359 @@
+//! What has to go: turns, and the records that say the same, with everything that repeats them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::params;
+
+use super::words::Words;
+use super::{Request, Wish};
+use crate::error::{Error, Result};
+use crate::ledger::Read;
+use crate::ledger::blocks::{self, Opener};
+use crate::scope::{SessionKey, TurnId};
+use crate::transcript::read;
+
+/// A shorter text says too little to be looked for elsewhere: it would take away what somebody else said.
+pub(super) const TELLING: usize = 24;
+
+/// What somebody said that is looked for beside the turns themselves, at most so many of them.
+const MOST_TEXTS: usize = 2_000;
+
+/// What was found, by number.
+#[derive(Default)]
+pub(super) struct Found {
+    pub turns: BTreeSet<i64>,
+    pub records: BTreeSet<i64>,
+    /// Streams whose unterminated end goes.
+    pub pending: BTreeSet<i64>,
+    /// Sessions that go whole.
+    pub whole: BTreeSet<i64>,
+    /// Turns nobody named that have the same words.
+    pub others: BTreeSet<i64>,
+    /// Texts that were said, to be looked for in what was derived.
+    pub texts: Vec<String>,
+}
+
+impl Found {
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty() && self.records.is_empty() && self.pending.is_empty() && self.whole.is_empty()
+    }
+}
+
+/// Finds what a wish is about. `progress` is told how many bytes were looked through.
+pub(super) fn find(
+    tx: &Read,
+    agent_no: i64,
+    request: &Request,
+    words: &Words,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Found> {
+    let opener = Opener::default();
+    let mut found = Found::default();
+    match &request.wish {
+        Wish::Session(name) => whole_session(tx, agent_no, name, &mut found)?,
+        Wish::Turns(ids) => {
+            for id in ids {
+                let turn = read::find_turn(tx, &opener, agent_no, *id)?.ok_or_else(|| {
+                    Error::not_found(format!("there is no turn {id}"))
+                        .hint("nothing was forgotten; find turns with heirloom search")
+                })?;
+                found.turns.insert(turn.id.0);
+            }
+        }
+        Wish::Match { since, until, .. } => {
+            matching(tx, &opener, agent_no, words, (*since, *until), &mut found, progress)?
+        }
+    }
+    repeated(tx, agent_no, request, &mut found)?;
+    found.texts = texts(tx, &opener, &found)?;
+    if matches!(request.wish, Wish::Turns(_)) {
+        echoed(tx, &opener, &mut found)?;
+    }
+    spoken(tx, &mut found)?;
+    already(tx, &mut found)?;
+    Ok(found)
+}
+
+fn numbers(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<i64>> {
+    let mut statement = tx.prepare_cached(sql)?;
+    let rows = statement.query_map(with, |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// All of a session: its turns, and every byte of its streams that is not another session's.
+fn whole_session(tx: &Read, agent_no: i64, name: &str, found: &mut Found) -> Result<()> {
+    let session = read::session_named(tx, agent_no, name)?.no;
+    found.whole.insert(session);
+    found.turns.extend(numbers(tx, "SELECT turn_no FROM turns WHERE session_no = ?1", [session])?);
+    found.records.extend(numbers(
+        tx,
+        "SELECT record_no FROM streams st JOIN records r USING (stream_no) WHERE st.session_no = ?1
+           AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.record_no = r.record_no AND t.session_no != ?1)
+           AND NOT EXISTS (SELECT 1 FROM witnesses w JOIN turns t USING (turn_no)
+                           WHERE w.record_no = r.record_no AND t.session_no != ?1)",
+        [session],
+    )?);
+    // What it shares with the session it was copied from stays there; its own copies go.
+    found.records.extend(numbers(tx, "SELECT record_no FROM turn_references WHERE session_no = ?1", [session])?);
+    found.pending.extend(numbers(
+        tx,
+        "SELECT stream_no FROM streams WHERE session_no = ?1 AND pending IS NOT NULL",
+        [session],
+    )?);
+    Ok(())
+}
+
+/// Everything of an agent that has the words.
+fn matching(
+    tx: &Read,
+    opener: &Opener,
+    agent_no: i64,
+    words: &Words,
+    (since, until): (Option<i64>, Option<i64>),
+    found: &mut Found,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let (from, to) = (since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX));
+    let limited = since.is_some() || until.is_some();
+    let mut statement = tx.prepare(
+        "SELECT turn_no, block_no, text_offset, text_length, t.at FROM turns t JOIN sessions s USING (session_no)
+         WHERE s.agent_no = ?1 AND t.forgotten IS NULL ORDER BY block_no, turn_no",
+    )?;
+    let mut rows = statement.query([agent_no])?;
+    let mut seen = 0u64;
+    while let Some(r) = rows.next()? {
+        let at: Option<i64> = r.get(4)?;
+        if limited && at.is_none_or(|at| at < from || at > to) {
+            continue;
+        }
+        let raw = opener.open(tx, r.get(1)?)?;
+        let Some(text) = blocks::range(&raw, r.get(2)?, r.get(3)?) else { continue };
+        seen += text.len() as u64;
+        if words.are_quoted_in(text) {
+            found.turns.insert(r.get(0)?);
+        }
+        progress(seen);
+    }
+    // A record has no time of its own: that of its turns counts, else whether its session falls into it.
+    let mut statement = tx.prepare(
+        "SELECT record_no, block_no, block_offset, length,
+                CASE WHEN ?4 THEN coalesce(
+                  (SELECT max(t.at BETWEEN ?2 AND ?3) FROM turns t WHERE t.record_no = r.record_no),
+                  (SELECT max(t.at BETWEEN ?2 AND ?3) FROM witnesses w JOIN turns t USING (turn_no) WHERE w.record_no = r.record_no),
+                  s.started_at <= ?3 AND s.last_at >= ?2, 0) ELSE 1 END
+         FROM sources so JOIN streams st USING (source_no) JOIN records r USING (stream_no)
+         LEFT JOIN sessions s ON s.session_no = st.session_no
+         WHERE so.agent_no = ?1 AND r.forgotten IS NULL ORDER BY block_no, record_no",
+    )?;
+    let mut rows = statement.query(params![agent_no, from, to, limited])?;
+    while let Some(r) = rows.next()? {
+        if !r.get::<_, bool>(4)? {
+            continue;
+        }
+        let raw = opener.open(tx, r.get(1)?)?;
+        let Some(bytes) = blocks::range(&raw, r.get(2)?, r.get(3)?) else { continue };
+        seen += bytes.len() as u64;
+        if words.are_quoted_in(bytes) {
+            found.records.insert(r.get(0)?);
+        }
+        progress(seen);
+    }
+    let mut statement = tx.prepare(
+        "SELECT stream_no, pending FROM sources JOIN streams st USING (source_no)
+         LEFT JOIN sessions s ON s.session_no = st.session_no
+         WHERE sources.agent_no = ?1 AND pending IS NOT NULL
+           AND (NOT ?4 OR (s.started_at <= ?3 AND s.last_at >= ?2))",
+    )?;
+    let mut rows = statement.query(params![agent_no, from, to, limited])?;
+    while let Some(r) = rows.next()? {
+        if words.are_quoted_in(&blocks::unsqueeze(&r.get::<_, Vec<u8>>(1)?)?) {
+            found.pending.insert(r.get(0)?);
+        }
+    }
+    Ok(())
+}
+
+/// The same turns elsewhere: other revisions of an entry, the same entry in a session that is a copy, and in any session
+/// of a program whose ids are global.
+fn repeated(tx: &Read, agent_no: i64, request: &Request, found: &mut Found) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "SELECT o.turn_no, s.session_key, o.session_no = t.session_no,
+                (so.fork_of = s.session_key OR s.fork_of = so.session_key)
+                AND o.role = t.role AND o.kind = t.kind AND o.text_length = t.text_length
+         FROM turns t JOIN sessions s USING (session_no) JOIN turns o ON o.entry = t.entry
+         JOIN sessions so ON so.session_no = o.session_no
+         WHERE t.turn_no = ?1 AND so.agent_no = ?2 AND o.turn_no != t.turn_no AND t.entry IS NOT NULL
+           AND substr(so.session_key, 1, instr(so.session_key, ':')) = substr(s.session_key, 1, instr(s.session_key, ':'))
+           AND (o.session_no = t.session_no OR instr(t.entry, '@') = 0)",
+    )?;
+    for turn in found.turns.clone() {
+        let mut rows = statement.query([turn, agent_no])?;
+        while let Some(r) = rows.next()? {
+            let global = (request.global_ids)(SessionKey::from(r.get::<_, String>(1)?).harness());
+            if global || r.get(2)? || r.get::<_, Option<bool>>(3)?.unwrap_or(false) {
+                found.turns.insert(r.get(0)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was said, as far as it can be told from other words; of many turns, what people said.
+fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT block_no, text_offset, text_length, role = 0 AND kind = 0 FROM turns
+         WHERE turn_no = ?1 AND forgotten IS NULL",
+    )?;
+    let few = found.turns.len() <= 64;
+    let mut texts = Vec::new();
+    for turn in &found.turns {
+        let mut rows = statement.query([turn])?;
+        if let Some(r) = rows.next()?
+            && (few || r.get(3)?)
+            && texts.len() < MOST_TEXTS
+        {
+            let text = opener.slice(tx, r.get(0)?, r.get(1)?, r.get(2)?)?;
+            let text = String::from_utf8_lossy(&text).trim().to_owned();
+            if text.len() >= TELLING {
+                texts.push(text);
+            }
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    Ok(texts)
+}
+
+/// Records of the same sessions that make no turn and have the words of one: copies of a prompt, requests, titles. Turns
+/// that have them as well are only counted.
+fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
+    let sessions: BTreeSet<i64> = {
+        let mut all = BTreeSet::new();
+        for turn in &found.turns {
+            all.extend(numbers(
+                tx,
+                "SELECT session_no FROM turns WHERE turn_no = ?1
+                 UNION SELECT session_no FROM turn_references WHERE turn_no = ?1",
+                [turn],
+            )?);
+        }
+        all
+    };
+    for session in sessions {
+        let mut looked_for: Vec<String> = found.texts.clone();
+        looked_for.extend(told_title(tx, session, found)?);
+        let words = Words::new(looked_for.iter().map(String::as_str), false);
+        if words.is_empty() {
+            continue;
+        }
+        let mut statement = tx.prepare_cached(
+            "SELECT record_no, block_no, block_offset, length FROM streams st JOIN records r USING (stream_no)
+             WHERE st.session_no = ?1 AND r.forgotten IS NULL
+               AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.record_no = r.record_no)
+               AND NOT EXISTS (SELECT 1 FROM witnesses w WHERE w.record_no = r.record_no)
+               AND NOT EXISTS (SELECT 1 FROM turn_references f WHERE f.record_no = r.record_no)
+             ORDER BY block_no, record_no",
+        )?;
+        let mut rows = statement.query([session])?;
+        while let Some(r) = rows.next()? {
+            if words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?) {
+                found.records.insert(r.get(0)?);
+            }
+        }
+        let mut statement =
+            tx.prepare_cached("SELECT stream_no, pending FROM streams WHERE session_no = ?1 AND pending IS NOT NULL")?;
+        let mut rows = statement.query([session])?;
+        while let Some(r) = rows.next()? {
+            if words.are_quoted_in(&blocks::unsqueeze(&r.get::<_, Vec<u8>>(1)?)?) {
+                found.pending.insert(r.get(0)?);
+            }
+        }
+        let words = Words::new(found.texts.iter().map(String::as_str), false);
+        let mut statement = tx.prepare_cached(
+            "SELECT turn_no, block_no, text_offset, text_length FROM turns
+             WHERE session_no = ?1 AND forgotten IS NULL ORDER BY block_no, turn_no",
+        )?;
+        let mut rows = statement.query([session])?;
+        while let Some(r) = rows.next()? {
+            let turn: i64 = r.get(0)?;
+            if !found.turns.contains(&turn)
+                && words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?)
+            {
+                found.others.insert(turn);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The title of a session whose first prompt goes: it tells of that.
+pub(super) fn told_title(tx: &Read, session: i64, found: &Found) -> Result<Option<String>> {
+    let first = numbers(
+        tx,
+        "SELECT turn_no FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0 ORDER BY turn_no LIMIT 1",
+        [session],
+    )?;
+    if !first.first().is_some_and(|turn| found.turns.contains(turn)) {
+        return Ok(None);
+    }
+    Ok(tx
+        .prepare_cached("SELECT title FROM sessions WHERE session_no = ?1")?
+        .query_row([session], |r| r.get::<_, Option<String>>(0))?
+        .filter(|t| t.trim().len() >= 4))
+}
+
+/// The records of the turns: those that made them, repeat them, or say them in another session.
+fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
+    for turn in &found.turns {
+        found.records.extend(numbers(
+            tx,
+            "SELECT record_no FROM turns WHERE turn_no = ?1
+             UNION SELECT record_no FROM witnesses WHERE turn_no = ?1
+             UNION SELECT record_no FROM turn_references WHERE turn_no = ?1",
+            [turn],
+        )?);
+    }
+    Ok(())
+}
+
+/// Leaves out what was forgotten before.
+fn already(tx: &Read, found: &mut Found) -> Result<()> {
+    let keep = |set: &mut BTreeSet<i64>, sql: &str| -> Result<()> {
+        let mut statement = tx.prepare_cached(sql)?;
+        let mut left = BTreeSet::new();
+        for no in set.iter() {
+            if statement.exists([no])? {
+                left.insert(*no);
+            }
+        }
+        *set = left;
+        Ok(())
+    };
+    keep(&mut found.turns, "SELECT 1 FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
+    keep(&mut found.records, "SELECT 1 FROM records WHERE record_no = ?1 AND forgotten IS NULL")?;
+    // A session somebody went on with is forgotten again; one that is as it was is not.
+    if found.turns.is_empty() && found.records.is_empty() && found.pending.is_empty() {
+        keep(&mut found.whole, "SELECT 1 FROM sessions WHERE session_no = ?1 AND forgotten IS NULL")?;
+    }
+    Ok(())
+}
+
+/// How many turns of which session go.
+pub(super) fn by_session(tx: &Read, found: &Found) -> Result<BTreeMap<String, u64>> {
+    let mut out: BTreeMap<String, u64> = BTreeMap::new();
+    let mut statement =
+        tx.prepare_cached("SELECT session_key FROM turns JOIN sessions USING (session_no) WHERE turn_no = ?1")?;
+    for turn in &found.turns {
+        *out.entry(statement.query_row([turn], |r| r.get(0))?).or_default() += 1;
+    }
+    let mut statement = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
+    for session in &found.whole {
+        out.entry(statement.query_row([session], |r| r.get(0))?).or_default();
+    }
+    Ok(out)
+}
+
+/// The ids of turns as people and files write them.
+pub(super) fn names(turns: &BTreeSet<i64>) -> Vec<String> {
+    turns.iter().map(|t| TurnId(*t).to_string()).collect()
+}

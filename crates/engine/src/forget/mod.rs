@@ -1,0 +1,358 @@
+//! Forgetting what was said: a session, turns, or every place where words stand (R14.2). Storey 4.
+//!
+//! [`plan`] finds what has to go and tells it without changing anything. [`carry_out`] does it at the desk: one
+//! transaction takes the words out of the ledger ([`erase`]), remakes the nodes that drew on them ([`nodes`]) and stores
+//! which files go; then the files go. [`finish`] does what no transaction can: pages are rendered again, the search
+//! index, unused pages, logs and copies made before a migration lose what they still hold. That it has to be done stands
+//! in the ledger, by agent and without a word, until it is; so a kill at any moment leaves nothing done, or something the
+//! next command finishes.
+//!
+//! What stays is the address: [`transcript::append()`](crate::transcript::append()) lets nothing in again that was
+//! forgotten. The programs' own files are not ours to change; they are named.
+
+mod derived;
+mod erase;
+mod find;
+mod nodes;
+mod visible;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+
+use rusqlite::{OptionalExtension, params};
+
+use self::derived::Marks;
+use self::erase::Erasure;
+use self::find::Found;
+use self::visible::Files;
+use self::words::Words;
+use crate::assistant::flush::{Act, Step, hex};
+use crate::assistant::{AssistantHome, Desk};
+use crate::clock::Millis;
+use crate::error::{Error, ErrorKind, Result};
+use crate::head::{self, Occasion, Refreshed};
+use crate::home::layout;
+use crate::index::Index;
+use crate::ledger::{Ledger, Read};
+use crate::scope::{NodeId, TurnId};
+
+/// The row of the ledger's `meta` that says for an agent that something forgotten is not gone everywhere yet; its value
+/// is the time from which on it is to be tried.
+const PENDING: &str = "forgetting/";
+
+/// After a failure (a full disk, somebody reading all the time) other commands leave it alone for so long.
+const PAUSE_MS: Millis = 10 * 60 * 1000;
+
+/// How long a page is waited for: a little longer than a file has to be at rest.
+const WAITS: usize = 4;
+const WAIT: std::time::Duration = std::time::Duration::from_millis(700);
+
+/// What to forget.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// A session, by its key or the beginning of its id.
+    Session(String),
+    Turns(Vec<TurnId>),
+    /// Everything that has a text, as it is or as JSON quotes it; of turns those said in a time, if one is given.
+    Match {
+        text: String,
+        ignore_case: bool,
+        since: Option<Millis>,
+        until: Option<Millis>,
+    },
+}
+
+/// A wish, and what the engine does not know of programs.
+pub struct Request<'r> {
+    pub wish: Wish,
+    /// Whether entry ids of a program are unique beyond the session.
+    pub global_ids: &'r dyn Fn(&str) -> bool,
+}
+
+/// What would go, and what would not. Nothing in it is a word of what is forgotten but names of files.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Preview {
+    pub turns: u64,
+    /// Source records whose bytes go; some make no turn.
+    pub records: u64,
+    pub bytes: u64,
+    /// Unterminated ends of files.
+    pub ends: u64,
+    /// Turns by session; 0 where only a session's other records go.
+    pub sessions: BTreeMap<String, u64>,
+    /// Sessions that lose their title.
+    pub titles: u64,
+    /// Open loops, proposals, memories and artifacts that go: id, kind, path.
+    pub items: Vec<(String, &'static str, String)>,
+    /// Pages that show it now and are rendered again.
+    pub pages: Vec<String>,
+    /// Files with the words that people, or others, wrote: named, never changed.
+    pub by_hand: Vec<String>,
+    /// Nodes that become tombstones and are made again of what is left.
+    pub nodes: Vec<NodeId>,
+    /// Other rows of the ledger, by table.
+    pub rows: Vec<(&'static str, u64)>,
+    /// Copies of the ledger made before a migration: they go.
+    pub backups: Vec<PathBuf>,
+    /// The programs' own stores, which still have it and are not ours.
+    pub not_ours: Vec<PathBuf>,
+    /// Turns that have the same words and stay, since nobody named them.
+    pub others: Vec<TurnId>,
+}
+
+/// A wish with everything it takes.
+pub struct Plan {
+    pub preview: Preview,
+    found: Found,
+    words: Words,
+    ids: HashSet<String>,
+    named: bool,
+    nodes: Vec<NodeId>,
+    files: Files,
+    titles: BTreeSet<i64>,
+    /// Up to where the ledger was looked through.
+    seen: (i64, i64),
+}
+
+impl Plan {
+    /// Nothing is left to be forgotten.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+            && self.files.items.is_empty()
+            && self.files.gone.is_empty()
+            && self.nodes.is_empty()
+            && self.preview.rows.is_empty()
+            && self.titles.is_empty()
+    }
+}
+
+/// Finds what has to go. Changes nothing. `progress` is told how many bytes were looked through. `NotFound` where a
+/// session or turn is not the agent's, `Usage` for an empty text.
+pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)) -> Result<Plan> {
+    let (words, named) = match &request.wish {
+        Wish::Match { text, .. } if text.trim().is_empty() => {
+            return Err(Error::usage("there is nothing to look for in an empty text"));
+        }
+        Wish::Match { text, ignore_case, .. } => (Words::new([text.as_str()], *ignore_case), true),
+        _ => (Words::new([], false), false),
+    };
+    let agent = at.agent_no;
+    let (found, seen) = at.read(|tx| {
+        let found = find::find(tx, agent, request, &words, progress)?;
+        Ok((found, reached(tx)?))
+    })?;
+    // Without words of their own, what was said is what is looked for in what was made from it.
+    let words = if named { words } else { Words::new(found.texts.iter().map(String::as_str), false) };
+    let mut ids: HashSet<String> = find::names(&found.turns).into_iter().collect();
+    let sessions: Vec<String> = at.read(|tx| keys_of(tx, &found.whole))?;
+    let nodes = at.read(|tx| nodes::affected(tx, agent, &found.turns, &words))?;
+    ids.extend(nodes.iter().map(NodeId::to_string));
+    let files = visible::look(at, &Marks { words: &words, ids: ids.clone() }, &sessions, named)?;
+    ids.extend(files.items.iter().filter_map(|e| e.item.clone()));
+    let marks = Marks { words: &words, ids };
+    let (titles, preview) = at.read(|tx| {
+        let titles = erase::titles(tx, agent, &found, &marks)?;
+        let mut preview = Preview {
+            turns: found.turns.len() as u64,
+            records: found.records.len() as u64,
+            ends: found.pending.len() as u64,
+            sessions: find::by_session(tx, &found)?,
+            titles: titles.len() as u64,
+            nodes: nodes.clone(),
+            rows: rows(tx, agent, &found, &marks, named)?,
+            others: found.others.iter().map(|t| TurnId(*t)).collect(),
+            not_ours: not_ours(tx, &found)?,
+            ..Preview::default()
+        };
+        let mut length = tx.prepare_cached("SELECT length FROM records WHERE record_no = ?1")?;
+        for record in &found.records {
+            preview.bytes += length.query_row([record], |r| r.get::<_, i64>(0))? as u64;
+        }
+        Ok((titles, preview))
+    })?;
+    let of_item = |e: &crate::assistant::catalogue::Entry| {
+        (e.item.clone().unwrap_or_default(), e.kind.name(), e.path.as_str().to_owned())
+    };
+    let preview = Preview {
+        items: files.items.iter().map(of_item).collect(),
+        pages: files.pages.iter().map(|e| e.path.as_str().to_owned()).collect(),
+        by_hand: files.by_hand.clone(),
+        backups: backups(at)?,
+        ..preview
+    };
+    Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, seen })
+}
+
+/// Forgets what was planned. `Busy` where something was stored since: plan again. What is left to be done afterwards is
+/// done by [`finish`]. Returns files that were to go and were saved by somebody meanwhile.
+pub fn carry_out(desk: &Desk, plan: &Plan) -> Result<Vec<String>> {
+    let mut act = Act::new("transcript.forget");
+    for entry in &plan.files.items {
+        act = act.step(Step::Forget { path: entry.path.as_str().into(), digest: hex(&entry.digest) });
+    }
+    let marks = Marks { words: &plan.words, ids: plan.ids.clone() };
+    let gone_files: Vec<String> = plan.files.gone.clone();
+    desk.perform(act, |tx| {
+        if reached(tx)? != plan.seen {
+            return Err(Error::new(ErrorKind::Busy, "something was stored while it was looked for"));
+        }
+        Erasure {
+            agent_no: desk.at.agent_no,
+            found: &plan.found,
+            marks: &marks,
+            named: plan.named,
+            nodes: &plan.nodes,
+            gone_files: &gone_files,
+            titles: &plan.titles,
+        }
+        .run(tx)
+    })?;
+    let mut kept = Vec::new();
+    for entry in &plan.files.items {
+        if desk.at.files.stat(&entry.path)?.is_some() {
+            kept.push(desk.at.shown(&entry.path));
+        }
+    }
+    Ok(kept)
+}
+
+/// Whether something forgotten is not gone everywhere yet and is to be tried now: numbers of agents.
+pub fn unfinished(ledger: &Ledger) -> Result<Vec<i64>> {
+    let now = ledger.now();
+    ledger.read(|tx| {
+        let mut statement = tx.prepare_cached(
+            "SELECT CAST(substr(key, length(?1) + 1) AS INTEGER) FROM meta
+             WHERE key >= ?1 AND key < ?1 || '~' AND CAST(value AS INTEGER) <= ?2",
+        )?;
+        let rows = statement.query_map(params![PENDING, now], |r| r.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
+/// Takes what was forgotten out of everything but the ledger's rows: files of an act that was cut off, rendered pages,
+/// the index, copies, unused pages and logs. Harmless to repeat. An error leaves it to be done by a later command.
+/// Returns what became of the pages.
+pub fn finish(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
+    let done = everywhere(at, index);
+    let key = format!("{PENDING}{}", at.agent_no);
+    match &done {
+        Ok(_) => {
+            at.write("transcript.forgotten", |tx| {
+                Ok(tx.execute("DELETE FROM meta WHERE key = ?1", [&key]).map(drop)?)
+            })?;
+            at.ledger.empty_log()?;
+        }
+        Err(e) => {
+            let again = at.ledger.now() + PAUSE_MS;
+            let kind = format!("{:?}", e.kind()).to_lowercase();
+            at.write("transcript.forget_again", |tx| {
+                tx.execute("UPDATE meta SET value = ?2 WHERE key = ?1", params![key, again.to_string()])?;
+                tx.note("because", kind);
+                Ok(())
+            })?;
+        }
+    }
+    done
+}
+
+fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
+    let refreshed = pages(at)?;
+    let scratch = at.home().open_dir(&layout::SCRATCH)?;
+    if let Some(index) = index {
+        index.erase_gone_files(at)?;
+        index.erase_forgotten(at.ledger, scratch.shown())?;
+    }
+    let folder = at.home().open_dir(&layout::BACKUPS)?;
+    for path in backups(at)? {
+        if let Some(name) = path.file_name().and_then(|n| n.to_str()) {
+            folder.remove(&crate::home::RelPath::parse(name)?)?;
+        }
+    }
+    // Copies of other programs' stores, left by commands that were killed. Whoever has one open keeps it.
+    for entry in scratch.entries()? {
+        if entry.kind == crate::home::Kind::File
+            && let Some(Ok(name)) = entry.name.to_str().map(crate::home::RelPath::parse)
+        {
+            scratch.remove(&name)?;
+        }
+    }
+    at.ledger.rewrite(scratch.shown())?;
+    Ok(refreshed)
+}
+
+/// Renders what shows it. A page somebody saved a moment ago is waited for: it still has the words.
+fn pages(at: &AssistantHome) -> Result<Refreshed> {
+    let mut refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+    for _ in 0..WAITS {
+        if refreshed.deferred.is_empty() {
+            break;
+        }
+        std::thread::sleep(WAIT);
+        let written = std::mem::take(&mut refreshed.written);
+        refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+        refreshed.written.extend(written);
+    }
+    match (refreshed.deferred.first(), refreshed.failed.first()) {
+        (Some(page), _) => Err(Error::new(ErrorKind::Busy, format!("{} is being edited", at.shown(page)))
+            .hint("let its editor come to rest and run the command again")),
+        (_, Some(problem)) => Err(Error::new(ErrorKind::Machine, problem.to_string())),
+        _ => Ok(refreshed),
+    }
+}
+
+/// The last record and turn there is.
+fn reached(tx: &Read) -> Result<(i64, i64)> {
+    Ok(tx.query_row(
+        "SELECT (SELECT coalesce(max(record_no), 0) FROM records), (SELECT coalesce(max(turn_no), 0) FROM turns)",
+        [],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )?)
+}
+
+fn keys_of(tx: &Read, sessions: &BTreeSet<i64>) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
+    sessions.iter().map(|no| Ok(statement.query_row([no], |r| r.get(0))?)).collect()
+}
+
+/// Rows of the ledger that go or lose their words, what was noticed in these turns included.
+fn rows(tx: &Read, agent: i64, found: &Found, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
+    let mut noticed: BTreeSet<i64> = BTreeSet::new();
+    for turn in &found.turns {
+        noticed.extend(derived::noticed(tx, *turn, None)?);
+    }
+    for session in &found.whole {
+        noticed.extend(derived::noticed(tx, 0, Some(*session))?);
+    }
+    let mut rows = derived::count(tx, agent, marks, named)?;
+    if !noticed.is_empty() {
+        match rows.iter_mut().find(|(table, _)| *table == "pending_memory") {
+            Some((_, n)) => *n = (*n).max(noticed.len() as u64),
+            None => rows.push(("pending_memory", noticed.len() as u64)),
+        }
+    }
+    Ok(rows)
+}
+
+/// The stores of the programs these records were read from, as far as they are there.
+fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT path FROM records JOIN streams USING (stream_no) JOIN sources USING (source_no)
+         WHERE record_no = ?1 AND form != 2",
+    )?;
+    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    for record in &found.records {
+        let path: Option<Vec<u8>> = statement.query_row([record], |r| r.get(0)).optional()?;
+        paths.extend(path.map(|p| PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(p))));
+    }
+    Ok(paths.into_iter().filter(|p| p.exists()).collect())
+}
+
+/// Copies of the ledger that we made.
+fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
+    let folder = at.home().open_dir(&layout::BACKUPS)?;
+    let ours = |name: &str| name.starts_with("runtime-") && (name.ends_with(".db") || name.contains(".db-"));
+    let entries = folder.entries()?;
+    let names = entries.iter().filter_map(|e| e.name.to_str()).filter(|name| ours(name));
+    Ok(names.map(|name| folder.shown().join(name)).collect())
+}

@@ -1,0 +1,210 @@
+//! The summary DAG without what was forgotten: every node that drew on it becomes a tombstone, and a new one is made of
+//! what is left, from the chunks up (R14.2).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::words::Words;
+use crate::distill::deterministic::distil;
+use crate::distill::fold::fold;
+use crate::distill::summary::summarise;
+use crate::distill::{Request, Said};
+use crate::error::{Error, Result};
+use crate::ledger::blocks::{self, Opener};
+use crate::ledger::{Read, Write};
+use crate::lineage::distillate::Distillate;
+use crate::lineage::{self, Kind, NewNode, Node, Source, tombstone};
+use crate::scope::{NodeId, TurnId};
+use crate::tokens::tokens;
+use crate::transcript::{kind_from_code, role_from_code};
+
+/// Nodes that go, children before their parents.
+pub(super) fn affected(tx: &Read, agent_no: i64, turns: &BTreeSet<i64>, words: &Words) -> Result<Vec<NodeId>> {
+    let mut by_lane: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+    let mut lane_of = tx.prepare_cached("SELECT lane_no FROM turns WHERE turn_no = ?1")?;
+    for turn in turns {
+        by_lane.entry(lane_of.query_row([turn], |r| r.get(0))?).or_default().insert(*turn);
+    }
+    let mut found: BTreeSet<i64> = BTreeSet::new();
+    let mut statement = tx.prepare(
+        "SELECT node_no, kind, lane_no, first_turn, last_turn, summary, distillate, summary_turn FROM nodes
+         WHERE agent_no = ?1 AND length(key) > 0",
+    )?;
+    let mut rows = statement.query([agent_no])?;
+    while let Some(r) = rows.next()? {
+        let (kind, lane): (i64, Option<i64>) = (r.get(1)?, r.get(2)?);
+        let (first, last): (i64, i64) = (r.get(3)?, r.get(4)?);
+        let covers = kind == Kind::Chunk.code()
+            && lane.and_then(|l| by_lane.get(&l)).is_some_and(|t| t.range(first..=last).next().is_some());
+        if covers || draws_on(r, turns, words)? {
+            found.insert(r.get(0)?);
+        }
+    }
+    let mut parents = tx.prepare_cached(
+        "SELECT parent_no FROM node_edges e JOIN nodes n ON n.node_no = e.parent_no WHERE child_no = ?1 AND length(n.key) > 0",
+    )?;
+    let mut open: Vec<i64> = found.iter().copied().collect();
+    while let Some(node) = open.pop() {
+        for parent in parents.query_map([node], |r| r.get::<_, i64>(0))?.collect::<rusqlite::Result<Vec<_>>>()? {
+            if found.insert(parent) {
+                open.push(parent);
+            }
+        }
+    }
+    let mut rank = tx.prepare_cached(
+        "SELECT CASE kind WHEN 0 THEN 0 WHEN 2 THEN 1 WHEN 1 THEN 2 ELSE 2 + depth END FROM nodes WHERE node_no = ?1",
+    )?;
+    let mut ordered = Vec::new();
+    for node in found {
+        ordered.push((rank.query_row([node], |r| r.get::<_, i64>(0))?, node));
+    }
+    ordered.sort_unstable();
+    Ok(ordered.into_iter().map(|(_, node)| NodeId(node)).collect())
+}
+
+/// Whether what a node says came from these turns, or has the words: items are carried on beyond the turns a node covers.
+fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<i64>, words: &Words) -> Result<bool> {
+    let summary: String = r.get(5)?;
+    let summary_turn: Option<i64> = r.get(7)?;
+    if summary_turn.is_some_and(|t| turns.contains(&t)) || words.are_in(summary.as_bytes()) {
+        return Ok(true);
+    }
+    let Some(data) = r.get::<_, Option<Vec<u8>>>(6)? else { return Ok(false) };
+    let json = blocks::unsqueeze(&data)?;
+    if words.are_quoted_in(&json) {
+        return Ok(true);
+    }
+    let distillate: Distillate = serde_json::from_slice(&json)
+        .map_err(|e| Error::damaged("a node's distillate cannot be read; run heirloom verify").because(e))?;
+    Ok(distillate.turns().iter().any(|t| turns.contains(&t.0)))
+}
+
+/// Buries nodes and makes new ones in their place, children first, as [`affected`] orders them. The turns must be
+/// forgotten already. Returns what was made in place of what.
+pub(super) fn remake(tx: &Write, agent_no: i64, nodes: &[NodeId]) -> Result<HashMap<NodeId, NodeId>> {
+    let mut standing = Vec::new();
+    for id in nodes {
+        // One of an act that was never finished is not seen by anybody: nothing is made in its place.
+        standing.extend(lineage::find(tx, agent_no, *id)?);
+        tombstone::bury(tx, *id)?;
+    }
+    let mut made: HashMap<NodeId, NodeId> = HashMap::new();
+    for old in standing {
+        let new = match old.kind {
+            Kind::Chunk => chunk(tx, &old)?,
+            _ => parent(tx, &old, &made)?,
+        };
+        let id = lineage::insert(tx, &new)?;
+        tombstone::lead_on(tx, old.id, id)?;
+        made.insert(old.id, id);
+    }
+    Ok(made)
+}
+
+/// A node like another one, with nothing to say yet.
+fn in_place_of(old: &Node) -> NewNode {
+    NewNode {
+        agent_no: old.agent_no,
+        kind: old.kind,
+        depth: old.depth,
+        thread_no: old.thread_no,
+        session_no: old.session_no,
+        lane_no: old.lane_no,
+        turns: old.turns,
+        times: old.times,
+        count: old.count,
+        summary: String::new(),
+        distillate: Distillate::default(),
+        source: Source::Deterministic,
+        source_tokens: 0,
+        summary_turn: None,
+        abandoned: old.abandoned,
+        late: old.late.clone(),
+        replaces: Some(old.id),
+        flush: None,
+        children: Vec::new(),
+    }
+}
+
+/// A chunk of the turns that are left. Where none is, it stands for the place and says nothing.
+fn chunk(tx: &Read, old: &Node) -> Result<NewNode> {
+    let mut new = in_place_of(old);
+    let Some(lane) = old.lane_no else { return Ok(new) };
+    let turns = said(tx, lane, old.turns)?;
+    let root = root_of(tx, lane, old.turns)?;
+    new.source_tokens = turns.iter().map(|t| tokens(&t.text) as u64).sum();
+    if !turns.is_empty() {
+        new.distillate = distil(&Request { turns: &turns, before: None, root: root.as_deref() });
+        new.summary = summarise(&new.distillate, new.source_tokens as usize);
+    }
+    Ok(new)
+}
+
+/// A node over the children that stand now.
+fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNode> {
+    let mut new = in_place_of(old);
+    for child in lineage::walk::children(tx, old.agent_no, old.id)? {
+        let id = made.get(&child.id).copied().unwrap_or(child.id);
+        let Some(child) = lineage::find(tx, old.agent_no, id)? else { continue };
+        new.source_tokens += match (old.kind, child.forgotten) {
+            (_, true) => 0,
+            (Kind::Condensed, _) => child.summary_tokens,
+            _ => child.source_tokens,
+        };
+        // What a program left, and what a sub-agent did, speaks for itself only (R6.2).
+        let aside = child.abandoned || child.lane.as_deref().is_some_and(|lane| !lane.is_empty());
+        if !aside || old.abandoned {
+            new.distillate = fold(&new.distillate, &child.distillate);
+        }
+        if !new.children.contains(&id) {
+            new.children.push(id);
+        }
+    }
+    new.summary = summarise(&new.distillate, new.source_tokens as usize);
+    Ok(new)
+}
+
+/// The turns of a stretch of a lane that are left.
+fn said(tx: &Read, lane: i64, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
+    let opener = Opener::default();
+    let mut statement = tx.prepare_cached(
+        "SELECT turn_no, role, kind, run_no, l.lane = '', sp.name, tl.name, call, failed, at, block_no, text_offset,
+                text_length
+         FROM turns t JOIN lanes l USING (lane_no)
+         LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no
+         WHERE t.session_no = l.session_no AND l.lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND forgotten IS NULL
+         ORDER BY turn_no",
+    )?;
+    let mut rows = statement.query(params![lane, first.0, last.0])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?;
+        out.push(Said {
+            id: TurnId(r.get(0)?),
+            role: role_from_code(r.get(1)?),
+            kind: kind_from_code(r.get(2)?),
+            run: r.get(3)?,
+            main: r.get(4)?,
+            speaker: r.get(5)?,
+            tool: r.get(6)?,
+            call: r.get(7)?,
+            failed: r.get(8)?,
+            at: r.get(9)?,
+            text: String::from_utf8_lossy(&text).into_owned(),
+        });
+    }
+    Ok(out)
+}
+
+/// The folder of the project these turns were said in.
+fn root_of(tx: &Read, lane: i64, (first, last): (TurnId, TurnId)) -> Result<Option<String>> {
+    let root: Option<Vec<u8>> = tx
+        .prepare_cached(
+            "SELECT root FROM turns t JOIN workspaces w USING (workspace_no)
+             WHERE t.lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 ORDER BY turn_no LIMIT 1",
+        )?
+        .query_row(params![lane, first.0, last.0], |r| r.get(0))
+        .optional()?;
+    Ok(root.and_then(|bytes| String::from_utf8(bytes).ok()))
+}

@@ -1,0 +1,116 @@
+//! Visible files that were made from what is forgotten, or have its words. Items nobody has touched go; pages are rendered
+//! again; what a person wrote is named and left alone.
+
+use super::derived::Marks;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::provenance::Provenance;
+use crate::assistant::{AssistantHome, LARGEST_FILE};
+use crate::document::Document;
+use crate::error::Result;
+use crate::home::layout;
+
+/// What becomes of the files.
+#[derive(Default)]
+pub(super) struct Files {
+    /// Items that go.
+    pub items: Vec<Entry>,
+    /// Pages with words of it in what is rendered.
+    pub pages: Vec<Entry>,
+    /// With words of it that a person wrote, or that are not ours: full paths.
+    pub by_hand: Vec<String>,
+    /// Catalogue rows of files that are gone.
+    pub gone: Vec<String>,
+}
+
+/// Looks at every file of the agent. `sessions`: keys of sessions that go whole. `named`: words were asked for, so an
+/// item that has them goes wherever it came from.
+pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named: bool) -> Result<Files> {
+    let mut out = Files::default();
+    let made_from = |entry: &Entry| {
+        let source = Provenance::from_value(entry.fields.get("source"));
+        source.turns.iter().any(|t| marks.ids.contains(&t.to_string()))
+            || source.node.is_some_and(|n| marks.ids.contains(&n))
+            || (source.turns.is_empty() && source.session.is_some_and(|s| sessions.contains(&s)))
+    };
+    for entry in at.read(|tx| catalogue::all(tx, at.agent_no))? {
+        let Ok(Some((bytes, _))) = at.files.read_with_stamp(&entry.path, LARGEST_FILE) else { continue };
+        let item = matches!(entry.kind, Kind::OpenLoop | Kind::Proposal | Kind::Leaf | Kind::Artifact | Kind::Skill);
+        let says = marks.words.are_in(&bytes) || marks.words.are_in(entry.path.as_str().as_bytes());
+        if item {
+            if made_from(&entry) || (says && named) {
+                match entry.by_hand() {
+                    true => out.by_hand.push(at.shown(&entry.path)),
+                    false => out.items.push(entry),
+                }
+            } else if says {
+                out.by_hand.push(at.shown(&entry.path));
+            }
+            continue;
+        }
+        let (ours, theirs) = apart(&bytes);
+        if marks.are_in(&ours) {
+            out.pages.push(entry.clone());
+        }
+        if marks.words.are_in(&theirs) {
+            out.by_hand.push(at.shown(&entry.path));
+        }
+    }
+    out.gone = gone(at, marks)?;
+    if named {
+        // Written by others below the home: logs, what hooks left, the programs' own drafts.
+        for folder in [layout::LOGS, layout::SPOOL, layout::RUNTIME] {
+            let (home, mut found) = (at.home(), Vec::new());
+            // A folder that is not there has nothing in it.
+            let _ = home.walk(&folder, 6, &mut |path, _| found.push(path));
+            for path in found {
+                if let Ok(Some((bytes, _))) = home.read_with_stamp(&path, LARGEST_FILE)
+                    && marks.words.are_quoted_in(&bytes)
+                {
+                    out.by_hand.push(home.root().join(path.as_str()).display().to_string());
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// What stands between our markers in a page, and the rest.
+fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let doc = Document::parse(bytes.to_vec());
+    let body = doc.body();
+    let mut names: Vec<&str> = body
+        .lines()
+        .filter_map(|l| {
+            l.trim().strip_prefix("<!--")?.trim_start().strip_prefix("heirloom:")?.split_whitespace().next()
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut ours = Vec::new();
+    let mut theirs = String::from_utf8_lossy(bytes).into_owned();
+    for found in names.into_iter().filter_map(|name| doc.region(name).found) {
+        ours.extend_from_slice(found.content);
+        let block = String::from_utf8_lossy(found.content).into_owned();
+        if !block.is_empty() {
+            theirs = theirs.replacen(&block, "", 1);
+        }
+    }
+    (ours, theirs.into_bytes())
+}
+
+/// Rows of files that are gone and still say what they said.
+fn gone(at: &AssistantHome, marks: &Marks) -> Result<Vec<String>> {
+    at.read(|tx| {
+        let mut statement =
+            tx.prepare("SELECT path, title, fields, item FROM catalogue WHERE agent_no = ?1 AND state = ?2")?;
+        let mut rows = statement.query(rusqlite::params![at.agent_no, State::Gone.name()])?;
+        let mut out = Vec::new();
+        while let Some(r) = rows.next()? {
+            let parts: [Option<String>; 4] = [r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?];
+            if parts.iter().flatten().any(|part| marks.are_in(part.as_bytes())) {
+                out.extend(parts.into_iter().next().flatten());
+            }
+        }
+        Ok(out)
+    })
+}

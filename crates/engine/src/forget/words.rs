@@ -1,0 +1,138 @@
+//! Words looked for in what was stored: as they are, and as programs write them inside JSON, several levels deep. Pure.
+
+use std::borrow::Cow;
+
+use memchr::memmem::Finder;
+
+/// How deep a text may be quoted: JSON in a string of JSON in a string of JSON.
+const LEVELS: usize = 3;
+
+/// Texts that are looked for.
+pub struct Words {
+    exact: Vec<Finder<'static>>,
+    /// Folded to lower case; then what is searched is folded, too.
+    folded: Vec<String>,
+}
+
+impl Words {
+    /// Nothing is found by no texts. `ignore_case`: letters count whatever their case.
+    pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
+        let texts = texts.into_iter().filter(|t| !t.is_empty());
+        let mut words = Words { exact: Vec::new(), folded: Vec::new() };
+        match ignore_case {
+            true => words.folded = texts.map(str::to_lowercase).collect(),
+            false => words.exact = texts.map(|t| Finder::new(t.as_bytes()).into_owned()).collect(),
+        }
+        words
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.folded.is_empty()
+    }
+
+    /// Whether a text has one of them, as it is.
+    pub fn are_in(&self, bytes: &[u8]) -> bool {
+        if self.exact.iter().any(|f| f.find(bytes).is_some()) {
+            return true;
+        }
+        if self.folded.is_empty() {
+            return false;
+        }
+        let folded = String::from_utf8_lossy(bytes).to_lowercase();
+        self.folded.iter().any(|t| folded.contains(t.as_str()))
+    }
+
+    /// Whether bytes have one of them, as it is or as a string of JSON has it (`\n`, `\"`, `\u00e9`), also inside another.
+    pub fn are_quoted_in(&self, bytes: &[u8]) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let mut bytes = Cow::Borrowed(bytes);
+        for _ in 0..=LEVELS {
+            if self.are_in(&bytes) {
+                return true;
+            }
+            if memchr::memchr(b'\\', &bytes).is_none() {
+                return false;
+            }
+            bytes = Cow::Owned(unquoted(&bytes));
+        }
+        false
+    }
+}
+
+/// Bytes with the escapes of JSON strings resolved; what is no escape stays.
+fn unquoted(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let plain = |b: u8, out: &mut Vec<u8>| {
+            out.push(b);
+            2
+        };
+        let taken = match rest.get(1) {
+            Some(b @ (b'"' | b'\\' | b'/')) => plain(*b, &mut out),
+            Some(b'n') => plain(b'\n', &mut out),
+            Some(b't') => plain(b'\t', &mut out),
+            Some(b'r') => plain(b'\r', &mut out),
+            Some(b'b') => plain(8, &mut out),
+            Some(b'f') => plain(12, &mut out),
+            Some(b'u') => character(rest, &mut out),
+            _ => plain_backslash(&mut out),
+        };
+        rest = &rest[taken..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+fn plain_backslash(out: &mut Vec<u8>) -> usize {
+    out.push(b'\\');
+    1
+}
+
+/// `\u00e9`, or a pair of them; how many bytes it was.
+fn character(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+    let unit = |at: usize| -> Option<u16> {
+        let hex = bytes.get(at..at + 6).filter(|h| h.starts_with(b"\\u"))?;
+        u16::from_str_radix(std::str::from_utf8(&hex[2..]).ok()?, 16).ok()
+    };
+    let Some(first) = unit(0) else { return plain_backslash(out) };
+    let second = unit(6).filter(|_| (0xd800..0xdc00).contains(&first));
+    let units: Vec<u16> = std::iter::once(first).chain(second).collect();
+    match char::decode_utf16(units.iter().copied()).next() {
+        Some(Ok(c)) => {
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            c.len_utf16() * 6
+        }
+        _ => plain_backslash(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_however_they_are_quoted() {
+        let text = "the \"pass\" is\nhünter/2 🐎";
+        let words = Words::new([text], false);
+        let once = serde_json::to_string(text).unwrap();
+        let twice = serde_json::to_string(&once).unwrap();
+        let thrice = serde_json::to_string(&twice).unwrap();
+        let ascii = once.replace('ü', "\\u00fc").replace('🐎', "\\uD83D\\ude0e").replace('/', "\\/");
+        for quoted in [text, &once, &twice, &thrice] {
+            assert!(words.are_quoted_in(format!("{{\"x\":{quoted}}}").as_bytes()), "{quoted}");
+        }
+        assert!(!words.are_quoted_in(ascii.as_bytes()), "another character");
+        assert!(words.are_quoted_in(ascii.replace("\\ude0e", "\\uDC0E").as_bytes()));
+        assert!(!words.are_quoted_in(text.to_uppercase().as_bytes()));
+        assert!(Words::new([text], true).are_quoted_in(text.to_uppercase().as_bytes()));
+        assert!(!Words::new([""], false).are_quoted_in(b"anything"));
+        for broken in ["\\", "\\u", "\\u12", "\\uD83Dx", "\\x", "\\uD83D\\u0041"] {
+            assert_eq!(unquoted(broken.as_bytes()), broken.replace("\\u0041", "A").as_bytes(), "{broken}");
+        }
+    }
+}
