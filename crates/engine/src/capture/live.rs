@@ -11,6 +11,7 @@ use crate::event::RecordClass;
 use crate::ledger::Audit;
 use crate::ledger::blocks::Opener;
 use crate::ledger::jobs::{self, JobKind};
+use crate::lineage::marks;
 use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::transcript::prepare::{Origin, OriginForm};
 use crate::transcript::{After, IDLE_MS, Step, append};
@@ -76,6 +77,7 @@ pub(super) fn store(capture: &mut Capture, program: &Program, agent: &AgentId, l
         jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
         let appended = append(tx, batch, names)?;
         notice::store(tx, &appended.fresh, &noticed)?;
+        marks::mark(tx, &appended.sessions)?;
         Ok(appended)
     });
     let appended = match done {

@@ -9,7 +9,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::advance::Pass;
 use super::load::{self, Mark, SessionFacts};
-use super::session::{add_files, hull, turns_of};
+use super::session::{add_files, hull, segment_start, turns_of};
+use super::standing::still_stands;
 use super::{Request, Said, cadence, deterministic, fold, handoff};
 use crate::assistant::catalogue::{self, Kind as FileKind, State};
 use crate::assistant::flush::Act;
@@ -196,7 +197,10 @@ fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[
         said.extend(turns_of(pass, what.lane_no, chunk.turns)?);
     }
     let before = at.read(|tx| {
-        Ok(lineage::newest(tx, what.session_no, Kind::Compaction, Some(thread_no))?.map(|n| n.distillate))
+        let last = lineage::newest(tx, what.session_no, Kind::Compaction, Some(thread_no))?;
+        let start = segment_start(tx, what.session_no)?;
+        // What somebody has resolved, merged or rejected meanwhile is not carried on (R6.3).
+        last.filter(|n| n.turns.1 > start).map(|n| still_stands(tx, at.agent_no, &n.distillate)).transpose()
     })?;
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
     let mut distillate = deterministic::distil(&request);
@@ -589,7 +593,10 @@ pub fn preview(pass: &Pass, session_no: i64, until: TurnId) -> Result<Distillate
             .any(|s| !matches!(s.kind, crate::event::TurnKind::CompactSummary | crate::event::TurnKind::MachinePrompt));
         if speaks || base.is_none() {
             before = match base.and_then(|c| c.node) {
-                Some(node) => Some(at.read(|tx| lineage::node(tx, at.agent_no, node))?.distillate),
+                Some(node) => {
+                    let node = at.read(|tx| lineage::node(tx, at.agent_no, node))?;
+                    Some(at.read(|tx| still_stands(tx, at.agent_no, &node.distillate))?)
+                }
                 None => None,
             };
             break;

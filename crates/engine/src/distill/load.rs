@@ -23,12 +23,16 @@ pub(super) struct Loaded {
 
 const COLUMNS: &str =
     "t.turn_no, t.role, t.kind, t.run_no, l.lane, sp.name, tl.name, t.call, t.failed, t.at, t.block_no, t.text_offset,
-    t.text_length, t.record_no, t.entry, t.parent, r.left_by IS NOT NULL";
+    t.text_length, t.record_no, t.entry, t.parent, r.left_by IS NOT NULL, t.forgotten IS NOT NULL";
 const FROM: &str = "turns t JOIN lanes l ON l.lane_no = t.lane_no JOIN turn_results r ON r.run_no = t.run_no
     LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no";
 
 fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
-    let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?;
+    let text = match r.get(17)? {
+        // Forgotten: the place is there, the words are not.
+        true => Vec::new(),
+        false => opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?,
+    };
     let text = String::from_utf8(text)
         .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?;
     Ok(Loaded {

@@ -99,7 +99,17 @@ fn state_before(tx: &Read, session_no: i64, thread_no: i64, nodes: &[Node]) -> R
     if let Some(node) = compaction {
         return Ok(Some(node.distillate.clone()));
     }
-    Ok(lineage::newest(tx, session_no, Kind::Session, Some(thread_no))?.map(|n| n.distillate))
+    let last = lineage::newest(tx, session_no, Kind::Session, Some(thread_no))?;
+    let start = segment_start(tx, session_no)?;
+    Ok(last.filter(|n| n.turns.1 > start).map(|n| n.distillate))
+}
+
+/// The last turn before the program last started over: what lies behind it is not carried on.
+pub(super) fn segment_start(tx: &Read, session_no: i64) -> Result<TurnId> {
+    let last: Option<i64> = tx
+        .prepare_cached("SELECT max(until_turn) FROM compactions WHERE session_no = ?1 AND cause = 'segment'")?
+        .query_row([session_no], |r| r.get(0))?;
+    Ok(TurnId(last.unwrap_or(0)))
 }
 
 /// What sub-agents changed belongs to whoever sent them.
