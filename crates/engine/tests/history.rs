@@ -3,12 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use heirloom_engine::assistant::AssistantHome;
+use heirloom_engine::distill::advance::Limits;
+use heirloom_engine::distill::chunk::Size;
+use heirloom_engine::home::Home;
 use heirloom_engine::lineage;
 use heirloom_engine::lineage::walk;
 use heirloom_engine::recall::expand::{Passage, Reach, Reference, Subject, expand};
-use heirloom_engine::scope::{NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::transcript::read;
+use heirloom_engine::worker::distil;
 use heirloom_testkit::Rng;
+use jiff::tz::TimeZone;
 use serde_json::json;
 
 use crate::world::{NOON, World};
@@ -218,7 +224,14 @@ fn file(session: usize, lane: &str) -> String {
 
 /// The one place where lineage is made of what was stored.
 pub fn bring_up_to_date(world: &World) {
-    crate::weave::advance(&world.ledger, world.agent_no());
+    let home = Home::create(&world.path("home")).unwrap();
+    let agent = AgentId::main();
+    let at = AssistantHome::create(&home, &world.ledger, &agent, world.agent_no(), "test", TimeZone::UTC).unwrap();
+    // Small, so that short histories have many of everything.
+    let limits =
+        Limits { chunk: Size { turns: 4, tokens: 60 }, compact_turns: 24, tail_tokens: 40, ..Limits::default() };
+    let done = distil(&at, limits, None, &mut |_| {}).unwrap();
+    assert!(done.problems.is_empty(), "{:?}", done.problems);
 }
 
 /// What must hold of any history at any time (A–I): verify finds nothing; every turn below a root comes out of it once

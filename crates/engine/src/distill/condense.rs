@@ -44,7 +44,8 @@ pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
             if roots.len() < ROOTS {
                 break;
             }
-            let node = condensed(at.agent_no, thread_no, depth + 1, &roots);
+            let count = at.read(|tx| walk::covered(tx, &ids(&roots)))?;
+            let node = NewNode { count, ..condensed(at.agent_no, thread_no, depth + 1, &roots) };
             let done = at.write("lineage.condense", |tx| {
                 let still = walk::roots(tx, thread_no, depth, ROOTS)?;
                 if ids(&still) != node.children {

@@ -245,3 +245,17 @@ pub fn between(tx: &Read, agent_no: i64, kind: Kind, from: Millis, to: Millis, m
     found.reverse();
     Ok(found)
 }
+
+/// The turns of all chunks below some nodes, each chunk once.
+pub fn covered(tx: &Read, ids: &[NodeId]) -> Result<u64> {
+    let list: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
+    let total: i64 = tx
+        .prepare_cached(
+            "WITH RECURSIVE below (no) AS (
+               SELECT value FROM json_each(?1) UNION SELECT e.child_no FROM node_edges e JOIN below b ON e.parent_no = b.no)
+             SELECT coalesce(sum(n.turns), 0) FROM below b JOIN nodes n ON n.node_no = b.no
+             WHERE n.kind = 0 AND length(n.key) > 0",
+        )?
+        .query_row([format!("[{}]", list.join(","))], |r| r.get(0))?;
+    Ok(total as u64)
+}

@@ -116,7 +116,7 @@ pub fn beginning(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId, most: us
     let place: Option<(i64, i64, i64)> = tx
         .prepare_cached(
             "SELECT block_no, text_offset, min(text_length, ?3) FROM turns JOIN sessions USING (session_no)
-             WHERE turn_no = ?1 AND agent_no = ?2 AND forgotten IS NULL",
+             WHERE turn_no = ?1 AND agent_no = ?2 AND turns.forgotten IS NULL",
         )?
         .query_row(params![id.0, agent_no, most as i64], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;

@@ -85,7 +85,7 @@ struct Seen {
 /// What to do about a node: the words it was made of are turns, and those are checked by themselves.
 const NEXT: &str = "the turns it was made of are not touched: heirloom expand";
 
-/// Checks all nodes, edges, compactions and revisions of heads.
+/// Checks all nodes, edges and compactions.
 pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> {
     let agents = sessions(tx)?;
     let turns = Turns::read(tx)?;
@@ -97,14 +97,13 @@ pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> 
         placed(*no, node, &agents, &merged, report);
         match node.kind {
             Kind::Chunk => chunk(*no, node, &turns, lengths, report),
-            _ => parent(*no, node, &nodes, edges.below.get(no), &merged, report),
+            _ => parent(*no, node, &nodes, &edges, &merged, report),
         }
         items(tx, *no, node, &turns, &agents, report)?;
     }
     acyclic(&nodes, &edges, report);
     lanes(&nodes, &turns, report);
-    compactions(tx, &nodes, &turns, report)?;
-    heads(tx, report)
+    compactions(tx, &nodes, &turns, report)
 }
 
 fn name(no: i64) -> String {
@@ -241,6 +240,23 @@ fn edges(tx: &Read, nodes: &HashMap<i64, Seen>, report: &mut Report) -> Result<E
     Ok(edges)
 }
 
+/// The turns of all chunks below a node, each chunk once: a compaction and a session node may stand over the same. A
+/// chunk something was forgotten of stands beside the one made in its place, whose turns are the same.
+fn covered(no: i64, nodes: &HashMap<i64, Seen>, edges: &Edges) -> i64 {
+    let (mut open, mut chunks, mut met) = (vec![no], Vec::new(), HashSet::new());
+    while let Some(at) = open.pop() {
+        if !met.insert(at) {
+            continue;
+        }
+        match nodes.get(&at) {
+            Some(node) if node.kind == Kind::Chunk => chunks.push((at, node)),
+            _ => open.extend(edges.below.get(&at).into_iter().flatten()),
+        }
+    }
+    let replaced: HashSet<i64> = chunks.iter().filter_map(|(_, c)| c.replaces).collect();
+    chunks.iter().filter(|(at, _)| !replaced.contains(at)).map(|(_, c)| c.count).sum()
+}
+
 /// A node, its session and its thread are of one agent, and it has what its kind has.
 fn placed(no: i64, node: &Seen, agents: &HashMap<i64, i64>, threads: &HashMap<i64, (i64, i64)>, report: &mut Report) {
     match threads.get(&node.thread) {
@@ -298,12 +314,12 @@ fn parent(
     no: i64,
     node: &Seen,
     nodes: &HashMap<i64, Seen>,
-    below: Option<&Vec<i64>>,
+    edges: &Edges,
     threads: &HashMap<i64, (i64, i64)>,
     report: &mut Report,
 ) {
     let children: Vec<(i64, &Seen)> =
-        below.into_iter().flatten().filter_map(|child| nodes.get(child).map(|c| (*child, c))).collect();
+        edges.below.get(&no).into_iter().flatten().filter_map(|child| nodes.get(child).map(|c| (*child, c))).collect();
     if children.is_empty() {
         damaged(report, no, format!("a {} that stands over nothing", node.kind.name()));
         return;
@@ -311,9 +327,7 @@ fn parent(
     let end = |thread: i64| threads.get(&thread).map_or(thread, |(_, end)| *end);
     let mut turns = (i64::MAX, i64::MIN);
     let mut times: (Option<i64>, Option<i64>) = (None, None);
-    let (mut count, mut words, mut deepest) = (0, 0i64, 0);
-    // A child something was forgotten of stands beside the one made in its place; its turns count once.
-    let replaced: HashSet<i64> = children.iter().filter_map(|(_, c)| c.replaces).collect();
+    let (mut words, mut deepest) = (0i64, 0);
     for (child_no, child) in &children {
         let child_name = NodeId(*child_no);
         if child.agent != node.agent {
@@ -337,9 +351,6 @@ fn parent(
         times.0 = [times.0, child.times.0].into_iter().flatten().min();
         times.1 = times.1.max(child.times.1);
         deepest = deepest.max(child.depth);
-        if !replaced.contains(child_no) {
-            count += child.count;
-        }
         words = words.saturating_add(child.source_tokens);
     }
     if turns != node.turns {
@@ -348,6 +359,7 @@ fn parent(
     if times != node.times {
         damaged(report, no, "it does not span the time its children span");
     }
+    let count = covered(no, nodes, edges);
     if count != node.count {
         damaged(report, no, format!("its children cover {count} turns and it says {}", node.count));
     }
@@ -476,6 +488,8 @@ fn compactions(tx: &Read, nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mu
         let until: i64 = r.get(4)?;
         let subject = format!("compaction {no}");
         match turns.find(until) {
+            // A mark before the first word.
+            None if until == 0 => {}
             None => report.damaged(&subject, format!("it ends at {}, which does not exist", TurnId(until))),
             Some(t) if t.session != session => {
                 report.damaged(&subject, format!("it ends at {} of another session", TurnId(until)));
@@ -510,49 +524,6 @@ fn compactions(tx: &Read, nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mu
     for (no, node) in all {
         if let Some(other) = ends.insert((node.lane, node.turns.1), *no) {
             damaged(report, *no, format!("it tells of the same compaction as {}", NodeId(other)));
-        }
-    }
-    Ok(())
-}
-
-/// The newest revision of every head is what its digest says, and is the one the head is at.
-fn heads(tx: &Read, report: &mut Report) -> Result<()> {
-    let mut statement = tx.prepare(
-        "SELECT h.agent_no, h.head, h.revision, h.published, r.revision, r.digest, r.content,
-                (SELECT max(revision) FROM head_revisions n WHERE n.agent_no = h.agent_no AND n.head = h.head)
-         FROM heads h LEFT JOIN head_revisions r ON r.agent_no = h.agent_no AND r.head = h.head AND r.revision = h.revision
-         ORDER BY h.agent_no, h.head",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(r) = rows.next()? {
-        let subject = format!("head {}", r.get::<_, String>(1)?);
-        let (revision, published): (i64, i64) = (r.get(2)?, r.get(3)?);
-        let newest: Option<i64> = r.get(7)?;
-        if newest.unwrap_or(0) > revision {
-            report.damaged(
-                &subject,
-                format!("it is at revision {revision}, and there is a revision {}", newest.unwrap_or(0)),
-            );
-        }
-        if published > revision {
-            report.damaged(&subject, format!("revision {published} was published and it is at {revision}"));
-        }
-        if revision == 0 {
-            continue;
-        }
-        if r.get::<_, Option<i64>>(4)?.is_none() {
-            report.damaged(&subject, format!("its revision {revision} is missing"));
-            continue;
-        }
-        let (digest, content): (Vec<u8>, Vec<u8>) = (r.get(5)?, r.get(6)?);
-        let bytes = blocks::unsqueeze(&content).unwrap_or(content);
-        if crate::home::digest(&bytes).as_slice() != digest {
-            report.damaged(
-                &subject,
-                format!(
-                    "its revision {revision} is not what was stored; the page in the assistant home is not touched"
-                ),
-            );
         }
     }
     Ok(())
