@@ -310,7 +310,9 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
         let sql = story.tree.sql();
         let agent = story.tree.agent_no;
         sql.execute_batch(&format!(
-            "INSERT INTO head_revisions VALUES ({agent}, 'thread/x', 1, 1, 'me', 0, x'00', CAST('Quuxfrobnitz' AS BLOB), '{{}}');
+            "INSERT OR IGNORE INTO heads (agent_no, head, dirty, rendered) VALUES ({agent}, 'thread/x', 0, 0);
+             UPDATE heads SET revision = 1 WHERE agent_no = {agent} AND head = 'thread/x';
+             INSERT INTO head_revisions VALUES ({agent}, 'thread/x', 1, 1, 'me', 0, x'00', CAST('Quuxfrobnitz' AS BLOB), '{{}}');
              INSERT INTO head_sections VALUES ({agent}, 'thread/x', 'now', 'me', 'Quuxfrobnitz', 0);
              INSERT INTO head_deferred VALUES ({agent}, 'thread/x', 'now', 'me', 'Quuxfrobnitz', 0);
              INSERT INTO profile VALUES ({agent}, 'company', 'Quuxfrobnitz Ltd', 'user', 0);

@@ -60,7 +60,7 @@ fn a_week_is_told_thread_by_thread() {
              - Done: Orders moved [{moved}]\n\
              - Done: Chose a table for invoices [{which}]\n\
              - Sessions: Which table? [{}] · Orders [{}]\n\n\
-             ## little:c\n1 session · 1 turn · little · `session/little:c`\n- Sessions: Buy milk [{}]\n",
+             ## Buy milk\n1 session · 1 turn · little · `session/little:c`\n- Sessions: Buy milk [{}]\n",
             b[1], a[2], c[1]
         )
     );

@@ -165,6 +165,15 @@ impl Erasure<'_> {
         for session in self.titles {
             tx.prepare_cached("UPDATE sessions SET title = NULL WHERE session_no = ?1")?.execute([session])?;
         }
+        // A thread that has no other name is called after what was said first in its session.
+        for turn in &self.found.turns {
+            tx.prepare_cached(
+                "UPDATE threads SET label = thread_key WHERE agent_no = ?2 AND thread_key = (
+                   SELECT 'session/' || s.session_key FROM turns t JOIN sessions s USING (session_no) WHERE t.turn_no = ?1)
+                 AND label NOT IN (SELECT name FROM thread_names n WHERE n.thread_no = threads.thread_no)",
+            )?
+            .execute([*turn, self.agent_no])?;
+        }
         let mut keys: Vec<String> = Vec::new();
         for session in &self.found.whole {
             let now = tx.now();
@@ -183,6 +192,7 @@ impl Erasure<'_> {
 
     /// Every rendered page may show it, and is made again; what it showed is not kept meanwhile.
     fn pages(&self, tx: &Write) -> Result<()> {
+        crate::assistant::forget_rendered(tx, self.agent_no)?;
         let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
         let heads: Vec<String> =
             statement.query_map([self.agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
