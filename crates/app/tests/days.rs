@@ -37,22 +37,22 @@ fn on(moment: jiff::Timestamp) -> String {
 }
 
 #[test]
-fn a_session_that_goes_on_leaves_the_day_before() {
+fn a_session_that_goes_on_stands_on_each_day_it_came_to_rest() {
     let world = World::new();
     let (first, second, third) = (ago(3), ago(2), ago(1));
     import(&world, "one", &[("s", &first.to_string(), "We begin")]);
     assert!(said(&world, &on(first)).contains("We begin · 1 turn"));
     import(&world, "two", &[("s", &second.to_string(), "We go on")]);
-    assert!(said(&world, &on(second)).contains("We begin · 2 turns"), "{}", said(&world, &on(second)));
-    let before = std::fs::read_to_string(note(&world, &on(first))).unwrap();
-    assert!(!before.contains("We begin"), "{before}");
+    assert!(said(&world, &on(second)).contains(" · 1 turn"), "{}", said(&world, &on(second)));
+    assert_eq!(said(&world, &on(first)).matches(" · 1 turn").count(), 1, "what it came to then is still so");
     // What a person wrote below the block stays.
     let mine = std::fs::read_to_string(note(&world, &on(second))).unwrap() + "\nMy own words of the day.\n";
     std::fs::write(note(&world, &on(second)), mine).unwrap();
     rest(&note(&world, &on(second)));
     import(&world, "three", &[("s", &third.to_string(), "And on")]);
     let before = std::fs::read_to_string(note(&world, &on(second))).unwrap();
-    assert!(!before.contains("We begin") && before.ends_with("\nMy own words of the day.\n"), "{before}");
+    assert!(!before.contains("And on") && before.ends_with("\nMy own words of the day.\n"), "{before}");
+    assert!(said(&world, &on(third)).contains(" · 1 turn"), "{}", said(&world, &on(third)));
 }
 
 #[test]

@@ -123,6 +123,8 @@ fn every_command_speaks_json_when_asked_to() {
         &["show", "-C", "3", &turn],
         &["show", "--session", &key],
         &["show", "--quarantine"],
+        &["compact", "--session", &key, "--dry-run"],
+        &["compact", "--session", &key],
         &["expand", &turn],
         &["expand", &key, "--transcript"],
         &["timeline"],

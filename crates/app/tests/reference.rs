@@ -15,6 +15,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("append", &[]),
     ("search", &["search", "redis"]),
     ("show", &["show", "TURN", "-C", "1"]),
+    ("compact", &["compact", "--session", "SESSION", "--dry-run"]),
     ("expand", &["expand", "NODE", "--transcript"]),
     ("timeline", &["timeline"]),
     ("remember", &["remember", "Redis is gone"]),

@@ -197,7 +197,11 @@ impl Erasure<'_> {
         let heads: Vec<String> =
             statement.query_map([self.agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
         for head in heads.iter().filter(|h| Head::parse(h).is_some()) {
-            tx.prepare_cached("UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head = ?2")?
+            // Whoever holds it is fenced: forgetting waits for no writer.
+            tx.prepare_cached(
+                "UPDATE heads SET content = NULL, dirty = dirty + 1, epoch = epoch + 1, owner = NULL, lease_boot = NULL,
+                        lease_until = NULL WHERE agent_no = ?1 AND head = ?2",
+            )?
                 .execute(params![self.agent_no, head])?;
         }
         Ok(())
