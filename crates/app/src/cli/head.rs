@@ -8,7 +8,7 @@ use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::head::outside::{self, Acquired, Busy, Change, Committed, Granted, NotNow};
 use heirloom_engine::head::revisions::{self, Line, Overview};
 use heirloom_engine::head::shared::{self, LARGEST_SECTION, Page, Sections};
-use heirloom_engine::head::{Head, lease};
+use heirloom_engine::head::{Head, lease, why};
 use heirloom_engine::redact::redact;
 use serde_json::{Map, Value, json};
 
@@ -42,6 +42,9 @@ enum Command {
         /// As it was in this revision
         #[arg(long, value_name = "N")]
         revision: Option<i64>,
+        /// Why each line is there, and what was left out
+        #[arg(long, conflicts_with = "revision")]
+        why: bool,
     },
     /// The revisions of a head, newest first
     Log {
@@ -134,13 +137,16 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     match args.command {
         Command::List => list(&context),
-        Command::Show { head, thread, revision } => {
+        Command::Show { head, thread, revision, why: asked } => {
             let at = look(&context)?;
             let head = match thread {
                 Some(thread) => at.read(|tx| shared::thread_named(tx, at.agent_no, &thread))?,
                 None => named(&at, &head)?,
             };
-            show(&at, &head, revision, context.json)
+            match asked {
+                true => explain(&at, &head, context.json),
+                false => show(&at, &head, revision, context.json),
+            }
         }
         Command::Log { head, limit } => {
             let at = look(&context)?;
@@ -288,6 +294,39 @@ fn show(at: &AssistantHome, head: &Head, revision: Option<i64>, json: bool) -> R
     print::line(&Paint::stdout().dim(&format!("{} · revision {number} · {place}", print::safe_line(&overview.name))));
     print::line("");
     print::out(&text(&page));
+    Ok(Exit::Ok)
+}
+
+/// Every line of a head as it would be rendered now, with what speaks for it, and what was left out.
+fn explain(at: &AssistantHome, head: &Head, json: bool) -> Result<Exit> {
+    let lines = at.read(|tx| why::why(at, tx, head))?;
+    if json {
+        let list: Vec<Value> = lines
+            .iter()
+            .map(|l| {
+                json!({"agent_id": at.agent.as_str(), "section": l.section, "text": redact(&l.text), "reference": l.reference,
+                       "score": l.score.map(|s| (s * 1000.0).round() / 1000.0), "reasons": l.reasons, "left_out": l.left_out})
+            })
+            .collect();
+        print::line(&json!({"head": name_of(at, head)?, "lines": list}).to_string());
+        return Ok(Exit::Ok);
+    }
+    let paint = Paint::stdout();
+    let mut section = None;
+    for line in &lines {
+        if section != Some(&line.section) {
+            print::line(&paint.bold(&print::safe_line(&line.section)));
+            section = Some(&line.section);
+        }
+        let score = line.score.map(|s| format!("{s:5.2}  ")).unwrap_or_default();
+        let reference = line.reference.as_deref().map(|r| format!(" [{r}]")).unwrap_or_default();
+        print::line(&format!("  {score}{}{}", print::safe_line(&redact(&line.text)), print::safe_line(&reference)));
+        let mut reasons = line.reasons.join(", ");
+        if let Some(out) = &line.left_out {
+            reasons = format!("left out: {out}; {reasons}");
+        }
+        print::line(&paint.dim(&format!("         {}", print::safe_line(reasons.trim_end_matches("; ")))));
+    }
     Ok(Exit::Ok)
 }
 

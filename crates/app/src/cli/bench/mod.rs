@@ -3,6 +3,7 @@
 //! Everything is measured in one run on one machine, and set against a baseline of the same run: a bare process, bytes
 //! of source. Homes are synthetic and made here, below the cache folder, and removed afterwards.
 
+mod distill;
 mod measure;
 mod synthetic;
 
@@ -50,6 +51,12 @@ enum Command {
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// What is distilled without a model, against the summaries programs wrote when they compacted their context
+    Distill {
+        /// Files or folders [default: every program's usual place]
+        #[arg(value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -59,6 +66,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let (keep, report) = match args.command {
         Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)?),
         Command::Import { paths } => (false, real(global, &folder, &paths)?),
+        Command::Distill { paths } => (false, distill::run(global, &folder, &paths)?),
     };
     if keep {
         if !global.json {
