@@ -4,6 +4,7 @@ mod apart;
 mod append;
 mod audited;
 mod bad_input;
+mod compact;
 mod continuity;
 mod cut;
 mod days;

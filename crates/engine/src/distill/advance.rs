@@ -6,6 +6,7 @@
 //! between any two steps and go on later, in another process.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -286,8 +287,8 @@ impl<'p> Pass<'p> {
         let mut previous = run_of(tx, frontier)?;
         for i in 0..plan.turns.len() {
             let (id, run) = (plan.turns[i].said.id, plan.turns[i].said.run);
-            if !plan.threads.contains_key(&run) {
-                plan.threads.insert(run, thread::membership(tx, run)?);
+            if let Entry::Vacant(place) = plan.threads.entry(run) {
+                place.insert(thread::membership(tx, run)?);
             }
             let key = plan.threads[&run].key.as_str();
             let at = keys.iter().position(|k| k == key).unwrap_or_else(|| {

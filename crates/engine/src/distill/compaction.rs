@@ -266,7 +266,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut nodes: Vec<NewNode>
     let flushes = is_current(pass, what, facts, until)?;
     let wanted = nodes.iter().any(|n| !n.distillate.open_loops.is_empty() || !n.distillate.proposals.is_empty());
     let resolved = flushes
-        && at.read(|tx| Ok(catalogue::list(tx, at.agent_no, FileKind::OpenLoop, State::Active)?))?.iter().any(|e| {
+        && at.read(|tx| catalogue::list(tx, at.agent_no, FileKind::OpenLoop, State::Active))?.iter().any(|e| {
             e.fields.get("source").and_then(|s| s.get("type")).and_then(|t| t.as_str())
                 == Some(Origin::Distilled.name())
         });
