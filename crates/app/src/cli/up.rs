@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
+use heirloom_engine::head::memory::{self, Section, Tier1Line};
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use serde_json::json;
 
@@ -92,8 +93,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Some(no) => Ok((read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?)),
         None => Ok(Default::default()),
     })?;
+    let threads = match agent_no {
+        Some(no) => context.ledger.read(|tx| heirloom_engine::thread::list(tx, no))?.len() as u64,
+        None => 0,
+    };
     if global.json {
+        let now: Vec<_> = worked_on(&context)?
+            .iter()
+            .map(|l| json!({"text": l.text, "reference": l.reference, "open": l.open}))
+            .collect();
         let value = json!({
+            "threads": threads, "now": now,
             "home": context.home.root().display().to_string(), "programs": programs_json,
             "import": report::to_json(&done.totals, &done.problems, done.seconds),
             "stored": {"sessions": totals.sessions, "turns": totals.turns, "workspaces": totals.workspaces,
@@ -154,6 +164,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         ]);
     }
     print::out(&print::table(&rows));
+    let open = worked_on(&context)?;
+    if !open.is_empty() {
+        print::line(&format!("\n{}. Now:", print::counted(threads, "thread")));
+        let rows = open.iter().map(|l| {
+            let text = print::safe_line(&heirloom_engine::redact::redact(&l.text.replace("**", "")));
+            vec![format!("  {}", print::cut(&text, 84)), print::safe_line(l.reference.as_deref().unwrap_or_default())]
+        });
+        print::out(&print::table(&rows.collect::<Vec<_>>()));
+    }
     let others: Vec<&str> = agents
         .iter()
         .filter(|a| a.agent != context.agent().as_str() && a.sessions > 0)
@@ -181,6 +200,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line("\nThese were sample sessions. Your own: heirloom up");
     }
     Ok(done.exit())
+}
+
+/// What is being worked on, as MEMORY.md says it.
+fn worked_on(context: &Context) -> Result<Vec<Tier1Line>> {
+    let Ok(at) = context.assistant("cli up") else { return Ok(Vec::new()) };
+    let lines = at.read(|tx| memory::tier1(&at, tx))?;
+    Ok(lines.into_iter().filter(|l| l.section == Section::Now && l.left_out.is_none()).take(6).collect())
 }
 
 fn nothing_here(global: &Global, programs: &[serde_json::Value]) -> Result<Exit> {
