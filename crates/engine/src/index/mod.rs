@@ -7,6 +7,7 @@
 //! Holds words only, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`]. Knows
 //! nothing about ranking.
 
+mod embedder;
 mod files;
 mod fold;
 pub mod rows;
@@ -24,6 +25,7 @@ use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
 use crate::transcript::Fresh;
 
+pub use embedder::Embedder;
 pub use fold::{BREAK, fold};
 pub use rows::{RowId, scope_token};
 pub(crate) use words::unspoken;
