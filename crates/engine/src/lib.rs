@@ -13,7 +13,8 @@
 //! 4. [`index`] keeps a derived, disposable full-text index in step.
 //! 5. [`recall`] finds turns again; [`transcript::read`] and [`transcript::export`] lead from any of them to the
 //!    original words and bytes.
-//! 6. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
+//! 6. [`inject`] puts together what a program is given back, and remembers that it was.
+//! 7. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
 //!
 //! The storeys, each using those below it only (a test reads the `use` lines):
 //!
@@ -22,7 +23,7 @@
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`error`] |
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
-//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] |
+//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
 //! | 4 conduct | [`verify`] · [`forget`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
@@ -40,6 +41,7 @@ pub mod forget;
 pub mod head;
 pub mod home;
 pub mod index;
+pub mod inject;
 pub mod ledger;
 pub mod lineage;
 pub mod memory;

@@ -31,6 +31,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("head", 3),
     ("index", 3),
     ("recall", 3),
+    ("inject", 3),
     ("verify", 4),
     ("forget", 4),
     ("worker", 4),
@@ -51,6 +52,10 @@ const BESIDE: &[(&str, &str)] = &[
     ("assistant", "redact"),
     ("capture", "index"),
     ("recall", "index"),
+    ("recall", "head"),
+    ("inject", "distill"),
+    ("inject", "head"),
+    ("inject", "recall"),
     ("head", "distill"),
 ];
 

@@ -34,6 +34,12 @@ const FOLDERS: &[RelPath] = &[
     layout::WORKSPACE_MEMORY,
 ];
 
+/// Whether a page has nothing in it but what it came with; a rendered block does not count.
+pub fn is_untouched(path: &RelPath, text: &str) -> bool {
+    let came = PAGES.iter().find(|(page, _)| page == path).map_or("", |(_, text)| *text);
+    text.trim() == came.trim()
+}
+
 /// What furnishing has made so far, to be taken back where it cannot be recorded.
 #[derive(Default)]
 struct Made {

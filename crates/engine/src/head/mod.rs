@@ -32,6 +32,9 @@ pub mod threads;
 mod which;
 pub mod why;
 
+pub(crate) use page::{flat, line, minute};
+pub(crate) use session::Standing as SessionStanding;
+pub(crate) use thread::render as thread_page;
 pub use which::{Head, RuntimePage};
 
 use rusqlite::params;

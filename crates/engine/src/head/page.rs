@@ -10,7 +10,7 @@ use crate::clock::{Millis, parse_rfc3339};
 const LONGEST: usize = 160;
 
 /// One line of text made from somebody's words: no line breaks, no markers, bounded.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let flat = flat(text);
     if flat.chars().count() <= LONGEST {
         return flat;
@@ -21,7 +21,7 @@ pub(super) fn line(text: &str) -> String {
 }
 
 /// [`line`] without the bound: for whoever bounds it by tokens.
-pub(super) fn flat(text: &str) -> String {
+pub(crate) fn flat(text: &str) -> String {
     let flat: String = text
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -94,7 +94,7 @@ pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
 }
 
 /// A moment where the operator is, to the minute.
-pub(super) fn minute(at: &AssistantHome, moment: Millis) -> String {
+pub(crate) fn minute(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)
         .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())
         .unwrap_or_else(|_| "?".into())

@@ -68,16 +68,16 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<S
 }
 
 /// What its nodes say of a session.
-struct Standing {
-    distillate: Distillate,
-    nodes: Vec<NodeId>,
+pub(crate) struct Standing {
+    pub distillate: Distillate,
+    pub nodes: Vec<NodeId>,
     /// The last turn they cover.
-    until: TurnId,
+    pub until: TurnId,
 }
 
 impl Standing {
     /// The newest compaction or session node, and the chunks of the main line behind it; nothing of abandoned branches.
-    fn of(tx: &Read, session_no: i64) -> Result<Standing> {
+    pub(crate) fn of(tx: &Read, session_no: i64) -> Result<Standing> {
         let both = [Kind::Session, Kind::Compaction].map(|kind| lineage::newest(tx, session_no, kind, None));
         let mut newest: Option<Node> = None;
         for node in both {

@@ -97,7 +97,7 @@ impl Page {
 }
 
 /// The names of the regions a head has in its file: its block, and the sections where it can have some.
-pub(super) fn regions(head: &Head) -> Vec<&'static str> {
+pub(crate) fn regions(head: &Head) -> Vec<&'static str> {
     if is_shared(head) { vec![head.region(), REGION] } else { vec![head.region()] }
 }
 

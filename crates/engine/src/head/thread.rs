@@ -84,7 +84,7 @@ const LISTS: [(&str, usize, &str); 4] = [
     (NEXT, 15, "heirloom expand"),
 ];
 
-pub(super) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String> {
+pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String> {
     let Some(row) = thread::of_file(tx, at.agent_no, file)? else {
         return Ok("There is no such thread any more.\n".into());
     };

@@ -5,7 +5,9 @@
 
 pub mod expand;
 pub mod files;
+pub mod place;
 pub mod query;
+pub mod recalled;
 pub mod search;
 pub mod snippet;
 mod stop_words;
@@ -13,4 +15,6 @@ mod terms;
 
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
+pub use place::{Hint, Place};
+pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Searched, search};

@@ -1,0 +1,195 @@
+//! What a program is given: one bounded block put together from handoff, heads, pages and what recall found (R10.4–R10.7).
+//! Storey 3.
+//!
+//! [`assemble`] reads, [`give`] also records: what was given where, so that it is not given twice, can be replayed, and
+//! can be explained. Restoration order decides who gets room first; printing is cacheable parts first. The budgets stand
+//! in one table ([`budget`]).
+
+pub mod budget;
+mod dedup;
+mod parts;
+mod print;
+mod record;
+
+use serde_json::{Value, json};
+
+use crate::assistant::AssistantHome;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::lineage;
+use crate::recall::place::{Hint, Place};
+use crate::recall::recalled::{Dropped, Recalled};
+use crate::scope::SessionKey;
+use crate::tokens::{cut, tokens};
+
+pub use budget::Part;
+pub use record::{ContextId, Replayed, list, replay};
+
+/// When a program asks for a context.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A session begins, with nothing in its context.
+    Start,
+    /// A program goes on with its own session: what it holds it still holds (R10.5).
+    Resume,
+    /// A person cleared the context, and wants it clear.
+    Clear,
+    /// The context was cut.
+    Compact,
+    /// A person said something.
+    Prompt,
+}
+
+impl Event {
+    pub const ALL: [Event; 5] = [Event::Start, Event::Resume, Event::Clear, Event::Compact, Event::Prompt];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::Start => "start",
+            Event::Resume => "resume",
+            Event::Clear => "clear",
+            Event::Compact => "compact",
+            Event::Prompt => "prompt",
+        }
+    }
+
+    pub fn parse(name: &str) -> Result<Event> {
+        Event::ALL.into_iter().find(|e| e.name() == name).ok_or_else(|| {
+            let shown: String = name.chars().take(40).collect();
+            Error::usage(format!("{shown:?} is no event")).hint("use start, resume, clear, compact or prompt")
+        })
+    }
+}
+
+/// What the program that asks can take; stored with what it was given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Capabilities {
+    /// Its name, such as `claude-code`, or that of a client.
+    pub program: String,
+    /// How a context reaches it: `additionalContext`, `system`, `stdout`.
+    pub channel: String,
+    /// The program stores what it is given, and sends it again by itself; otherwise every call needs all of it (R10.6).
+    pub stores: bool,
+    /// The program keeps the newest turns itself; otherwise the raw tail is given, too.
+    pub keeps_tail: bool,
+    /// The most characters it accepts.
+    pub characters: usize,
+}
+
+impl Capabilities {
+    fn manifest(&self) -> Value {
+        json!({
+            "program": self.program, "channel": self.channel, "stores": self.stores, "keeps_tail": self.keeps_tail,
+            "characters": self.characters,
+        })
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    pub session: SessionKey,
+    pub event: Event,
+    pub hint: Hint,
+    pub prompt: Option<&'a str>,
+    /// The most tokens of the whole block; without one what the event has by itself.
+    pub budget: Option<usize>,
+    pub can: Capabilities,
+}
+
+/// A part as it is given.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PartGiven {
+    pub part: Part,
+    /// The same in every session of the thread until a page changes, so that a prompt cache holds it.
+    pub cacheable: bool,
+    pub tokens: usize,
+    pub text: String,
+    /// What its lines lead to, each with what tells this version of it from another.
+    said: Vec<(String, Vec<u8>)>,
+}
+
+impl PartGiven {
+    /// What its lines lead to: ids `heirloom expand` takes.
+    pub fn items(&self) -> impl Iterator<Item = &str> {
+        self.said.iter().map(|(item, _)| item.as_str())
+    }
+}
+
+/// A context.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Given {
+    /// Where it was recorded; `None` of one that was only assembled, or in which nothing is new.
+    pub id: Option<ContextId>,
+    /// What the program is given, fence included; empty where there is nothing to give.
+    pub block: String,
+    pub tokens: usize,
+    /// In the order they are printed.
+    pub parts: Vec<PartGiven>,
+    pub dropped: Vec<Dropped>,
+    pub degraded: Vec<String>,
+    pub epoch: u64,
+    pub place: Place,
+    /// Of the sanitised request: equal requests over equal memory have equal ones.
+    pub fingerprint: String,
+}
+
+/// The longest prompt that is stored with a request, in tokens: what it was about, not all of it.
+const PROMPT_TOKENS: usize = 200;
+
+/// Puts a context together, records it, and says what it is. Nothing new to say: nothing is recorded.
+pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
+    let given = plan(at, ask, recalled)?;
+    record::store(at, ask, given)
+}
+
+/// The same without recording it: a look at what would be given.
+pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
+    let mut given = plan(at, ask, recalled)?;
+    if !given.parts.is_empty() {
+        given.block = print::block(&given, None, at.ledger.now(), &at.agent);
+    }
+    given.tokens = tokens(&given.block);
+    Ok(given)
+}
+
+/// Where a question comes from.
+pub fn place_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result<Place> {
+    at.read(|tx| Place::of(tx, at.agent_no, session, hint))
+}
+
+fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
+    at.read(|tx| {
+        let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
+        let epoch = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
+        let now = at.ledger.now();
+        let held = dedup::held(tx, &place, epoch)?;
+        let Recalled { items, mut dropped, degraded } = recalled;
+        let drafts = parts::drafts(at, tx, ask, &place, items, now)?;
+        let most = budget::most(ask.event, ask.budget, ask.can.characters);
+        let spare = most.saturating_sub(print::FENCE_TOKENS);
+        let mut parts = budget::share(ask.event, spare, drafts, &held, &mut dropped);
+        // Restoration order has decided who has room; a prompt cache wants what seldom changes in front.
+        parts.sort_by_key(|p| (!p.cacheable, p.part));
+        let fingerprint =
+            print::hex(blake3::hash(request(ask, &place, epoch, &parts).to_string().as_bytes()).as_bytes());
+        let tokens = parts.iter().map(|p| p.tokens).sum();
+        Ok(Given { id: None, block: String::new(), tokens, parts, dropped, degraded, epoch, place, fingerprint })
+    })
+}
+
+/// The request as it is stored: without credentials, bounded, with digests in the place of what was given.
+fn request(ask: &Ask, place: &Place, epoch: u64, parts: &[PartGiven]) -> Value {
+    let prompt = ask.prompt.map(|p| cut(&crate::redact::redact(p), PROMPT_TOKENS));
+    json!({
+        "session": ask.session.as_str(), "event": ask.event.name(), "epoch": epoch,
+        "thread": place.thread.as_ref().map(|t| &t.key), "workspace": place.workspace, "prompt": prompt,
+        "budget": ask.budget, "can": ask.can.manifest(),
+        "parts": parts.iter().map(|p| json!({
+            "part": p.part.name(), "digest": print::hex(&blake3::hash(p.text.as_bytes()).as_bytes()[..8]),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Ten minutes: a session that was active so lately may still be running.
+const RUNNING_MS: Millis = 10 * 60_000;

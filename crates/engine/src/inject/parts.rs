@@ -1,0 +1,280 @@
+//! What each part of a context has to say, before anything is cut.
+
+use super::budget::{Draft, Part, Piece};
+use super::{Ask, Event, RUNNING_MS};
+use crate::assistant::bootstrap;
+use crate::assistant::catalogue;
+use crate::assistant::{AssistantHome, LARGEST_FILE};
+use crate::clock::Millis;
+use crate::distill::handoff;
+use crate::distill::standing::still_stands;
+use crate::document::Document;
+use crate::error::Result;
+use crate::head::{self, Head, memory};
+use crate::home::{RelPath, layout};
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::memory::pending;
+use crate::recall::place::Place;
+use crate::recall::recalled::Item;
+use crate::redact::redact;
+use crate::scope::{NodeId, TurnId};
+use crate::thread::{self, SessionIn};
+use crate::tokens::cut;
+use crate::transcript::{read, recent};
+
+/// The pages people write for whoever works here, in the order they are read.
+const PAGES: [RelPath; 4] = [layout::IDENTITY, layout::SOUL, layout::AGENTS, layout::USER];
+
+/// The longest handoff that is rendered: more than a part ever gets, so that cutting it is the budget's business.
+const HANDOFF_TOKENS: usize = 700;
+
+/// Sessions of the thread that are looked at for the one that was last, and named to one that goes on.
+const SESSIONS: usize = 8;
+
+/// Things noticed about a person that wait for their yes.
+const UNCONFIRMED: usize = 3;
+
+/// Turns of the raw tail, and the most tokens of each.
+const TAIL: usize = 12;
+const TAIL_TOKENS: usize = 250;
+
+/// Tokens of something recalled: enough to know it by; `expand` shows the rest.
+const RECALLED_TOKENS: usize = 110;
+
+pub(super) fn drafts(
+    at: &AssistantHome,
+    tx: &Read,
+    ask: &Ask,
+    place: &Place,
+    items: Vec<Item>,
+    now: Millis,
+) -> Result<Vec<Draft>> {
+    let mut out = Vec::new();
+    let mut add = |part, pieces: Vec<Piece>, newest_last| out.push(Draft { part, pieces, newest_last });
+    match ask.event {
+        Event::Compact => add(Part::Handoff, handoff_of_own(at, tx, place)?, false),
+        Event::Start => add(Part::Handoff, where_it_stopped(at, tx, place, now)?, false),
+        Event::Resume => add(Part::Handoff, meanwhile(at, tx, place, now)?, false),
+        Event::Clear | Event::Prompt => {}
+    }
+    if !ask.can.keeps_tail && ask.event != Event::Clear {
+        add(Part::Tail, tail(at, tx, place)?, true);
+    }
+    if matches!(ask.event, Event::Start | Event::Clear | Event::Compact) {
+        if let Some(thread) = &place.thread {
+            add(Part::Thread, pieces(&head::thread_page(at, tx, &thread.file)?, 2), false);
+        }
+        add(Part::Memory, of_memory(at, tx, place)?, false);
+        add(Part::Pages, of_pages(at)?, true);
+    }
+    add(Part::Recall, recalled(at, items), false);
+    for draft in &mut out {
+        for piece in &mut draft.pieces {
+            if let Some(id) = piece.item.as_deref().filter(|id| id.contains(':')) {
+                piece.version = catalogue::item(tx, at.agent_no, id)?.map(|e| e.digest.to_vec());
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// What takes the place of what was cut from this session's context.
+fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
+    let Some(known) = &place.known else { return Ok(Vec::new()) };
+    let standing = head::SessionStanding::of(tx, known.no)?;
+    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    if d.is_empty() {
+        return Ok(Vec::new());
+    }
+    let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
+    let mut out = vec![Piece::heading(format!("## Before the compaction [{}]\n", nodes.join(" ")))];
+    out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
+    Ok(out)
+}
+
+/// Where the last session of this thread stopped, whichever program it was in.
+fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
+    let Some(last) = others(tx, place)?.into_iter().next() else { return Ok(Vec::new()) };
+    let standing = head::SessionStanding::of(tx, last.session_no)?;
+    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, &last, now)))];
+    let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
+    if !nodes.is_empty() {
+        out.push(Piece::line(format!("All of it: `heirloom expand {}`\n", nodes[0]), None));
+    }
+    if d.is_empty() {
+        let opener = Opener::default();
+        for turn in recent::messages(tx, last.session_no, TurnId(0), 4)? {
+            out.extend(word_for_word(at, tx, &opener, turn, 60)?);
+        }
+    } else {
+        out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
+    }
+    Ok(out)
+}
+
+/// What happened in the thread since this session was last active: a line for each other session (R10.5).
+fn meanwhile(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
+    let since = place.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
+    let mut out = Vec::new();
+    for other in others(tx, place)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
+        let standing = head::SessionStanding::of(tx, other.session_no)?;
+        let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+        let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
+        let node = standing.nodes.first().map(NodeId::to_string);
+        let reference = node.as_ref().map(|n| format!(" · [{n}]")).unwrap_or_default();
+        let text = format!("- {}{}{reference}\n", named(at, &other, now), said.unwrap_or_default());
+        out.push(Piece::line(text, node));
+    }
+    if !out.is_empty() {
+        out.insert(0, Piece::heading("## Meanwhile, in other sessions of this thread\n"));
+    }
+    Ok(out)
+}
+
+/// The other sessions of the thread, last active first.
+fn others(tx: &Read, place: &Place) -> Result<Vec<SessionIn>> {
+    let Some(thread) = &place.thread else { return Ok(Vec::new()) };
+    let mut all = thread::sessions(tx, &thread::members(tx, thread.no)?, SESSIONS)?;
+    all.retain(|s| s.session != place.session);
+    Ok(all)
+}
+
+/// `Codex, 2026-11-18 09:31, codex:0199… (still running)`.
+fn named(at: &AssistantHome, session: &SessionIn, now: Millis) -> String {
+    let when = session.last_at.map(|then| format!(", {}", head::minute(at, then))).unwrap_or_default();
+    let running = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
+    let running = if running { ", active in the last ten minutes: it may still be running" } else { "" };
+    format!("{}{when}{running} (`{}`)", session.session.harness(), head::line(session.session.as_str()))
+}
+
+/// The newest words themselves, for a client that keeps none.
+fn tail(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
+    let Some(known) = &place.known else { return Ok(Vec::new()) };
+    let opener = Opener::default();
+    let mut out = Vec::new();
+    for turn in recent::messages(tx, known.no, TurnId(0), TAIL)? {
+        out.extend(word_for_word(at, tx, &opener, turn, TAIL_TOKENS)?);
+    }
+    if !out.is_empty() {
+        out.insert(0, Piece::heading("## Said last\n"));
+    }
+    Ok(out)
+}
+
+fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, most: usize) -> Result<Option<Piece>> {
+    let Some(found) = read::find_turn(tx, opener, at.agent_no, turn)? else { return Ok(None) };
+    let words = cut(redact(&found.text).trim(), most).replace('\n', "\n  ");
+    let when = found.at.map(|then| format!(", {}", head::minute(at, then))).unwrap_or_default();
+    let who = found.speaker.as_deref().unwrap_or_else(|| crate::transcript::role_name(found.role));
+    let id = turn.to_string();
+    Ok(Some(Piece::line(format!("- {}{when}: {words} [{id}]\n", head::line(who)), Some(id))))
+}
+
+/// The person's own words in MEMORY.md, Tier 1 as this thread may hear it, and what waits for a yes.
+fn of_memory(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
+    let mut out = Vec::new();
+    if let Some(own) = own_words(at, &layout::MEMORY_HEAD)? {
+        out.extend(pieces(&own, 2));
+    }
+    let lines = memory::tier1(at, tx)?;
+    out.extend(pieces(&memory::for_thread(&lines, &place.threads(), place.workspace.as_deref()), 2));
+    let waiting: Vec<_> = pending::list(tx, at.agent_no, false)?.into_iter().take(UNCONFIRMED).collect();
+    if !waiting.is_empty() {
+        out.push(Piece::heading("## Noticed, not confirmed by the user\n"));
+        for noticed in waiting {
+            let (id, text) = (noticed.id(), head::line(&redact(&noticed.text)));
+            out.push(Piece::line(format!("- {text} · [{id}]\n"), Some(id)));
+        }
+    }
+    Ok(out)
+}
+
+/// The pages people write, each of their sections a piece; a page nobody has changed says nothing.
+///
+/// `ACTIVE.md` is not among them: it has the words of every thread. What of it is of this one stands in the parts above.
+fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
+    let mut out = Vec::new();
+    for path in &PAGES {
+        let Some(own) = own_words(at, path)? else { continue };
+        for section in sections(&own) {
+            let mut text = section.trim_end().to_owned();
+            text.push('\n');
+            out.push(Piece { version: None, ..Piece::line(text, Some(path.as_str().to_owned())) });
+        }
+    }
+    Ok(out)
+}
+
+/// What a person wrote into a page: without what is rendered; nothing of a page that is as it came.
+fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
+    let Some(bytes) = at.files.read(path, LARGEST_FILE).ok().flatten() else { return Ok(None) };
+    let mut doc = Document::parse(bytes);
+    // Blocks that are rendered, and those of other writers, are not the person's.
+    for region in head::shared::regions(&Head::Memory) {
+        doc.unset_region(region);
+    }
+    let body = doc.body();
+    if bootstrap::is_untouched(path, &body) {
+        return Ok(None);
+    }
+    let text = redact(body.trim()).into_owned();
+    Ok(Some(text).filter(|t| !t.is_empty()))
+}
+
+/// A text at its headings; what stands before the first is one, too.
+fn sections(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if out.is_empty() || line.starts_with('#') {
+            out.push(String::new());
+        }
+        if let Some(last) = out.last_mut() {
+            last.push_str(line);
+            last.push('\n');
+        }
+    }
+    out
+}
+
+/// A rendered page as pieces: headings at least `level` deep, lines with what they lead to.
+fn pieces(text: &str, level: usize) -> Vec<Piece> {
+    let mut out = Vec::new();
+    for line in text.lines().filter(|l| !l.trim().is_empty()) {
+        let hashes = line.bytes().take_while(|b| *b == b'#').count();
+        if hashes > 0 && line[hashes..].starts_with(' ') {
+            out.push(Piece::heading(format!("{}{}\n", "#".repeat(hashes.max(level)), &line[hashes..])));
+        } else {
+            out.push(Piece::line(format!("{line}\n"), leads_to(line)));
+        }
+    }
+    out
+}
+
+/// The first id in the brackets a line ends with.
+fn leads_to(line: &str) -> Option<String> {
+    let inner = line.trim_end().strip_suffix(']')?.rsplit_once('[')?.1;
+    let first = inner.split(' ').next()?;
+    let is_id = TurnId::parse(first).is_some()
+        || NodeId::parse(first).is_some()
+        || first.split_once(':').is_some_and(|(kind, rest)| kind.len() == 1 && !rest.is_empty());
+    is_id.then(|| first.to_owned())
+}
+
+/// What recall found, a line each: what, since when, how sure, whose.
+fn recalled(at: &AssistantHome, items: Vec<Item>) -> Vec<Piece> {
+    let mut out = Vec::new();
+    for item in items {
+        let mut about = vec![item.kind.clone()];
+        about.extend(item.at.map(|then| head::minute(at, then)));
+        about.extend(item.thread.as_ref().map(|t| format!("of {}", head::line(t))));
+        about.extend(item.marks.iter().cloned());
+        let words = cut(&head::flat(&redact(&item.text)), RECALLED_TOKENS);
+        out.push(Piece::line(format!("- {} ({}) [{}]\n", words, about.join(", "), item.id), Some(item.id)));
+    }
+    if !out.is_empty() {
+        out.insert(0, Piece::heading("## Recalled\n"));
+    }
+    out
+}

@@ -1,0 +1,101 @@
+//! Where somebody asks from, and what may be told there (R10.3): the agent always, the session's own thread and those
+//! explicitly linked to it, its project; another thread's words never, unless it is named.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::head::memory::Scope;
+use crate::ledger::Read;
+use crate::scope::{SessionKey, ThreadKey};
+use crate::thread::{self, ThreadRow};
+
+/// What a caller knows of a session the ledger knows nothing of yet: programs ask before their first line is written.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Hint {
+    /// The id of the project it runs in.
+    pub workspace: Option<String>,
+    /// A thread, by its number.
+    pub thread: Option<i64>,
+}
+
+/// A session that is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Known {
+    pub no: i64,
+    pub last_at: Option<Millis>,
+    /// The session it was copied from, and when it began.
+    pub fork_of: Option<String>,
+    pub started_at: Option<Millis>,
+}
+
+/// The place a question comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    pub agent_no: i64,
+    pub session: SessionKey,
+    /// `None`: nothing of it is stored yet.
+    pub known: Option<Known>,
+    pub thread: Option<ThreadRow>,
+    /// Threads explicitly linked to it, by number.
+    pub linked: Vec<i64>,
+    /// The id of its project: of one with several names, the one they are aliases of.
+    pub workspace: Option<String>,
+}
+
+impl Place {
+    /// Where a session is: in the thread of its newest prompt; before its first one in that of its project.
+    pub fn of(tx: &Read, agent_no: i64, session: &SessionKey, hint: &Hint) -> Result<Place> {
+        let found = tx
+            .prepare_cached(
+                "SELECT s.session_no, s.last_at, s.fork_of, s.started_at, w.workspace_id FROM sessions s
+                 LEFT JOIN workspaces v ON v.workspace_no = s.workspace_no
+                 LEFT JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+                 WHERE s.agent_no = ?1 AND s.session_key = ?2 AND s.forgotten IS NULL",
+            )?
+            .query_row(params![agent_no, session.as_str()], |r| {
+                let known = Known { no: r.get(0)?, last_at: r.get(1)?, fork_of: r.get(2)?, started_at: r.get(3)? };
+                Ok((known, r.get::<_, Option<String>>(4)?))
+            })
+            .optional()?;
+        let (known, workspace) = match found {
+            Some((known, workspace)) => (Some(known), workspace.or_else(|| hint.workspace.clone())),
+            None => (None, hint.workspace.clone()),
+        };
+        let mut no = match (&known, hint.thread) {
+            (_, Some(no)) => Some(thread::canonical(tx, no)?),
+            (Some(known), None) => thread::of_session(tx, known.no)?,
+            (None, None) => None,
+        };
+        if no.is_none()
+            && let Some(id) = &workspace
+        {
+            let key = ThreadKey::new("project", id);
+            let of_project: Option<i64> = tx
+                .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
+                .query_row(params![agent_no, key.as_str()], |r| r.get(0))
+                .optional()?;
+            no = of_project.map(|no| thread::canonical(tx, no)).transpose()?;
+        }
+        let thread = no.map(|no| thread::row(tx, agent_no, no)).transpose()?;
+        let linked = match &thread {
+            Some(row) => thread::links(tx, row.no)?.into_iter().map(|l| l.thread_no).collect(),
+            None => Vec::new(),
+        };
+        Ok(Place { agent_no, session: session.clone(), known, thread, linked, workspace })
+    }
+
+    /// Its own thread and those linked to it.
+    pub fn threads(&self) -> Vec<i64> {
+        self.thread.iter().map(|t| t.no).chain(self.linked.iter().copied()).collect()
+    }
+
+    /// Whether the words of an item of this scope may be told here.
+    pub fn may_hear(&self, scope: &Scope) -> bool {
+        match scope {
+            Scope::AgentWide => true,
+            Scope::Thread(no, _) => self.threads().contains(no),
+            Scope::Workspace(id) => self.workspace.as_deref() == Some(id.as_str()),
+        }
+    }
+}
