@@ -52,6 +52,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("assistant", "redact"),
     ("capture", "index"),
     ("recall", "index"),
+    ("recall", "distill"),
     ("recall", "head"),
     ("inject", "distill"),
     ("inject", "head"),

@@ -7,6 +7,7 @@ mod audit;
 mod bench;
 mod channel;
 mod compact;
+mod context;
 mod doctor;
 mod draft;
 mod expand;
@@ -23,6 +24,7 @@ mod noticed;
 mod open_loop;
 mod profile;
 mod proposal;
+mod recall;
 mod reindex;
 mod remember;
 mod report;
@@ -66,6 +68,7 @@ enum Command {
     Import(import::Args),
     Append(append::Args),
     Search(search::Args),
+    Recall(recall::Args),
     Show(show::Args),
     Expand(expand::Args),
     Timeline(timeline::Args),
@@ -74,6 +77,7 @@ enum Command {
     Proposal(proposal::Args),
     Loop(open_loop::Args),
     Compact(compact::Args),
+    Context(context::Args),
     Head(head::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
@@ -103,6 +107,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Import(args) => import::run(global, args),
         Command::Append(args) => append::run(global, args),
         Command::Search(args) => search::run(global, args),
+        Command::Recall(args) => recall::run(global, args),
         Command::Show(args) => show::run(global, args),
         Command::Expand(args) => expand::run(global, args),
         Command::Timeline(args) => timeline::run(global, args),
@@ -112,6 +117,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Profile(args) => profile::run(global, args),
         Command::Loop(args) => open_loop::run(global, args),
         Command::Compact(args) => compact::run(global, args),
+        Command::Context(args) => context::run(global, args),
         Command::Head(args) => head::run(global, args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),

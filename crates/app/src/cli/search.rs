@@ -290,7 +290,7 @@ fn painted(line: &str, paint: Paint) -> String {
 }
 
 /// At most three lines of words.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     let visible = |s: &str| s.chars().filter(|c| !matches!(*c, snippet::MATCH_START | snippet::MATCH_END)).count();
     for word in text.split(' ').filter(|w| !w.is_empty()) {

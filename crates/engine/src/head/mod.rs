@@ -33,6 +33,7 @@ mod which;
 pub mod why;
 
 pub(crate) use page::{flat, line, minute};
+pub(crate) use scoping::scope_of;
 pub(crate) use session::Standing as SessionStanding;
 pub(crate) use thread::render as thread_page;
 pub use which::{Head, RuntimePage};

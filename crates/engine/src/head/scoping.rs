@@ -161,6 +161,11 @@ impl<'t> Scopes<'t> {
     }
 }
 
+/// Where an item holds, for whoever asks about one only.
+pub(crate) fn scope_of(tx: &Read, agent_no: i64, entry: &Entry) -> Result<Scope> {
+    Scopes::new(tx, agent_no).of(entry)
+}
+
 /// A file somebody is still to act on, with its scope and the words of its title.
 pub(super) struct Owed {
     pub entry: Entry,

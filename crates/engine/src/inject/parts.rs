@@ -15,8 +15,7 @@ use crate::home::{RelPath, layout};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::memory::pending;
-use crate::recall::place::Place;
-use crate::recall::recalled::Item;
+use crate::recall::{self, Item, Place};
 use crate::redact::redact;
 use crate::scope::{NodeId, TurnId};
 use crate::thread::{self, SessionIn};
@@ -180,7 +179,17 @@ fn of_memory(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>>
     }
     let lines = memory::tier1(at, tx)?;
     out.extend(pieces(&memory::for_thread(&lines, &place.threads(), place.workspace.as_deref()), 2));
-    let waiting: Vec<_> = pending::list(tx, at.agent_no, false)?.into_iter().take(UNCONFIRMED).collect();
+    // What is not confirmed shapes the thread it was said in and no other (R9.5, R10.3).
+    let mut waiting = Vec::new();
+    for noticed in pending::list(tx, at.agent_no, false)? {
+        let own = match noticed.turn {
+            Some(turn) => place.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?),
+            None => false,
+        };
+        if own && waiting.len() < UNCONFIRMED {
+            waiting.push(noticed);
+        }
+    }
     if !waiting.is_empty() {
         out.push(Piece::heading("## Noticed, not confirmed by the user\n"));
         for noticed in waiting {

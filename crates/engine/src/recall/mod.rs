@@ -5,11 +5,13 @@
 
 pub mod expand;
 pub mod files;
+pub mod named;
 pub mod place;
 pub mod query;
 pub mod recalled;
 pub mod search;
 pub mod snippet;
+pub mod staged;
 mod stop_words;
 mod terms;
 
@@ -18,3 +20,5 @@ pub use files::{FileFilter, FileHit, FilesFound, search_files};
 pub use place::{Hint, Place};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Searched, search};
+pub(crate) use staged::scope_of_turn;
+pub use staged::{Question, recall};

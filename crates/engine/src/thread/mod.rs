@@ -17,4 +17,4 @@ pub use acts::{
 };
 pub use membership::{Membership, join, membership};
 pub use reading::{Counts, Participants, SessionIn, Stretch, participants, sessions, stretches};
-pub use row::{ThreadRow, called, canonical, find, list, list_all, members, named, of_file, of_session, row};
+pub use row::{ThreadRow, called, canonical, find, known_as, list, list_all, members, named, of_file, of_session, row};

@@ -189,7 +189,7 @@ pub(super) fn labelled(tx: &Read, agent_no: i64, label: &str) -> Result<Vec<i64>
 
 /// The thread words stand for that nobody meant as a key: a name it has or had, else the label of just one thread. What
 /// a conversation began with is no label anybody gave it.
-pub(super) fn known_as(tx: &Read, agent_no: i64, words: &str) -> Result<Option<i64>> {
+pub fn known_as(tx: &Read, agent_no: i64, words: &str) -> Result<Option<i64>> {
     let named: Option<i64> = tx
         .prepare_cached("SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2")?
         .query_row(params![agent_no, words], |r| r.get(0))

@@ -1,0 +1,133 @@
+//! `heirloom recall`
+
+use heirloom_engine::clock::rfc3339;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::recall::{self, Hint, Place, Question, Recalled};
+use heirloom_engine::thread;
+use heirloom_engine::transcript::read;
+use serde_json::json;
+
+use crate::context::{Context, Global};
+use crate::error::Exit;
+use crate::print::{self, Paint};
+
+/// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
+///
+/// Unlike search it chooses: the little that is worth reading, how old and how sure it is, nothing twice. For a person it
+/// looks everywhere; with --session, --workspace or --thread it tells only what may be told there.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// What you want to know
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+
+    /// How many items
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=200))]
+    limit: u16,
+
+    /// As that session would be told
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["workspace", "thread"])]
+    session: Option<String>,
+
+    /// As a session in that project would be told: its id, label or path (. is the current one)
+    #[arg(long, value_name = "W")]
+    workspace: Option<String>,
+
+    /// As a session in that thread would be told
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
+
+    /// The words themselves, too, even where something above answers
+    #[arg(long)]
+    deep: bool,
+
+    /// Say of every item why it is there, and what was left out
+    #[arg(long)]
+    explain: bool,
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let agent_no = context.agent_no()?;
+    let looked = context.look_at_assistant("cli recall")?;
+    let Some((at, _)) = looked.as_ref() else {
+        return Err(Error::not_found("nothing is stored yet").hint("heirloom up"));
+    };
+    let place = place(&context, agent_no, &args)?;
+    let mut index = context.caught_up_index(Some(at))?;
+    let query = args.query.join(" ");
+    let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
+    let recalled = recall::recall(at, &mut index, place.as_ref(), &question)?;
+    if context.json {
+        let value = json!({
+            "agent_id": context.agent().as_str(), "query": query,
+            "thread": place.as_ref().and_then(|p| p.thread.as_ref()).map(|t| &t.key),
+            "items": recalled.items.iter().map(|i| json!({
+                "agent_id": context.agent().as_str(), "id": i.id, "stage": i.stage.name(), "kind": i.kind, "text": i.text, "thread": i.thread,
+                "at": i.at.map(rfc3339), "score": i.score, "reasons": i.reasons, "marks": i.marks,
+            })).collect::<Vec<_>>(),
+            "dropped": recalled.dropped.iter().map(|d| json!({"id": d.id, "why": d.why})).collect::<Vec<_>>(),
+            "degraded": recalled.degraded,
+        });
+        print::line(&value.to_string());
+    } else {
+        people(&context, &query, &recalled, args.explain);
+    }
+    Ok(Exit::Ok)
+}
+
+fn place(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Place>> {
+    if args.session.is_none() && args.workspace.is_none() && args.thread.is_none() {
+        return Ok(None);
+    }
+    let hint = Hint {
+        workspace: args.workspace.as_deref().map(|name| context.workspace_id(Some(name))).transpose()?,
+        thread: args
+            .thread
+            .as_deref()
+            .map(|name| context.ledger.read(|tx| Ok(thread::named(tx, agent_no, name)?.no)))
+            .transpose()?,
+    };
+    context.ledger.read(|tx| {
+        let key = match args.session.as_deref() {
+            Some(name) => read::session_named(tx, agent_no, name)?.key,
+            None => heirloom_engine::scope::SessionKey::new("cli", "recall"),
+        };
+        Place::of(tx, agent_no, &key, &hint).map(Some)
+    })
+}
+
+fn people(context: &Context, query: &str, recalled: &Recalled, explain: bool) {
+    let paint = Paint::stdout();
+    for reason in &recalled.degraded {
+        print::note(&format!("less than it could be: {}", print::safe_line(reason)));
+    }
+    if recalled.items.is_empty() {
+        print::line(&format!("Nothing is known that answers {}.", print::safe_line(query)));
+        print::line("heirloom search looks at every word that was said.");
+    }
+    let now = context.ledger.now();
+    let width = print::width();
+    for (n, item) in recalled.items.iter().enumerate() {
+        let mut head =
+            vec![paint.bold(&format!("{:>2}", n + 1)), print::safe_line(&item.kind), print::when(item.at, now)];
+        head.extend(item.thread.as_ref().map(|t| paint.accent(&print::safe_line(t))));
+        head.extend(item.marks.iter().map(|m| paint.warn(m)));
+        print::line(&head.join("  "));
+        for line in super::search::wrap(&print::safe_line(&item.text), width.saturating_sub(4).max(20)).iter().take(6) {
+            print::line(&format!("    {line}"));
+        }
+        let mut foot = vec![item.id.clone(), format!("heirloom expand {}", item.id)];
+        if explain {
+            foot.push(format!("{} · {:.2} · {}", item.stage, item.score, item.reasons.join(", ")));
+        }
+        print::line(&format!("    {}", paint.dim(&print::safe_line(&foot.join(" · ")))));
+    }
+    if explain && !recalled.dropped.is_empty() {
+        print::line("");
+        print::line("Left out:");
+        for dropped in &recalled.dropped {
+            print::line(&format!("  {:24} {}", print::safe_line(&dropped.id), print::safe_line(&dropped.why)));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What a text names outright (R10.3): threads, projects, people, ids. Only a name lets another thread's words in;
+//! likeness never does.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::scope::{NodeId, TurnId};
+use crate::thread;
+
+/// Words of a text that are looked at: a prompt names what it is about in its first thousand.
+const WORDS: usize = 1_000;
+
+/// The longest name, in words.
+const LONGEST: usize = 6;
+
+/// Words that say that the word beside them is a name.
+const CUES: [&str; 14] = [
+    "project",
+    "thread",
+    "repo",
+    "repository",
+    "workspace",
+    "codebase",
+    "projekt",
+    "projet",
+    "proyecto",
+    "progetto",
+    "with",
+    "from",
+    "mit",
+    "von",
+];
+
+/// What a text names.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// Threads, by the number they count as.
+    pub threads: BTreeSet<i64>,
+    /// Ids of items: `t9c11`, `n7f3a`, `l:…`.
+    pub ids: BTreeSet<String>,
+}
+
+/// Reads what a text names of this agent's.
+pub fn named(tx: &Read, agent_no: i64, text: &str) -> Result<Named> {
+    let words: Vec<Word> = words(text);
+    let mut out = Named::default();
+    for word in &words {
+        if is_id(word.text) {
+            out.ids.insert(word.text.to_owned());
+        }
+        if word.text.contains('/') {
+            out.threads.extend(of_key(tx, agent_no, word.text)?);
+            out.threads.extend(of_path(tx, agent_no, word.text)?);
+        }
+    }
+    for (at, first) in words.iter().enumerate() {
+        let mut phrase = String::new();
+        for word in words[at..].iter().take(LONGEST) {
+            if !phrase.is_empty() {
+                phrase.push(' ');
+            }
+            phrase.push_str(word.text);
+            let several = phrase.contains(' ');
+            if !several && !first.is_distinct(at.checked_sub(1).map(|i| &words[i]), words.get(at + 1)) {
+                continue;
+            }
+            if let Some(no) = thread::known_as(tx, agent_no, &phrase)? {
+                out.threads.insert(thread::canonical(tx, no)?);
+            }
+            if word.ends {
+                break;
+            }
+        }
+    }
+    Ok(out)
+}
+
+struct Word<'t> {
+    text: &'t str,
+    /// A sentence, a quotation or a line ends behind it.
+    ends: bool,
+    /// Stands in quotes or code marks.
+    quoted: bool,
+    /// Begins a sentence, where a capital says nothing.
+    begins: bool,
+}
+
+impl Word<'_> {
+    /// Whether a single word can be meant as a name: a common word in the middle of a sentence is not.
+    fn is_distinct(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
+        let cue = |w: Option<&Word>| w.is_some_and(|w| CUES.contains(&w.text.to_lowercase().as_str()));
+        let odd = self.text.contains(['-', '_', '.', '@', ':']) || self.text.chars().any(|c| c.is_ascii_digit());
+        let capital = !self.begins && self.text.chars().next().is_some_and(char::is_uppercase);
+        let unspaced = self.text.chars().any(|c| c as u32 > 0x2e80);
+        (odd || capital || self.quoted || unspaced || cue(before) || cue(behind)) && self.text.chars().count() >= 2
+    }
+}
+
+fn words(text: &str) -> Vec<Word<'_>> {
+    let mut out: Vec<Word> = Vec::new();
+    for line in text.lines() {
+        let mut begins = true;
+        for raw in line.split_whitespace() {
+            let quoted = raw.starts_with(['"', '\'', '`', '“', '„', '«']);
+            let word = raw.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '@' | '_' | '~'));
+            let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
+            if word.is_empty() {
+                continue;
+            }
+            let ends = raw.ends_with(['.', '!', '?', ';', ':', '"', '`', '”', '“', '»', ')']);
+            out.push(Word { text: word, ends, quoted, begins });
+            begins = raw.ends_with(['.', '!', '?']);
+            if out.len() == WORDS {
+                return out;
+            }
+        }
+        if let Some(last) = out.last_mut() {
+            last.ends = true;
+        }
+    }
+    out
+}
+
+fn is_id(word: &str) -> bool {
+    let item = word.split_once(':').is_some_and(|(kind, rest)| {
+        matches!(kind, "l" | "m" | "p" | "a" | "d" | "u" | "x") && rest.len() >= 2 && !rest.contains(':')
+    });
+    let number = |w: &str| w.len() >= 3 && (TurnId::parse(w).is_some() || NodeId::parse(w).is_some());
+    item || (number(word) && word.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// A thread by its key: `project/…`, `topic/…`.
+fn of_key(tx: &Read, agent_no: i64, key: &str) -> Result<Option<i64>> {
+    let found: Option<i64> = tx
+        .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
+        .query_row(params![agent_no, key], |r| r.get(0))
+        .optional()?;
+    found.map(|no| thread::canonical(tx, no)).transpose()
+}
+
+/// The thread of the project a full path lies in: the root itself or anything below it.
+fn of_path(tx: &Read, agent_no: i64, path: &str) -> Result<Option<i64>> {
+    if !path.starts_with('/') {
+        return Ok(None);
+    }
+    let mut find = tx.prepare_cached(
+        "SELECT h.thread_no FROM workspaces v JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+         JOIN threads h ON h.agent_no = v.agent_no AND h.thread_key = 'project/' || w.workspace_id
+         WHERE v.agent_no = ?1 AND v.root = ?2",
+    )?;
+    let mut at = Some(std::path::Path::new(path));
+    while let Some(folder) = at {
+        use std::os::unix::ffi::OsStrExt;
+        let found: Option<i64> =
+            find.query_row(params![agent_no, folder.as_os_str().as_bytes()], |r| r.get(0)).optional()?;
+        if let Some(no) = found {
+            return Ok(Some(thread::canonical(tx, no)?));
+        }
+        at = folder.parent().filter(|p| p.as_os_str().len() > 1);
+    }
+    Ok(None)
+}
