@@ -441,7 +441,7 @@ mod documents {
     ];
 
     /// Command words that documents may use although the program does not have them yet.
-    const PLANNED_COMMANDS: &[&str] = &["connect", "disconnect", "run", "recall", "hook", "serve", "mcp"];
+    const PLANNED_COMMANDS: &[&str] = &["connect", "disconnect", "run", "hook", "serve", "mcp"];
 
     #[derive(Default, Debug)]
     struct Row {
@@ -709,6 +709,13 @@ mod documents {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_format_names_the_schema_this_build_writes() {
+        let format = read("docs/FORMAT.md");
+        let said = format!("`user_version` {}.", heirloom_engine::ledger::SCHEMA_VERSION);
+        assert!(format.contains(&said), "{said}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod expand;
 mod files;
 mod first_minute;
 mod forget;
+mod given;
 mod heads;
 mod help;
 mod killed;

@@ -218,12 +218,18 @@ pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages, in the
-/// transaction of the forget. What others wrote into them stays, and so do the revisions.
+/// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages and out of all
+/// that programs were given, in the transaction of the forget. What others wrote into pages stays, and so do the
+/// revisions and that something was given.
 pub(crate) fn forget_rendered(tx: &Write, agent_no: i64) -> Result<()> {
     // A digest would still tell whoever guesses the words.
     tx.prepare_cached(
         "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",
+    )?
+    .execute([agent_no])?;
+    tx.prepare_cached(
+        "UPDATE contexts SET content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)
+         WHERE agent_no = ?1 AND length(content) > 0",
     )?
     .execute([agent_no])?;
     Ok(())

@@ -1,10 +1,12 @@
 //! Who gets how much of a context: one table (R10.4).
 //!
-//! The table's order is the restoration order. What a part does not need passes on to those behind it.
+//! The table's order is the restoration order: what a part does not need goes to the first that needs more. Cacheable
+//! parts are filled first, so that they come out the same whatever a session's own parts say; those leave out what stands
+//! there already.
 
-use std::collections::HashMap;
-
+use super::dedup::Held;
 use super::{Event, PartGiven};
+use crate::distill::fold;
 use crate::recall::recalled::Dropped;
 use crate::tokens::tokens;
 
@@ -91,17 +93,19 @@ pub(super) struct Piece {
     pub item: Option<String>,
     /// Of an item that can change: which version of it this is. Without one its words are.
     pub version: Option<Vec<u8>>,
-    /// Only stands in front of something.
-    pub is_heading: bool,
+    /// How deep a heading it is, which only stands in front of something; 0 of a line.
+    pub level: usize,
 }
 
 impl Piece {
     pub fn heading(text: impl Into<String>) -> Piece {
-        Piece { text: text.into(), item: None, version: None, is_heading: true }
+        let text = text.into();
+        let level = text.bytes().take_while(|b| *b == b'#').count().max(1);
+        Piece { text, item: None, version: None, level }
     }
 
     pub fn line(text: impl Into<String>, item: Option<String>) -> Piece {
-        Piece { text: text.into(), item, version: None, is_heading: false }
+        Piece { text: text.into(), item, version: None, level: 0 }
     }
 
     /// What tells this wording or version from another one.
@@ -110,83 +114,142 @@ impl Piece {
     }
 }
 
-/// Cuts the drafts to their shares. `held`: what the session's context has already, by item, with a test whether it is
-/// the same words.
+/// Cuts the drafts to their shares. `held`: what the session's context has already.
 pub(super) fn share(
     event: Event,
     most: usize,
-    drafts: Vec<Draft>,
-    held: &super::dedup::Held,
+    drafts: &[Draft],
+    held: &Held,
     dropped: &mut Vec<Dropped>,
 ) -> Vec<PartGiven> {
-    let table = table(event);
-    let extra = |part: Part| if part == Part::Tail { TAIL } else { 0 };
     let has_tail = drafts.iter().any(|d| d.part == Part::Tail && !d.pieces.is_empty());
-    let shares: Vec<(Part, usize)> =
-        table.iter().map(|(part, c)| (*part, c + if has_tail { extra(*part) } else { 0 })).collect();
-    let all: usize = shares.iter().map(|(_, c)| c).sum();
-    let (mut out, mut left, mut weight) = (Vec::new(), most, all);
-    let mut told: HashMap<String, Part> = HashMap::new();
-    for (part, characters) in shares {
-        let share = if weight == 0 { left } else { left * characters / weight };
-        weight -= characters;
-        let Some(draft) = drafts.iter().find(|d| d.part == part) else { continue };
-        let fresh = fresh(draft, held, &mut told, dropped);
-        let given = fit(part, fresh, draft.newest_last, share, dropped);
-        if let Some(given) = given {
-            left = left.saturating_sub(given.tokens);
+    let weight = |part: Part, characters: usize| if part == Part::Tail && has_tail { TAIL } else { characters };
+    let mut wanted: Vec<(&Draft, Vec<&Piece>, usize)> = Vec::new();
+    let mut told: Vec<Told> = Vec::new();
+    for (part, characters) in table(event) {
+        for draft in drafts.iter().filter(|d| d.part == *part) {
+            let fresh = fresh(draft, held, &mut told, dropped);
+            wanted.push((draft, fresh, weight(*part, *characters)));
+        }
+    }
+    let all: usize = wanted.iter().map(|(.., w)| w).sum();
+    let needs: Vec<usize> = wanted.iter().map(|(_, p, _)| p.iter().map(|p| tokens(&p.text)).sum()).collect();
+    let mut shares: Vec<usize> =
+        wanted.iter().zip(&needs).map(|((.., w), need)| (most * w / all.max(1)).min(*need)).collect();
+    let mut left = most.saturating_sub(shares.iter().sum());
+    for (share, need) in shares.iter_mut().zip(&needs) {
+        let more = left.min(need - *share);
+        *share += more;
+        left -= more;
+    }
+    let mut out: Vec<PartGiven> = Vec::new();
+    for cacheable in [true, false] {
+        for ((draft, pieces, _), share) in
+            wanted.iter().zip(&shares).filter(|((d, ..), _)| d.part.is_cacheable() == cacheable)
+        {
+            let pieces = untold(draft.part, pieces, &told, dropped);
+            // What a volatile part leaves is the next one's.
+            let room = if cacheable { *share } else { share + left };
+            let Some((given, kept)) = fit(draft.part, &pieces, draft.newest_last, room, dropped) else {
+                left = if cacheable { left + share } else { room };
+                continue;
+            };
+            told.extend(kept.iter().map(|p| Told::of(p, draft.part)));
+            left = if cacheable { left + share - given.tokens } else { room - given.tokens };
             out.push(given);
         }
     }
     out
 }
 
-/// The pieces that are new: not held by the session, and not told by an earlier part.
-fn fresh<'d>(
-    draft: &'d Draft,
-    held: &super::dedup::Held,
-    told: &mut HashMap<String, Part>,
-    dropped: &mut Vec<Dropped>,
-) -> Vec<&'d Piece> {
+/// The pieces the session does not hold yet. A line that leads nowhere is known by its words.
+fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Vec<Told>, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in &draft.pieces {
-        if let Some(item) = &piece.item {
-            if held.has(item, piece.said()) {
+        if piece.level == 0 && held.has(piece.item.as_deref().unwrap_or(draft.part.name()), piece.said()) {
+            told.push(Told::of(piece, draft.part));
+            if let Some(item) = &piece.item {
                 dropped.push(Dropped { id: item.clone(), why: "given before, and nothing was cut since".into() });
-                continue;
             }
-            // A node may lead a line of the head and a line of the handoff; a file stands once.
-            if item.contains(':')
-                && let Some(earlier) = told.get(item).filter(|earlier| **earlier != draft.part)
-            {
-                dropped.push(Dropped { id: item.clone(), why: format!("stands in {}", earlier.name()) });
-                continue;
-            }
-            told.insert(item.clone(), draft.part);
+            continue;
         }
         out.push(piece);
     }
     out
 }
 
-/// What fits, headings only in front of something.
-fn fit(
+/// A line that stands somewhere already.
+struct Told {
+    words: fold::Words,
+    item: Option<String>,
     part: Part,
-    pieces: Vec<&Piece>,
+}
+
+impl Told {
+    fn of(piece: &Piece, part: Part) -> Told {
+        Told { words: fold::words(core(&piece.text)), item: piece.item.clone(), part }
+    }
+}
+
+/// What a line says, without its mark, the name it is about, and what stands behind it: the day, the reference.
+fn core(line: &str) -> &str {
+    let line = line.trim().trim_start_matches("- ");
+    let line = line
+        .strip_prefix("**")
+        .and_then(|l| l.split_once("**"))
+        .map_or(line, |(_, l)| l.trim_start_matches([':', ' ']));
+    let line = line.split_once(" · ").map_or(line, |(l, _)| l);
+    line.rsplit_once(" [").map_or(line, |(l, _)| l)
+}
+
+/// Words that stand in another part already, or a file that does, stand there once.
+fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &[Told], dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        let this = Told::of(piece, part);
+        let file = this.item.as_deref().is_some_and(|i| i.contains(':'));
+        let same = |other: &&Told| {
+            other.part != part
+                && ((file && other.item == this.item)
+                    || (this.words.len() > 1 && fold::same(&other.words, &this.words)))
+        };
+        match told.iter().find(same).filter(|_| piece.level == 0) {
+            Some(earlier) => {
+                let id = piece.item.clone().unwrap_or_else(|| part.name().to_owned());
+                dropped.push(Dropped { id, why: format!("stands in {}", earlier.part.name()) });
+            }
+            None => out.push(*piece),
+        }
+    }
+    out
+}
+
+/// What fits, headings only in front of something.
+fn fit<'d>(
+    part: Part,
+    pieces: &[&'d Piece],
     newest_last: bool,
     share: usize,
     dropped: &mut Vec<Dropped>,
-) -> Option<PartGiven> {
+) -> Option<(PartGiven, Vec<&'d Piece>)> {
     let mut keep = vec![false; pieces.len()];
     let mut used = 0;
     let order: Vec<usize> = if newest_last { (0..pieces.len()).rev().collect() } else { (0..pieces.len()).collect() };
     for at in order {
-        if pieces[at].is_heading {
+        if pieces[at].level > 0 {
             continue;
         }
-        // A heading costs with the first piece below it.
-        let heading = (0..at).rev().find(|i| pieces[*i].is_heading).filter(|i| !keep[*i]);
-        let cost = tokens(&pieces[at].text) + heading.map_or(0, |i| tokens(&pieces[i].text));
+        // The headings it stands below cost with the first line that does.
+        let mut headings = Vec::new();
+        let mut level = usize::MAX;
+        for i in (0..at).rev() {
+            if pieces[i].level > 0 && pieces[i].level < level {
+                level = pieces[i].level;
+                headings.push(i);
+            }
+        }
+        headings.retain(|i| !keep[*i]);
+        let cost = tokens(&pieces[at].text) + headings.iter().map(|i| tokens(&pieces[*i].text)).sum::<usize>();
         if used + cost > share {
             if let Some(item) = &pieces[at].item {
                 dropped.push(Dropped { id: item.clone(), why: format!("no room in {}", part.name()) });
@@ -195,13 +258,16 @@ fn fit(
         }
         used += cost;
         keep[at] = true;
-        heading.into_iter().for_each(|i| keep[i] = true);
+        headings.into_iter().for_each(|i| keep[i] = true);
     }
     let kept: Vec<&Piece> = pieces.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(p, _)| *p).collect();
     if kept.is_empty() {
         return None;
     }
     let text: String = kept.iter().map(|p| p.text.as_str()).collect();
-    let said = kept.iter().filter_map(|p| Some((p.item.clone()?, p.said().to_vec()))).collect();
-    Some(PartGiven { part, cacheable: part.is_cacheable(), tokens: tokens(&text), text, said })
+    let lines = kept.iter().filter(|p| p.level == 0);
+    let said = lines.clone().map(|p| (p.item.clone(), p.said().to_vec())).collect();
+    let given = PartGiven { part, cacheable: part.is_cacheable(), tokens: tokens(&text), text, said };
+    let kept = lines.copied().collect();
+    Some((given, kept))
 }

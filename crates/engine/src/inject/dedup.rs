@@ -9,14 +9,21 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::recall::place::Place;
 
-/// The items a session holds, each with the digests of what it was given and the keys they were made with.
+/// The items a session holds, each in the versions it was given.
 #[derive(Default, Debug)]
-pub(super) struct Held(HashMap<String, Vec<(Vec<u8>, Vec<u8>)>>);
+pub(super) struct Held(HashMap<String, Vec<Version>>);
+
+/// What tells one version from another, and the key that was made with.
+#[derive(Debug)]
+struct Version {
+    key: Vec<u8>,
+    digest: Vec<u8>,
+}
 
 impl Held {
     /// Whether just this is held.
     pub fn has(&self, item: &str, said: &[u8]) -> bool {
-        self.0.get(item).is_some_and(|of| of.iter().any(|(key, digest)| digest_of(key, said) == *digest))
+        self.0.get(item).is_some_and(|of| of.iter().any(|v| digest_of(&v.key, said) == v.digest))
     }
 }
 
@@ -37,7 +44,7 @@ pub(super) fn held(tx: &Read, place: &Place, epoch: u64) -> Result<Held> {
         )?;
         let mut rows = statement.query(params![place.agent_no, session, epoch, until])?;
         while let Some(r) = rows.next()? {
-            held.0.entry(r.get(0)?).or_default().push((r.get(1)?, r.get(2)?));
+            held.0.entry(r.get(0)?).or_default().push(Version { key: r.get(1)?, digest: r.get(2)? });
         }
         Ok(())
     };

@@ -106,13 +106,13 @@ pub struct PartGiven {
     pub tokens: usize,
     pub text: String,
     /// What its lines lead to, each with what tells this version of it from another.
-    said: Vec<(String, Vec<u8>)>,
+    said: Vec<(Option<String>, Vec<u8>)>,
 }
 
 impl PartGiven {
     /// What its lines lead to: ids `heirloom expand` takes.
     pub fn items(&self) -> impl Iterator<Item = &str> {
-        self.said.iter().map(|(item, _)| item.as_str())
+        self.said.iter().filter_map(|(item, _)| item.as_deref())
     }
 }
 
@@ -168,7 +168,7 @@ fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
         let drafts = parts::drafts(at, tx, ask, &place, items, now)?;
         let most = budget::most(ask.event, ask.budget, ask.can.characters);
         let spare = most.saturating_sub(print::FENCE_TOKENS);
-        let mut parts = budget::share(ask.event, spare, drafts, &held, &mut dropped);
+        let mut parts = budget::share(ask.event, spare, &drafts, &held, &mut dropped);
         // Restoration order has decided who has room; a prompt cache wants what seldom changes in front.
         parts.sort_by_key(|p| (!p.cacheable, p.part));
         let fingerprint =

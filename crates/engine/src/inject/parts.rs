@@ -210,7 +210,7 @@ fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
         for section in sections(&own) {
             let mut text = section.trim_end().to_owned();
             text.push('\n');
-            out.push(Piece { version: None, ..Piece::line(text, Some(path.as_str().to_owned())) });
+            out.push(Piece::line(text, Some(path.as_str().to_owned())));
         }
     }
     Ok(out)

@@ -54,7 +54,7 @@ pub(super) fn contained(text: &str) -> String {
         let behind = text[at..].trim_start_matches(['<', '/', ' ']);
         let means = |name: &&str| behind.get(..name.len()).is_some_and(|b| b.eq_ignore_ascii_case(name));
         match c {
-            '<' if NAMES.iter().any(|n| means(&n)) => out.push('‹'),
+            '<' if NAMES.iter().any(means) => out.push('‹'),
             // What cannot be seen is not there for a reader, and may be for a model.
             c if c.is_control() && c != '\n' && c != '\t' => {}
             c if matches!(c as u32, 0x200b..=0x200f | 0x202a..=0x202e | 0x2066..=0x2069 | 0xe0000..=0xe007f) => {}

@@ -90,8 +90,8 @@ pub(super) fn store(at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<G
         let items: Vec<(String, Vec<u8>)> = given
             .parts
             .iter()
-            .flat_map(|p| &p.said)
-            .map(|(item, said)| (item.clone(), dedup::digest_of(&key, said)))
+            .flat_map(|p| p.said.iter().map(|(item, said)| (item.as_deref().unwrap_or(p.part.name()), said)))
+            .map(|(item, said)| (item.to_owned(), dedup::digest_of(&key, said)))
             .collect();
         dedup::note(tx, &given.place, given.epoch, id.0, &items)?;
         tx.note("context", id.to_string());
