@@ -10,6 +10,7 @@ pub mod search;
 pub mod snippet;
 mod stop_words;
 mod terms;
+pub mod when;
 
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
