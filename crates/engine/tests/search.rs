@@ -151,7 +151,7 @@ fn the_reply_to_a_good_turn_is_found_beside_it() {
     world.import(&["s9.jsonl"]);
     let mut index = world.caught_up();
     let filter = Filter { limit: 5, ..Filter::default() };
-    let found = recall::search(&world.ledger, &mut index, &world.agent, "okapi", &filter).unwrap();
+    let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("okapi"), &filter).unwrap();
     assert_eq!(found.hits[0].turn.text, "what about the okapi?");
     let beside = found.hits.iter().find(|h| h.turn.text == "It lives in the forest.").unwrap();
     assert_eq!((beside.beside, beside.matched), (Some(found.hits[0].turn.id), 0));
@@ -184,7 +184,7 @@ fn whatever_is_typed_is_words() {
         "\u{301}\u{301}",
         "build \"unclosed",
     ] {
-        match recall::search(&world.ledger, &mut index, &world.agent, query, &filter) {
+        match recall::search(&world.ledger, &mut index, &world.agent, &world.ask(query), &filter) {
             Ok(_) => {}
             Err(e) => assert_eq!(e.kind(), heirloom_engine::error::ErrorKind::Usage, "{query:?}: {e}"),
         }
@@ -196,7 +196,7 @@ fn whatever_is_typed_is_words() {
         "é".repeat(60_000),
         "(\"a ".repeat(30_000),
     ] {
-        let found = recall::search(&world.ledger, &mut index, &world.agent, &long, &filter).unwrap();
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask(&long), &filter).unwrap();
         assert!(found.query_cut);
         assert!(!long.starts_with("unique") || found.hits[0].turn.text.contains("unique0x7 "));
     }
@@ -215,12 +215,12 @@ fn another_agents_turns_are_never_found() {
     let filter = Filter { limit: 10, ..Filter::default() };
     for (agent, own, foreign) in [(&world.agent, "main", "other"), (&other, "other", "main")] {
         for query in ["zebra", foreign, "reply", "the zebra of other main"] {
-            let found = recall::search(&world.ledger, &mut index, agent, query, &filter).unwrap();
+            let found = recall::search(&world.ledger, &mut index, agent, &world.ask(query), &filter).unwrap();
             assert!(found.hits.iter().all(|h| h.turn.text.ends_with(own)), "{agent} {query}");
         }
     }
     let nobody = AgentId::parse("nobody").unwrap();
-    assert!(recall::search(&world.ledger, &mut index, &nobody, "zebra", &filter).unwrap().hits.is_empty());
+    assert!(recall::search(&world.ledger, &mut index, &nobody, &world.ask("zebra"), &filter).unwrap().hits.is_empty());
     let other_no = world.ledger.read(|tx| read::agent_no(tx, &other)).unwrap().unwrap();
     let opener = heirloom_engine::ledger::blocks::Opener::default();
     let foreign =
@@ -240,7 +240,14 @@ fn how_frequent_a_word_is_another_agent_does_not_decide() {
     world.write("mine.jsonl", mine + &say(1200, "the lorry met a quokka"));
     world.import(&["mine.jsonl"]);
     let looked = |index: &mut Index, agent: &AgentId| {
-        recall::search(&world.ledger, index, agent, "lorry quokka", &Filter { limit: 3, ..Filter::default() }).unwrap()
+        recall::search(
+            &world.ledger,
+            index,
+            agent,
+            &world.ask("lorry quokka"),
+            &Filter { limit: 3, ..Filter::default() },
+        )
+        .unwrap()
     };
     let mut index = world.caught_up();
     let alone = looked(&mut index, &world.agent);
@@ -263,7 +270,7 @@ fn what_stands_at_the_end_of_a_long_text_is_found() {
     let mut index = world.caught_up();
     let filter = Filter { limit: 3, ..Filter::default() };
     for query in ["capybara", "\"capybara crashed\""] {
-        let found = recall::search(&world.ledger, &mut index, &world.agent, query, &filter).unwrap();
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask(query), &filter).unwrap();
         assert!(found.hits[0].turn.text.len() > 1_000_000);
         assert!(found.hits[0].passage.contains("\u{2}capybara"), "{}", found.hits[0].passage);
     }
@@ -282,7 +289,7 @@ fn of_two_equals_the_later_one_comes_first() {
         world.import(&order[1..]);
         let mut index = world.caught_up();
         let filter = Filter { limit: 2, ..Filter::default() };
-        let found = recall::search(&world.ledger, &mut index, &world.agent, "zebra", &filter).unwrap();
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("zebra"), &filter).unwrap();
         assert_eq!(found.hits[0].turn.entry, "new", "{order:?}");
     }
 }

@@ -1,13 +1,25 @@
-//! From what was typed to full-text terms. Whatever stands in a query (operators, quotes, control characters, a hundred
+//! What was typed, understood: terms for the full-text engine, times, people, and what an embedder is given. Pure: text
+//! and what is known in, data out. Whatever stands in a query (operators, quotes, control characters, a hundred
 //! kilobytes) it is words: nothing a person types can be a syntax error.
 //!
 //! `"a phrase"` must occur as it stands; `word*` is a beginning; anything else is wished for, and ranked by how much of
-//! it is there. Words with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in their parts.
+//! it is there. Names with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in their parts.
+//! Times ("last week", "since June") limit or favour when something was said ([`super::when`]).
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use super::stop_words::is_stop_word;
-use crate::index::fold;
+use jiff::tz::TimeZone;
+
+use super::people::{self, Known, Person};
+use super::stop_words::{self, is_stop_word};
+use super::symbols::{self, words_of};
+use super::when::{self, Hold, When};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::Ledger;
+use crate::scope::AgentId;
+use crate::transcript::read;
 
 /// More terms than this add nothing but time.
 const MAX_TERMS: usize = 32;
@@ -21,92 +33,37 @@ pub struct Term {
     pub text: String,
     /// Matches words that begin with it.
     pub prefix: bool,
-    /// A piece of a name that is looked for whole, too (`refund` of `refund_twice`).
-    pub part: bool,
+    pub kind: Kind,
 }
 
-/// A query, understood.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Query {
-    /// Must all occur.
-    pub phrases: Vec<Term>,
-    /// Any may occur.
-    pub words: Vec<Term>,
-    /// Left out as stop words; used after all if nothing else is left.
-    pub dropped: Vec<Term>,
-    /// Input beyond the limits was not used.
-    pub cut: bool,
-}
-
-impl Query {
-    /// Nothing in it can be searched for.
-    pub fn is_empty(&self) -> bool {
-        self.phrases.is_empty() && self.words.is_empty()
-    }
-
-    pub fn parse(input: &str) -> Query {
-        let mut end = input.len().min(MAX_BYTES);
-        while !input.is_char_boundary(end) {
-            end -= 1;
-        }
-        let mut query = Query { cut: end < input.len(), ..Query::default() };
-        let mut seen = HashSet::new();
-        let mut rest = &input[..end];
-        while let Some(at) = rest.find(['"', '\u{201c}', '\u{201d}', '\u{201e}']) {
-            query.add_words(&rest[..at], &mut seen);
-            let quote = rest[at..].chars().next().map_or(1, char::len_utf8);
-            rest = &rest[at + quote..];
-            let Some(close) = rest.find(['"', '\u{201c}', '\u{201d}']) else { continue };
-            let text = words_of(&rest[..close]);
-            if !text.is_empty() && query.phrases.len() < MAX_TERMS {
-                query.phrases.push(Term { text, prefix: false, part: false });
-            }
-            let quote = rest[close..].chars().next().map_or(1, char::len_utf8);
-            rest = &rest[close + quote..];
-        }
-        query.add_words(rest, &mut seen);
-        if query.is_empty() {
-            query.words.append(&mut query.dropped);
-        }
-        query
-    }
-
-    fn add_words(&mut self, text: &str, seen: &mut HashSet<(String, bool)>) {
-        for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-            let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
-            let whole = words_of(word);
-            if whole.is_empty() {
-                continue;
-            }
-            let mut terms = vec![Term { text: whole.clone(), prefix, part: false }];
-            let parts: Vec<&str> = whole.split(' ').collect();
-            if parts.len() > 1 && !whole.contains(crate::index::BREAK) {
-                terms.extend(parts.iter().map(|p| Term { text: (*p).to_owned(), prefix: false, part: true }));
-            }
-            for term in terms {
-                if !seen.insert((term.text.clone(), term.prefix)) {
-                    continue;
-                }
-                if is_stop_word(&term.text.to_lowercase()) {
-                    self.dropped.push(term);
-                } else if self.words.len() < MAX_TERMS {
-                    self.words.push(term);
-                } else {
-                    self.cut = true;
-                }
-            }
-        }
-    }
-
-    /// The words of the query as the person wrote them, for a message.
-    pub fn shown(&self) -> String {
-        let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
-        let words = self.words.iter().map(|t| plain(&t.text));
-        quoted.chain(words).collect::<Vec<_>>().join(" ")
-    }
+/// What a term is of what was typed. The order is the order in which terms are kept where there are too many.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// A name or number no other thing is called: `orders_test.rs`, `E0277`, `1.95.0`.
+    Exact,
+    Word,
+    /// Another way to write a name that is looked for whole, too (`refundTwice` of `refund_twice`, the file of a path).
+    Variant,
+    /// A piece of one (`refund` of `refund_twice`).
+    Part,
 }
 
 impl Term {
+    /// What it counts against a word. Whoever types a name whole means that name.
+    pub(super) fn weight(&self) -> f64 {
+        match self.kind {
+            Kind::Exact => 2.0,
+            Kind::Word => 1.0,
+            Kind::Variant => 0.5,
+            Kind::Part => 0.15,
+        }
+    }
+
+    /// Asked for as such; variants and pieces are ways to find the same.
+    pub(super) fn asked(&self) -> bool {
+        matches!(self.kind, Kind::Exact | Kind::Word)
+    }
+
     /// As the full-text engine wants it: a string, so that nothing in it is an operator.
     pub fn expression(&self) -> String {
         let star = if self.prefix { "*" } else { "" };
@@ -114,74 +71,251 @@ impl Term {
     }
 }
 
+/// What a query is understood with. The engine has no environment: moment, zone and people are given.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    pub now: Millis,
+    /// The operator's, whose days are meant. Turns store no offset of their own.
+    pub zone: &'a TimeZone,
+    /// People a query may name.
+    pub people: &'a [Known],
+}
+
+/// A query, understood.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Query {
+    /// Must all occur.
+    pub phrases: Vec<Term>,
+    /// Any may occur: wholes first, then variants, then pieces.
+    pub words: Vec<Term>,
+    /// Left out as stop words; looked for after all if nothing else is asked for.
+    pub dropped: Vec<Term>,
+    /// When it was, as the query tells it.
+    pub times: Vec<When>,
+    /// People it names. Their names are among `words`, too: turns are indexed with their speaker.
+    pub people: Vec<Person>,
+    /// Input beyond the limits was not used.
+    pub cut: bool,
+    dense: String,
+}
+
+/// Understands a query of an agent as of now: with the people of its conversations and in the zone of its operator,
+/// else in the one given (R10.9). Never refuses: what means nothing is an empty query.
+pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
+    let input = beginning(input);
+    let (said, people) = ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, input)?))
+    })?;
+    let said = said.and_then(|name| TimeZone::get(&name).ok());
+    Ok(Query::parse(input, &Seen { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
+}
+
+impl Query {
+    /// Nothing in it can be searched for: no word and no time.
+    pub fn is_empty(&self) -> bool {
+        !self.has_words() && self.times.is_empty()
+    }
+
+    /// There is something to look for in texts.
+    pub fn has_words(&self) -> bool {
+        !self.phrases.is_empty() || !self.words.is_empty()
+    }
+
+    /// Understands a query. Any text is one.
+    pub fn parse(input: &str, seen: &Seen) -> Query {
+        let text = beginning(input);
+        let mut query = Query { cut: text.len() < input.len(), ..Query::default() };
+        let quotes = quotes(text);
+        for quote in &quotes {
+            let phrase = words_of(text[quote.clone()].trim_matches(is_quote));
+            if !phrase.is_empty() && query.phrases.len() < MAX_TERMS {
+                query.phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
+            }
+        }
+        // What is quoted must occur as it stands: it is no time and nobody.
+        let outside = blanked(text, quotes.iter().cloned());
+        query.times = when::find(&outside, seen.now, seen.zone);
+        query.people = people::named(&outside, seen.people);
+        let told = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
+        query.add_words(&blanked(&outside, told));
+        if query.is_empty() {
+            query.words.append(&mut query.dropped);
+        }
+        query.dense = dense(text, &query.times, &query.people);
+        query
+    }
+
+    fn add_words(&mut self, text: &str) {
+        let typed: Vec<&str> = text
+            .split(|c: char| {
+                c.is_whitespace() || c.is_control() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}')
+            })
+            .map(bare)
+            .filter(|word| !word.is_empty())
+            .collect();
+        let lower: Vec<String> = typed.iter().map(|word| word.to_lowercase()).collect();
+        let trimmed = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+        let plain: Vec<String> = lower.iter().map(|word| trimmed(word)).collect();
+        let language = stop_words::language(plain.iter().map(String::as_str));
+        let mut terms: Vec<Term> = Vec::new();
+        for (n, word) in typed.iter().enumerate() {
+            if is_stop_word(&plain[n], language) {
+                self.dropped.extend(symbols::terms(word).into_iter().filter(Term::asked));
+                continue;
+            }
+            terms.extend(
+                symbols::terms(word)
+                    .into_iter()
+                    .filter(|t| t.asked() || !is_stop_word(&t.text.to_lowercase(), language)),
+            );
+            // "HTTP 502", "issue 123": a number with what it is the number of.
+            let next = plain.get(n + 1).filter(|next| next.len() > 1 && next.bytes().all(|b| b.is_ascii_digit()));
+            if let Some(number) = next
+                && plain[n].chars().all(char::is_alphabetic)
+                && when::find(word, 0, &TimeZone::UTC).is_empty()
+            {
+                terms.push(Term { text: format!("{} {number}", words_of(word)), prefix: false, kind: Kind::Variant });
+            }
+        }
+        terms.sort_by_key(|t| if t.asked() { Kind::Word } else { t.kind });
+        let mut seen = HashSet::new();
+        for term in terms.into_iter().filter(|t| seen.insert((t.text.clone(), t.prefix))) {
+            if self.words.len() < MAX_TERMS {
+                self.words.push(term);
+            } else {
+                self.cut |= term.asked();
+            }
+        }
+        self.dropped.truncate(MAX_TERMS);
+        let mut seen = HashSet::new();
+        self.dropped.retain(|t| seen.insert(t.text.clone()));
+    }
+
+    /// What an embedder is given: the question without the names of people, without times and quotation marks. Empty
+    /// where nothing else was asked.
+    pub fn dense_text(&self) -> &str {
+        &self.dense
+    }
+
+    /// The time nothing outside of is wanted, first and last millisecond: none where the query sets no limit.
+    ///
+    /// Limits with one end hold together ("since June, before August"); several days are what lies between them. Limits
+    /// that exclude each other are none.
+    pub fn limit(&self) -> Option<(Millis, Millis)> {
+        let limits = || self.times.iter().filter(|t| t.hold == Hold::Limit);
+        let closed = || limits().filter_map(|t| t.from.zip(t.until));
+        let first = closed().map(|(from, _)| from).min();
+        let last = closed().map(|(_, until)| until).max();
+        let open = |t: &&When| t.from.is_none() || t.until.is_none();
+        let from = limits().filter(open).filter_map(|t| t.from).chain(first).max();
+        let until = limits().filter(open).filter_map(|t| t.until).chain(last).min();
+        let (from, until) = match (from, until) {
+            (None, None) => return None,
+            (from, until) => (from.unwrap_or(Millis::MIN), until.map_or(Millis::MAX, |until| until - 1)),
+        };
+        (from <= until).then_some((from, until))
+    }
+
+    /// The same without its limits: what it finds, it finds at any time.
+    pub fn unlimited(&self) -> Query {
+        let times = self.times.iter().filter(|t| t.hold != Hold::Limit).cloned().collect();
+        Query { times, ..self.clone() }
+    }
+
+    /// The times to look through where there is no word to look for.
+    pub(super) fn stretches(&self) -> Vec<(Millis, Millis)> {
+        let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish);
+        let wishes: Vec<_> =
+            wishes.map(|t| (t.from.unwrap_or(Millis::MIN), t.until.map_or(Millis::MAX, |until| until - 1))).collect();
+        if wishes.is_empty() { self.limit().into_iter().collect() } else { wishes }
+    }
+
+    /// Whether a moment lies in a time the query speaks of without insisting on it. `None`: it speaks of none.
+    pub fn favours(&self, at: Option<Millis>) -> Option<bool> {
+        let mut wishes = self.times.iter().filter(|t| t.hold == Hold::Wish).peekable();
+        wishes.peek()?;
+        Some(at.is_some_and(|at| wishes.any(|t| t.holds(at))))
+    }
+
+    /// The words of the query as the person wrote them, for a message.
+    pub fn shown(&self) -> String {
+        let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
+        let words = self.words.iter().filter(|t| t.asked()).map(|t| plain(&t.text));
+        quoted.chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What of an input is used.
+fn beginning(input: &str) -> &str {
+    &input[..input.floor_char_boundary(MAX_BYTES)]
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201e}')
+}
+
+/// Quoted stretches with their marks. A mark without its other half is nothing.
+fn quotes(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut open = None;
+    for (at, c) in text.char_indices().filter(|(_, c)| is_quote(*c)) {
+        match open.take() {
+            // „ only opens.
+            Some(from) if c != '\u{201e}' => found.push(from..at + c.len_utf8()),
+            _ => open = Some(at),
+        }
+    }
+    found
+}
+
+/// A text with stretches made blank, everything else where it was.
+fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for span in spans {
+        let (from, to) = (span.start.max(at), span.end.max(at));
+        out.push_str(&text[at..from]);
+        out.extend(std::iter::repeat_n(' ', to - from));
+        at = to;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// A word without its genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. The apostrophe of a name
+/// (`O'Brien`) stays.
+fn bare(word: &str) -> &str {
+    let end = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '*');
+    let Some((head, tail)) = end.rsplit_once(['\'', '’']) else { return word };
+    let short = tail.to_lowercase();
+    match short.as_str() {
+        "s" | "re" | "ve" | "ll" | "d" | "m" if head.contains(char::is_alphanumeric) => return head,
+        // "didn't": what is left is a word nobody looks for.
+        "t" if head.len() > 1 && head.ends_with(['n', 'N']) => return &head[..head.len() - 1],
+        _ => {}
+    }
+    let article = matches!(
+        head.to_lowercase().as_str(),
+        "l" | "d" | "j" | "m" | "t" | "s" | "n" | "c" | "qu" | "jusqu" | "dell" | "all" | "nell" | "un" | "sull"
+    );
+    if article { &end[end.len() - tail.len()..] } else { word }
+}
+
+fn dense(text: &str, times: &[When], people: &[Person]) -> String {
+    let mut spans: Vec<Range<usize>> =
+        times.iter().map(|t| t.span.clone()).chain(people.iter().map(|p| p.span.clone())).collect();
+    spans.sort_by_key(|s| s.start);
+    let bare = blanked(text, spans.into_iter());
+    let plain: String = bare.chars().map(|c| if is_quote(c) || c.is_control() { ' ' } else { c }).collect();
+    let words = plain.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric));
+    words.map(|w| w.trim_end_matches('*')).collect::<Vec<_>>().join(" ")
+}
+
 fn plain(text: &str) -> String {
     text.replace(crate::index::BREAK, "")
 }
 
-/// Letters and digits, everything else one space; characters of unspaced scripts stand alone.
-fn words_of(text: &str) -> String {
-    let folded = fold(text);
-    let mut out = String::new();
-    for c in folded.chars() {
-        if c.is_alphanumeric() || is_mark(c) {
-            out.push(c);
-        } else if c == crate::index::BREAK {
-            if !out.is_empty() && !out.ends_with([' ', crate::index::BREAK]) {
-                out.push(crate::index::BREAK);
-            }
-        } else if !out.is_empty() && !out.ends_with(' ') {
-            out.push(' ');
-        }
-    }
-    out.trim_matches([' ', crate::index::BREAK]).to_owned()
-}
-
-/// Combining marks belong to their letter (vowel signs of Indic scripts, accents written apart).
-fn is_mark(c: char) -> bool {
-    matches!(c as u32, 0x0300..=0x036F | 0x0900..=0x0DFF | 0x0E31..=0x0E4E | 0x0591..=0x05C7 | 0x064B..=0x065F)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(input: &str) -> Vec<String> {
-        Query::parse(input).words.iter().map(|t| plain(&t.text) + if t.prefix { "*" } else { "" }).collect()
-    }
-
-    #[test]
-    fn stop_words_go_and_come_back_when_nothing_else_is_there() {
-        assert_eq!(words("why did we drop the redis"), ["drop", "redis"]);
-        assert_eq!(words("to be or not to be"), ["to", "be", "or", "not"]);
-    }
-
-    #[test]
-    fn phrases_prefixes_and_symbols() {
-        let q = Query::parse("\"unique index\" refund*  orders_test.rs::refund_twice");
-        assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false, part: false }]);
-        assert_eq!(
-            words("refund*  orders_test.rs::refund_twice"),
-            ["refund*", "orders test rs refund twice", "orders", "test", "rs", "refund", "twice"]
-        );
-        assert_eq!(words("E0277"), ["E0277"]);
-    }
-
-    #[test]
-    fn nothing_is_a_syntax_error() {
-        for odd in ["", "   ", "\"", "AND OR NOT", "NEAR(a b)", "a:b^2 -c +d (", "*", "\"\"", "\u{0}\u{1}", "text : x"]
-        {
-            let q = Query::parse(odd);
-            for term in q.words.iter().chain(&q.phrases) {
-                assert!(!term.text.contains('"'));
-            }
-        }
-        assert!(Query::parse("?!").is_empty());
-        let long = "word ".repeat(30_000);
-        assert!(Query::parse(&long).cut);
-    }
-
-    #[test]
-    fn unspaced_scripts_become_phrases_of_characters() {
-        assert_eq!(words("東京 タワー"), ["東京", "タワー"]);
-    }
-}
+#[path = "query_tests.rs"]
+mod tests;

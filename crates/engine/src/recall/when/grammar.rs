@@ -78,7 +78,8 @@ pub(super) struct Told {
     pub until: Option<DateTime>,
     pub precision: Precision,
     pub absolute: bool,
-    pub iso: bool,
+    /// One date as machines write it.
+    pub written: bool,
     pub hold: Hold,
 }
 
@@ -150,7 +151,7 @@ impl Grammar<'_> {
             until: Some(two.until),
             precision: two.precision,
             absolute: one.absolute && two.absolute,
-            iso: one.iso && two.iso,
+            written: false,
             hold: Hold::Limit,
         }))
     }
@@ -197,8 +198,8 @@ impl Grammar<'_> {
             "until" => (None, Some(p.until)),
             _ => (Some(p.from), None),
         };
-        let (precision, absolute, iso) = (p.precision, p.absolute, p.iso);
-        Some(Ok(Told { words, from, until, precision, absolute, iso, hold: Hold::Limit }))
+        let (precision, absolute) = (p.precision, p.absolute);
+        Some(Ok(Told { words, from, until, precision, absolute, written: false, hold: Hold::Limit }))
     }
 
     /// `seit zwei Wochen`: up to now, from so long ago.
@@ -634,7 +635,7 @@ fn wish(words: usize, p: Period) -> Told {
         until: Some(p.until),
         precision: p.precision,
         absolute: p.absolute,
-        iso: p.iso,
+        written: p.iso,
         hold,
     }
 }

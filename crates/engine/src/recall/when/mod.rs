@@ -37,8 +37,8 @@ pub struct When {
     /// What it was told in.
     pub precision: Precision,
     pub hold: Hold,
-    /// Its words may stand in a text, too (`May 2025`), unlike those of `last week`.
-    pub absolute: bool,
+    /// Its words are looked for, too: they may stand in a text (`May 2025`), unlike those of `last week`.
+    pub worded: bool,
 }
 
 /// In what a time was told.
@@ -117,5 +117,6 @@ fn in_zone(told: &grammar::Told, span: Range<usize>, zone: &TimeZone) -> Option<
     if from.zip(until).is_some_and(|(from, until)| from >= until) {
         return None;
     }
-    Some(When { span, from, until, precision: told.precision, hold: told.hold, absolute: told.absolute })
+    let worded = told.absolute && (told.hold == Hold::Wish || told.written);
+    Some(When { span, from, until, precision: told.precision, hold: told.hold, worded })
 }
