@@ -140,6 +140,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return Err(unknown);
     }
+    understood.widened |= found.other_times;
     found.cut_short |= files.cut_short;
     let ms = started.elapsed().as_secs_f64() * 1000.0;
     if global.json {

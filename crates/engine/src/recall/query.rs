@@ -12,7 +12,7 @@ use std::ops::Range;
 use jiff::tz::TimeZone;
 
 use super::people::{self, Known, Person};
-use super::stop_words::{self, is_stop_word};
+use super::stop_words::{self, Language, is_stop_word};
 use super::symbols::{self, words_of};
 use super::when::{self, Hold, When};
 use crate::clock::Millis;
@@ -90,6 +90,8 @@ pub struct Query {
     pub words: Vec<Term>,
     /// Left out as stop words; looked for after all if nothing else is asked for.
     pub dropped: Vec<Term>,
+    /// The words of times that are not looked for, in case nothing was said then: a text may have them as they stand.
+    pub(super) told: Vec<Term>,
     /// When it was, as the query tells it.
     pub times: Vec<When>,
     /// People it names. Their names are among `words`, too: turns are indexed with their speaker.
@@ -102,10 +104,9 @@ pub struct Query {
 /// Understands a query of an agent as of now: with the people of its conversations and in the zone of its operator,
 /// else in the one given (R10.9). Never refuses: what means nothing is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
-    let input = beginning(input);
     let (said, people) = ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
-        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, input)?))
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
     })?;
     let said = said.and_then(|name| TimeZone::get(&name).ok());
     Ok(Query::parse(input, &Seen { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
@@ -138,7 +139,12 @@ impl Query {
         query.times = when::find(&outside, seen.now, seen.zone);
         query.people = people::named(&outside, seen.people);
         let told = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
-        query.add_words(&blanked(&outside, told));
+        let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
+        query.add_words(&blanked(&outside, told), &free);
+        for time in query.times.iter().filter(|t| !t.worded && t.hold == Hold::Wish) {
+            let words = typed(&outside[time.span.clone()]).into_iter().flat_map(symbols::terms);
+            query.told.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
+        }
         if query.is_empty() {
             query.words.append(&mut query.dropped);
         }
@@ -146,14 +152,9 @@ impl Query {
         query
     }
 
-    fn add_words(&mut self, text: &str) {
-        let typed: Vec<&str> = text
-            .split(|c: char| {
-                c.is_whitespace() || c.is_control() || matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}')
-            })
-            .map(bare)
-            .filter(|word| !word.is_empty())
-            .collect();
+    /// `free`: the same without anything a time is told in.
+    fn add_words(&mut self, text: &str, free: &str) {
+        let typed = typed(text);
         let lower: Vec<String> = typed.iter().map(|word| word.to_lowercase()).collect();
         let trimmed = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
         let plain: Vec<String> = lower.iter().map(|word| trimmed(word)).collect();
@@ -169,15 +170,8 @@ impl Query {
                     .into_iter()
                     .filter(|t| t.asked() || !is_stop_word(&t.text.to_lowercase(), language)),
             );
-            // "HTTP 502", "issue 123": a number with what it is the number of.
-            let next = plain.get(n + 1).filter(|next| next.len() > 1 && next.bytes().all(|b| b.is_ascii_digit()));
-            if let Some(number) = next
-                && plain[n].chars().all(char::is_alphabetic)
-                && when::find(word, 0, &TimeZone::UTC).is_empty()
-            {
-                terms.push(Term { text: format!("{} {number}", words_of(word)), prefix: false, kind: Kind::Variant });
-            }
         }
+        terms.extend(numbered(free, language));
         terms.sort_by_key(|t| if t.asked() { Kind::Word } else { t.kind });
         let mut seen = HashSet::new();
         for term in terms.into_iter().filter(|t| seen.insert((t.text.clone(), t.prefix))) {
@@ -221,6 +215,13 @@ impl Query {
     pub fn unlimited(&self) -> Query {
         let times = self.times.iter().filter(|t| t.hold != Hold::Limit).cloned().collect();
         Query { times, ..self.clone() }
+    }
+
+    /// The same with every time it cannot keep told as words: for where nothing was said then.
+    pub(super) fn as_words(&self) -> Query {
+        let times = self.times.iter().filter(|t| t.hold == Hold::Limit).cloned().collect();
+        let words = self.words.iter().chain(&self.told).cloned().collect();
+        Query { times, words, told: Vec::new(), ..self.clone() }
     }
 
     /// The times to look through where there is no word to look for.
@@ -281,6 +282,29 @@ fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
     }
     out.push_str(&text[at..]);
     out
+}
+
+/// The words of a text as they were typed.
+fn typed(text: &str) -> Vec<&str> {
+    let sign = |c: char| matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}');
+    text.split(|c: char| c.is_whitespace() || c.is_control() || sign(c))
+        .map(bare)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// `HTTP 502`, `issue 123`: a number with what it is the number of.
+fn numbered(text: &str, language: Language) -> Vec<Term> {
+    let words: Vec<String> = text.split_whitespace().map(words_of).collect();
+    let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
+    let named = |word: &str| {
+        word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic()) && !is_stop_word(&word.to_lowercase(), language)
+    };
+    words
+        .windows(2)
+        .filter(|pair| named(&pair[0]) && number(&pair[1]))
+        .map(|pair| Term { text: pair.join(" "), prefix: false, kind: Kind::Variant })
+        .collect()
 }
 
 /// A word without its genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. The apostrophe of a name

@@ -73,6 +73,8 @@ pub struct Searched {
     pub not_indexed: u64,
     /// The search was broken off after [`DEADLINE`].
     pub cut_short: bool,
+    /// Nothing of what fits was said in the times the query speaks of: they were taken as words.
+    pub other_times: bool,
     /// Part of the query was not used because it is too long.
     pub query_cut: bool,
 }
@@ -87,7 +89,13 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query
     let mut filter = filter.clone();
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.deadline(Some(Instant::now() + DEADLINE))?;
-    let out = run(ledger, index, agent, query, &filter);
+    let mut out = run(ledger, index, agent, query, &filter);
+    // Nothing of what fits was said then: perhaps the words are those of a text ("he moved two years ago").
+    let missed = |found: &Searched| !found.hits.iter().any(|h| gain(query, h.turn.at) > 0.0);
+    if !query.told.is_empty() && query.has_words() && matches!(&out, Ok(found) if missed(found)) {
+        out =
+            run(ledger, index, agent, &query.as_words(), &filter).map(|found| Searched { other_times: true, ..found });
+    }
     index.deadline(None)?;
     // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
     out.map_err(|e| match e.kind() {

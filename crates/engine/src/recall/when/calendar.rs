@@ -124,6 +124,29 @@ pub(super) fn weekday(today: Date, weekday: i8, before: bool) -> Option<Period> 
     one_day(back(today, if days == 0 && before { 7 } else { days })?)
 }
 
+/// The nearest such day of the week before a day, or from it on.
+pub(super) fn weekday_beside(day: Date, weekday: i8, before: bool) -> Option<Period> {
+    let ahead = i64::from((weekday - day.weekday().to_monday_zero_offset()).rem_euclid(7));
+    one_day(on(day, if before { ahead - 7 } else { ahead })?)
+}
+
+/// So many of a unit before or after a moment; without a number the one that touches it.
+pub(super) fn beside(base: DateTime, unit: Unit, count: Option<(f64, f64)>, before: bool) -> Option<Period> {
+    let (near, far) = match count {
+        Some((least, most)) => {
+            let slack = if unit == Unit::Day { 0.0 } else { (least / 2.0).min(0.5) };
+            // A day so far off is the day that begins there.
+            let whole = if unit == Unit::Day { 1.0 } else { 0.0 };
+            (least - slack - whole, most + slack)
+        }
+        None => (0.0, 1.0),
+    };
+    let (near, far) = ((near.max(0.0) * days_of(unit)) as i64, (far * days_of(unit)).round() as i64);
+    let day = base.date();
+    let (from, until) = if before { (back(day, far)?, back(day, near)?) } else { (on(day, near)?, on(day, far)?) };
+    Period::days(from, until, precision_of(unit))
+}
+
 /// A day of the week of this week or of one before it.
 pub(super) fn weekday_of_week(today: Date, weekday: i8, weeks_back: i64) -> Option<Period> {
     one_day(on(back(monday(today)?, 7 * weeks_back)?, weekday.into())?)

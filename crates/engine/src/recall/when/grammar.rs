@@ -213,6 +213,7 @@ impl Grammar<'_> {
         self.tokens.get(at)?;
         self.digits(at)
             .or_else(|| self.to_come(at))
+            .or_else(|| self.beside(at))
             .or_else(|| self.ago(at))
             .or_else(|| self.day_and_month(at, led))
             .or_else(|| self.third(at))
@@ -313,6 +314,38 @@ impl Grammar<'_> {
         let (n, count, unit) = self.counted(at + before)?;
         let after = usize::from(before == 0 && matches!(self.word(at + n), "ago" | "back" | "earlier"));
         (before + after > 0).then(|| (before + n + after, calendar::ago(self.now, unit, count)))
+    }
+
+    /// `two weeks before 11 August`, `the Sunday before`, `zwei Tage nach dem 3. Mai`.
+    fn beside(&self, at: usize) -> Found {
+        let side = |at: usize| match self.word(at) {
+            "before" | "vor" => Some(true),
+            "after" | "nach" => Some(false),
+            _ => None,
+        };
+        let weekday = words::weekday(self.word(at)).filter(|(_, short)| !short);
+        let (n, count, unit) = match (weekday, words::unit(self.word(at))) {
+            (Some(_), _) => (1, None, Unit::Day),
+            (None, Some(unit)) => (1, None, unit),
+            (None, None) => {
+                let (n, count, unit) = self.counted(at)?;
+                (n, Some(count), unit)
+            }
+        };
+        let before = side(at + n)?;
+        let next = at + n + 1;
+        let next = next + self.article(next);
+        let (m, found) = self.period(next, true)?;
+        let words = next + m - at;
+        let beside = |p: Period| {
+            let base = if before { p.from } else { p.until };
+            let found = match weekday {
+                Some((day, _)) => calendar::weekday_beside(base.date(), day, before),
+                None => calendar::beside(base, unit, count, before),
+            }?;
+            Some(Period { absolute: p.absolute, ..found })
+        };
+        Some((words, found.and_then(beside)))
     }
 
     /// `3 May 2025`, `3rd of May`, `3. Mai`, `May 3rd, 2025`. A day that does not exist is no time.

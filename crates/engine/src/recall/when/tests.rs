@@ -135,6 +135,13 @@ fn limits() {
         ("March - May 2025", "[March - May 2025] 2025-03-01/2025-06-01 month!"),
         ("from Monday to Wednesday", "[from Monday to Wednesday] 2026-11-16/2026-11-19 day!"),
         ("before two weeks ago", "[before two weeks ago] …/2026-11-05 week!"),
+        ("two weeks before August 11, 2023", "[two weeks before August 11, 2023] 2023-07-24/2023-08-01 week"),
+        ("the week before 3 August 2023", "[week before 3 August 2023] 2023-07-27/2023-08-03 week"),
+        ("on the Sunday before October 25, 2022", "[on the Sunday before October 25, 2022] 2022-10-23/2022-10-24 day"),
+        ("the day after 3 May 2025", "[day after 3 May 2025] 2025-05-04/2025-05-05 day"),
+        ("2 days after 3 May 2025", "[2 days after 3 May 2025] 2025-05-05/2025-05-06 day"),
+        ("2 days before 3 May 2025", "[2 days before 3 May 2025] 2025-05-01/2025-05-02 day"),
+        ("zwei Tage vor dem 3. Mai", "[zwei Tage vor dem 3. Mai] 2026-05-01/2026-05-02 day"),
         ("since June before August", "[since June] 2026-06-01/… month!, [before August] …/2026-08-01 month!"),
     ]);
 }
