@@ -64,7 +64,7 @@ impl Understood {
         parts.retain(|p| !p.is_empty());
         let mut note = format!("looked for: {}", print::safe_line(&parts.join(", ")));
         if self.widened {
-            note.push_str("; nothing was found there, so this is from other times");
+            note.push_str("; nothing that fits is from then, so this is from other times");
         }
         Some(note)
     }

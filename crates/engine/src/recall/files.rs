@@ -118,7 +118,7 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
         }
         Err(e) => return Err(e),
     };
-    if !query.has_words() {
+    if query.only_times {
         let seek = Seek::new(query, &[], Scratch::new(conn)?);
         let entries = at.read(|tx| catalogue::all(tx, at.agent_no))?;
         let of_time = entries.into_iter().filter(|entry| {
@@ -127,7 +127,9 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
         });
         let rows = of_time.map(|entry| (entry.file_no, 1.0)).collect();
         out.hits = hits(at, &seek, query, rows, &HashMap::new(), filter)?;
-        return Ok(out);
+        if !out.hits.is_empty() || !query.has_words() {
+            return Ok(out);
+        }
     }
     let range = RowId::range(at.agent_no, 0, i64::MAX);
     let all = index.file_rows_of(at.agent_no)?;

@@ -119,8 +119,10 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
         }
         let range = RowId::range(agent_no, first, last);
         let all = index.rows_of(agent_no)?;
-        let terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
-        let ranked = if query.has_words() {
+        let then = if query.only_times { said_then(tx, agent_no, query, filter)? } else { Vec::new() };
+        let mut terms = Vec::new();
+        let ranked = if then.is_empty() && query.has_words() {
+            terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
             if terms.is_empty() && query.phrases.is_empty() {
                 // The time was up before anything could be looked for.
                 return Ok(());
@@ -128,7 +130,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
             let look = Look { tx, conn, query, filter, terms: &terms, agent_no, range, all };
             with_neighbours(tx, look.candidates(&mut out.cut_short)?, query, filter)?
         } else {
-            said_then(tx, agent_no, query, filter)?
+            then
         };
         let opener = Opener::default();
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();

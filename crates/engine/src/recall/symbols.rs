@@ -211,6 +211,10 @@ pub(super) fn words_of(text: &str) -> String {
             out.push(' ');
         }
     }
+    // A sign that belongs to a letter is nothing without one.
+    if !out.contains(char::is_alphanumeric) {
+        return String::new();
+    }
     out.trim_matches([' ', BREAK]).to_owned()
 }
 
