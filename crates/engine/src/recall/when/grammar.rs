@@ -107,7 +107,7 @@ impl Grammar<'_> {
 
     /// The time told from this word on. `Err`: so many words are no time, and no part of them is.
     pub fn told(&self, at: usize) -> Option<Result<Told, usize>> {
-        if let Some(found) = self.from_to(at) {
+        if let Some(found) = self.two_ended(at) {
             return Some(found);
         }
         if let Some((words, found)) = self.period(at, false) {
@@ -126,7 +126,7 @@ impl Grammar<'_> {
     }
 
     /// `between X and Y`, `from X to Y`, `X – Y` of two times.
-    fn from_to(&self, at: usize) -> Option<Result<Told, usize>> {
+    fn two_ended(&self, at: usize) -> Option<Result<Told, usize>> {
         let between = matches!(self.word(at), "between" | "zwischen");
         let lead = usize::from(between || matches!(self.word(at), "from" | "von" | "vom"));
         let first = at + lead + self.article(at + lead);
@@ -650,12 +650,7 @@ impl Grammar<'_> {
         if !(led && digits && (row || token.tail.starts_with('.'))) {
             return None;
         }
-        let alone = !token.tail.trim_start_matches('.').is_empty()
-            || match self.word(at + 1) {
-                "" | "at" | "in" | "about" | "with" | "did" | "we" | "i" | "you" | "he" | "she" | "they" | "it" => true,
-                "was" | "were" | "and" | "for" | "when" | "habe" | "haben" | "wir" | "ich" | "war" | "um" => true,
-                _ => false,
-            };
+        let alone = !token.tail.trim_start_matches('.').is_empty() || words::goes_on(self.word(at + 1));
         (alone && (1..=31).contains(&day)).then(|| (1, calendar::day_of_month(self.today(), day)))
     }
 }

@@ -243,3 +243,9 @@ pub(super) fn leads(word: &str) -> bool {
 pub(super) fn is_of(word: &str) -> bool {
     matches!(word, "of" | "in" | "de" | "del" | "do" | "des" | "im" | "jahr" | "jahres" | "year")
 }
+
+/// What may follow "on the 3rd" when a day is meant, and not the third of something.
+pub(super) fn goes_on(word: &str) -> bool {
+    const WORDS: &str = "at in about with did we i you he she they it was were and for when habe haben wir ich war um";
+    word.is_empty() || WORDS.split(' ').any(|w| w == word)
+}
