@@ -405,6 +405,27 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_a_syntax_error() {
+        for (odd, want) in [
+            ("", ""),
+            ("   ", ""),
+            ("\"", ""),
+            ("\"\"", ""),
+            ("*", ""),
+            ("?!", ""),
+            ("\u{0}\u{1}", ""),
+            ("AND OR NOT", "AND OR NOT"),
+            ("NEAR(a b)", "NEAR b"),
+            ("a:b^2 -c +d (", "a b 2 c d"),
+            ("text : x", "text x"),
+            ("[a-z]+\\d{2,}", "a z d 2"),
+        ] {
+            let q = query(odd);
+            assert_eq!((q.shown().as_str(), q.is_empty()), (want, want.is_empty()), "{odd:?}");
+        }
+    }
+
+    #[test]
     fn a_long_question_keeps_its_words_before_its_pieces() {
         let mut input: String = ('\u{4e00}'..'\u{4e40}').collect();
         input.push_str(" redis_queue postgres");

@@ -99,7 +99,8 @@ pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
     let mut seen = std::collections::HashSet::new();
     for word in words.filter(|w| seen.insert(*w)) {
         let bits = known.words.get(word).copied().unwrap_or(0);
-        let clear = !known.english_too.contains(word);
+        // One letter is a variable, an axis, a language: no proof.
+        let clear = word.chars().count() > 1 && !known.english_too.contains(word);
         for n in (0..LANGUAGES.len()).filter(|n| bits & (1 << n) != 0) {
             found[n] += 1;
             sure[n] += u32::from(clear);
@@ -145,6 +146,8 @@ mod tests {
             ("what did the war do to his son", "English: war son"),
             ("van door", "English: van door"),
             ("redis", "English: redis"),
+            ("c compiler", "English: c compiler"),
+            ("y axis", "English: y axis"),
             ("warum war die migration so langsam", "German: migration langsam"),
             ("was hat der kunde über redis gesagt", "German: kunde redis gesagt"),
             ("wann haben wir redis entfernt", "German: redis entfernt"),
