@@ -114,7 +114,7 @@ mod format {
     use heirloom_engine::index::Index;
     use heirloom_engine::ledger::blocks::Opener;
     use heirloom_engine::ledger::{Ledger, Open};
-    use heirloom_engine::recall::{Filter, search};
+    use heirloom_engine::recall::{Filter, search, understand};
     use heirloom_engine::scope::AgentId;
     use heirloom_engine::transcript::export;
     use heirloom_engine::verify::verify;
@@ -197,7 +197,8 @@ mod format {
         assert_eq!(report.findings, []);
         let mut best = |query: &str| {
             let filter = Filter { limit: 3, ..Filter::default() };
-            let found = search(&world.ledger, &mut world.index, &AgentId::main(), query, &filter).unwrap();
+            let query = understand(&world.ledger, &AgentId::main(), query, &jiff::tz::TimeZone::UTC).unwrap();
+            let found = search(&world.ledger, &mut world.index, &AgentId::main(), &query, &filter).unwrap();
             found.hits.iter().map(|h| h.turn.text.clone()).collect::<Vec<_>>().join("\n---\n")
         };
         for (query, expected) in [

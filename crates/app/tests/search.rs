@@ -23,7 +23,7 @@ fn search(world: &World, args: &[&str]) -> Vec<Value> {
 fn what_is_asked_for_is_found_and_narrowed_by_every_filter() {
     let world = demo();
     let found = world.json(&["search", "why did we drop redis"]);
-    names(&found, "query looked_for hits files too_frequent not_indexed files_not_indexed degraded ms");
+    names(&found, "query looked_for understood hits files too_frequent not_indexed files_not_indexed degraded ms");
     let hit = &found["hits"][0];
     names(
         hit,
@@ -211,4 +211,59 @@ fn a_lost_index_is_made_again_and_a_newer_ledger_left_alone() {
         }
     }
     assert!(fs::read(world.ledger()).unwrap() == before, "nothing was changed");
+}
+
+#[test]
+fn times_in_words_are_understood_in_the_zone_of_the_profile() {
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    let turns = folder.path().join("turns.jsonl");
+    let line = |id: &str, time: &str, text: &str| {
+        json!({"session": "s", "id": id, "time": time, "speaker": "Caroline", "role": "user", "text": text}).to_string()
+    };
+    let lines = [
+        line("a", "2025-05-02T23:30:00Z", "the zebra arrived"),
+        line("b", "2025-05-03T12:00:00Z", "the zebra ate"),
+        line("c", "2025-09-09T12:00:00Z", "the zebra left"),
+    ];
+    fs::write(&turns, lines.join("\n") + "\n").unwrap();
+    world.json(&["import", "--format", "turns", turns.to_str().unwrap()]);
+    world.json(&["profile", "set", "timezone", "UTC"]);
+    let entries = |query: &str| -> Vec<String> {
+        let mut found: Vec<String> =
+            search(&world, &[query]).iter().map(|h| h["entry"].as_str().unwrap().to_owned()).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(entries("zebra 2025-05-03"), ["b"]);
+    assert_eq!(entries("zebra before June 2025"), ["a", "b"]);
+    assert_eq!(entries("zebra seit Juni 2025"), ["c"]);
+    assert_eq!(search(&world, &["what did Caroline see in September 2025"])[0]["entry"], "c");
+    world.json(&["profile", "set", "timezone", "Europe/Berlin"]);
+    assert_eq!(entries("zebra 2025-05-03"), ["a", "b"], "there it was already the third");
+
+    let found = world.json(&["search", "Caroline's zebra since June 2025"]);
+    let understood = &found["understood"];
+    names(understood, "times people widened");
+    names(&understood["times"][0], "text from until precision limit");
+    assert_eq!(understood["times"][0]["text"], "since June 2025");
+    assert_eq!(understood["times"][0]["from"], "2025-05-31T22:00:00.000Z");
+    assert_eq!((&understood["times"][0]["until"], &understood["times"][0]["limit"]), (&json!(null), &json!(true)));
+    assert_eq!((&understood["people"], &understood["widened"]), (&json!(["Caroline"]), &json!(false)));
+    assert_eq!(found["looked_for"], "Caroline zebra");
+    // Where nothing was said then, what there is, and that it is from other times.
+    let found = world.json(&["search", "zebra before 2024"]);
+    assert_eq!((found["hits"].as_array().unwrap().len(), &found["understood"]["widened"]), (3, &json!(true)));
+    // A time alone; a day that does not exist; a time with a filter that excludes it.
+    assert_eq!(entries("2025-09-09"), ["c"]);
+    assert_eq!(entries("before June 2025"), ["a", "b"]);
+    assert_eq!(world.json(&["search", "zebra 31 February"])["understood"]["times"], json!([]));
+    assert_eq!(
+        world.json(&["search", "--since", "2025-06-01", "zebra before June 2025"])["understood"]["widened"],
+        json!(true)
+    );
+    let out = world.run(&["search", "zebra since June 2025"]);
+    assert!(out.stdout.contains(" left\n") && !out.stdout.contains(" ate\n"), "{}", out.stdout);
+    let said = "looked for: zebra, from 2025-06-01 on (since June 2025)";
+    assert!(out.stderr.contains(said), "{}", out.stderr);
 }

@@ -14,7 +14,7 @@ use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Index, RowId};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::recall::snippet::{MATCH_END, MATCH_START};
-use heirloom_engine::recall::{FileFilter, FileHit, FilesFound, search_files};
+use heirloom_engine::recall::{FileFilter, FileHit, FilesFound, Query, search_files, understand};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
 use heirloom_engine::verify;
@@ -70,9 +70,14 @@ fn follow(at: &AssistantHome, index: &mut Index) {
     assert_eq!(index.catch_up_files(at, None).unwrap(), 0);
 }
 
+/// A query, understood in the zone of the tree.
+fn ask(at: &AssistantHome, query: &str) -> Query {
+    understand(at.ledger, &at.agent, query, &at.zone).unwrap()
+}
+
 fn search(at: &AssistantHome, index: &mut Index, query: &str, filter: FileFilter) -> FilesFound {
     let limit = if filter.limit == 0 { 10 } else { filter.limit };
-    search_files(at, index, query, &FileFilter { limit, ..filter }).unwrap()
+    search_files(at, index, &ask(at, query), &FileFilter { limit, ..filter }).unwrap()
 }
 
 fn found(at: &AssistantHome, index: &mut Index, query: &str) -> Vec<String> {
@@ -132,7 +137,7 @@ fn what_a_file_says_is_found_with_its_line() {
     follow(&at, &mut index);
     assert_eq!(findings(&grove, &at, Some(&index)), Vec::<String>::new());
     for odd in ["AND OR NOT", "NEAR(a b)", "title:x", "{title text} : a", "scope : xqaactive", "xqfloop", "\"", "a*"] {
-        match search_files(&at, &mut index, odd, &FileFilter { limit: 3, ..FileFilter::default() }) {
+        match search_files(&at, &mut index, &ask(&at, odd), &FileFilter { limit: 3, ..FileFilter::default() }) {
             Ok(_) => {}
             Err(e) => assert_eq!(e.kind(), ErrorKind::Usage, "{odd}"),
         }

@@ -80,7 +80,9 @@ fn a_bit_flip_is_repaired_or_reported_and_never_a_wrong_turn() {
         let Ok((mut index, _)) = opened else { continue };
         let _ = index.catch_up(&world.ledger, None, &mut |_| {});
         let filter = heirloom_engine::recall::Filter { limit: 3, ..Default::default() };
-        if let Err(e) = heirloom_engine::recall::search(&world.ledger, &mut index, &world.agent, "zebra", &filter) {
+        if let Err(e) =
+            heirloom_engine::recall::search(&world.ledger, &mut index, &world.agent, &world.ask("zebra"), &filter)
+        {
             assert_eq!(e.kind(), heirloom_engine::error::ErrorKind::Damaged, "{e}");
             assert!(e.next_step().is_some_and(|hint| hint.contains("reindex")), "{e} {:?}", e.next_step());
         }

@@ -1,11 +1,13 @@
 //! Finding turns again.
 
+use heirloom_engine::clock::{Clock, parse_rfc3339};
 use heirloom_engine::event::Role;
 use heirloom_engine::index::Index;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::recall::{self, Filter};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
+use jiff::tz::TimeZone;
 
 use crate::world::{LITTLE, NOON, World, said};
 
@@ -151,7 +153,7 @@ fn the_reply_to_a_good_turn_is_found_beside_it() {
     world.import(&["s9.jsonl"]);
     let mut index = world.caught_up();
     let filter = Filter { limit: 5, ..Filter::default() };
-    let found = recall::search(&world.ledger, &mut index, &world.agent, "okapi", &filter).unwrap();
+    let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("okapi"), &filter).unwrap();
     assert_eq!(found.hits[0].turn.text, "what about the okapi?");
     let beside = found.hits.iter().find(|h| h.turn.text == "It lives in the forest.").unwrap();
     assert_eq!((beside.beside, beside.matched), (Some(found.hits[0].turn.id), 0));
@@ -184,7 +186,7 @@ fn whatever_is_typed_is_words() {
         "\u{301}\u{301}",
         "build \"unclosed",
     ] {
-        match recall::search(&world.ledger, &mut index, &world.agent, query, &filter) {
+        match recall::search(&world.ledger, &mut index, &world.agent, &world.ask(query), &filter) {
             Ok(_) => {}
             Err(e) => assert_eq!(e.kind(), heirloom_engine::error::ErrorKind::Usage, "{query:?}: {e}"),
         }
@@ -196,7 +198,7 @@ fn whatever_is_typed_is_words() {
         "é".repeat(60_000),
         "(\"a ".repeat(30_000),
     ] {
-        let found = recall::search(&world.ledger, &mut index, &world.agent, &long, &filter).unwrap();
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask(&long), &filter).unwrap();
         assert!(found.query_cut);
         assert!(!long.starts_with("unique") || found.hits[0].turn.text.contains("unique0x7 "));
     }
@@ -215,12 +217,12 @@ fn another_agents_turns_are_never_found() {
     let filter = Filter { limit: 10, ..Filter::default() };
     for (agent, own, foreign) in [(&world.agent, "main", "other"), (&other, "other", "main")] {
         for query in ["zebra", foreign, "reply", "the zebra of other main"] {
-            let found = recall::search(&world.ledger, &mut index, agent, query, &filter).unwrap();
+            let found = recall::search(&world.ledger, &mut index, agent, &world.ask(query), &filter).unwrap();
             assert!(found.hits.iter().all(|h| h.turn.text.ends_with(own)), "{agent} {query}");
         }
     }
     let nobody = AgentId::parse("nobody").unwrap();
-    assert!(recall::search(&world.ledger, &mut index, &nobody, "zebra", &filter).unwrap().hits.is_empty());
+    assert!(recall::search(&world.ledger, &mut index, &nobody, &world.ask("zebra"), &filter).unwrap().hits.is_empty());
     let other_no = world.ledger.read(|tx| read::agent_no(tx, &other)).unwrap().unwrap();
     let opener = heirloom_engine::ledger::blocks::Opener::default();
     let foreign =
@@ -240,7 +242,14 @@ fn how_frequent_a_word_is_another_agent_does_not_decide() {
     world.write("mine.jsonl", mine + &say(1200, "the lorry met a quokka"));
     world.import(&["mine.jsonl"]);
     let looked = |index: &mut Index, agent: &AgentId| {
-        recall::search(&world.ledger, index, agent, "lorry quokka", &Filter { limit: 3, ..Filter::default() }).unwrap()
+        recall::search(
+            &world.ledger,
+            index,
+            agent,
+            &world.ask("lorry quokka"),
+            &Filter { limit: 3, ..Filter::default() },
+        )
+        .unwrap()
     };
     let mut index = world.caught_up();
     let alone = looked(&mut index, &world.agent);
@@ -263,7 +272,7 @@ fn what_stands_at_the_end_of_a_long_text_is_found() {
     let mut index = world.caught_up();
     let filter = Filter { limit: 3, ..Filter::default() };
     for query in ["capybara", "\"capybara crashed\""] {
-        let found = recall::search(&world.ledger, &mut index, &world.agent, query, &filter).unwrap();
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask(query), &filter).unwrap();
         assert!(found.hits[0].turn.text.len() > 1_000_000);
         assert!(found.hits[0].passage.contains("\u{2}capybara"), "{}", found.hits[0].passage);
     }
@@ -282,7 +291,7 @@ fn of_two_equals_the_later_one_comes_first() {
         world.import(&order[1..]);
         let mut index = world.caught_up();
         let filter = Filter { limit: 2, ..Filter::default() };
-        let found = recall::search(&world.ledger, &mut index, &world.agent, "zebra", &filter).unwrap();
+        let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("zebra"), &filter).unwrap();
         assert_eq!(found.hits[0].turn.entry, "new", "{order:?}");
     }
 }
@@ -298,4 +307,116 @@ fn a_turn_with_all_the_words_comes_before_a_short_one_with_the_rarest() {
 fn a_name_found_whole_comes_before_its_pieces() {
     let whole = "somewhere in a long list of tests that ran tonight there is one called refund_twice, which is red";
     check(&[whole, "refund it twice, refund them twice", "a refund made twice", "twice a refund"], "refund_twice");
+}
+
+/// A little history seen from Sunday, 22 November 2026: a turn about redis in every month of the year, one about
+/// postgres last Tuesday, and a talk between Caroline and an assistant called Nova yesterday.
+fn history() -> World {
+    let world = World::at(Clock::Fixed(parse_rfc3339("2026-11-22T09:00:00Z").unwrap()));
+    let line = |id: &str, at: &str, speaker: &str, role: &str, text: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"role\":\"{role}\",\"speaker\":\"{speaker}\",\"text\":\"{text}\",\"at\":{}}}\n",
+            parse_rfc3339(at).unwrap()
+        )
+    };
+    for month in 1..=11 {
+        let at = format!("2026-{month:02}-14T10:00:00Z");
+        let text = format!("redis again, note{month}");
+        world.write(&format!("m{month}.jsonl"), line("a", &at, "Caroline", "user", &text));
+        world.import(&[&format!("m{month}.jsonl")]);
+    }
+    world.write("t.jsonl", line("a", "2026-11-17T10:00:00Z", "Caroline", "user", "postgres at last"));
+    let talk = line("a", "2026-11-21T10:00:00Z", "Caroline", "user", "shall we paint")
+        + &line("b", "2026-11-21T10:01:00Z", "Nova", "assistant", "yes, the fence, as you did two years ago");
+    world.write("y.jsonl", talk);
+    world.import(&["t.jsonl", "y.jsonl"]);
+    world
+}
+
+#[test]
+fn times_limit_and_favour_what_is_found() {
+    let world = history();
+    let mut index = world.caught_up();
+    let mut found = |query: &str| world.search(&mut index, query).join(" | ");
+    assert_eq!(found("redis since October"), "redis again, note11 | redis again, note10");
+    assert_eq!(found("redis before 15 February"), "redis again, note2 | redis again, note1");
+    assert_eq!(found("redis between March and April"), "redis again, note4 | redis again, note3");
+    assert_eq!(found("redis 2026-05-14"), "redis again, note5");
+    assert_eq!(found("redis since 20 November"), "", "a limit leaves everything else out");
+    for (query, first) in [
+        ("redis in May", "redis again, note5"),
+        ("was war im Juni mit redis", "redis again, note6"),
+        ("redis a couple of months ago", "redis again, note9"),
+        ("redis in Q1", "redis again, note3"),
+        ("redis last week", "redis again, note11"),
+    ] {
+        let all = found(query);
+        assert!(all.starts_with(first), "{query}: {all}");
+        assert!(all.split(" | ").count() >= 10, "a wish leaves nothing out: {query}: {all}");
+    }
+    // A time alone is what was said then; what is quoted is no time.
+    assert_eq!(found("what did we do yesterday"), "yes, the fence, as you did two years ago | shall we paint");
+    assert_eq!(found("last Tuesday"), "postgres at last");
+    assert_eq!(found("on Friday"), "", "nothing was said then, and the word stands nowhere");
+    let quoted = found("\"two years ago\"");
+    assert!(quoted.starts_with("yes, the fence"), "{quoted}");
+    // Nothing was said two years ago: perhaps somebody spoke of it.
+    assert_eq!(found("fence two years ago").split(" | ").next(), Some("yes, the fence, as you did two years ago"));
+    // The 31st of February is no time, so these are words.
+    assert_eq!(found("31 February"), "redis again, note2");
+}
+
+#[test]
+fn what_is_said_in_the_wished_time_is_looked_at_though_better_turns_are_many() {
+    let world = World::at(Clock::Fixed(parse_rfc3339("2026-11-22T09:00:00Z").unwrap()));
+    let day = 24 * 3600 * 1000;
+    let line = |n: i64, at: i64, text: &str| {
+        format!("{{\"id\":\"e{n}\",\"role\":\"user\",\"text\":\"{text}\",\"at\":{at}}}\n")
+    };
+    let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
+    // Hundreds of short turns in a session each, all of which the engine ranks before the longer one.
+    for n in 0..260 {
+        world.write(&format!("s{n}.jsonl"), line(n, now - 90 * day + n, "zebra crossing"));
+    }
+    let names: Vec<String> = (0..260).map(|n| format!("s{n}.jsonl")).collect();
+    world.import(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    world.write("w.jsonl", line(1000, now - 9 * day, "the zebra crossing was closed for repair"));
+    world.import(&["w.jsonl"]);
+    let mut index = world.caught_up();
+    assert_eq!(world.search(&mut index, "zebra crossing")[0], "zebra crossing");
+    let found = world.search(&mut index, "zebra crossing last week");
+    assert!(found.iter().any(|text| text.starts_with("the zebra")), "{found:?}");
+}
+
+#[test]
+fn who_is_named_is_a_person_of_this_agent() {
+    let world = history();
+    let other = AgentId::parse("other").unwrap();
+    let line = "{\"id\":\"a\",\"role\":\"user\",\"speaker\":\"Melanie\",\"text\":\"hello\"}\n";
+    world.write("other.jsonl", line);
+    world.try_import(&crate::world::GLOBAL, &other, &["other.jsonl"], None).unwrap();
+    let query = world.ask("What did Caroline's neighbour, Melanie and Nova say about \"Caroline\" last week?");
+    let names: Vec<&str> = query.people.iter().map(|p| p.name.as_str()).collect();
+    // Melanie is somebody else's, Nova has spoken as an assistant.
+    assert_eq!(names, ["Caroline"]);
+    assert_eq!(query.dense_text(), "What did neighbour, Melanie and Nova say about Caroline");
+    let theirs = recall::understand(&world.ledger, &other, "Melanie and Caroline", &TimeZone::UTC).unwrap();
+    assert_eq!(theirs.people.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["Melanie"]);
+    let nobody = AgentId::parse("nobody").unwrap();
+    let none = recall::understand(&world.ledger, &nobody, "Melanie and Caroline", &TimeZone::UTC).unwrap();
+    assert_eq!((none.people.len(), none.shown()), (0, "Melanie Caroline".to_owned()));
+}
+
+#[test]
+fn names_are_found_whole_in_other_spellings_and_in_pieces() {
+    check(&["see refund_twice for it", "refund it, and twice"], "refundTwice");
+    check(&["see refundTwice for it", "refunded again"], "refund_twice");
+    check(&["it broke at src/queue/mod.rs again", "the queue of the mod"], "src/queue/mod.rs:120");
+    check(&["fixed in a1b2c3d4e5f60718293a4b5c6d7e8f9012345678", "a1 b2"], "a1b2c3d");
+    check(&["fixed in a1b2c3d", "something else"], "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678");
+    check(&["we are on v1.95.0 now", "95 of 1 and 0"], "1.95.0");
+    check(&["the proxy says HTTP 502", "502 pages over HTTP, and more"], "HTTP 502");
+    check(&["数据库的索引坏了", "今天天气很好"], "为什么数据库索引坏了");
+    check(&["東京タワーを見た", "京都に行った"], "東京タワーはどこですか");
+    check(&["서울에서 만나요", "부산은 멀어요"], "서울은");
 }

@@ -17,11 +17,12 @@ use heirloom_engine::event::{
 use heirloom_engine::index::{Index, Rebuilt};
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Ledger, Open};
-use heirloom_engine::recall::{self, Filter};
+use heirloom_engine::recall::{self, Filter, Query};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::export::{self, StreamRow};
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use heirloom_engine::verify::verify;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 /// Midday of a day in 2026.
@@ -138,6 +139,11 @@ impl World {
         index
     }
 
+    /// A query, understood in UTC.
+    pub fn ask(&self, input: &str) -> Query {
+        recall::understand(&self.ledger, &self.agent, input, &TimeZone::UTC).unwrap()
+    }
+
     /// Texts of the hits, best first.
     pub fn search(&self, index: &mut Index, query: &str) -> Vec<String> {
         self.search_with(index, query, Filter::default())
@@ -145,7 +151,7 @@ impl World {
 
     pub fn search_with(&self, index: &mut Index, query: &str, filter: Filter) -> Vec<String> {
         let filter = Filter { limit: if filter.limit == 0 { 10 } else { filter.limit }, ..filter };
-        let found = recall::search(&self.ledger, index, &self.agent, query, &filter).unwrap();
+        let found = recall::search(&self.ledger, index, &self.agent, &self.ask(query), &filter).unwrap();
         found.hits.into_iter().map(|h| h.turn.text).collect()
     }
 

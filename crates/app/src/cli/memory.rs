@@ -448,8 +448,9 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
     let mut found = FilesFound::default();
     if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
         let mut index = context.caught_up_index(Some(&at))?;
+        let query = recall::understand(&context.ledger, context.agent(), words, &at.zone)?;
         let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
-        found = recall::search_files(&at, &mut index, words, &wanted)?;
+        found = recall::search_files(&at, &mut index, &query, &wanted)?;
         let allowed = at.read(|tx| find::list(tx, at.agent_no, &filter, now))?;
         found.hits.retain(|hit| allowed.iter().any(|e| e.file_no == hit.entry.file_no));
         found.hits.truncate(limit);

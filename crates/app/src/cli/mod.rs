@@ -36,6 +36,7 @@ mod status;
 mod thread;
 mod timeline;
 mod times;
+mod understood;
 mod up;
 mod verify;
 mod visible;

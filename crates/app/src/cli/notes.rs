@@ -67,7 +67,10 @@ pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool
         print::line(&head.join("  "));
         search::passage(&hit.passage, width, paint);
         let place = print::safe_line(&format!("{}:{}", entry.path, hit.line));
-        let mut foot = vec![format!("{} of {} terms", hit.matched, hit.of)];
+        let mut foot = Vec::new();
+        if hit.of > 0 {
+            foot.push(format!("{} of {} terms", hit.matched, hit.of));
+        }
         if entry.item.is_some() {
             foot.push(place);
         }

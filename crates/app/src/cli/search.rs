@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::recall::{self, FileFilter, FilesFound, Filter, Hit, Searched, snippet};
+use heirloom_engine::recall::{self, FileFilter, FilesFound, Filter, Hit, Query, Searched, snippet};
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use serde_json::json;
 
 use super::notes::{self, Wanted};
 use super::times::{self, Edge};
+use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -18,7 +19,7 @@ use crate::programs;
 /// Find notes and turns: memory, open loops and other visible files; what people and models said, tool calls and results
 ///
 /// Files come first, each with the line that answers, as it stands on disk now. Words are joined by OR and ranked; "a phrase" must occur as it stands; word* finds beginnings. Names with signs in
-/// them (orders_test.rs, E0277) are looked for whole and in their parts. Nothing is a syntax error.
+/// them (orders_test.rs, E0277) are looked for whole and in their parts. Times are understood, in English and German: "last week", "in May 2025" and "two weeks ago" bring what was said then forward; "since June", "before 2025", "between March and May" and 2025-05-03 leave everything else out, as long as something is found. A time alone finds what was said then. Nothing is a syntax error.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What to look for
@@ -103,40 +104,54 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let at = looked.as_ref().map(|(at, _)| at);
     let mut index = context.caught_up_index(at)?;
     let query = args.query.join(" ");
-    let mut found = Searched::default();
-    let mut files = FilesFound::default();
-    if let Some(at) = at {
-        let filter = FileFilter {
-            kinds: wanted.kinds,
-            class: args.class,
-            workspaces: place.as_ref().map(|p| p.ids.clone()),
-            archived: args.archived,
-            since: filter.since,
-            until: filter.until,
-            limit: filter.limit,
-        };
-        files = recall::search_files(at, &mut index, &query, &filter)?;
-        found.looked_for.clone_from(&files.looked_for);
-        found.query_cut = files.query_cut;
-    }
-    if wanted.turns {
-        found = recall::search(&context.ledger, &mut index, context.agent(), &query, &filter)?;
+    let mut understood = understood::understand(&context, agent_no, &query)?;
+    let file_filter = FileFilter {
+        kinds: wanted.kinds,
+        class: args.class,
+        workspaces: place.as_ref().map(|p| p.ids.clone()),
+        archived: args.archived,
+        since: filter.since,
+        until: filter.until,
+        limit: filter.limit,
+    };
+    let mut look = |query: &Query| -> Result<(Searched, FilesFound)> {
+        let mut found = Searched::default();
+        let mut files = FilesFound::default();
+        if let Some(at) = at {
+            files = recall::search_files(at, &mut index, query, &file_filter)?;
+            found.looked_for.clone_from(&files.looked_for);
+            found.query_cut = files.query_cut;
+        }
+        if wanted.turns {
+            found = recall::search(&context.ledger, &mut index, context.agent(), query, &filter)?;
+        }
+        Ok((found, files))
+    };
+    let (mut found, mut files) = look(&understood.query)?;
+    // A time somebody remembers wrongly must not hide what there is.
+    if found.hits.is_empty()
+        && files.hits.is_empty()
+        && let Some(wider) = understood.widen()
+    {
+        (found, files) = look(&wider)?;
     }
     if let Some(unknown) = place.and_then(|p| p.unknown)
         && files.hits.is_empty()
     {
         return Err(unknown);
     }
+    understood.widened |= found.other_times;
     found.cut_short |= files.cut_short;
     let ms = started.elapsed().as_secs_f64() * 1000.0;
     if global.json {
         let mut value = to_json(&query, &found, ms);
+        value["understood"] = understood.to_json();
         value["files"] = json!(at.map(|at| notes::to_json(at, &files)).unwrap_or_default());
         value["files_not_indexed"] = json!(files.not_indexed);
         print::line(&value.to_string());
     } else {
         notes::people(at, &files, !found.hits.is_empty());
-        people(&query, &found, &files, now);
+        people(&query, &understood, &found, &files, now);
     }
     Ok(Exit::Ok)
 }
@@ -182,7 +197,7 @@ pub fn workspaces(context: &Context, agent_no: i64, name: &str) -> Result<Vec<i6
     })
 }
 
-fn people(query: &str, found: &Searched, files: &FilesFound, now: i64) {
+fn people(query: &str, understood: &Understood, found: &Searched, files: &FilesFound, now: i64) {
     let paint = Paint::stdout();
     if found.hits.is_empty() && files.hits.is_empty() {
         print::line(&format!("Nothing found for {}.", print::safe_line(query)));
@@ -205,16 +220,18 @@ fn people(query: &str, found: &Searched, files: &FilesFound, now: i64) {
         passage(&hit.passage, width, paint);
         let why = match hit.beside {
             Some(beside) => format!("next to {beside}"),
+            None if hit.of == 0 => String::new(),
             None => format!("{} of {} terms", hit.matched, hit.of),
         };
         let mut foot = vec![turn.id.to_string(), why];
+        foot.retain(|part| !part.is_empty());
         if let Some(resume) = programs::resume(&turn.session, turn.cwd.as_deref()) {
             foot.push(format!("resume: {resume}"));
         }
         foot.push(format!("heirloom show {}", turn.id));
         print::line(&format!("    {}", paint.dim(&foot.join(" · "))));
     }
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = understood.note().into_iter().collect();
     if !found.too_frequent.is_empty() {
         notes.push(format!("too frequent to help, left out: {}", print::safe_line(&found.too_frequent.join(", "))));
     }

@@ -26,7 +26,7 @@ use crate::ledger::{Ledger, Read};
 use crate::transcript::Fresh;
 
 pub use embedder::Embedder;
-pub use fold::{BREAK, fold};
+pub use fold::{BREAK, fold, is_unspaced};
 pub use rows::{RowId, scope_token};
 pub(crate) use words::unspoken;
 

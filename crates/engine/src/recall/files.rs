@@ -14,7 +14,8 @@ use rusqlite::params;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
-    DEADLINE, FILES, Weighed, coverage, covered_score, interrupted, letters, matched, needles, stands, weigh,
+    DATE, DEADLINE, FILES, Weighed, coverage, covered_score, interrupted, letters, matched, needles, stands, weigh,
+    within,
 };
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::assistant::{AssistantHome, LARGEST_FILE};
@@ -86,14 +87,16 @@ pub struct FilesFound {
     pub query_cut: bool,
 }
 
-/// Searches the visible files of an agent. An empty query is `Usage`; a query without a hit is an empty list.
-pub fn search_files(at: &AssistantHome, index: &mut Index, input: &str, filter: &FileFilter) -> Result<FilesFound> {
-    let query = Query::parse(input);
+/// Searches the visible files of an agent. A limit of the query holds beside the filter; a time without a word finds the
+/// files of that time. An empty query is `Usage`; a query without a hit is an empty list.
+pub fn search_files(at: &AssistantHome, index: &mut Index, query: &Query, filter: &FileFilter) -> Result<FilesFound> {
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
+    let mut filter = filter.clone();
+    (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.deadline(Some(Instant::now() + DEADLINE))?;
-    let out = run(at, index, &query, filter);
+    let out = run(at, index, query, &filter);
     index.deadline(None)?;
     out.map_err(|e| match e.kind() {
         ErrorKind::Damaged => {
@@ -115,6 +118,19 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
         }
         Err(e) => return Err(e),
     };
+    if query.only_times {
+        let seek = Seek::new(query, &[], Scratch::new(conn)?);
+        let entries = at.read(|tx| catalogue::all(tx, at.agent_no))?;
+        let of_time = entries.into_iter().filter(|entry| {
+            let (from, to) = time_of(entry, &at.zone);
+            query.stretches().iter().any(|(first, last)| to >= *first && from <= *last)
+        });
+        let rows = of_time.map(|entry| (entry.file_no, 1.0)).collect();
+        out.hits = hits(at, &seek, query, rows, &HashMap::new(), filter)?;
+        if !out.hits.is_empty() || !query.has_words() {
+            return Ok(out);
+        }
+    }
     let range = RowId::range(at.agent_no, 0, i64::MAX);
     let all = index.file_rows_of(at.agent_no)?;
     let terms = weigh(conn, &FILES, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
@@ -129,7 +145,7 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
         let covered = coverage(conn, &FILES, &rows, &terms, range, all)?;
         let full = rows.len() >= wanted;
         out.cut_short |= cut;
-        out.hits = hits(at, &seek, rows, &covered, filter)?;
+        out.hits = hits(at, &seek, query, rows, &covered, filter)?;
         // What the engine cannot filter is filtered behind it: look further until there is enough or nothing left.
         if out.hits.len() >= filter.limit || !full || cut || wanted >= CANDIDATES * 64 {
             return Ok(out);
@@ -196,10 +212,12 @@ fn candidates(
 fn hits(
     at: &AssistantHome,
     seek: &Seek,
+    query: &Query,
     rows: Vec<(i64, f64)>,
     covered: &HashMap<i64, f64>,
     filter: &FileFilter,
 ) -> Result<Vec<FileHit>> {
+    let top = rows.iter().map(|(no, score)| covered_score(*score, covered.get(no))).fold(0.0, f64::max);
     let mut ranked = at.read(|tx| {
         let mut ranked = Vec::with_capacity(rows.len());
         for (file_no, score) in rows {
@@ -213,7 +231,10 @@ fn hits(
                     (_, Some("superseded")) => SUPERSEDED,
                     _ => 1.0,
                 };
-                ranked.push((score * weight, entry));
+                let (from, to) = time_of(&entry, &at.zone);
+                let near = query.favours(Some(from)) == Some(true) || query.favours(Some(to)) == Some(true);
+                let gain = if near { DATE * top } else { 0.0 };
+                ranked.push(((score + gain) * weight, entry));
             }
         }
         Ok(ranked)
@@ -306,7 +327,7 @@ impl<'c> Seek<'c> {
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         Seek {
             // A name and its pieces are one thing that was asked for.
-            asked: words.iter().filter(|t| !t.part).map(|t| needles(t)).collect(),
+            asked: words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect(),
             flat: words.iter().flat_map(|t| needles(t)).collect(),
             any: words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR "),
             scratch,

@@ -1,11 +1,13 @@
 //! What matters here: finding turns and files again (RETRIEVAL.md, R10.9). Storey 3.
 //!
-//! [`query`] turns what was typed into full-text terms, [`search`] finds, ranks and cuts out the passages of
-//! turns, [`files`] those of visible files, [`expand()`] leads from any line of a page down to the words. Searching is lookup asked for by name; nothing here injects anything.
+//! [`query`] understands what was typed: terms, times ([`when`]), people ([`people`]) and what an embedder is given;
+//! [`search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
+//! any line of a page down to the words. Searching is lookup asked for by name; nothing here injects anything.
 
 pub mod expand;
 pub mod files;
 pub mod named;
+pub mod people;
 pub mod place;
 pub mod query;
 pub mod recalled;
@@ -13,12 +15,17 @@ pub mod search;
 pub mod snippet;
 pub mod staged;
 mod stop_words;
+mod symbols;
 mod terms;
+pub mod when;
 
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
+pub use people::Person;
 pub use place::{Hint, Place};
+pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Searched, search};
 pub(crate) use staged::scope_of_turn;
 pub use staged::{Question, recall};
+pub use when::{Hold, Precision, When};

@@ -1,13 +1,25 @@
-//! From what was typed to full-text terms. Whatever stands in a query (operators, quotes, control characters, a hundred
+//! What was typed, understood: terms for the full-text engine, times, people, and what an embedder is given. Pure: text
+//! and what is known in, data out. Whatever stands in a query (operators, quotes, control characters, a hundred
 //! kilobytes) it is words: nothing a person types can be a syntax error.
 //!
 //! `"a phrase"` must occur as it stands; `word*` is a beginning; anything else is wished for, and ranked by how much of
-//! it is there. Words with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in their parts.
+//! it is there. Names with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in their parts.
+//! Times ("last week", "since June") limit or favour when something was said ([`super::when`]).
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use super::stop_words::is_stop_word;
-use crate::index::fold;
+use jiff::tz::TimeZone;
+
+use super::people::{self, Known, Person};
+use super::stop_words::{self, Language, is_stop_word};
+use super::symbols::{self, words_of};
+use super::when::{self, Hold, When};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::Ledger;
+use crate::scope::AgentId;
+use crate::transcript::read;
 
 /// More terms than this add nothing but time.
 const MAX_TERMS: usize = 32;
@@ -21,92 +33,37 @@ pub struct Term {
     pub text: String,
     /// Matches words that begin with it.
     pub prefix: bool,
-    /// A piece of a name that is looked for whole, too (`refund` of `refund_twice`).
-    pub part: bool,
+    pub kind: Kind,
 }
 
-/// A query, understood.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Query {
-    /// Must all occur.
-    pub phrases: Vec<Term>,
-    /// Any may occur.
-    pub words: Vec<Term>,
-    /// Left out as stop words; used after all if nothing else is left.
-    pub dropped: Vec<Term>,
-    /// Input beyond the limits was not used.
-    pub cut: bool,
-}
-
-impl Query {
-    /// Nothing in it can be searched for.
-    pub fn is_empty(&self) -> bool {
-        self.phrases.is_empty() && self.words.is_empty()
-    }
-
-    pub fn parse(input: &str) -> Query {
-        let mut end = input.len().min(MAX_BYTES);
-        while !input.is_char_boundary(end) {
-            end -= 1;
-        }
-        let mut query = Query { cut: end < input.len(), ..Query::default() };
-        let mut seen = HashSet::new();
-        let mut rest = &input[..end];
-        while let Some(at) = rest.find(['"', '\u{201c}', '\u{201d}', '\u{201e}']) {
-            query.add_words(&rest[..at], &mut seen);
-            let quote = rest[at..].chars().next().map_or(1, char::len_utf8);
-            rest = &rest[at + quote..];
-            let Some(close) = rest.find(['"', '\u{201c}', '\u{201d}']) else { continue };
-            let text = words_of(&rest[..close]);
-            if !text.is_empty() && query.phrases.len() < MAX_TERMS {
-                query.phrases.push(Term { text, prefix: false, part: false });
-            }
-            let quote = rest[close..].chars().next().map_or(1, char::len_utf8);
-            rest = &rest[close + quote..];
-        }
-        query.add_words(rest, &mut seen);
-        if query.is_empty() {
-            query.words.append(&mut query.dropped);
-        }
-        query
-    }
-
-    fn add_words(&mut self, text: &str, seen: &mut HashSet<(String, bool)>) {
-        for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-            let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
-            let whole = words_of(word);
-            if whole.is_empty() {
-                continue;
-            }
-            let mut terms = vec![Term { text: whole.clone(), prefix, part: false }];
-            let parts: Vec<&str> = whole.split(' ').collect();
-            if parts.len() > 1 && !whole.contains(crate::index::BREAK) {
-                terms.extend(parts.iter().map(|p| Term { text: (*p).to_owned(), prefix: false, part: true }));
-            }
-            for term in terms {
-                if !seen.insert((term.text.clone(), term.prefix)) {
-                    continue;
-                }
-                if is_stop_word(&term.text.to_lowercase()) {
-                    self.dropped.push(term);
-                } else if self.words.len() < MAX_TERMS {
-                    self.words.push(term);
-                } else {
-                    self.cut = true;
-                }
-            }
-        }
-    }
-
-    /// The words of the query as the person wrote them, for a message.
-    pub fn shown(&self) -> String {
-        let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
-        let words = self.words.iter().map(|t| plain(&t.text));
-        quoted.chain(words).collect::<Vec<_>>().join(" ")
-    }
+/// What a term is of what was typed. The order is the order in which terms are kept where there are too many.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// A name or number no other thing is called: `orders_test.rs`, `E0277`, `1.95.0`.
+    Exact,
+    Word,
+    /// Another way to write a name that is looked for whole, too (`refundTwice` of `refund_twice`, the file of a path).
+    Variant,
+    /// A piece of one (`refund` of `refund_twice`).
+    Part,
 }
 
 impl Term {
+    /// What it counts against a word. Whoever types a name whole means that name.
+    pub(super) fn weight(&self) -> f64 {
+        match self.kind {
+            Kind::Exact => 2.0,
+            Kind::Word => 1.0,
+            Kind::Variant => 0.5,
+            Kind::Part => 0.15,
+        }
+    }
+
+    /// Asked for as such; variants and pieces are ways to find the same.
+    pub(super) fn asked(&self) -> bool {
+        matches!(self.kind, Kind::Exact | Kind::Word)
+    }
+
     /// As the full-text engine wants it: a string, so that nothing in it is an operator.
     pub fn expression(&self) -> String {
         let star = if self.prefix { "*" } else { "" };
@@ -114,74 +71,468 @@ impl Term {
     }
 }
 
+/// What a query is understood with. The engine has no environment: moment, zone and people are given.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    pub now: Millis,
+    /// The operator's, whose days are meant. Turns store no offset of their own.
+    pub zone: &'a TimeZone,
+    /// People a query may name.
+    pub people: &'a [Known],
+}
+
+/// A query, understood.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Query {
+    /// Must all occur.
+    pub phrases: Vec<Term>,
+    /// Any may occur: wholes first, then variants, then pieces.
+    pub words: Vec<Term>,
+    /// Left out as stop words; looked for after all if nothing else is asked for.
+    pub dropped: Vec<Term>,
+    /// Nothing but times was asked for; their own words are only of use where nothing was said then.
+    pub(super) only_times: bool,
+    /// The words of times that are not looked for, in case nothing was said then: a text may have them as they stand.
+    pub(super) told: Vec<Term>,
+    /// When it was, as the query tells it.
+    pub times: Vec<When>,
+    /// People it names. Their names are among `words`, too: turns are indexed with their speaker.
+    pub people: Vec<Person>,
+    /// Input beyond the limits was not used.
+    pub cut: bool,
+    dense: String,
+}
+
+/// Understands a query of an agent as of now: with the people of its conversations and in the zone of its operator,
+/// else in the one given (R10.9). Never refuses: what means nothing is an empty query.
+pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
+    let (said, people) = ledger.read(|tx| {
+        let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
+        Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
+    })?;
+    let said = said.and_then(|name| TimeZone::get(&name).ok());
+    Ok(Query::parse(input, &Seen { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
+}
+
+impl Query {
+    /// Nothing in it can be searched for: no word and no time.
+    pub fn is_empty(&self) -> bool {
+        !self.has_words() && self.times.is_empty()
+    }
+
+    /// There is something to look for in texts.
+    pub fn has_words(&self) -> bool {
+        !self.phrases.is_empty() || !self.words.is_empty()
+    }
+
+    /// Understands a query. Any text is one.
+    pub fn parse(input: &str, seen: &Seen) -> Query {
+        let text = beginning(input);
+        let mut query = Query { cut: text.len() < input.len(), ..Query::default() };
+        let quotes = quotes(text);
+        for quote in &quotes {
+            let phrase = words_of(text[quote.clone()].trim_matches(is_quote));
+            if !phrase.is_empty() && query.phrases.len() < MAX_TERMS {
+                query.phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
+            }
+        }
+        // What is quoted must occur as it stands: it is no time and nobody.
+        let outside = blanked(text, quotes.iter().cloned());
+        query.times = when::find(&outside, seen.now, seen.zone);
+        query.people = people::named(&outside, seen.people);
+        let told = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
+        let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
+        query.add_words(&blanked(&outside, told), &free);
+        for time in query.times.iter().filter(|t| !t.worded && t.hold == Hold::Wish) {
+            let words = typed(&outside[time.span.clone()]).into_iter().flat_map(symbols::terms);
+            query.told.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
+        }
+        if query.is_empty() {
+            query.words.append(&mut query.dropped);
+        }
+        let nothing_else = |text: &str| {
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+            words.map(str::to_lowercase).all(|word| query.dropped.iter().any(|t| t.text.to_lowercase() == word))
+        };
+        query.only_times = !query.times.is_empty() && query.phrases.is_empty() && nothing_else(&free);
+        query.dense = dense(text, &query.times, &query.people);
+        query
+    }
+
+    /// `free`: the same without anything a time is told in.
+    fn add_words(&mut self, text: &str, free: &str) {
+        let typed = typed(text);
+        let lower: Vec<String> = typed.iter().map(|word| word.to_lowercase()).collect();
+        let trimmed = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+        let plain: Vec<String> = lower.iter().map(|word| trimmed(word)).collect();
+        let language = stop_words::language(plain.iter().map(String::as_str));
+        let mut terms: Vec<Term> = Vec::new();
+        for (n, word) in typed.iter().enumerate() {
+            if is_stop_word(&plain[n], language) {
+                self.dropped.extend(symbols::terms(word).into_iter().filter(Term::asked));
+                continue;
+            }
+            terms.extend(
+                symbols::terms(word)
+                    .into_iter()
+                    .filter(|t| t.asked() || !is_stop_word(&t.text.to_lowercase(), language)),
+            );
+        }
+        terms.extend(numbered(free, language));
+        terms.sort_by_key(|t| if t.asked() { Kind::Word } else { t.kind });
+        let mut seen = HashSet::new();
+        for term in terms.into_iter().filter(|t| seen.insert((t.text.clone(), t.prefix))) {
+            if self.words.len() < MAX_TERMS {
+                self.words.push(term);
+            } else {
+                self.cut |= term.asked();
+            }
+        }
+        self.dropped.truncate(MAX_TERMS);
+        let mut seen = HashSet::new();
+        self.dropped.retain(|t| seen.insert(t.text.clone()));
+    }
+
+    /// What an embedder is given: the question without the names of people, without times and quotation marks. Empty
+    /// where nothing else was asked.
+    pub fn dense_text(&self) -> &str {
+        &self.dense
+    }
+
+    /// The time nothing outside of is wanted, first and last millisecond: none where the query sets no limit.
+    ///
+    /// Limits with one end hold together ("since June, before August"); several days are what lies between them. Limits
+    /// that exclude each other are none.
+    pub fn limit(&self) -> Option<(Millis, Millis)> {
+        let limits = || self.times.iter().filter(|t| t.hold == Hold::Limit);
+        let closed = || limits().filter_map(|t| t.from.zip(t.until));
+        let first = closed().map(|(from, _)| from).min();
+        let last = closed().map(|(_, until)| until).max();
+        let open = |t: &&When| t.from.is_none() || t.until.is_none();
+        let from = limits().filter(open).filter_map(|t| t.from).chain(first).max();
+        let until = limits().filter(open).filter_map(|t| t.until).chain(last).min();
+        let (from, until) = match (from, until) {
+            (None, None) => return None,
+            (from, until) => (from.unwrap_or(Millis::MIN), until.map_or(Millis::MAX, |until| until - 1)),
+        };
+        (from <= until).then_some((from, until))
+    }
+
+    /// The same without its limits: what it finds, it finds at any time.
+    pub fn unlimited(&self) -> Query {
+        let times: Vec<When> = self.times.iter().filter(|t| t.hold != Hold::Limit).cloned().collect();
+        Query { only_times: self.only_times && !times.is_empty(), times, ..self.clone() }
+    }
+
+    /// The same with every time it cannot keep told as words: for where nothing was said then.
+    pub(super) fn as_words(&self) -> Query {
+        let times = self.times.iter().filter(|t| t.hold == Hold::Limit).cloned().collect();
+        let words = self.words.iter().chain(&self.told).cloned().collect();
+        Query { times, words, told: Vec::new(), ..self.clone() }
+    }
+
+    /// The times to look through where there is no word to look for.
+    pub(super) fn stretches(&self) -> Vec<(Millis, Millis)> {
+        let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish);
+        let wishes: Vec<_> =
+            wishes.map(|t| (t.from.unwrap_or(Millis::MIN), t.until.map_or(Millis::MAX, |until| until - 1))).collect();
+        if wishes.is_empty() { self.limit().into_iter().collect() } else { wishes }
+    }
+
+    /// Whether a moment lies in a time the query speaks of without insisting on it. `None`: it speaks of none.
+    pub fn favours(&self, at: Option<Millis>) -> Option<bool> {
+        let mut wishes = self.times.iter().filter(|t| t.hold == Hold::Wish).peekable();
+        wishes.peek()?;
+        Some(at.is_some_and(|at| wishes.any(|t| t.holds(at))))
+    }
+
+    /// The words of the query as the person wrote them, for a message.
+    pub fn shown(&self) -> String {
+        let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
+        let words = self.words.iter().filter(|t| t.asked()).map(|t| plain(&t.text));
+        quoted.chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What of an input is used.
+fn beginning(input: &str) -> &str {
+    &input[..input.floor_char_boundary(MAX_BYTES)]
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201e}')
+}
+
+/// Quoted stretches with their marks. A mark without its other half is nothing.
+fn quotes(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut open = None;
+    for (at, c) in text.char_indices().filter(|(_, c)| is_quote(*c)) {
+        match open.take() {
+            // „ only opens.
+            Some(from) if c != '\u{201e}' => found.push(from..at + c.len_utf8()),
+            _ => open = Some(at),
+        }
+    }
+    found
+}
+
+/// A text with stretches made blank, everything else where it was.
+fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for span in spans {
+        let (from, to) = (span.start.max(at), span.end.max(at));
+        out.push_str(&text[at..from]);
+        out.extend(std::iter::repeat_n(' ', to - from));
+        at = to;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// The words of a text as they were typed.
+fn typed(text: &str) -> Vec<&str> {
+    let sign = |c: char| matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}');
+    text.split(|c: char| c.is_whitespace() || c.is_control() || sign(c))
+        .map(bare)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// `HTTP 502`, `issue 123`: a number with what it is the number of.
+fn numbered(text: &str, language: Language) -> Vec<Term> {
+    let words: Vec<String> = text.split_whitespace().map(words_of).collect();
+    let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
+    let named = |word: &str| {
+        word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic()) && !is_stop_word(&word.to_lowercase(), language)
+    };
+    words
+        .windows(2)
+        .filter(|pair| named(&pair[0]) && number(&pair[1]))
+        .map(|pair| Term { text: pair.join(" "), prefix: false, kind: Kind::Variant })
+        .collect()
+}
+
+/// A word without its genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. The apostrophe of a name
+/// (`O'Brien`) stays.
+fn bare(word: &str) -> &str {
+    let end = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '*');
+    let Some((head, tail)) = end.rsplit_once(['\'', '’']) else { return word };
+    let short = tail.to_lowercase();
+    match short.as_str() {
+        "s" | "re" | "ve" | "ll" | "d" | "m" if head.contains(char::is_alphanumeric) => return head,
+        // "didn't": what is left is a word nobody looks for.
+        "t" if head.len() > 1 && head.ends_with(['n', 'N']) => return &head[..head.len() - 1],
+        _ => {}
+    }
+    let article = matches!(
+        head.to_lowercase().as_str(),
+        "l" | "d" | "j" | "m" | "t" | "s" | "n" | "c" | "qu" | "jusqu" | "dell" | "all" | "nell" | "un" | "sull"
+    );
+    if article { &end[end.len() - tail.len()..] } else { word }
+}
+
+fn dense(text: &str, times: &[When], people: &[Person]) -> String {
+    let mut spans: Vec<Range<usize>> =
+        times.iter().map(|t| t.span.clone()).chain(people.iter().map(|p| p.span.clone())).collect();
+    spans.sort_by_key(|s| s.start);
+    let bare = blanked(text, spans.into_iter());
+    let plain: String = bare.chars().map(|c| if is_quote(c) || c.is_control() { ' ' } else { c }).collect();
+    let words = plain.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric));
+    words.map(|w| w.trim_end_matches('*')).collect::<Vec<_>>().join(" ")
+}
+
 fn plain(text: &str) -> String {
     text.replace(crate::index::BREAK, "")
 }
 
-/// Letters and digits, everything else one space; characters of unspaced scripts stand alone.
-fn words_of(text: &str) -> String {
-    let folded = fold(text);
-    let mut out = String::new();
-    for c in folded.chars() {
-        if c.is_alphanumeric() || is_mark(c) {
-            out.push(c);
-        } else if c == crate::index::BREAK {
-            if !out.is_empty() && !out.ends_with([' ', crate::index::BREAK]) {
-                out.push(crate::index::BREAK);
-            }
-        } else if !out.is_empty() && !out.ends_with(' ') {
-            out.push(' ');
-        }
-    }
-    out.trim_matches([' ', crate::index::BREAK]).to_owned()
-}
-
-/// Combining marks belong to their letter (vowel signs of Indic scripts, accents written apart).
-fn is_mark(c: char) -> bool {
-    matches!(c as u32, 0x0300..=0x036F | 0x0900..=0x0DFF | 0x0E31..=0x0E4E | 0x0591..=0x05C7 | 0x064B..=0x065F)
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::clock::{parse_rfc3339, rfc3339};
+
+    /// Asked on Sunday, 22 November 2026, in UTC, by somebody who talks with Caroline and Ann Lee.
+    fn query(input: &str) -> Query {
+        let people = ["Caroline", "Ann Lee"].map(|name| Known { name: name.into(), operator: false });
+        let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
+        Query::parse(input, &Seen { now, zone: &TimeZone::UTC, people: &people })
+    }
 
     fn words(input: &str) -> Vec<String> {
-        Query::parse(input).words.iter().map(|t| plain(&t.text) + if t.prefix { "*" } else { "" }).collect()
+        query(input).words.iter().map(|t| plain(&t.text) + if t.prefix { "*" } else { "" }).collect()
     }
 
     #[test]
     fn stop_words_go_and_come_back_when_nothing_else_is_there() {
         assert_eq!(words("why did we drop the redis"), ["drop", "redis"]);
         assert_eq!(words("to be or not to be"), ["to", "be", "or", "not"]);
+        assert_eq!(words("warum haben wir den Index gelöscht"), ["Index", "gelöscht"]);
+        assert_eq!(words("die hard"), ["die", "hard"]);
+        assert_eq!(words("what did we do yesterday"), [""; 0], "there is a time to look at");
+        assert_eq!(words("it's what we'd didn't"), ["it", "what", "we", "did"]);
     }
 
     #[test]
     fn phrases_prefixes_and_symbols() {
-        let q = Query::parse("\"unique index\" refund*  orders_test.rs::refund_twice");
-        assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false, part: false }]);
+        let q = query("\"unique index\" refund*  orders_test.rs::refund_twice");
+        assert_eq!(q.phrases, [Term { text: "unique index".into(), prefix: false, kind: Kind::Word }]);
         assert_eq!(
             words("refund*  orders_test.rs::refund_twice"),
-            ["refund*", "orders test rs refund twice", "orders", "test", "rs", "refund", "twice"]
+            [
+                "refund*",
+                "orders test rs refund twice",
+                "orders test rs",
+                "refund twice",
+                "orders",
+                "test",
+                "rs",
+                "refund",
+                "twice"
+            ]
         );
         assert_eq!(words("E0277"), ["E0277"]);
+        assert_eq!(words("HTTP 502 from the proxy"), ["HTTP", "502", "proxy", "HTTP 502"]);
+        assert_eq!(words("issue #123"), ["issue", "123", "issue 123"]);
+        assert_eq!(words("Caroline's dog, l'index; O'Brien"), ["Caroline", "dog", "index", "O Brien", "Brien"]);
+        assert_eq!(words("foo(bar), [baz]"), ["foo", "bar", "baz"]);
+        assert_eq!(
+            query("„so nicht“ aber \"so\" \"").phrases.iter().map(|t| &t.text[..]).collect::<Vec<_>>(),
+            ["so nicht", "so"]
+        );
     }
 
     #[test]
     fn nothing_is_a_syntax_error() {
-        for odd in ["", "   ", "\"", "AND OR NOT", "NEAR(a b)", "a:b^2 -c +d (", "*", "\"\"", "\u{0}\u{1}", "text : x"]
-        {
-            let q = Query::parse(odd);
-            for term in q.words.iter().chain(&q.phrases) {
-                assert!(!term.text.contains('"'));
-            }
+        for (odd, want) in [
+            ("", ""),
+            ("   ", ""),
+            ("\"", ""),
+            ("\"\"", ""),
+            ("*", ""),
+            ("?!", ""),
+            ("\u{0}\u{1}", ""),
+            ("AND OR NOT", "AND OR NOT"),
+            ("NEAR(a b)", "NEAR b"),
+            ("a:b^2 -c +d (", "a b 2 c d"),
+            ("text : x", "text x"),
+            ("[a-z]+\\d{2,}", "a z d 2"),
+        ] {
+            let q = query(odd);
+            assert_eq!((q.shown().as_str(), q.is_empty()), (want, want.is_empty()), "{odd:?}");
         }
-        assert!(Query::parse("?!").is_empty());
-        let long = "word ".repeat(30_000);
-        assert!(Query::parse(&long).cut);
+    }
+
+    #[test]
+    fn a_long_question_keeps_its_words_before_its_pieces() {
+        let mut input: String = ('\u{4e00}'..'\u{4e40}').collect();
+        input.push_str(" redis_queue postgres");
+        let q = query(&input);
+        assert_eq!(q.words.len(), MAX_TERMS);
+        assert!(q.words.iter().any(|t| t.text == "postgres") && q.words.iter().any(|t| t.text == "redis queue"));
+        assert!(!q.cut, "pieces may go");
+        let many: String = (0..50).map(|n| format!("word{n} ")).collect();
+        assert!(query(&many).cut);
+        assert_eq!(query(&"word ".repeat(30_000)).words.len(), 1);
+        assert!(query(&"word ".repeat(30_000)).cut);
+    }
+
+    /// `words | dense text | limit | wishes | people`.
+    fn understood(input: &str) -> String {
+        let q = query(input);
+        let day = |at: Millis| match at {
+            Millis::MIN => "".to_owned(),
+            Millis::MAX => "".to_owned(),
+            at => rfc3339(at + 1)[..10].to_owned(),
+        };
+        let limit = q.limit().map_or("".into(), |(from, until)| format!("{}..{}", day(from), day(until)));
+        let wishes: Vec<String> = q
+            .times
+            .iter()
+            .filter(|t| t.hold == Hold::Wish)
+            .map(|t| format!("{}..{}", day(t.from.unwrap()), day(t.until.unwrap())))
+            .collect();
+        let people: Vec<&str> = q.people.iter().map(|p| &p.name[..]).collect();
+        [q.shown(), q.dense_text().to_owned(), limit, wishes.join(","), people.join(",")].join(" | ")
+    }
+
+    #[test]
+    fn words_times_and_people_are_told_apart() {
+        for (input, want) in [
+            ("why did we drop redis last week?", "drop redis | why did we drop redis | | 2026-11-09..2026-11-16 | "),
+            ("redis since June", "redis | redis | 2026-06-01.. | | "),
+            ("redis between March and May", "redis | redis | 2026-03-01..2026-06-01 | | "),
+            ("redis since June before August", "redis | redis | 2026-06-01..2026-08-01 | | "),
+            ("redis since 2026 before 2025", "redis | redis | | | "),
+            ("deploy 2025-05-03", "deploy 2025 05 03 | deploy | 2025-05-03..2025-05-04 | | "),
+            ("2025-05-03 2025-05-07", "2025 05 03 2025 05 07 | | 2025-05-03..2025-05-08 | | "),
+            ("deploys in May 2025", "deploys May 2025 | deploys | | 2025-05-01..2025-06-01 | "),
+            ("31 February", "31 February | 31 February | | | "),
+            ("yesterday", " | | | 2026-11-21..2026-11-22 | "),
+            ("\"yesterday\" evening", "\"yesterday\" evening | yesterday evening | | | "),
+            ("When did Caroline go camping?", "Caroline go camping | When did go camping? | | | Caroline"),
+            (
+                "What did ann lee's dog do on Tuesday",
+                "ann lee dog Tuesday | What did dog do | | 2026-11-17..2026-11-18 | Ann Lee",
+            ),
+            ("Caroline \"Caroline said\"", "\"Caroline said\" Caroline | Caroline said | | | Caroline"),
+            (
+                "letzte Woche: warum war der Build rot?",
+                "Build rot | warum war der Build rot? | | 2026-11-09..2026-11-16 | ",
+            ),
+            ("refund* \u{0}\u{7}*", "refund | refund | | | "),
+            ("", " | | | | "),
+        ] {
+            // Empty parts have one space between their lines.
+            let tidy = |text: &str| text.split('|').map(str::trim).collect::<Vec<_>>().join(" | ");
+            assert_eq!(tidy(&understood(input)), tidy(want), "{input}");
+        }
     }
 
     #[test]
     fn unspaced_scripts_become_phrases_of_characters() {
         assert_eq!(words("東京 タワー"), ["東京", "タワー"]);
+        assert_eq!(words("東京タワーのredis設定"), ["東京", "タワー", "redis", "設定", "東京タワーのredis設定", "の"]);
+    }
+
+    /// What people and machines type, and what nobody types.
+    fn anything() -> impl Strategy<Value = String> {
+        let bits = "AND OR NOT NEAR( a:b^2 -c +d ( ) * \" “ ” „ ' ’s don't l'a Caroline caroline's Ann Lee last week since \
+                    June 2025-05-03 foo::bar a/b.rs:12 #1 v1.2 E0277 東京 タワーは を 서울에서 กรุงเทพ é ß İ 𝒳 \u{200b} \u{0} \u{7} ﬁ";
+        let bits: Vec<&'static str> = bits.split_whitespace().collect();
+        let mixed = prop::collection::vec(prop::sample::select(bits), 0..14);
+        prop_oneof![
+            mixed.clone().prop_map(|b| b.join(" ")),
+            mixed.prop_map(|b| b.concat()),
+            any::<String>(),
+            "(word |\"|東|\\*){0,3000}",
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+
+        #[test]
+        fn any_text_is_a_query(input in anything()) {
+            let q = query(&input);
+            prop_assert!(q.words.len() <= MAX_TERMS && q.phrases.len() <= MAX_TERMS && q.dropped.len() <= MAX_TERMS);
+            for term in q.words.iter().chain(&q.phrases).chain(&q.dropped) {
+                prop_assert!(!term.text.is_empty() && !term.text.contains('"'), "{term:?}");
+                prop_assert!(term.text.chars().any(char::is_alphanumeric), "{term:?}");
+            }
+            let spans = q.times.iter().map(|t| &t.span).chain(q.people.iter().map(|p| &p.span));
+            for span in spans {
+                prop_assert!(span.start < span.end && input.get(span.clone()).is_some(), "{span:?}");
+            }
+            if let Some((from, until)) = q.limit() {
+                prop_assert!(from <= until);
+            }
+            prop_assert!(!q.dense_text().chars().any(char::is_control));
+            // Letters mean something: they are looked for, or they tell a time.
+            let letters = beginning(&input).chars().any(|c| c.is_ascii_alphanumeric());
+            prop_assert!(!letters || !q.is_empty());
+        }
     }
 }

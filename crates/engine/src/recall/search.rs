@@ -4,14 +4,17 @@
 //! full-text engine scores every row that matches. A turn next to a good one gains: evidence is often the reply to the
 //! turn that has the words. Scores are relative to the best candidate.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use rusqlite::params;
 
 use super::query::{Query, Term};
 use super::snippet::Scratch;
-use super::terms::{DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, matched, needles, weigh};
+use super::terms::{
+    DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, matched, needles, weigh, within,
+};
+use super::when::Hold;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
@@ -19,9 +22,9 @@ use crate::index::{Index, RowId, scope_token};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
 use crate::redact::redact;
-use crate::scope::{AgentId, TurnId};
+use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::transcript::read::{self, Turn};
-use crate::transcript::{kind_from_code, role_name};
+use crate::transcript::{kind_from_code, role_from_code, role_name};
 
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
@@ -70,18 +73,29 @@ pub struct Searched {
     pub not_indexed: u64,
     /// The search was broken off after [`DEADLINE`].
     pub cut_short: bool,
+    /// Nothing of what fits was said in the times the query speaks of: they were taken as words.
+    pub other_times: bool,
     /// Part of the query was not used because it is too long.
     pub query_cut: bool,
 }
 
-/// Searches the transcript of an agent. An empty query is `Usage`; a query without a hit is an empty list.
-pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, input: &str, filter: &Filter) -> Result<Searched> {
-    let query = Query::parse(input);
+/// Searches the transcript of an agent. A limit of the query holds beside the filter, what lies in a time it speaks of
+/// gains, and a time without a word finds what was said then, latest first. An empty query is `Usage`; a query without a
+/// hit is an empty list.
+pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
+    let mut filter = filter.clone();
+    (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.deadline(Some(Instant::now() + DEADLINE))?;
-    let out = run(ledger, index, agent, query, filter);
+    let mut out = run(ledger, index, agent, query, &filter);
+    // Nothing of what fits was said then: perhaps the words are those of a text ("he moved two years ago").
+    let missed = |found: &Searched| !found.hits.iter().any(|h| gain(query, h.turn.at) > 0.0);
+    if !query.told.is_empty() && query.has_words() && matches!(&out, Ok(found) if missed(found)) {
+        out =
+            run(ledger, index, agent, &query.as_words(), &filter).map(|found| Searched { other_times: true, ..found });
+    }
     index.deadline(None)?;
     // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
     out.map_err(|e| match e.kind() {
@@ -92,45 +106,38 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, input: &str, 
     })
 }
 
-fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: Query, filter: &Filter) -> Result<Searched> {
+fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
     let conn = index.connection();
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
     ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
-        let (first, last) = turns_between(tx, filter)?;
+        let (first, last) = turns_between(tx, filter.since, filter.until)?;
         if first > last || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
             return Ok(());
         }
         let range = RowId::range(agent_no, first, last);
         let all = index.rows_of(agent_no)?;
-        let terms = weigh(conn, &TURNS, &query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
-        if terms.is_empty() && query.phrases.is_empty() {
-            // The time was up before anything could be looked for.
-            return Ok(());
-        }
-        let expression = expression(&query, &terms, filter);
-        let mut wanted = CANDIDATES;
-        let candidates = loop {
-            let (rows, cut) = candidates(conn, &expression, range, wanted)?;
-            let covered = coverage(conn, &TURNS, &rows, &terms, range, all)?;
-            let full = rows.len() >= wanted;
-            out.cut_short |= cut;
-            let kept = keep(tx, rows, &covered, filter)?;
-            // Filters on time are applied behind the engine: look further until there is enough or nothing left.
-            if kept.len() >= filter.limit.min(CANDIDATES) || !full || cut || wanted >= CANDIDATES * 64 {
-                break kept;
+        let then = if query.only_times { said_then(tx, agent_no, query, filter)? } else { Vec::new() };
+        let mut terms = Vec::new();
+        let ranked = if then.is_empty() && query.has_words() {
+            terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
+            if terms.is_empty() && query.phrases.is_empty() {
+                // The time was up before anything could be looked for.
+                return Ok(());
             }
-            wanted *= 4;
+            let look = Look { tx, conn, query, filter, terms: &terms, agent_no, range, all };
+            with_neighbours(tx, look.candidates(&mut out.cut_short)?, query, filter)?
+        } else {
+            then
         };
-        let ranked = with_neighbours(tx, candidates, filter)?;
         let opener = Opener::default();
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         let any = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
         let flat: Vec<String> = words.iter().flat_map(|t| needles(t)).collect();
         // A name and its pieces are one thing that was asked for.
-        let asked: Vec<Vec<String>> = words.iter().filter(|t| !t.part).map(|t| needles(t)).collect();
+        let asked: Vec<Vec<String>> = words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect();
         let best = ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
         for found in ranked.into_iter().take(filter.limit) {
             let turn = match read::turn(tx, &opener, agent_no, TurnId(found.turn_no)) {
@@ -186,15 +193,13 @@ fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> String {
 
 /// Turns that can lie in the wanted time, as a range of turn numbers: everything stored then, and nothing more is
 /// scored. The exact time is checked afterwards.
-fn turns_between(tx: &Read, filter: &Filter) -> Result<(i64, i64)> {
-    if filter.since.is_none() && filter.until.is_none() {
+fn turns_between(tx: &Read, since: Option<Millis>, until: Option<Millis>) -> Result<(i64, i64)> {
+    if since.is_none() && until.is_none() {
         return Ok((0, i64::MAX));
     }
     let (first, last): (Option<i64>, Option<i64>) = tx
         .prepare_cached("SELECT min(turn_no), max(turn_no) FROM turns WHERE at >= ?1 AND at <= ?2")?
-        .query_row(params![filter.since.unwrap_or(i64::MIN), filter.until.unwrap_or(i64::MAX)], |r| {
-            Ok((r.get(0)?, r.get(1)?))
-        })?;
+        .query_row(params![since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok((first.unwrap_or(1), last.unwrap_or(0)))
 }
 
@@ -230,6 +235,102 @@ fn candidates(
     }
 }
 
+/// Everything a search for words goes by.
+struct Look<'a> {
+    tx: &'a Read<'a>,
+    conn: &'a rusqlite::Connection,
+    query: &'a Query,
+    filter: &'a Filter,
+    terms: &'a [Weighed],
+    agent_no: i64,
+    range: (i64, i64),
+    /// Rows of the agent.
+    all: i64,
+}
+
+impl Look<'_> {
+    /// The best turns that have words of the query, those of the times it speaks of among them, best first.
+    fn candidates(&self, cut_short: &mut bool) -> Result<Vec<Candidate>> {
+        let expression = expression(self.query, self.terms, self.filter);
+        let (then, cut) = self.of_wished_times(&expression)?;
+        *cut_short |= cut;
+        let mut wanted = CANDIDATES;
+        loop {
+            let (mut rows, cut) = candidates(self.conn, &expression, self.range, wanted)?;
+            let full = rows.len() >= wanted;
+            *cut_short |= cut;
+            let known: HashSet<i64> = rows.iter().map(|(turn_no, _)| *turn_no).collect();
+            rows.extend(then.iter().filter(|(turn_no, _)| !known.contains(turn_no)));
+            let covered = coverage(self.conn, &TURNS, &rows, self.terms, self.range, self.all)?;
+            let kept = keep(self.tx, rows, &covered, self.query, self.filter)?;
+            // Filters on time are applied behind the engine: look further until there is enough or nothing left.
+            if kept.len() >= self.filter.limit.min(CANDIDATES) || !full || cut || wanted >= CANDIDATES * 64 {
+                return Ok(kept);
+            }
+            wanted *= 4;
+        }
+    }
+
+    /// Turns of the times the query speaks of, which may not be among the best of all times. `true`: broken off.
+    fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish) {
+            let (first, last) = turns_between(self.tx, time.from, time.until.map(|until| until - 1))?;
+            let (first, last) = RowId::range(self.agent_no, first, last);
+            let (first, last) = (first.max(self.range.0), last.min(self.range.1));
+            if first > last {
+                continue;
+            }
+            let (rows, cut) = candidates(self.conn, expression, (first, last), CANDIDATES)?;
+            found.extend(rows.into_iter().filter(|(turn_no, _)| seen.insert(*turn_no)));
+            if cut {
+                return Ok((found, true));
+            }
+        }
+        Ok((found, false))
+    }
+}
+
+/// What was said in the times of a query without words, latest first: messages only, tools say little by themselves.
+fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT t.turn_no, t.session_no, t.lane_no, t.at, t.role, t.kind, t.workspace_no, s.session_key
+         FROM turns t JOIN sessions s USING (session_no)
+         WHERE t.at BETWEEN ?2 AND ?3 AND s.agent_no = ?1 AND t.forgotten IS NULL ORDER BY t.at DESC, t.turn_no DESC",
+    )?;
+    let mut found: Vec<Candidate> = Vec::new();
+    for (first, last) in query.stretches() {
+        let first = first.max(filter.since.unwrap_or(Millis::MIN));
+        let last = last.min(filter.until.unwrap_or(Millis::MAX));
+        let mut rows = statement.query([agent_no, first, last])?;
+        let mut wanted = filter.limit;
+        while wanted > 0
+            && let Some(r) = rows.next()?
+        {
+            let (turn_no, session_no): (i64, i64) = (r.get(0)?, r.get(1)?);
+            let workspace: Option<i64> = r.get(6)?;
+            let key = SessionKey::from(r.get::<_, String>(7)?);
+            let fits = kind_from_code(r.get(5)?) == TurnKind::Message
+                && filter.session.is_none_or(|wanted| wanted == session_no)
+                && filter.harness.as_ref().is_none_or(|wanted| wanted == key.harness())
+                && filter.role.is_none_or(|wanted| wanted == role_from_code(r.get(4).unwrap_or_default()))
+                && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)));
+            if fits && found.iter().all(|c| c.turn_no != turn_no) {
+                wanted -= 1;
+                let (lane_no, at) = (r.get(2)?, r.get(3)?);
+                found.push(Candidate { turn_no, session_no, lane_no, at, own: 1.0, score: 1.0, beside: None });
+            }
+        }
+    }
+    found.sort_by(|a, b| b.at.cmp(&a.at).then(b.turn_no.cmp(&a.turn_no)));
+    Ok(found)
+}
+
+/// What a turn gains for lying in a time the query speaks of.
+fn gain(query: &Query, at: Option<Millis>) -> f64 {
+    if query.favours(at) == Some(true) { DATE } else { 0.0 }
+}
+
 /// A candidate with its place in its session.
 struct Candidate {
     turn_no: i64,
@@ -241,7 +342,13 @@ struct Candidate {
     beside: Option<i64>,
 }
 
-fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filter: &Filter) -> Result<Vec<Candidate>> {
+fn keep(
+    tx: &Read,
+    mut rows: Vec<(i64, f64)>,
+    covered: &HashMap<i64, f64>,
+    query: &Query,
+    filter: &Filter,
+) -> Result<Vec<Candidate>> {
     for (turn_no, score) in &mut rows {
         *score = covered_score(*score, covered.get(turn_no));
     }
@@ -263,15 +370,17 @@ fn keep(tx: &Read, mut rows: Vec<(i64, f64)>, covered: &HashMap<i64, f64>, filte
         };
         if in_time {
             let own = score / best;
-            kept.push(Candidate { turn_no, session_no, lane_no, at, own, score: own, beside: None });
+            kept.push(Candidate { turn_no, session_no, lane_no, at, own, score: own + gain(query, at), beside: None });
         }
     }
+    // The engine's order is that of its own scores; neighbours are looked up for the front only.
+    kept.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(kept)
 }
 
 /// Adds to each turn what its neighbours in the same lane score, and takes in neighbours that are words of a person or
 /// the model themselves.
-fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Result<Vec<Candidate>> {
+fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
     let own: HashMap<i64, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
     let mut all: HashMap<i64, Candidate> = HashMap::new();
     // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
@@ -296,7 +405,7 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
                     continue;
                 }
                 let said = kind_from_code(r.get(2)?) == TurnKind::Message;
-                let role = crate::transcript::role_from_code(r.get(1)?);
+                let role = role_from_code(r.get(1)?);
                 let at: Option<i64> = r.get(3)?;
                 let workspace: Option<i64> = r.get(4)?;
                 let wanted = said
@@ -323,7 +432,7 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, filter: &Filter) -> Re
     }
     let mut ranked: Vec<Candidate> = all.into_values().collect();
     for c in &mut ranked {
-        c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0);
+        c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0) + gain(query, c.at);
     }
     // Equal scores: what was said later first.
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));

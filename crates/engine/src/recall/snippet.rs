@@ -33,10 +33,13 @@ impl<'c> Scratch<'c> {
     }
 
     /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
-    /// the beginning. White space is folded into single spaces.
+    /// the beginning, as for an empty expression. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
         let window = window(text, needles);
         let clean: String = fold(window).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if expression.is_empty() {
+            return Ok(tidy(&beginning(&clean)));
+        }
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
         self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([&clean])?;
         let found: Option<String> = self
@@ -57,6 +60,9 @@ impl<'c> Scratch<'c> {
         lines: impl Iterator<Item = (usize, &'l str)>,
         expression: &str,
     ) -> Result<Option<usize>> {
+        if expression.is_empty() {
+            return Ok(None);
+        }
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
         let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (?1, ?2)")?;
         for (number, line) in lines {

@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, params};
 use super::files::{FileFilter, FileHit, search_files};
 use super::named::{Named, named};
 use super::place::Place;
+use super::query::{Query, understand};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::{Filter, search};
 use super::snippet::{MATCH_END, MATCH_START};
@@ -16,7 +17,7 @@ use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::clock::Millis;
 use crate::distill::fold;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::head::memory::Scope;
 use crate::head::scope_of;
 use crate::index::Index;
@@ -82,19 +83,17 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     let mut out = Recalled::default();
     let now = at.ledger.now();
     let named = at.read(|tx| named(tx, at.agent_no, question.text))?;
+    let query = understand(at.ledger, &at.agent, question.text, &at.zone)?;
+    if query.is_empty() {
+        out.degraded.push("there is no word in this question".into());
+        return Ok(out);
+    }
     let files = FileFilter {
         kinds: vec![Kind::Leaf, Kind::OpenLoop, Kind::Proposal, Kind::Note],
         limit: CANDIDATES,
         ..FileFilter::default()
     };
-    let found = match search_files(at, index, question.text, &files) {
-        Ok(found) => found,
-        Err(e) if e.kind() == ErrorKind::Usage => {
-            out.degraded.push(e.to_string());
-            return Ok(out);
-        }
-        Err(e) => return Err(e),
-    };
+    let found = search_files(at, index, &query, &files)?;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} changed files are not in the index yet", found.not_indexed));
     }
@@ -108,7 +107,7 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     items.sort_by(|a, b| class_rank(&a.kind).cmp(&class_rank(&b.kind)).then(b.score.total_cmp(&a.score)));
     let structured = govern(items, &mut out.dropped);
     if question.deep || structured.len() < ENOUGH {
-        let turns = of_turns(at, index, place, &named, question, &mut out)?;
+        let turns = of_turns(at, index, place, &named, &query, question, &mut out)?;
         out.items = structured;
         out.items.extend(turns);
     } else {
@@ -266,11 +265,12 @@ fn of_turns(
     index: &mut Index,
     place: Option<&Place>,
     named: &Named,
+    query: &Query,
     question: &Question,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
     let filter = Filter { limit: if place.is_some() { TURNS } else { question.most }, ..Filter::default() };
-    let found = search(at.ledger, index, &at.agent, question.text, &filter)?;
+    let found = search(at.ledger, index, &at.agent, query, &filter)?;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
     }

@@ -1,0 +1,122 @@
+//! Times told in words: "last week", "in May 2025", "vor zwei Wochen" (R10.9). Pure: text, moment and zone in, times out.
+//!
+//! A time that was said with its borders (`since`, `before`, `between`, or written as machines write it) is a limit. Any
+//! other is a wish: people remember vaguely when something was, so what lies there gains and nothing else is lost. What
+//! does not exist ("31 February") or is still to come ("next week") is no time; its words are words.
+//!
+//! Without a year the latest that has begun is meant: "in December", said in November, is last year's. Weeks begin on
+//! Monday; seasons are those of the northern half. Known in English and German; months with a day or a year in French,
+//! Spanish, Italian, Portuguese and Dutch, too.
+
+mod calendar;
+mod grammar;
+mod vocabulary;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::clock::Millis;
+
+/// More times than this are no question.
+const MAX_TIMES: usize = 8;
+
+/// A time told in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct When {
+    /// Where in the text, in bytes.
+    pub span: Range<usize>,
+    /// First millisecond; none: from the beginning.
+    pub from: Option<Millis>,
+    /// First millisecond after it; none: without end. Never at or before `from`.
+    pub until: Option<Millis>,
+    /// What it was told in.
+    pub precision: Precision,
+    pub hold: Hold,
+    /// Its words are looked for, too: they may stand in a text (`May 2025`), unlike those of `last week`.
+    pub worded: bool,
+}
+
+/// In what a time was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Precision {
+    Hour,
+    Day,
+    Weekend,
+    Week,
+    Month,
+    Quarter,
+    Season,
+    Year,
+    Decade,
+}
+
+impl Precision {
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Hour => "hour",
+            Precision::Day => "day",
+            Precision::Weekend => "weekend",
+            Precision::Week => "week",
+            Precision::Month => "month",
+            Precision::Quarter => "quarter",
+            Precision::Season => "season",
+            Precision::Year => "year",
+            Precision::Decade => "decade",
+        }
+    }
+}
+
+/// What a time asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// Nothing from other times is wanted.
+    Limit,
+    /// What lies there is likelier.
+    Wish,
+}
+
+impl When {
+    /// Whether a moment lies in it.
+    pub fn holds(&self, at: Millis) -> bool {
+        self.from.is_none_or(|from| at >= from) && self.until.is_none_or(|until| at < until)
+    }
+}
+
+/// The times told in a text, in their order, seen from a moment in a zone. Never fails: what is not understood is words.
+pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
+    let Ok(now) = Timestamp::from_millisecond(now) else { return Vec::new() };
+    let tokens = grammar::tokens(text);
+    let grammar = grammar::Grammar { tokens: &tokens, now: now.to_zoned(zone.clone()).datetime() };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() && found.len() < MAX_TIMES {
+        let words = match grammar.told(at) {
+            Some(Ok(told)) => {
+                let span = tokens[at].from..tokens[(at + told.words).min(tokens.len()) - 1].to;
+                found.extend(in_zone(&told, span, zone));
+                told.words
+            }
+            Some(Err(words)) => words,
+            None => 1,
+        };
+        at += words.max(1);
+    }
+    found
+}
+
+fn in_zone(told: &grammar::Told, span: Range<usize>, zone: &TimeZone) -> Option<When> {
+    let at = |t: jiff::civil::DateTime| Some(t.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
+    // An end that cannot be said in milliseconds is not the same as none.
+    let from = told.from.map(|t| at(t).ok_or(())).transpose().ok()?;
+    let until = told.until.map(|t| at(t).ok_or(())).transpose().ok()?;
+    if from.zip(until).is_some_and(|(from, until)| from >= until) {
+        return None;
+    }
+    let worded = told.absolute && (told.hold == Hold::Wish || told.written);
+    Some(When { span, from, until, precision: told.precision, hold: told.hold, worded })
+}

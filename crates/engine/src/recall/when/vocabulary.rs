@@ -1,0 +1,251 @@
+//! The words times are told in. English and German; names of months in the other languages stop words are known of,
+//! too, since a day or a year stands beside them.
+
+/// A stretch of the calendar that is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unit {
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Weekend,
+    Month,
+    Quarter,
+    Year,
+    Decade,
+}
+
+/// Which of several, seen from now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    /// The one that goes on now.
+    This,
+    /// The one before.
+    Last,
+    /// Two before.
+    BeforeLast,
+    /// The stretch of that length that ends now.
+    Past,
+}
+
+/// A month by name, and whether the name is also an ordinary word or part of one's name.
+pub(super) fn month(word: &str) -> Option<(i8, bool)> {
+    Some(match word {
+        "january" | "januar" | "jänner" | "janvier" | "enero" | "gennaio" | "janeiro" | "januari" => (1, false),
+        "february" | "februar" | "feber" | "février" | "fevrier" | "febrero" | "febbraio" | "fevereiro"
+        | "februari" => (2, false),
+        "märz" | "maerz" | "marzo" | "março" | "maart" => (3, false),
+        "april" | "avril" | "abril" | "aprile" => (4, false),
+        "mayo" | "maggio" | "maio" => (5, false),
+        "june" | "juni" | "juin" | "junio" | "giugno" | "junho" => (6, false),
+        "july" | "juli" | "juillet" | "julio" | "luglio" | "julho" => (7, false),
+        "august" | "août" | "agosto" | "augustus" => (8, false),
+        "september" | "sept" | "septembre" | "septiembre" | "settembre" | "setembro" => (9, false),
+        "october" | "oktober" | "octobre" | "octubre" | "ottobre" | "outubro" => (10, false),
+        "november" | "novembre" | "noviembre" | "novembro" => (11, false),
+        "december" | "dezember" | "décembre" | "decembre" | "diciembre" | "dicembre" | "dezembro" => (12, false),
+        "jan" => (1, true),
+        "feb" => (2, true),
+        "march" | "mar" | "mär" | "mrz" | "mars" => (3, true),
+        "apr" => (4, true),
+        "may" | "mai" | "mei" => (5, true),
+        "jun" => (6, true),
+        "jul" => (7, true),
+        "aug" => (8, true),
+        "sep" => (9, true),
+        "oct" | "okt" => (10, true),
+        "nov" => (11, true),
+        "dec" | "dez" => (12, true),
+        _ => return None,
+    })
+}
+
+/// A day of the week counted from Monday 0, and whether it is short enough to be another word.
+pub(super) fn weekday(word: &str) -> Option<(i8, bool)> {
+    Some(match word {
+        "monday" | "montag" => (0, false),
+        "tuesday" | "dienstag" => (1, false),
+        "wednesday" | "mittwoch" => (2, false),
+        "thursday" | "donnerstag" => (3, false),
+        "friday" | "freitag" => (4, false),
+        "saturday" | "samstag" | "sonnabend" => (5, false),
+        "sunday" | "sonntag" => (6, false),
+        "mon" => (0, true),
+        "tue" | "tues" => (1, true),
+        "wed" => (2, true),
+        "thu" | "thur" | "thurs" => (3, true),
+        "fri" => (4, true),
+        "sat" => (5, true),
+        "sun" => (6, true),
+        _ => return None,
+    })
+}
+
+/// The first month of a season of the northern half of the world.
+pub(super) fn season(word: &str) -> Option<i8> {
+    Some(match word {
+        "spring" | "springtime" | "frühling" | "frühjahr" => 3,
+        "summer" | "summertime" | "sommer" => 6,
+        "autumn" | "fall" | "herbst" => 9,
+        "winter" | "wintertime" => 12,
+        _ => return None,
+    })
+}
+
+pub(super) fn unit(word: &str) -> Option<Unit> {
+    Some(match word {
+        "minute" | "minutes" | "min" | "mins" | "minuten" => Unit::Minute,
+        "hour" | "hours" | "stunde" | "stunden" => Unit::Hour,
+        "day" | "days" | "tag" | "tage" | "tagen" | "tages" => Unit::Day,
+        "week" | "weeks" | "woche" | "wochen" => Unit::Week,
+        "weekend" | "weekends" | "wochenende" | "wochenenden" => Unit::Weekend,
+        "month" | "months" | "monat" | "monate" | "monaten" | "monats" => Unit::Month,
+        "quarter" | "quarters" | "quartal" | "quartals" | "quartale" | "quartalen" => Unit::Quarter,
+        "year" | "years" | "jahr" | "jahre" | "jahren" | "jahres" => Unit::Year,
+        "decade" | "decades" | "jahrzehnt" | "jahrzehnte" | "jahrzehnten" => Unit::Decade,
+        _ => return None,
+    })
+}
+
+pub(super) fn which(word: &str) -> Option<Which> {
+    Some(match word {
+        "this" | "diese" | "diesen" | "dieser" | "dieses" | "diesem" | "current" => Which::This,
+        "last" | "previous" | "letzte" | "letzten" | "letzter" | "letztes" | "letztem" | "vorige" | "vorigen"
+        | "voriger" | "voriges" => Which::Last,
+        "vergangene" | "vergangenen" | "vergangener" | "vergangenes" => Which::Last,
+        "vorletzte" | "vorletzten" | "vorletzter" | "vorletztes" => Which::BeforeLast,
+        "past" => Which::Past,
+        _ => return None,
+    })
+}
+
+/// What makes a time one that is to come, or that comes again and again: nothing was said then.
+pub(super) fn not_past(word: &str) -> bool {
+    matches!(
+        word,
+        "next"
+            | "coming"
+            | "upcoming"
+            | "every"
+            | "each"
+            | "nächste"
+            | "nächsten"
+            | "nächster"
+            | "nächstes"
+            | "nächstem"
+            | "kommende"
+            | "kommenden"
+            | "kommender"
+            | "kommendes"
+            | "jede"
+            | "jeden"
+            | "jeder"
+            | "jedes"
+    )
+}
+
+/// How many, as least and most: nobody who says "a few" counts.
+pub(super) fn count(word: &str) -> Option<(f64, f64)> {
+    let exact = |n: f64| Some((n, n));
+    if let Ok(n) = word.parse::<u16>() {
+        return (word.len() <= 3 && n > 0).then_some((n.into(), n.into()));
+    }
+    match word {
+        "a" | "an" | "one" | "ein" | "eine" | "einem" | "einer" | "einen" => exact(1.0),
+        "two" | "zwei" => exact(2.0),
+        "three" | "drei" => exact(3.0),
+        "four" | "vier" => exact(4.0),
+        "five" | "fünf" => exact(5.0),
+        "six" | "sechs" => exact(6.0),
+        "seven" | "sieben" => exact(7.0),
+        "eight" | "acht" => exact(8.0),
+        "nine" | "neun" => exact(9.0),
+        "ten" | "zehn" => exact(10.0),
+        "eleven" | "elf" => exact(11.0),
+        "twelve" | "zwölf" => exact(12.0),
+        "couple" => Some((2.0, 3.0)),
+        "few" | "paar" => Some((3.0, 5.0)),
+        "several" | "some" | "einige" | "einigen" | "mehreren" | "mehrere" => Some((3.0, 8.0)),
+        _ => None,
+    }
+}
+
+/// Day of a month: `3`, `3rd`, `third`; `true` where it is written as one in a row.
+pub(super) fn day(word: &str) -> Option<(i8, bool)> {
+    let digits = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+    if (1..=2).contains(&digits) {
+        let n: i8 = word[..digits].parse().ok()?;
+        return match &word[digits..] {
+            "" => Some((n, false)),
+            "st" | "nd" | "rd" | "th" | "ten" | "ter" | "er" => Some((n, true)),
+            _ => None,
+        };
+    }
+    let n = match word {
+        "first" | "ersten" | "erster" => 1,
+        "second" | "zweiten" => 2,
+        "third" | "dritten" => 3,
+        "fourth" | "vierten" => 4,
+        "fifth" | "fünften" => 5,
+        "sixth" | "sechsten" => 6,
+        "seventh" | "siebten" => 7,
+        "eighth" | "achten" => 8,
+        "ninth" | "neunten" => 9,
+        "tenth" | "zehnten" => 10,
+        "eleventh" | "elften" => 11,
+        "twelfth" | "zwölften" => 12,
+        _ => return None,
+    };
+    Some((n, true))
+}
+
+/// Hours of a part of the day; past 24 it is the next day.
+pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
+    Some(match word {
+        "morning" | "früh" | "vormittag" => (4, 12),
+        "noon" | "lunchtime" | "mittag" => (11, 14),
+        "afternoon" | "nachmittag" => (12, 18),
+        "evening" | "abend" => (17, 24),
+        "night" | "nacht" => (18, 30),
+        _ => return None,
+    })
+}
+
+/// Days back from today.
+pub(super) fn day_word(word: &str) -> Option<i64> {
+    Some(match word {
+        "today" | "heute" => 0,
+        "yesterday" | "gestern" => 1,
+        "vorgestern" => 2,
+        _ => return None,
+    })
+}
+
+/// Which third of a time: `early`, `mid`, `late`.
+pub(super) fn third(word: &str) -> Option<i64> {
+    Some(match word {
+        "early" | "beginning" | "start" | "anfang" => 0,
+        "mid" | "middle" | "mitte" => 1,
+        "late" | "end" | "ende" => 2,
+        _ => return None,
+    })
+}
+
+pub(super) fn is_article(word: &str) -> bool {
+    matches!(word, "the" | "der" | "die" | "das" | "dem" | "den" | "des" | "zum" | "zur")
+}
+
+/// What stands before a time.
+pub(super) fn leads(word: &str) -> bool {
+    matches!(word, "in" | "on" | "during" | "at" | "over" | "of" | "within" | "im" | "am" | "vom" | "während" | "en")
+}
+
+pub(super) fn is_of(word: &str) -> bool {
+    matches!(word, "of" | "in" | "de" | "del" | "do" | "des" | "im" | "jahr" | "jahres" | "year")
+}
+
+/// What may follow "on the 3rd" when a day is meant, and not the third of something.
+pub(super) fn goes_on(word: &str) -> bool {
+    const WORDS: &str = "at in about with did we i you he she they it was were and for when habe haben wir ich war um";
+    word.is_empty() || WORDS.split(' ').any(|w| w == word)
+}
