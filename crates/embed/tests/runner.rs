@@ -1,0 +1,4 @@
+//! One test binary: every file of this folder is a module here.
+
+mod suite;
+mod table;
