@@ -2,10 +2,13 @@
 //! never enters the engine's tests (R10.8).
 //!
 //! * [`StaticTable`] is built into the binary: no file, no network, no load step.
+//! * [`HttpEmbedder`] asks an OpenAI-compatible endpoint.
 
+mod endpoint;
 mod table;
 mod wordpiece;
 
+pub use endpoint::{Endpoint, HttpEmbedder};
 pub use table::StaticTable;
 
 /// Makes `vector` as long as 1. One of no length, or of no finite length, becomes all zeros: near to nothing.

@@ -1,4 +1,5 @@
 //! One test binary: every file of this folder is a module here.
 
+mod endpoint;
 mod suite;
 mod table;
