@@ -3,12 +3,17 @@
 //!
 //! * [`StaticTable`] is built into the binary: no file, no network, no load step.
 //! * [`HttpEmbedder`] asks an OpenAI-compatible endpoint.
+//! * `MiniLm` (feature `minilm`) runs a sentence model of the MiniLM kind from a folder.
 
 mod endpoint;
+#[cfg(feature = "minilm")]
+mod minilm;
 mod table;
 mod wordpiece;
 
 pub use endpoint::{Endpoint, HttpEmbedder};
+#[cfg(feature = "minilm")]
+pub use minilm::MiniLm;
 pub use table::StaticTable;
 
 /// Makes `vector` as long as 1. One of no length, or of no finite length, becomes all zeros: near to nothing.
