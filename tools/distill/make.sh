@@ -28,5 +28,5 @@ sha256sum "$work/$table"
 if cmp -s "$work/$table" "$here/../../crates/embed/table/$table"; then
     echo "this is the table that ships"
 else
-    "$python" "$here/compare.py" "$work/$table" "$here/../../crates/embed/table/$table"
+    "$python" "$here/compare.py" "$work" "$work/$table" "$here/../../crates/embed/table/$table"
 fi
