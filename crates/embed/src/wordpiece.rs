@@ -1,0 +1,99 @@
+//! WordPiece as BERT's uncased models read it: words, then the longest pieces of a vocabulary.
+//!
+//! Control and format characters are dropped, accents stripped (canonical decomposition without its marks), letters
+//! lower-cased; white space parts words; each punctuation character and each CJK ideograph is a word of its own. Where
+//! BERT strips only non-spacing marks, spacing ones go too: they belong to scripts whose words the vocabularies do not hold
+//! in either form.
+
+mod classes;
+
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
+
+/// Words of more characters are not looked up, as in BERT: they count as unknown.
+const LONGEST_WORD: usize = 100;
+
+/// What pieces there are.
+pub(crate) trait Pieces {
+    /// The longest piece `word` begins with, its length in bytes and its number; `continuing` where the piece follows
+    /// another one of the same word (written with `##`). It ends between two characters.
+    fn longest(&self, word: &str, continuing: bool) -> Option<(usize, u32)>;
+}
+
+/// Calls `each` with the pieces of every word of `text`, in order; `None` for a word that pieces do not cover.
+///
+/// The work is in proportion to the text, whatever it holds; memory is that of one word.
+pub(crate) fn words(text: &str, pieces: &impl Pieces, mut each: impl FnMut(Option<&[u32]>)) {
+    let mut word = Word::default();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            word.push(c.to_ascii_lowercase());
+        } else if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+            word.end(pieces, &mut each);
+        } else if c.is_ascii() {
+            if c.is_ascii_punctuation() {
+                word.alone(c, pieces, &mut each);
+            }
+        } else if classes::ideograph(c) {
+            word.end(pieces, &mut each);
+            decompose_canonical(c, |c| word.push(c));
+            word.end(pieces, &mut each);
+        } else if c.is_whitespace() && !c.is_control() {
+            word.end(pieces, &mut each);
+        } else if !classes::dropped(c) {
+            decompose_canonical(c, |c| {
+                if is_combining_mark(c) && !classes::enclosing(c) {
+                } else if classes::punctuation(c) {
+                    word.alone(c, pieces, &mut each);
+                } else {
+                    c.to_lowercase().for_each(|c| word.push(c));
+                }
+            });
+        }
+    }
+    word.end(pieces, &mut each);
+}
+
+/// The word being read.
+#[derive(Default)]
+struct Word {
+    text: String,
+    characters: usize,
+    found: Vec<u32>,
+}
+
+impl Word {
+    fn push(&mut self, c: char) {
+        self.characters += 1;
+        if self.characters <= LONGEST_WORD {
+            self.text.push(c);
+        }
+    }
+
+    /// `c` is a word of its own and parts the words beside it.
+    fn alone(&mut self, c: char, pieces: &impl Pieces, each: &mut impl FnMut(Option<&[u32]>)) {
+        self.end(pieces, each);
+        self.push(c);
+        self.end(pieces, each);
+    }
+
+    fn end(&mut self, pieces: &impl Pieces, each: &mut impl FnMut(Option<&[u32]>)) {
+        if self.characters > 0 {
+            let known = self.characters <= LONGEST_WORD && self.split(pieces);
+            each(known.then_some(&self.found));
+            self.text.clear();
+            self.characters = 0;
+        }
+    }
+
+    /// Whether pieces cover the word; they are in `found`.
+    fn split(&mut self, pieces: &impl Pieces) -> bool {
+        self.found.clear();
+        let mut rest = self.text.as_str();
+        while !rest.is_empty() {
+            let Some((length, piece)) = pieces.longest(rest, !self.found.is_empty()) else { return false };
+            self.found.push(piece);
+            rest = &rest[length..];
+        }
+        true
+    }
+}

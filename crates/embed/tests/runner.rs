@@ -1,0 +1,7 @@
+//! One test binary: every file of this folder is a module here.
+
+mod endpoint;
+#[cfg(feature = "minilm")]
+mod minilm;
+mod suite;
+mod table;
