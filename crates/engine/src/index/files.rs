@@ -188,7 +188,9 @@ impl Index {
             };
         }
         self.conn
-            .prepare_cached("INSERT INTO files (file, change_no, digest, parts, due, embedded) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+            .prepare_cached(
+                "INSERT INTO files (file, change_no, digest, parts, due, embedded) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
             .execute(params![
                 row(0),
                 entry.change_no,
@@ -277,12 +279,8 @@ impl Index {
 
     /// Puts the vectors of a file beside its rows. `false`: they could not be, and are made again later.
     fn store_file(&mut self, agent_no: i64, entry: &Entry, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
-        let set = SetKey {
-            agent_no,
-            sort: Sort::File,
-            workspace_no: 0,
-            label: entry.scope.clone().unwrap_or_default(),
-        };
+        let set =
+            SetKey { agent_no, sort: Sort::File, workspace_no: 0, label: entry.scope.clone().unwrap_or_default() };
         let archived = entry.state == State::Archived;
         let key = |part| Key::of_file(entry.file_no, part, entry.kind, archived);
         self.store_vectors(&set, made, key)

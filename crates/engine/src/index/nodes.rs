@@ -106,8 +106,7 @@ impl Doc {
     }
 
     fn scope(&self) -> String {
-        let mut tokens =
-            vec![scope_token('n', self.kind.name()), scope_token('t', &self.thread_no.to_string())];
+        let mut tokens = vec![scope_token('n', self.kind.name()), scope_token('t', &self.thread_no.to_string())];
         tokens.extend(self.session_no.map(|no| scope_token('s', &no.to_string())));
         tokens.extend(self.workspace_no.map(|no| scope_token('w', &no.to_string())));
         tokens.join(" ")
@@ -200,7 +199,9 @@ impl Index {
             let Some(newest) = nodes.last() else { break };
             let end = format!("{} {}", newest.node_no, newest.mark);
             self.put_nodes(nodes)?;
-            self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('nodes', ?1)")?.execute([end])?;
+            self.conn
+                .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('nodes', ?1)")?
+                .execute([end])?;
             if self.uncommitted > COMMIT_BYTES {
                 self.flush()?;
             }
@@ -342,9 +343,8 @@ impl Index {
                  WHERE n.node_no <= ?1 AND length(n.key) > 0 AND trim(n.summary) != '' AND {STANDS}"
             );
             let mut statement = tx.prepare(&sql)?;
-            let rows = statement.query_map([covered], |r| {
-                Ok(RowId { agent_no: r.get(0)?, turn_no: r.get(1)?, part: 0 }.pack())
-            })?;
+            let rows = statement
+                .query_map([covered], |r| Ok(RowId { agent_no: r.get(0)?, turn_no: r.get(1)?, part: 0 }.pack()))?;
             Ok((rows.collect::<rusqlite::Result<BTreeSet<i64>>>()?, mark_of(tx, covered)?))
         })?;
         if known != mark {
@@ -369,9 +369,8 @@ impl Index {
 
     /// Rows that nothing says were made, and the other way round.
     pub(super) fn node_problems(&self) -> Result<Vec<String>> {
-        let number = |table: &str| {
-            self.conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0))
-        };
+        let number =
+            |table: &str| self.conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0));
         Ok(match (number("nodes"), number("nodes_fts_docsize")) {
             (Ok(made), Ok(stored)) if made == stored => Vec::new(),
             (Ok(made), Ok(stored)) => vec![format!("the index counts {made} nodes and has rows of {stored}")],

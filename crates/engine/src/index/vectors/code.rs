@@ -27,9 +27,11 @@ pub(super) fn encode(vector: &[f32]) -> Option<Vec<u8>> {
 }
 
 fn code(vector: &[f32], out: &mut Vec<u8>) {
-    out.extend(vector.chunks(8).map(|eight| {
-        eight.iter().enumerate().fold(0u8, |byte, (i, x)| byte | (u8::from(*x > 0.0) << i))
-    }));
+    out.extend(
+        vector
+            .chunks(8)
+            .map(|eight| eight.iter().enumerate().fold(0u8, |byte, (i, x)| byte | (u8::from(*x > 0.0) << i))),
+    );
 }
 
 /// What is looked for.

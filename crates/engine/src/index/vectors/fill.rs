@@ -146,14 +146,12 @@ impl Index {
         let (from, to) = (if known { self.vector_watermark()? } else { 0 }, self.watermark()?);
         let mut out = Missing::default();
         if from < to {
-            out.turns = tx.query_row(
-                "SELECT count(*) FROM turns WHERE turn_no > ?1 AND turn_no <= ?2",
-                [from, to],
-                |r| r.get::<_, i64>(0),
-            )? as u64;
-            out.of_turns = tx.query_row("SELECT count(*) FROM turns WHERE turn_no <= ?1", [to], |r| {
-                r.get::<_, i64>(0)
-            })? as u64;
+            out.turns =
+                tx.query_row("SELECT count(*) FROM turns WHERE turn_no > ?1 AND turn_no <= ?2", [from, to], |r| {
+                    r.get::<_, i64>(0)
+                })? as u64;
+            out.of_turns =
+                tx.query_row("SELECT count(*) FROM turns WHERE turn_no <= ?1", [to], |r| r.get::<_, i64>(0))? as u64;
         }
         let lacking = |table: &str| -> Result<u64> {
             let which = if known { "WHERE embedded = 0" } else { "" };

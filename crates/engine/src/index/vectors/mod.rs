@@ -174,7 +174,10 @@ impl Key {
 }
 
 #[cfg(test)]
-mod tests {
+mod tests;
+
+#[cfg(test)]
+mod key_tests {
     use super::*;
 
     #[test]

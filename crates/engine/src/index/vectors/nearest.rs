@@ -44,9 +44,7 @@ impl Gate<'_> {
     /// Whether keys have to be looked at at all.
     fn is_open(&self) -> bool {
         match self.within {
-            Within::Turns(f) => {
-                f.sessions.is_none() && f.roles.is_none() && f.kinds.is_none() && f.turns.is_none()
-            }
+            Within::Turns(f) => f.sessions.is_none() && f.roles.is_none() && f.kinds.is_none() && f.turns.is_none(),
             Within::Files(_) => false,
             Within::Nodes(f) => f.threads.is_none() && f.kinds.is_none(),
         }

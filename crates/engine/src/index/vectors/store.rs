@@ -85,7 +85,12 @@ impl<'c> Store<'c> {
             "SELECT set_no, vectors, workspace_no, label FROM vector_sets WHERE agent_no = ?1 AND sort = ?2 ORDER BY set_no",
         )?;
         let rows = statement.query_map(params![agent_no, sort as i64], |r| {
-            Ok(Set { set_no: r.get(0)?, vectors: r.get::<_, i64>(1)? as usize, workspace_no: r.get(2)?, label: r.get(3)? })
+            Ok(Set {
+                set_no: r.get(0)?,
+                vectors: r.get::<_, i64>(1)? as usize,
+                workspace_no: r.get(2)?,
+                label: r.get(3)?,
+            })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -215,8 +220,7 @@ impl<'c> Store<'c> {
             .query_row([block_no(set_no, block)], |r| Ok(Block { keys: r.get(0)?, codes: r.get(1)? }))
             .optional()?
             .ok_or_else(torn)?;
-        let whole =
-            found.keys.len() == many * KEY_BYTES && found.codes.len() == many * code_bytes(self.dimensions);
+        let whole = found.keys.len() == many * KEY_BYTES && found.codes.len() == many * code_bytes(self.dimensions);
         if whole { Ok(found) } else { Err(torn()) }
     }
 
@@ -311,8 +315,7 @@ impl<'c> Store<'c> {
         let (per, mut strays, mut known) = (self.codes_at_once(), 0, None);
         for block in 0..vectors.div_ceil(per) {
             let found = self.block(set_no, block, per.min(vectors - block * per))?;
-            let stored: (i64, i64) =
-                spans.query_row([block_no(set_no, block)], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            let stored: (i64, i64) = spans.query_row([block_no(set_no, block)], |r| Ok((r.get(0)?, r.get(1)?)))?;
             if stored != span(&found.keys) {
                 return Err(torn());
             }
