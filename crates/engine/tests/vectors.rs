@@ -96,7 +96,7 @@ fn missing(ledger: &Ledger, index: &Index) -> Missing {
 
 /// Texts of the turns nearest to a text.
 fn near(world: &World, index: &Index, model: &Words, agent: &AgentId, text: &str, within: &TurnsWithin) -> Vec<String> {
-    let found = world
+    world
         .ledger
         .read(|tx| {
             let agent_no = read::agent_no(tx, agent)?.unwrap_or(99);
@@ -110,8 +110,7 @@ fn near(world: &World, index: &Index, model: &Words, agent: &AgentId, text: &str
                 })
                 .collect::<Result<Vec<String>>>()
         })
-        .unwrap();
-    found
+        .unwrap()
 }
 
 fn nearest(world: &World, index: &Index, model: &Words, text: &str) -> String {

@@ -194,7 +194,7 @@ impl Store<'_> {
         };
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params![from, to, gate.span.0, gate.span.1])?;
-        let (per, code) = (self.codes_at_once(), code_bytes(self.dimensions));
+        let (per, code, open) = (self.codes_at_once(), code_bytes(self.dimensions), gate.is_open());
         let (mut distances, mut allowed) = (Vec::with_capacity(per), Vec::with_capacity(per));
         loop {
             let r = match rows.next() {
@@ -212,7 +212,7 @@ impl Store<'_> {
                 return Err(torn());
             }
             let key = |i: usize| Key::unpack(&keys[i * KEY_BYTES..]);
-            if !gate.is_open() {
+            if !open {
                 allowed.clear();
                 allowed.extend((0..many).map(|i| gate.lets(key(i))));
                 if !allowed.contains(&true) {
@@ -221,7 +221,7 @@ impl Store<'_> {
             }
             probe.distances(codes, &mut distances);
             for (i, distance) in distances.iter().enumerate() {
-                if *distance < best.bound && (gate.is_open() || allowed[i]) {
+                if *distance < best.bound && (open || allowed[i]) {
                     best.push(Candidate {
                         distance: *distance,
                         set_no: set.set_no,
