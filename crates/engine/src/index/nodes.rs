@@ -25,15 +25,15 @@ const STEP: i64 = 200;
 pub(super) fn schema(tokenizer: &str) -> String {
     format!(
         "CREATE VIRTUAL TABLE nodes_fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
-         CREATE TABLE nodes (node INTEGER PRIMARY KEY, embedded INTEGER NOT NULL) STRICT;
-         CREATE INDEX nodes_embedded ON nodes (node) WHERE embedded = 0;
+         CREATE TABLE node_rows (node INTEGER PRIMARY KEY, embedded INTEGER NOT NULL) STRICT;
+         CREATE INDEX nodes_embedded ON node_rows (node) WHERE embedded = 0;
          CREATE TABLE nodes_due (node_no INTEGER PRIMARY KEY) STRICT;"
     )
 }
 
 /// Empties the tables of nodes of every agent.
 pub(super) const EMPTY: &str = "INSERT INTO nodes_fts (nodes_fts) VALUES ('delete-all');
-     DELETE FROM nodes; DELETE FROM nodes_due; DELETE FROM meta WHERE key = 'nodes';";
+     DELETE FROM node_rows; DELETE FROM nodes_due; DELETE FROM meta WHERE key = 'nodes';";
 
 /// Nodes that have words.
 #[derive(Clone, Default, Debug)]
@@ -177,7 +177,7 @@ impl Index {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         Ok(self
             .conn
-            .prepare_cached("SELECT count(*) FROM nodes WHERE node BETWEEN ?1 AND ?2")?
+            .prepare_cached("SELECT count(*) FROM node_rows WHERE node BETWEEN ?1 AND ?2")?
             .query_row([first, last], |r| r.get(0))?)
     }
 
@@ -248,7 +248,7 @@ impl Index {
             self.conn
                 .prepare_cached("INSERT INTO nodes_fts (rowid, text, scope) VALUES (?1, ?2, ?3)")?
                 .execute(params![node.row(), node.text(), node.scope()])?;
-            self.conn.prepare_cached("INSERT INTO nodes (node, embedded) VALUES (?1, 0)")?.execute([node.row()])?;
+            self.conn.prepare_cached("INSERT INTO node_rows (node, embedded) VALUES (?1, 0)")?.execute([node.row()])?;
             self.uncommitted += node.summary.len() + 64;
             put.push(node);
         }
@@ -277,7 +277,7 @@ impl Index {
         let key = |part| Key::of_node(node.node_no, part, node.kind, node.thread_no);
         let stored = self.store_vectors(&node.set(), made, key)?;
         if stored {
-            self.conn.prepare_cached("UPDATE nodes SET embedded = 1 WHERE node = ?1")?.execute([node.row()])?;
+            self.conn.prepare_cached("UPDATE node_rows SET embedded = 1 WHERE node = ?1")?.execute([node.row()])?;
         }
         Ok(stored)
     }
@@ -288,7 +288,7 @@ impl Index {
         while !self.embedder_rests() && deadline.is_none_or(|d| Instant::now() < d) {
             let lacking: Vec<i64> = {
                 let mut statement = self.conn.prepare_cached(
-                    "SELECT node FROM nodes INDEXED BY nodes_embedded WHERE embedded = 0 AND node > ?1 ORDER BY node LIMIT 32",
+                    "SELECT node FROM node_rows INDEXED BY nodes_embedded WHERE embedded = 0 AND node > ?1 ORDER BY node LIMIT 32",
                 )?;
                 let rows = statement.query_map([from], |r| r.get(0))?;
                 rows.collect::<rusqlite::Result<_>>()?
@@ -304,7 +304,11 @@ impl Index {
                     return Ok(());
                 }
                 // Another process may have done it, or have taken the node out.
-                if self.conn.prepare_cached("SELECT 1 FROM nodes WHERE node = ?1 AND embedded = 0")?.exists([row])? {
+                if self
+                    .conn
+                    .prepare_cached("SELECT 1 FROM node_rows WHERE node = ?1 AND embedded = 0")?
+                    .exists([row])?
+                {
                     self.store_node(&node, made)?;
                 }
                 self.flush()?;
@@ -323,7 +327,7 @@ impl Index {
         let mut gone: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
         for (agent_no, node_no) in buried {
             let row = RowId { agent_no, turn_no: node_no, part: 0 }.pack();
-            if self.conn.prepare_cached("DELETE FROM nodes WHERE node = ?1")?.execute([row])? > 0 {
+            if self.conn.prepare_cached("DELETE FROM node_rows WHERE node = ?1")?.execute([row])? > 0 {
                 self.conn.prepare_cached("DELETE FROM nodes_fts WHERE rowid = ?1")?.execute([row])?;
                 gone.entry(agent_no).or_default().insert(node_no);
             }
@@ -350,7 +354,7 @@ impl Index {
         if known != mark {
             return Ok(vec!["the nodes of the index are of another history of this ledger".into()]);
         }
-        let mut statement = self.conn.prepare("SELECT node FROM nodes")?;
+        let mut statement = self.conn.prepare("SELECT node FROM node_rows")?;
         let rows: BTreeSet<i64> = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
         let mut statement = self.conn.prepare("SELECT node_no FROM nodes_due")?;
         let due: BTreeSet<i64> = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -371,7 +375,7 @@ impl Index {
     pub(super) fn node_problems(&self) -> Result<Vec<String>> {
         let number =
             |table: &str| self.conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0));
-        Ok(match (number("nodes"), number("nodes_fts_docsize")) {
+        Ok(match (number("node_rows"), number("nodes_fts_docsize")) {
             (Ok(made), Ok(stored)) if made == stored => Vec::new(),
             (Ok(made), Ok(stored)) => vec![format!("the index counts {made} nodes and has rows of {stored}")],
             (Err(e), _) | (_, Err(e)) => vec![format!("the nodes of the index cannot be counted: {e}")],
@@ -380,7 +384,7 @@ impl Index {
 
     fn forget_nodes(&mut self) -> Result<()> {
         let rows: Vec<i64> = {
-            let mut statement = self.conn.prepare("SELECT node FROM nodes")?;
+            let mut statement = self.conn.prepare("SELECT node FROM node_rows")?;
             let rows = statement.query_map([], |r| r.get(0))?;
             rows.collect::<rusqlite::Result<_>>()?
         };

@@ -158,7 +158,7 @@ impl Index {
             let sql = format!("SELECT count(*) FROM {table} {which}");
             Ok(self.conn.prepare_cached(&sql)?.query_row([], |r| r.get::<_, i64>(0))? as u64)
         };
-        (out.files, out.nodes) = (lacking("files")?, lacking("nodes")?);
+        (out.files, out.nodes) = (lacking("files")?, lacking("node_rows")?);
         Ok(out)
     }
 
@@ -326,7 +326,7 @@ impl Index {
     fn give_up(&mut self) -> Result<()> {
         self.conn.execute_batch(EMPTY)?;
         self.conn.execute_batch(
-            "UPDATE files SET embedded = 0 WHERE embedded = 1; UPDATE nodes SET embedded = 0 WHERE embedded = 1;",
+            "UPDATE files SET embedded = 0 WHERE embedded = 1; UPDATE node_rows SET embedded = 0 WHERE embedded = 1;",
         )?;
         self.waiting = None;
         Ok(())

@@ -309,7 +309,7 @@ impl<'c> Store<'c> {
         let mut stands = self.conn.prepare_cached(match sort {
             0 => "SELECT 1 FROM fts_docsize WHERE id = ?1",
             1 => "SELECT 1 FROM files WHERE file = ?1 AND embedded = 1",
-            _ => "SELECT 1 FROM nodes WHERE node = ?1 AND embedded = 1",
+            _ => "SELECT 1 FROM node_rows WHERE node = ?1 AND embedded = 1",
         })?;
         let mut spans = self.conn.prepare_cached("SELECT first, last FROM vector_codes WHERE block = ?1")?;
         let (per, mut strays, mut known) = (self.codes_at_once(), 0, None);
