@@ -371,6 +371,11 @@ impl Context {
         Index::open(&self.index_path()?, self.ledger.id(), INDEX_BUSY)
     }
 
+    /// An empty index in place of what there is. `busy`: how long it waits for others.
+    pub fn recreate_index(&self, busy: Duration) -> Result<Index> {
+        Index::recreate(&self.index_path()?, self.ledger.id(), busy)
+    }
+
     /// The index, caught up as far as a search may wait for it, with the files of an agent that were just looked at. A
     /// new one is built whole: there is nothing else to search in.
     pub fn caught_up_index(&self, files: Option<&AssistantHome>) -> Result<Index> {
@@ -380,7 +385,7 @@ impl Context {
         }
         let ahead = matches!(self.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged);
         if ahead {
-            index = Index::recreate(&self.index_path()?, self.ledger.id(), INDEX_BUSY)?;
+            index = self.recreate_index(INDEX_BUSY)?;
         }
         // One that another command has just made is as empty as a new one.
         let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == 0 && c.missing > 0);

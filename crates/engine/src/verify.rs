@@ -88,6 +88,9 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
         for what in index.problems()? {
             report.stale("index", format!("{what}; heirloom reindex makes it anew"));
         }
+        for what in index.node_strays(ledger)? {
+            report.stale("index", format!("{what}; heirloom reindex makes it anew"));
+        }
         if let Err(e) = ledger.read(|tx| index.coverage(tx)) {
             report.stale("index", format!("{e}; heirloom reindex makes it anew"));
         }

@@ -4,7 +4,7 @@
 //! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; a worker that
 //! dies loses its lease and the next one takes over, so every kind must be harmless to repeat.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::assistant::AssistantHome;
 use crate::distill::advance::{Advanced, Limits, Pass};
@@ -19,6 +19,12 @@ use crate::transcript;
 /// When to look again at an index somebody else is writing.
 const AGAIN_MS: i64 = 2000;
 
+/// When to ask a model again that did not answer.
+const ANSWER_MS: i64 = 60_000;
+
+/// How long one job makes vectors before the others get their turn.
+const VECTORS: Duration = Duration::from_secs(20);
+
 /// What a drain did.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Drained {
@@ -31,6 +37,13 @@ pub struct Drained {
 /// Runs every job that is due. `owner` names this worker in the leases.
 pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str) -> Result<Drained> {
     let mut drained = Drained::default();
+    // Another model was plugged in: nothing has come in, and there is work all the same.
+    if vectors_lacking(ledger, index)? > 0 && !index.embedder_rests() {
+        ledger.write(Audit::new(owner, "job.enqueue"), |tx| {
+            let due = tx.now();
+            jobs::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
+        })?;
+    }
     // Looking first keeps an empty queue from costing a write.
     while ledger.read(|tx| jobs::counts(tx, ledger.now()))?.due > 0 || has_expired(ledger)? {
         let claimed = ledger.write(Audit::new(owner, "job.claim"), |tx| {
@@ -62,12 +75,21 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str) -> Result<()>
     match job.kind {
         JobKind::Index => {
             index.catch_up(ledger, None, &mut |_| {})?;
+            let before = vectors_lacking(ledger, index)?;
+            index.fill_vectors(ledger, Some(Instant::now() + VECTORS), &mut |_| {})?;
+            let lacking = vectors_lacking(ledger, index)?;
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
                 jobs::complete(tx, job, owner)?;
                 // What came in meanwhile could not be queued beside this job.
-                if index.coverage(tx)?.missing > 0 {
-                    jobs::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + AGAIN_MS)?;
+                let again = match (index.coverage(tx)?.missing, lacking) {
+                    (0, 0) => None,
+                    (0, _) if index.embedder_rests() => Some(ANSWER_MS),
+                    (0, _) if lacking < before => Some(0),
+                    _ => Some(AGAIN_MS),
+                };
+                if let Some(pause) = again {
+                    jobs::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + pause)?;
                 }
                 Ok(())
             })
@@ -84,6 +106,12 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str) -> Result<()>
             Ok(())
         }),
     }
+}
+
+/// How many turns and nodes have words and no vectors yet. Those of files come with the files.
+fn vectors_lacking(ledger: &Ledger, index: &Index) -> Result<u64> {
+    let missing = ledger.read(|tx| index.vectors_missing(tx))?;
+    Ok(missing.turns + missing.nodes)
 }
 
 fn has_expired(ledger: &Ledger) -> Result<bool> {

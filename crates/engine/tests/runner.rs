@@ -34,6 +34,7 @@ mod thread_acts;
 mod threads;
 mod tiers;
 mod tree;
+mod vectors;
 mod verify;
 mod weave;
 mod world;

@@ -7,6 +7,7 @@ mod home;
 mod mutate;
 mod rng;
 mod tables;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ pub use home::{Output, TestHome, run};
 pub use mutate::{MUTATIONS, mutate, mutate_with};
 pub use rng::Rng;
 pub use tables::insert_rows;
+pub use vectors::word_vector;
 
 /// The folder `shared` beside the repository: captures and corpora too large or too private to be committed. Tests that
 /// need it pass without it, after saying so.

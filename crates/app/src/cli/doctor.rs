@@ -98,7 +98,22 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
         Ok((index, _)) => {
             let coverage = context.ledger.read(|tx| index.coverage(tx));
             let (ok, what, next) = match coverage {
-                Ok(c) if c.missing == 0 => (true, format!("{}, up to date", print::bytes(index.bytes_on_disk())), None),
+                Ok(c) if c.missing == 0 => {
+                    let size = print::bytes(index.bytes_on_disk());
+                    let vectors = context.ledger.read(|tx| index.vectors_missing(tx))?;
+                    match vectors.turns {
+                        0 => (true, format!("{size}, up to date"), None),
+                        turns => (
+                            false,
+                            format!(
+                                "{size}, vectors of {} of {} are still being made",
+                                print::count(turns),
+                                print::counted(vectors.of_turns, "turn")
+                            ),
+                            Some("heirloom work".to_owned()),
+                        ),
+                    }
+                }
                 Ok(c) => {
                     (false, format!("{} behind", print::counted(c.missing, "turn")), Some("heirloom work".to_owned()))
                 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use heirloom_engine::capture::{Capture, Totals};
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
-use heirloom_engine::index::Index;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::ledger::jobs::{self, JobKind};
 use heirloom_engine::source::file::find;
@@ -190,7 +189,7 @@ pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
     let (mut index, _) = context.index()?;
     let ahead = matches!(context.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged);
     if ahead {
-        index = Index::recreate(&context.index_path()?, context.ledger.id(), std::time::Duration::from_millis(200))?;
+        index = context.recreate_index(std::time::Duration::from_millis(200))?;
     }
     // What an interrupted import left out comes first, so that what follows can be added as it is stored.
     context.build_if_behind(&mut index)?;
@@ -223,6 +222,8 @@ pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
     }
     bar.finish_and_clear();
     problems.extend(context.distil(actor, None)?.problems);
+    // The nodes that were just made.
+    index.catch_up(&context.ledger, None, &mut |_| {})?;
     if totals.records > 0 || context.agent_no().is_ok() {
         context.settle_conversations(actor);
     }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use heirloom_engine::error::Result;
-use heirloom_engine::index::Index;
 use serde_json::json;
 
 use crate::context::{Context, Global};
@@ -18,7 +17,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let started = Instant::now();
     let context = Context::open(global)?;
     let _lock = context.home.try_lock("import")?;
-    let mut index = Index::recreate(&context.index_path()?, context.ledger.id(), Duration::from_secs(5))?;
+    let mut index = context.recreate_index(Duration::from_secs(5))?;
     let turns = context.build(&mut index)?;
     let files = context.build_files(&mut index, "cli reindex")?;
     let seconds = started.elapsed().as_secs_f64();

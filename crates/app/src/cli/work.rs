@@ -41,6 +41,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             // A run that was closed is shown as such.
             context.settle_conversations("cli work");
         }
+        // Nodes that were just made, then files.
+        index.catch_up(&context.ledger, None, &mut |_| {})?;
         context.build_files(&mut index, "cli work")?;
         total.done += drained.done;
         total.failed += drained.failed;

@@ -8,7 +8,7 @@ use crate::error::Result;
 /// version or number of dimensions has another [`model`](Embedder::model), because vectors of two models are never
 /// compared.
 pub trait Embedder: Send + Sync {
-    /// Names the model and its version, such as `static-minilm-256-v1`. Stored beside every vector.
+    /// Names the model and its version, such as `static-minilm-256-v1`. Stored beside the vectors.
     fn model(&self) -> &str;
 
     /// Numbers in a vector; a multiple of 64.
@@ -19,4 +19,11 @@ pub trait Embedder: Send + Sync {
     ///
     /// `Busy` where a model that is elsewhere does not answer: nothing else waits for it, and it is asked again later.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+
+    /// Whether it takes microseconds for a text, so that vectors are made while the index is locked, in the transaction
+    /// that stores the words. `false` for a model behind a connection, and for one that computes: its vectors are made
+    /// afterwards, by the worker.
+    fn is_quick(&self) -> bool {
+        true
+    }
 }

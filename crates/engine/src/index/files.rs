@@ -7,10 +7,12 @@
 //! A file is indexed as it is when it is read. Where that is not what its catalogue row says (saved again since, not
 //! readable, gone), it is looked at again with every catch-up: a row whose digest comes back tells nobody.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use rusqlite::{OptionalExtension, params};
 
+use super::vectors::{Key, SetKey, Sort};
 use super::words::words;
 use super::{COMMIT_BYTES, Index, RowId};
 use crate::assistant::catalogue::{self, Entry, Kind, State};
@@ -32,9 +34,11 @@ pub(super) fn schema(tokenizer: &str) -> String {
     format!(
         "CREATE VIRTUAL TABLE files_fts USING fts5(title, text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
          CREATE TABLE files (
-           file INTEGER PRIMARY KEY, change_no INTEGER NOT NULL, digest BLOB, parts INTEGER NOT NULL, due INTEGER NOT NULL
+           file INTEGER PRIMARY KEY, change_no INTEGER NOT NULL, digest BLOB, parts INTEGER NOT NULL, due INTEGER NOT NULL,
+           embedded INTEGER NOT NULL
          ) STRICT;
-         CREATE INDEX files_due ON files (file) WHERE due = 1;"
+         CREATE INDEX files_due ON files (file) WHERE due = 1;
+         CREATE INDEX files_embedded ON files (file) WHERE embedded = 0;"
     )
 }
 
@@ -108,6 +112,7 @@ impl Index {
         }
         self.look_again(at)?;
         self.flush()?;
+        self.fill_files(at, deadline)?;
         at.read(|tx| self.files_missing(tx, at.agent_no))
     }
 
@@ -165,7 +170,7 @@ impl Index {
         }
         let bytes = bytes_of(at, entry);
         let digest = bytes.as_deref().map(home::digest);
-        let mut parts = 0i64;
+        let (mut parts, mut embedded) = (0i64, true);
         if let Some(bytes) = bytes {
             self.uncommitted += bytes.len() + 64;
             let words = words(entry, &Document::parse(bytes));
@@ -176,26 +181,37 @@ impl Index {
                 insert.execute(params![row(parts), words.title, text, words.scope])?;
                 parts += 1;
             }
+            drop(insert);
+            embedded = match self.vectors_now(&texts_of(entry, &words.plain))? {
+                Some(made) => self.store_file(at.agent_no, entry, made)?,
+                None => false,
+            };
         }
         self.conn
-            .prepare_cached("INSERT INTO files (file, change_no, digest, parts, due) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .prepare_cached(
+                "INSERT INTO files (file, change_no, digest, parts, due, embedded) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
             .execute(params![
                 row(0),
                 entry.change_no,
                 digest.as_ref().map(Digest::as_slice),
                 parts,
-                digest != Some(entry.digest)
+                digest != Some(entry.digest),
+                embedded
             ])?;
         self.count_files(at.agent_no, parts)
     }
 
-    fn take_out(&self, agent_no: i64, file: i64) -> Result<()> {
-        let parts: Option<i64> = self
+    fn take_out(&mut self, agent_no: i64, file: i64) -> Result<()> {
+        let made: Option<(i64, bool)> = self
             .conn
-            .prepare_cached("SELECT parts FROM files WHERE file = ?1")?
-            .query_row([file], |r| r.get(0))
+            .prepare_cached("SELECT parts, embedded FROM files WHERE file = ?1")?
+            .query_row([file], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?;
-        let Some(parts) = parts else { return Ok(()) };
+        let Some((parts, embedded)) = made else { return Ok(()) };
+        if embedded {
+            self.remove_vectors(agent_no, Sort::File, &BTreeSet::from([RowId::unpack(file).turn_no]))?;
+        }
         let mut delete = self.conn.prepare_cached("DELETE FROM files_fts WHERE rowid = ?1")?;
         for row in file..file + parts {
             delete.execute([row])?;
@@ -205,7 +221,7 @@ impl Index {
     }
 
     /// Takes out all that is known of an agent's files, inside the open transaction.
-    fn forget_files(&self, agent_no: i64) -> Result<()> {
+    fn forget_files(&mut self, agent_no: i64) -> Result<()> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         let files: Vec<i64> = {
             let mut statement = self.conn.prepare_cached("SELECT file FROM files WHERE file BETWEEN ?1 AND ?2")?;
@@ -217,6 +233,57 @@ impl Index {
         }
         self.conn.execute("DELETE FROM meta WHERE key = ?1", [end_key(agent_no)])?;
         Ok(())
+    }
+
+    /// Makes the vectors of files that have rows and none yet. Where a search waits, only with a model that is at hand.
+    fn fill_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<()> {
+        let (first, last) = RowId::range(at.agent_no, 0, i64::MAX);
+        let mut from = first;
+        while self.may_fill(deadline) {
+            let lacking: Vec<(i64, Option<Vec<u8>>)> = {
+                let mut statement = self.conn.prepare_cached(
+                    "SELECT file, digest FROM files INDEXED BY files_embedded
+                     WHERE embedded = 0 AND file BETWEEN ?1 AND ?2 ORDER BY file LIMIT ?3",
+                )?;
+                let rows = statement.query_map([from, last, HASTY_STEP as i64], |r| Ok((r.get(0)?, r.get(1)?)))?;
+                rows.collect::<rusqlite::Result<_>>()?
+            };
+            let Some((newest, _)) = lacking.last() else { break };
+            from = newest + 1;
+            for (file, digest) in lacking {
+                let file_no = RowId::unpack(file).turn_no;
+                let Some(entry) = at.read(|tx| catalogue::numbered(tx, at.agent_no, file_no))? else { continue };
+                let Some(bytes) = bytes_of(at, &entry) else { continue };
+                let now = home::digest(&bytes);
+                let plain = words(&entry, &Document::parse(bytes)).plain;
+                let Some(made) = self.vectors_of(&texts_of(&entry, &plain))? else { return Ok(()) };
+                if !self.begin()? {
+                    return Ok(());
+                }
+                // Another process may have indexed it again, or taken it out.
+                let same: Option<Option<Vec<u8>>> = self
+                    .conn
+                    .prepare_cached("SELECT digest FROM files WHERE file = ?1 AND embedded = 0")?
+                    .query_row([file], |r| r.get(0))
+                    .optional()?;
+                if same.is_some_and(|d| d == digest && d.as_deref() == Some(now.as_slice()))
+                    && self.store_file(at.agent_no, &entry, made)?
+                {
+                    self.conn.prepare_cached("UPDATE files SET embedded = 1 WHERE file = ?1")?.execute([file])?;
+                }
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the vectors of a file beside its rows. `false`: they could not be, and are made again later.
+    fn store_file(&mut self, agent_no: i64, entry: &Entry, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
+        let set =
+            SetKey { agent_no, sort: Sort::File, workspace_no: 0, label: entry.scope.clone().unwrap_or_default() };
+        let archived = entry.state == State::Archived;
+        let key = |part| Key::of_file(entry.file_no, part, entry.kind, archived);
+        self.store_vectors(&set, made, key)
     }
 
     /// Rows of one agent's files.
@@ -306,6 +373,11 @@ impl Index {
             .execute(params![rows_key(agent_no), more.to_string()])?;
         Ok(())
     }
+}
+
+/// What of a file is embedded.
+fn texts_of(entry: &Entry, plain: &str) -> Vec<String> {
+    super::vectors::of_file(&entry.title, plain)
 }
 
 /// Empties the tables of files of every agent.

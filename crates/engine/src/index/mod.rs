@@ -4,17 +4,21 @@
 //! the rows, so it can always tell how far behind it is. Another version, another ledger or a damaged file: thrown away
 //! and built again. Deleting it loses nothing.
 //!
-//! Holds words only, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`]. Knows
-//! nothing about ranking.
+//! Holds words and vectors, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`];
+//! those of lineage nodes by [`nodes`]. Vectors ([`vectors`]) stand beside the words, of whatever model is plugged in.
+//! Knows nothing about ranking.
 
 mod embedder;
 mod files;
 mod fold;
+mod nodes;
 pub mod rows;
+mod vectors;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -27,11 +31,14 @@ use crate::transcript::Fresh;
 
 pub use embedder::Embedder;
 pub use fold::{BREAK, fold, is_unspaced};
+pub use fold::{BREAK, fold};
+pub use nodes::NodeMatches;
 pub use rows::{RowId, scope_token};
+pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWithin, Within};
 pub(crate) use words::unspoken;
 
-/// Changes whenever the same turns or files would give other rows.
-const INDEX_VERSION: &str = "3";
+/// Changes whenever the same turns, files or nodes would give other rows.
+const INDEX_VERSION: &str = "4";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
 pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
@@ -50,6 +57,11 @@ pub struct Index {
     /// Text added since the last commit; a transaction is open while it is not zero.
     uncommitted: usize,
     writing: bool,
+    embedder: Option<Arc<dyn Embedder>>,
+    /// Texts of the open transaction's turns that get vectors in it; `None` where vectors are behind the words.
+    waiting: Option<vectors::Waiting>,
+    /// A model that did not answer is not asked again before.
+    resting: Option<Instant>,
 }
 
 /// How far the index got.
@@ -120,7 +132,16 @@ impl Index {
         if !fits {
             return Ok(None);
         }
-        Ok(Some(Index { conn, path: path.to_owned(), ledger_id: ledger_id.to_owned(), uncommitted: 0, writing: false }))
+        Ok(Some(Index {
+            conn,
+            path: path.to_owned(),
+            ledger_id: ledger_id.to_owned(),
+            uncommitted: 0,
+            writing: false,
+            embedder: None,
+            waiting: None,
+            resting: None,
+        }))
     }
 
     /// Built beside and moved into place, so that nobody ever opens half an index. Processes that still have the old
@@ -144,10 +165,12 @@ impl Index {
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
-                 {}
+                 {} {} {}
                  INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
                  COMMIT;",
-                files::schema(TOKENIZER)
+                files::schema(TOKENIZER),
+                nodes::schema(TOKENIZER),
+                vectors::SCHEMA
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
         }
@@ -261,6 +284,10 @@ impl Index {
             };
             *added.entry(f.agent_no).or_insert(0) += rows::insert(&self.conn, &row)?;
             self.uncommitted += f.turn.text.len() + 64;
+            if let Some(waiting) = &mut self.waiting {
+                waiting.turn(&row);
+            }
+            self.embed_if_many();
         }
         if let Some(last) = fresh.last() {
             let mark = mark(last.session_no, last.turn.at, last.turn.text.len() as i64);
@@ -272,6 +299,7 @@ impl Index {
     /// Commits what was added.
     pub fn flush(&mut self) -> Result<()> {
         if self.writing {
+            self.settle_vectors()?;
             self.conn.execute_batch("COMMIT")?;
             self.writing = false;
             self.uncommitted = 0;
@@ -279,8 +307,9 @@ impl Index {
         Ok(())
     }
 
-    /// Adds what the ledger has and the index has not, until done or `deadline`. `progress` gets the number of turns
-    /// added so far. Returns what is still missing.
+    /// Adds what the ledger has and the index has not, until done or `deadline`: turns, then nodes, then vectors, these
+    /// only of a model that is at hand. `progress` gets the number of turns added so far. Returns how many turns have no
+    /// words yet.
     pub fn catch_up(
         &mut self,
         ledger: &Ledger,
@@ -288,6 +317,20 @@ impl Index {
         progress: &mut dyn FnMut(u64),
     ) -> Result<u64> {
         self.flush()?;
+        let missing = self.catch_up_turns(ledger, deadline, progress)?;
+        self.catch_up_nodes(ledger, deadline)?;
+        if self.embedder.as_ref().is_some_and(|e| e.is_quick()) {
+            self.fill_vectors(ledger, deadline, &mut |_| {})?;
+        }
+        Ok(missing)
+    }
+
+    fn catch_up_turns(
+        &mut self,
+        ledger: &Ledger,
+        deadline: Option<Instant>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64> {
         match ledger.read(|tx| self.coverage(tx)) {
             Ok(before) if before.missing == 0 => return Ok(0),
             Ok(_) => {}
@@ -312,7 +355,15 @@ impl Index {
             }
             let from = self.watermark()?;
             let step = if deadline.is_some() { CATCH_UP_STEP / 8 } else { CATCH_UP_STEP };
-            let (last, rows, turns, bytes) = ledger.read(|tx| rows::copy(tx, &opener, &self.conn, from, step))?;
+            let waiting = &mut self.waiting;
+            let (last, rows, turns, bytes) = ledger.read(|tx| {
+                rows::copy(tx, &opener, &self.conn, (from, step), &mut |doc| {
+                    if let Some(waiting) = waiting.as_mut() {
+                        waiting.turn(doc);
+                    }
+                })
+            })?;
+            self.embed_if_many();
             if turns == 0 {
                 self.flush()?;
                 return Ok(0);
@@ -335,6 +386,7 @@ impl Index {
         self.flush()?;
         self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('merge', 500)", [])?;
         self.conn.execute("INSERT INTO files_fts (files_fts, rank) VALUES ('merge', 500)", [])?;
+        self.conn.execute("INSERT INTO nodes_fts (nodes_fts, rank) VALUES ('merge', 500)", [])?;
         self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
     }
@@ -344,7 +396,7 @@ impl Index {
         let mut problems = Vec::new();
         // The full-text check is an INSERT; where nothing may be written the structure is looked at all the same, below.
         let writable = !self.conn.is_readonly(rusqlite::MAIN_DB)?;
-        for table in ["fts", "files_fts"] {
+        for table in ["fts", "files_fts", "nodes_fts"] {
             let check = format!("INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)");
             if writable && let Err(e) = self.conn.execute(&check, []) {
                 problems.push(format!("the full-text index is damaged ({table}): {e}"));
@@ -372,12 +424,15 @@ impl Index {
             Err(e) => problems.push(format!("the rows of the index cannot be counted: {e}")),
         }
         problems.extend(self.file_problems()?);
+        problems.extend(self.node_problems()?);
+        problems.extend(self.vector_problems()?);
         Ok(problems)
     }
 
-    /// Takes the rows of turns that were forgotten out of the index, and every word of them out of its file: the rows go,
-    /// the parts they stood in are merged, unused pages and the log are emptied. Returns how many rows it was. Rows that
-    /// are gone already cost only the merging. `scratch`: where the copy stands meanwhile. `Busy` where somebody else is at it: the words may still be there.
+    /// Takes the rows and vectors of turns and nodes that were forgotten out of the index, and every word of them out of
+    /// its file: the rows go, the parts they stood in are merged, unused pages and the log are emptied. Returns how many
+    /// rows of turns it was. Rows that are gone already cost only the merging. `scratch`: where the copy stands
+    /// meanwhile. `Busy` where somebody else is at it: the words may still be there.
     pub fn erase_forgotten(&mut self, ledger: &Ledger, scratch: &Path) -> Result<u64> {
         self.flush()?;
         let busy = || Error::new(ErrorKind::Busy, "somebody else is using the search index");
@@ -392,6 +447,14 @@ impl Index {
             let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })?;
+        let mut by_agent: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        for (agent_no, turn_no) in &turns {
+            by_agent.entry(*agent_no).or_default().insert(*turn_no);
+        }
+        for (agent_no, turns) in by_agent {
+            self.remove_vectors(agent_no, vectors::Sort::Turn, &turns)?;
+        }
+        self.erase_buried_nodes(ledger)?;
         let mut gone: BTreeMap<i64, i64> = BTreeMap::new();
         {
             let mut find = self.conn.prepare_cached("SELECT id FROM fts_docsize WHERE id BETWEEN ?1 AND ?2")?;
@@ -416,7 +479,8 @@ impl Index {
         // Unused pages keep the words of rows from before, since turns are indexed without overwriting what is freed;
         // rewriting the file leaves none.
         self.conn.execute_batch(
-            "INSERT INTO fts (fts) VALUES ('optimize'); INSERT INTO files_fts (files_fts) VALUES ('optimize');",
+            "INSERT INTO fts (fts) VALUES ('optimize'); INSERT INTO files_fts (files_fts) VALUES ('optimize');
+             INSERT INTO nodes_fts (nodes_fts) VALUES ('optimize');",
         )?;
         crate::sqlite::rewrite(&self.conn, scratch)?;
         let left: i64 = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
@@ -440,6 +504,7 @@ impl Index {
         match self.conn.execute_batch("BEGIN IMMEDIATE") {
             Ok(()) => {
                 self.writing = true;
+                self.waiting = self.keeps_step()?.then(vectors::Waiting::default);
                 Ok(true)
             }
             Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
@@ -448,12 +513,15 @@ impl Index {
     }
 
     /// Forgets every row, inside the open transaction.
-    fn empty(&self) -> Result<()> {
+    fn empty(&mut self) -> Result<()> {
         self.conn.execute_batch(
             "INSERT INTO fts (fts) VALUES ('delete-all');
              UPDATE meta SET value = '0' WHERE key IN ('watermark', 'rows') OR key LIKE 'rows:%';",
         )?;
-        self.conn.execute_batch(files::EMPTY)?;
+        for empty in [files::EMPTY, nodes::EMPTY, vectors::EMPTY] {
+            self.conn.execute_batch(empty)?;
+        }
+        self.waiting = None;
         Ok(())
     }
 

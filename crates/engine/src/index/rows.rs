@@ -72,7 +72,7 @@ pub(super) struct Doc<'a> {
 }
 
 /// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind of turns, the `f`ile's
-/// kind, its st`a`te, `c`lass or `p`lace of files. The `xq` in front keeps it from being a word.
+/// kind, its st`a`te, `c`lass or `p`lace of files, the `n`ode's kind and its `t`hread. The `xq` in front keeps it from being a word.
 pub fn scope_token(kind: char, value: &str) -> String {
     let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("xq{kind}{value}")
@@ -136,23 +136,41 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
 }
 
 /// Copies up to `limit` turns behind `from` out of the ledger. Returns the last turn, rows by agent number, turns and
-/// bytes of text.
+/// bytes of text. `each` is shown every turn that gets rows.
 pub(super) fn copy(
     tx: &Read,
     opener: &Opener,
     conn: &Connection,
-    from: i64,
-    limit: i64,
+    (from, limit): (i64, i64),
+    each: &mut dyn FnMut(&Doc),
 ) -> Result<(i64, BTreeMap<i64, i64>, i64, usize)> {
+    let (mut stored, mut bytes) = (BTreeMap::new(), 0);
+    let (last, turns) = read(tx, opener, (from, i64::MAX, limit), &mut |doc| {
+        *stored.entry(doc.agent_no).or_insert(0) += insert(conn, doc)?;
+        bytes += doc.text.len() + 64;
+        each(doc);
+        Ok(())
+    })?;
+    Ok((last, stored, turns, bytes))
+}
+
+/// Reads up to `limit` turns behind `from`, none behind `to`, as the index wants them: without those that were
+/// forgotten. Returns the last turn and how many it were, with those.
+pub(super) fn read(
+    tx: &Read,
+    opener: &Opener,
+    (from, to, limit): (i64, i64, i64),
+    each: &mut dyn FnMut(&Doc) -> Result<()>,
+) -> Result<(i64, i64)> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, s.agent_no, t.session_no, t.workspace_no, s.session_key, role, kind, t.at, sp.name, tl.name,
                 t.block_no, text_offset, text_length, t.forgotten IS NOT NULL
          FROM turns t JOIN sessions s USING (session_no)
          LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no
-         WHERE turn_no > ?1 ORDER BY turn_no LIMIT ?2",
+         WHERE turn_no > ?1 AND turn_no <= ?3 ORDER BY turn_no LIMIT ?2",
     )?;
-    let mut rows = statement.query([from, limit])?;
-    let (mut last, mut stored, mut turns, mut bytes) = (from, BTreeMap::new(), 0, 0);
+    let mut rows = statement.query([from, limit, to])?;
+    let (mut last, mut turns) = (from, 0);
     while let Some(r) = rows.next()? {
         (last, turns) = (r.get(0)?, turns + 1);
         // What was forgotten has no rows.
@@ -177,10 +195,9 @@ pub(super) fn copy(
             tool: tool.as_deref(),
             text: &text,
         };
-        *stored.entry(doc.agent_no).or_insert(0) += insert(conn, &doc)?;
-        bytes += text.len() + 64;
+        each(&doc)?;
     }
-    Ok((last, stored, turns, bytes))
+    Ok((last, turns))
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ const UNSPOKEN: &[&str] = &["id", "title", "class", "scope", "flush", "format", 
 pub(super) struct Words {
     pub title: String,
     pub parts: Vec<String>,
+    /// The text as it is written, for a model.
+    pub plain: String,
     pub scope: String,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
         title: fold(&entry.title),
         parts: parts(&text).into_iter().map(fold).collect(),
         scope: tokens(entry).join(" "),
+        plain: text,
     }
 }
 

@@ -19,6 +19,7 @@ mod node;
 pub mod tombstone;
 pub mod walk;
 
+pub(crate) use node::STANDS;
 pub use node::{Compaction, NewCompaction};
 pub use node::{
     Kind, NewNode, Node, Source, boundary_is_handled, chunk_of, compactions, digest_of, epoch, find, frontier, insert,

@@ -150,7 +150,7 @@ pub struct Node {
 }
 
 /// Only nodes that stand: not those of an act that is not finished.
-pub(super) const STANDS: &str = "(n.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = n.flush_id AND f.state = 'planned'))";
+pub(crate) const STANDS: &str = "(n.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = n.flush_id AND f.state = 'planned'))";
 
 pub(super) const COLUMNS: &str =
     "n.node_no, n.agent_no, a.agent_id, n.kind, n.depth, n.thread_no, t.thread_key, n.session_no, s.session_key,

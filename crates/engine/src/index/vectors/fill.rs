@@ -1,0 +1,429 @@
+//! When vectors are made: with the words where the model is at hand, behind them otherwise.
+//!
+//! `vector-watermark` is the last turn whose vectors are stored; files and nodes have a mark each. Behind the words they
+//! are caught up from the ledger: read and embedded while others may write, then stored where the words still stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::OptionalExtension;
+
+use super::code::encode;
+use super::nearest::stored_model;
+use super::store::{EMPTY, Store};
+use super::{Document, Key, Missing, Nearest, SetKey, Sort, Within, texts};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::rows::{self, Doc};
+use crate::index::{Embedder, Index, RowId};
+use crate::ledger::blocks::Opener;
+use crate::ledger::{Ledger, Read};
+
+/// Texts given to a model at once.
+const AT_ONCE: usize = 256;
+
+/// Turns read at once when vectors are caught up; few where a search waits.
+const STEP: i64 = 400;
+const HASTY_STEP: i64 = 50;
+
+/// How long a model that did not answer is left alone.
+const REST: Duration = Duration::from_secs(30);
+
+/// A vector as it is stored; `None` for a text that is near to nothing.
+pub(crate) type Made = Vec<Option<Vec<u8>>>;
+
+/// Turns whose vectors are being made.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    texts: Vec<String>,
+    owners: Vec<(SetKey, Key)>,
+    made: BTreeMap<SetKey, Vec<(Key, Vec<u8>)>>,
+}
+
+impl Waiting {
+    /// Takes in what of a turn is embedded.
+    pub fn turn(&mut self, doc: &Doc) {
+        for (part, text) in texts::of_turn(doc.kind, doc.text).into_iter().enumerate() {
+            let set = SetKey {
+                agent_no: doc.agent_no,
+                sort: Sort::Turn,
+                workspace_no: doc.workspace_no.unwrap_or(0),
+                label: doc.harness.to_owned(),
+            };
+            self.texts.push(text.to_owned());
+            self.owners.push((set, Key::of_turn(doc.turn_no, part, doc.role, doc.kind, doc.session_no)));
+        }
+    }
+
+    fn embed(&mut self, embedder: &dyn Embedder) -> Result<()> {
+        for made in self.texts.chunks(AT_ONCE).zip(self.owners.chunks(AT_ONCE)) {
+            for (vector, (set, key)) in embed(embedder, made.0)?.into_iter().zip(made.1) {
+                if let Some(vector) = vector {
+                    self.made.entry(set.clone()).or_default().push((*key, vector));
+                }
+            }
+        }
+        self.texts.clear();
+        self.owners.clear();
+        Ok(())
+    }
+}
+
+/// Asks a model, and makes sure of its answer.
+fn embed(embedder: &dyn Embedder, texts: &[impl AsRef<str>]) -> Result<Made> {
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    let vectors = embedder.embed(&texts)?;
+    if vectors.len() != texts.len() || vectors.iter().any(|v| v.len() != embedder.dimensions()) {
+        return Err(Error::new(
+            ErrorKind::Busy,
+            format!("{} answered with vectors of another number or size", embedder.model()),
+        )
+        .hint("search goes on with words; look at the model's settings"));
+    }
+    Ok(vectors.iter().map(|v| encode(v)).collect())
+}
+
+fn name_of(embedder: &dyn Embedder) -> String {
+    format!("{} {}", embedder.model(), embedder.dimensions())
+}
+
+impl Index {
+    /// Plugs in the model that makes vectors from now on. Those of another one are not compared with any more, and give
+    /// way when something is written next. `Usage` for a model whose vectors cannot be stored.
+    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Result<Index> {
+        let dimensions = embedder.dimensions();
+        if dimensions == 0 || !dimensions.is_multiple_of(64) || dimensions > 1 << 14 {
+            return Err(Error::usage(format!("{} gives vectors of {dimensions} numbers", embedder.model()))
+                .hint("use a model with a multiple of 64 dimensions, at most 16,384"));
+        }
+        self.embedder = Some(embedder);
+        Ok(self)
+    }
+
+    /// The model that is plugged in.
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
+    }
+
+    /// The documents of one sort nearest to a vector of the plugged-in model, best first, each once, none beyond
+    /// `limit` (R10.2). Only what `within` lets through is compared at all. Nothing is found where no model is plugged
+    /// in, where the stored vectors are another model's, for an unknown agent and for a vector near to nothing.
+    ///
+    /// Found means indexed: a turn may have been forgotten since, a file changed; whoever shows it looks in the ledger.
+    /// Sees what is committed: [`Index::flush`] or [`Index::catch_up`] first. Breaks off at the index's deadline and
+    /// says so. `Damaged` where the vectors are torn.
+    pub fn nearest(&self, vector: &[f32], agent_no: i64, within: Within, limit: usize) -> Result<Nearest> {
+        match self.comparable()? {
+            Some(store) => store.nearest(vector, agent_no, within, limit),
+            None => Ok(Nearest::default()),
+        }
+    }
+
+    /// The cosines of documents that were found otherwise; those without a vector are not in it. For what
+    /// [`Index::nearest`] has not among its best: both legs of a fusion then know every candidate.
+    pub fn similarities(
+        &self,
+        vector: &[f32],
+        agent_no: i64,
+        of: &[Document],
+    ) -> Result<std::collections::HashMap<Document, f32>> {
+        match self.comparable()? {
+            Some(store) => store.similarities(vector, agent_no, of),
+            None => Ok(Default::default()),
+        }
+    }
+
+    /// How many vectors there are, of all agents.
+    pub fn vectors(&self) -> Result<u64> {
+        Store::of(&self.conn)?.map_or(Ok(0), |store| store.count())
+    }
+
+    /// What the plugged-in model has not been shown yet: "vectors of 1,200 of 50,000 turns are still being made". Without
+    /// a model nothing is being made.
+    pub fn vectors_missing(&self, tx: &Read) -> Result<Missing> {
+        let Some(embedder) = &self.embedder else { return Ok(Missing::default()) };
+        let known = stored_model(&self.conn)?.as_deref() == Some(&name_of(embedder.as_ref()));
+        let (from, to) = (if known { self.vector_watermark()? } else { 0 }, self.watermark()?);
+        let mut out = Missing::default();
+        if from < to {
+            out.turns =
+                tx.query_row("SELECT count(*) FROM turns WHERE turn_no > ?1 AND turn_no <= ?2", [from, to], |r| {
+                    r.get::<_, i64>(0)
+                })? as u64;
+            out.of_turns =
+                tx.query_row("SELECT count(*) FROM turns WHERE turn_no <= ?1", [to], |r| r.get::<_, i64>(0))? as u64;
+        }
+        let lacking = |table: &str| -> Result<u64> {
+            let which = if known { "WHERE embedded = 0" } else { "" };
+            let sql = format!("SELECT count(*) FROM {table} {which}");
+            Ok(self.conn.prepare_cached(&sql)?.query_row([], |r| r.get::<_, i64>(0))? as u64)
+        };
+        (out.files, out.nodes) = (lacking("files")?, lacking("node_rows")?);
+        Ok(out)
+    }
+
+    /// Makes the vectors of turns and nodes that have words and no vectors yet, until done or `until`; those of files
+    /// come with [`Index::catch_up_files`]. `progress` gets the number of turns done. A model that does not answer ends
+    /// it without an error: [`Index::vectors_missing`] tells.
+    pub fn fill_vectors(
+        &mut self,
+        ledger: &Ledger,
+        until: Option<Instant>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<()> {
+        self.flush()?;
+        let Some(embedder) = self.embedder.clone() else { return Ok(()) };
+        let step = if until.is_some() || !embedder.is_quick() { HASTY_STEP } else { STEP };
+        let opener = Opener::default();
+        let mut done = 0;
+        while !self.rests() && until.is_none_or(|until| Instant::now() < until) {
+            if stored_model(&self.conn)?.as_deref() != Some(&name_of(embedder.as_ref())) {
+                // Beginning to write changes it.
+                if !self.begin()? {
+                    return Ok(());
+                }
+                self.flush()?;
+            }
+            let (from, to) = (self.vector_watermark()?, self.watermark()?);
+            if from >= to {
+                break;
+            }
+            let mut waiting = Waiting::default();
+            let (last, turns) = ledger.read(|tx| {
+                rows::read(tx, &opener, (from, to, step), &mut |doc| {
+                    waiting.turn(doc);
+                    Ok(())
+                })
+            })?;
+            if let Err(e) = waiting.embed(embedder.as_ref()) {
+                self.rest(&e);
+                break;
+            }
+            if !self.begin()? {
+                return Ok(());
+            }
+            // Nobody else has done it meanwhile, and what was forgotten meanwhile stays so.
+            if self.vector_watermark()? == from {
+                self.drop_erased(&mut waiting)?;
+                // With no turn left in that stretch there is nothing up to its end.
+                let last = if turns == 0 { to } else { last };
+                if self.store_waiting(waiting)? {
+                    self.set_vector_watermark(last)?;
+                }
+            }
+            self.flush()?;
+            done += turns as u64;
+            progress(done);
+        }
+        self.fill_nodes(ledger, until)
+    }
+
+    /// Whether vectors that are missing can be made now.
+    pub(in crate::index) fn may_fill(&self, deadline: Option<Instant>) -> bool {
+        let Some(embedder) = &self.embedder else { return false };
+        !self.rests() && deadline.is_none_or(|d| embedder.is_quick() && Instant::now() < d)
+    }
+
+    /// Vectors of texts, asked for now. `None` where the model does not answer.
+    pub(in crate::index) fn vectors_of(&mut self, texts: &[String]) -> Result<Option<Made>> {
+        let Some(embedder) = self.embedder.clone().filter(|_| !self.rests()) else { return Ok(None) };
+        match embed(embedder.as_ref(), texts) {
+            Ok(made) => Ok(Some(made)),
+            Err(e) => {
+                self.rest(&e);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The same inside a transaction: only a model that is at hand is asked.
+    pub(in crate::index) fn vectors_now(&mut self, texts: &[String]) -> Result<Option<Made>> {
+        if self.waiting.is_some() { self.vectors_of(texts) } else { Ok(None) }
+    }
+
+    /// Puts the vectors of one document into a set, inside the open transaction. `false`: what was stored is torn and was
+    /// given up; all are made again.
+    pub(in crate::index) fn store_vectors(
+        &mut self,
+        set: &SetKey,
+        made: Made,
+        key: impl Fn(usize) -> Key,
+    ) -> Result<bool> {
+        let made = made.into_iter().enumerate().filter_map(|(part, v)| Some((key(part), v?))).collect();
+        self.store_waiting(Waiting { made: BTreeMap::from([(set.clone(), made)]), ..Waiting::default() })
+    }
+
+    /// Takes out the vectors of documents, inside the open transaction.
+    pub(in crate::index) fn remove_vectors(
+        &mut self,
+        agent_no: i64,
+        sort: Sort,
+        numbers: &BTreeSet<i64>,
+    ) -> Result<()> {
+        let removed = match Store::of(&self.conn)? {
+            Some(store) => store.remove(agent_no, sort, numbers),
+            None => return Ok(()),
+        };
+        match removed {
+            Err(e) if e.kind() == ErrorKind::Damaged => self.give_up(),
+            other => other.map(drop),
+        }
+    }
+
+    /// Embeds what is waiting once it is much.
+    pub(in crate::index) fn embed_if_many(&mut self) {
+        if self.waiting.as_ref().is_some_and(|w| w.texts.len() >= AT_ONCE) {
+            self.embed_waiting();
+        }
+    }
+
+    fn embed_waiting(&mut self) {
+        let (Some(embedder), Some(mut waiting)) = (self.embedder.clone(), self.waiting.take()) else { return };
+        match waiting.embed(embedder.as_ref()) {
+            Ok(()) => self.waiting = Some(waiting),
+            // The words are stored without: vectors of this transaction come later.
+            Err(e) => self.rest(&e),
+        }
+    }
+
+    /// Stores what is waiting before the transaction is committed.
+    pub(in crate::index) fn settle_vectors(&mut self) -> Result<()> {
+        self.embed_waiting();
+        let Some(waiting) = self.waiting.take() else { return Ok(()) };
+        if self.store_waiting(waiting)? {
+            let covered = self.watermark()?;
+            if self.vector_watermark()? != covered {
+                self.set_vector_watermark(covered)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store_waiting(&mut self, waiting: Waiting) -> Result<bool> {
+        let Some(store) = Store::of(&self.conn)? else { return Ok(false) };
+        let stored = waiting.made.iter().try_for_each(|(set, items)| store.append(set, items));
+        match stored {
+            Err(e) if e.kind() == ErrorKind::Damaged => self.give_up().map(|()| false),
+            other => other.map(|()| true),
+        }
+    }
+
+    /// Whether the transaction that was just begun keeps the vectors in step with the words. Vectors of another model go
+    /// first.
+    pub(in crate::index) fn keeps_step(&mut self) -> Result<bool> {
+        let Some(embedder) = self.embedder.clone() else { return Ok(false) };
+        let name = name_of(embedder.as_ref());
+        if stored_model(&self.conn)?.as_deref() != Some(&name) {
+            self.give_up()?;
+            let mut put = self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?;
+            put.execute(["vector-model", &name])?;
+            put.execute(["vector-dimensions", &embedder.dimensions().to_string()])?;
+        }
+        Ok(embedder.is_quick() && !self.rests() && self.vector_watermark()? == self.watermark()?)
+    }
+
+    /// Drops every vector, inside the open transaction: all are to be made again.
+    fn give_up(&mut self) -> Result<()> {
+        self.conn.execute_batch(EMPTY)?;
+        self.conn.execute_batch(
+            "UPDATE files SET embedded = 0 WHERE embedded = 1; UPDATE node_rows SET embedded = 0 WHERE embedded = 1;",
+        )?;
+        self.waiting = None;
+        Ok(())
+    }
+
+    /// Leaves out turns whose words are gone: they were forgotten since they were read.
+    fn drop_erased(&self, waiting: &mut Waiting) -> Result<()> {
+        let mut stands = self.conn.prepare_cached("SELECT 1 FROM fts_docsize WHERE id = ?1")?;
+        for (set, items) in &mut waiting.made {
+            let mut gone = BTreeSet::new();
+            for (key, _) in items.iter() {
+                let row = RowId { agent_no: set.agent_no, turn_no: key.number, part: 0 }.pack();
+                if !stands.exists([row])? {
+                    gone.insert(key.number);
+                }
+            }
+            items.retain(|(key, _)| !gone.contains(&key.number));
+        }
+        Ok(())
+    }
+
+    /// The stored vectors, where the plugged-in model made them.
+    fn comparable(&self) -> Result<Option<Store<'_>>> {
+        match &self.embedder {
+            Some(e) if stored_model(&self.conn)?.as_deref() == Some(&name_of(e.as_ref())) => Store::of(&self.conn),
+            _ => Ok(None),
+        }
+    }
+
+    /// What is wrong with the vectors.
+    pub(in crate::index) fn vector_problems(&self) -> Result<Vec<String>> {
+        let mut problems = match Store::of(&self.conn)? {
+            Some(store) => store.problems()?,
+            None => Vec::new(),
+        };
+        if self.vector_watermark()? > self.watermark()? {
+            problems.push("the vectors of the index are ahead of its words".into());
+        }
+        Ok(problems)
+    }
+
+    fn rests(&self) -> bool {
+        self.resting.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Whether a model that did not answer is left alone for now.
+    pub fn embedder_rests(&self) -> bool {
+        self.rests()
+    }
+
+    fn rest(&mut self, _: &Error) {
+        self.resting = Some(Instant::now() + REST);
+        self.waiting = None;
+    }
+
+    /// The last turn whose vectors are stored.
+    fn vector_watermark(&self) -> Result<i64> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'vector-watermark'")?
+            .query_row([], |r| r.get(0))
+            .optional()?
+            .unwrap_or(0))
+    }
+
+    fn set_vector_watermark(&self, turn_no: i64) -> Result<()> {
+        self.conn
+            .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('vector-watermark', ?1)")?
+            .execute([turn_no.to_string()])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Short;
+
+    impl Embedder for Short {
+        fn model(&self) -> &str {
+            "short"
+        }
+
+        fn dimensions(&self) -> usize {
+            64
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+            Ok(texts.iter().skip(1).map(|_| vec![0.125; 64]).collect())
+        }
+    }
+
+    #[test]
+    fn an_answer_of_another_size_is_no_answer() {
+        assert_eq!(embed(&Short, &["a", "b"]).unwrap_err().kind(), ErrorKind::Busy);
+        let none: [&str; 0] = [];
+        assert_eq!(embed(&Short, &none).unwrap(), Made::new());
+    }
+}

@@ -1,0 +1,193 @@
+//! Vectors of turns, files and lineage nodes, beside their words in the same file (R10.2, R10.8). Which text gets one is
+//! decided in [`texts`], how they are kept in [`store`], when they are made in [`fill`], how they are searched in
+//! [`nearest`].
+//!
+//! A vector stands only where its document has rows of words: who takes the words away takes the vector away. They are
+//! made in the transaction that stores the words where the model is at hand; where it is elsewhere, does not answer, or
+//! has been replaced by another one, they lag behind with a watermark of their own and are caught up.
+
+mod code;
+mod fill;
+mod nearest;
+mod store;
+mod texts;
+
+use crate::assistant::catalogue;
+use crate::event::{Role, TurnKind};
+use crate::lineage;
+use crate::scope::{NodeId, TurnId};
+
+pub(super) use fill::Waiting;
+pub(super) use store::{EMPTY, SCHEMA};
+pub(super) use texts::{of_file, of_node};
+
+/// What a vector belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Document {
+    Turn(TurnId),
+    /// By its number in the catalogue.
+    File(i64),
+    Node(NodeId),
+}
+
+/// The sort of documents a search is for: each has limits of its own. An empty list lets nothing through, `None` all.
+#[derive(Clone, Copy, Debug)]
+pub enum Within<'f> {
+    Turns(&'f TurnsWithin),
+    Files(&'f FilesWithin),
+    Nodes(&'f NodesWithin),
+}
+
+/// Which turns are looked at. What is stored is looked up by the numbers of the ledger.
+#[derive(Clone, Default, Debug)]
+pub struct TurnsWithin {
+    /// Workspaces, with their aliases.
+    pub workspaces: Option<Vec<i64>>,
+    pub harness: Option<String>,
+    pub sessions: Option<Vec<i64>>,
+    pub roles: Option<Vec<Role>>,
+    pub kinds: Option<Vec<TurnKind>>,
+    /// First and last turn: time, in the order of storing.
+    pub turns: Option<(TurnId, TurnId)>,
+}
+
+/// Which files are looked at.
+#[derive(Clone, Default, Debug)]
+pub struct FilesWithin {
+    pub kinds: Option<Vec<catalogue::Kind>>,
+    /// As in the catalogue: `agent`, `workspace/<id>`, or empty for a file that names none.
+    pub scopes: Option<Vec<String>>,
+    /// Archived ones, too.
+    pub archived: bool,
+}
+
+/// Which lineage nodes are looked at.
+#[derive(Clone, Default, Debug)]
+pub struct NodesWithin {
+    /// Threads the nodes were born in, with those that were merged into them.
+    pub threads: Option<Vec<i64>>,
+    /// Workspaces of their first turns.
+    pub workspaces: Option<Vec<i64>>,
+    pub kinds: Option<Vec<lineage::Kind>>,
+}
+
+/// What is near.
+#[derive(Clone, Default, Debug)]
+pub struct Nearest {
+    /// Each document once, with the cosine of its nearest part, best first.
+    pub found: Vec<(Document, f32)>,
+    /// The search was broken off at its deadline.
+    pub cut_short: bool,
+}
+
+/// How many vectors are still to be made, of all agents.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Missing {
+    /// Turns that have rows and were not looked at by the model yet, of so many turns.
+    pub turns: u64,
+    pub of_turns: u64,
+    pub files: u64,
+    pub nodes: u64,
+}
+
+impl Missing {
+    pub fn is_none(&self) -> bool {
+        (self.turns, self.files, self.nodes) == (0, 0, 0)
+    }
+}
+
+/// Sorts of documents, as numbers in the index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Sort {
+    Turn = 0,
+    File = 1,
+    Node = 2,
+}
+
+impl Sort {
+    fn document(self, number: i64) -> Document {
+        match self {
+            Sort::Turn => Document::Turn(TurnId(number)),
+            Sort::File => Document::File(number),
+            Sort::Node => Document::Node(NodeId(number)),
+        }
+    }
+}
+
+/// Vectors are kept in sets that a search takes or leaves whole, without looking at a page of them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct SetKey {
+    pub agent_no: i64,
+    pub sort: Sort,
+    /// The workspace; 0 for none.
+    pub workspace_no: i64,
+    /// The harness of turns, the scope of files.
+    pub label: String,
+}
+
+/// What one vector belongs to, and what a search looks at before it looks at the vector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Key {
+    pub number: i64,
+    pub part: usize,
+    /// What a turn, file or node is: see the makers.
+    pub class: u8,
+    /// The session of a turn, the thread of a node.
+    pub group: u32,
+}
+
+pub(super) const KEY_BYTES: usize = 12;
+
+impl Key {
+    pub fn of_turn(number: i64, part: usize, role: Role, kind: TurnKind, session_no: i64) -> Key {
+        Key { number, part, class: ((role as u8) << 4) | kind as u8, group: session_no as u32 }
+    }
+
+    pub fn of_file(number: i64, part: usize, kind: catalogue::Kind, archived: bool) -> Key {
+        Key { number, part, class: (u8::from(archived) << 7) | kind as u8, group: 0 }
+    }
+
+    pub fn of_node(number: i64, part: usize, kind: lineage::Kind, thread_no: i64) -> Key {
+        Key { number, part, class: kind.code() as u8, group: thread_no as u32 }
+    }
+
+    fn pack(self) -> [u8; KEY_BYTES] {
+        let first = (u64::from(self.class) << 56) | ((self.number as u64) << 8) | (self.part as u64 & 0xff);
+        let mut out = [0; KEY_BYTES];
+        out[..8].copy_from_slice(&first.to_le_bytes());
+        out[8..].copy_from_slice(&self.group.to_le_bytes());
+        out
+    }
+
+    fn unpack(bytes: &[u8]) -> Key {
+        let (mut first, mut group) = ([0; 8], [0; 4]);
+        first.copy_from_slice(&bytes[..8]);
+        group.copy_from_slice(&bytes[8..KEY_BYTES]);
+        let first = u64::from_le_bytes(first);
+        Key {
+            number: ((first >> 8) & 0xffff_ffff_ffff) as i64,
+            part: (first & 0xff) as usize,
+            class: (first >> 56) as u8,
+            group: u32::from_le_bytes(group),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod key_tests {
+    use super::*;
+
+    #[test]
+    fn keys_read_back() {
+        for key in [
+            Key::of_turn(0x12_3456_789a, 15, Role::Assistant, TurnKind::MachinePrompt, 77),
+            Key::of_file(3, 0, catalogue::Kind::Note, true),
+            Key::of_node(900_000, 2, lineage::Kind::Condensed, u32::MAX as i64),
+        ] {
+            assert_eq!(Key::unpack(&key.pack()), key);
+        }
+    }
+}
