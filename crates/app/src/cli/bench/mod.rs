@@ -5,6 +5,7 @@
 
 mod distill;
 mod measure;
+mod recall;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +58,11 @@ enum Command {
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// How much of what answers a question is found: LoCoMo's questions, or some over real sessions
+    ///
+    /// Retrieval recall, not answer accuracy: no model reads or answers anything. Everything is imported into a throw-away
+    /// home and asked through the search people use.
+    Recall(recall::Args),
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -67,6 +73,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)?),
         Command::Import { paths } => (false, real(global, &folder, &paths)?),
         Command::Distill { paths } => (false, distill::run(global, &folder, &paths)?),
+        Command::Recall(args) => (false, recall::run(global, &folder, &args)?),
     };
     if keep {
         if !global.json {
