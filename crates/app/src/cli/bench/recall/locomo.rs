@@ -99,9 +99,7 @@ fn home(folder: &Path, conversation: &Conversation) -> Result<Context> {
     let done = import::import(&context, plan, "cli bench")?;
     match done.problems.first() {
         None => Ok(context),
-        Some(problem) => {
-            Err(Error::usage(format!("{} was not imported whole: {}", conversation.sample, problem.what)))
-        }
+        Some(problem) => Err(Error::usage(format!("{} was not imported whole: {}", conversation.sample, problem.what))),
     }
 }
 
@@ -237,7 +235,9 @@ fn to_json(means: &Means, leg: &str, names: &[&str], ms: f64) -> Value {
     for group in GROUPS {
         if let Some((n, of)) = means.of(group) {
             let mut row = serde_json::Map::from_iter([("n".to_owned(), json!(n))]);
-            row.extend(COLUMNS.iter().zip(of).map(|(c, v)| ((*c).to_owned(), json!(v.is_finite().then_some(tenth(v))))));
+            row.extend(
+                COLUMNS.iter().zip(of).map(|(c, v)| ((*c).to_owned(), json!(v.is_finite().then_some(tenth(v))))),
+            );
             groups.insert(group.to_owned(), Value::Object(row));
         }
     }
@@ -260,7 +260,8 @@ mod tests {
         assert_eq!(at("1:56 pm on 8 May, 2023").as_deref(), Some("2023-05-08T13:56:00Z"));
         assert_eq!(at("12:09 am on 13  September, 2023").as_deref(), Some("2023-09-13T00:09:00Z"));
         assert_eq!(at("12:30 pm on 1 January, 2024").as_deref(), Some("2024-01-01T12:30:00Z"));
-        for bad in ["", "8 May, 2023", "13:00 pm on 8 May, 2023", "1:60 pm on 8 May, 2023", "1:56 pm on 31 June, 2023"] {
+        for bad in ["", "8 May, 2023", "13:00 pm on 8 May, 2023", "1:60 pm on 8 May, 2023", "1:56 pm on 31 June, 2023"]
+        {
             assert_eq!(at(bad), None, "{bad}");
         }
     }

@@ -83,7 +83,9 @@ pub(super) fn run(global: &Global, folder: &Path, args: &Args) -> Result<Value> 
     match (&args.locomo, &args.questions) {
         (Some(file), _) => locomo::run(global, folder, file, args),
         (None, Some(file)) => questions::run(global, folder, file, args),
-        (None, None) => Err(Error::usage("ask which questions?").hint("--locomo FILE, or --questions FILE --sources DIR")),
+        (None, None) => {
+            Err(Error::usage("ask which questions?").hint("--locomo FILE, or --questions FILE --sources DIR"))
+        }
     }
 }
 

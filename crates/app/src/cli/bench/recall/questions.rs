@@ -16,7 +16,7 @@ use heirloom_engine::transcript::read::{self, SessionFilter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::measures::{reciprocal_rank, recall as share};
+use super::measures::{recall as share, reciprocal_rank};
 use super::{Args, bar, median, tenth, write_lines};
 use crate::cli::import::{self, Plan};
 use crate::context::{Context, Global};
@@ -104,9 +104,7 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
     }
     progress.finish_and_clear();
     if let Some(path) = &args.ranked {
-        let line = |a: &Answered| {
-            json!({"question_id": a.question.id, "ranked": a.ranked, "found": a.found, "in_context": a.in_context})
-        };
+        let line = |a: &Answered| json!({"question_id": a.question.id, "ranked": a.ranked, "found": a.found, "in_context": a.in_context});
         write_lines(path, &answered.iter().map(line).collect::<Vec<_>>())?;
     }
     let left_out: Vec<&str> = unknown.iter().map(|q| q.id.as_str()).collect();
