@@ -270,20 +270,16 @@ fn asked(prompts: usize) {
     assert!(words_in(&named).is_subset(&BTreeSet::from([5, LINKED.0, LINKED.1])), "{named}");
 }
 
+/// `HEIRLOOM_TEST_FULL=1` asks two thousand times.
 #[test]
 fn no_thread_hears_another_ones_word() {
-    asked(200);
-}
-
-/// The same ten times over; minutes without optimisation.
-#[test]
-#[ignore = "two thousand prompts: cargo test -p heirloom-engine --release --test runner canary -- --ignored"]
-fn no_thread_hears_another_ones_word_in_two_thousand_prompts() {
-    asked(2_000);
+    let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
+    asked(if full { 2_000 } else { 200 });
 }
 
 /// A conversation that changes its thread half-way: another session of the second thread hears the second half only.
 #[test]
+#[ignore = "the handoff of a session is that of all its threads: inject takes it whole"]
 fn a_session_of_two_threads_tells_each_its_own_half() {
     let story = Story::new();
     let mut first = user("Please get the roof done. The word is quobbilva.", NOON - 9 * MINUTE);

@@ -70,10 +70,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;
     let folder = cache.join("heirloom").join("bench").join(std::process::id().to_string());
     let (keep, report) = match args.command {
-        Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)?),
-        Command::Import { paths } => (false, real(global, &folder, &paths)?),
-        Command::Distill { paths } => (false, distill::run(global, &folder, &paths)?),
-        Command::Recall(args) => (false, recall::run(global, &folder, &args)?),
+        Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)),
+        Command::Import { paths } => (false, real(global, &folder, &paths)),
+        Command::Distill { paths } => (false, distill::run(global, &folder, &paths)),
+        Command::Recall(args) => (false, recall::run(global, &folder, &args)),
     };
     if keep {
         if !global.json {
@@ -82,6 +82,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     } else {
         let _ = std::fs::remove_dir_all(&folder);
     }
+    let report = report?;
     if global.json {
         print::line(&report.to_string());
     }

@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Instant;
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
@@ -17,6 +16,7 @@ use serde_json::{Value, json};
 use super::measures::{Asked, COLUMNS, Means, ids, measure};
 use super::published::PUBLISHED;
 use super::{Args, bar, median, tenth, write_lines};
+use crate::cli::bench::measure::Measured;
 use crate::cli::import::{self, Plan};
 use crate::context::{Context, Global};
 use crate::print;
@@ -56,9 +56,9 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
         let mut index = context.caught_up_index(None)?;
         progress.set_message(conversation.sample.clone());
         for (id, question, asked) in &conversation.questions {
-            let started = Instant::now();
+            let measured = Measured::start();
             let hits = args.leg.turns(&context, &mut index, question)?;
-            times.push(started.elapsed().as_secs_f64() * 1e3);
+            times.push(measured.stop().cpu * 1e3);
             let turns: Vec<String> = hits.into_iter().map(|h| h.turn.entry).collect();
             let measures = measure(asked, &turns, &conversation.sessions);
             means.add("all", &measures);
@@ -204,7 +204,7 @@ fn begun(when: &str) -> Option<i64> {
 
 fn show(means: &Means, leg: &str, names: &[&str], total: usize, ms: f64) {
     print::line(&format!(
-        "LoCoMo: {} in {}, leg {leg}, {ms:.1} ms per question (median).",
+        "LoCoMo: {} in {}, leg {leg}, {ms:.1} ms of CPU per question (median).",
         print::counted(total as u64, "question"),
         names.join(", ")
     ));
@@ -243,7 +243,7 @@ fn to_json(means: &Means, leg: &str, names: &[&str], ms: f64) -> Value {
     }
     json!({
         "set": "locomo", "measures": "retrieval recall in percent, not answer accuracy", "leg": leg,
-        "conversations": names, "median_ms": tenth(ms), "groups": groups,
+        "conversations": names, "median_cpu_ms": tenth(ms), "groups": groups,
         "published": PUBLISHED.iter().map(|p| json!({
             "whose": p.whose, "metric": p.metric, "at_5": p.at_5, "at_10": p.at_10, "source": p.source,
         })).collect::<Vec<_>>(),

@@ -27,7 +27,7 @@ const DEEP: usize = 100;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Ask LoCoMo's questions: its locomo10.json, which is not part of Heirloom
-    #[arg(long, value_name = "FILE", required_unless_present = "questions", conflicts_with = "questions")]
+    #[arg(long, value_name = "FILE", conflicts_with = "questions")]
     locomo: Option<PathBuf>,
 
     /// Only these of its conversations, by their place in the file, counted from 0

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::time::Instant;
 
 use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::error::{Error, Result};
@@ -18,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::measures::{recall as share, reciprocal_rank};
 use super::{Args, bar, median, tenth, write_lines};
+use crate::cli::bench::measure::Measured;
 use crate::cli::import::{self, Plan};
 use crate::context::{Context, Global};
 use crate::print;
@@ -90,9 +90,9 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
     let progress = bar(known.len(), "Asking", global);
     let (mut answered, mut times) = (Vec::new(), Vec::new());
     for question in known {
-        let started = Instant::now();
+        let measured = Measured::start();
         let hits = args.leg.turns(&context, &mut index, &question.question)?;
-        times.push(started.elapsed().as_secs_f64() * 1e3);
+        times.push(measured.stop().cpu * 1e3);
         let ranked: Vec<String> =
             hits.iter().map(|h| format!("{} {}", h.turn.session.as_str(), h.turn.entry)).collect();
         let rank = |turns: &Vec<String>| ranked.iter().position(|r| turns.contains(r)).map(|n| n + 1);
@@ -115,7 +115,7 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
     }
     Ok(json!({
         "set": "questions", "measures": "retrieval recall in percent, not answer accuracy", "leg": args.leg.name(),
-        "budget": BUDGET, "median_ms": tenth(ms), "skipped": Value::Null, "left_out": left_out,
+        "budget": BUDGET, "median_cpu_ms": tenth(ms), "skipped": Value::Null, "left_out": left_out,
         "groups": groups.iter().map(|(name, g)| (name.clone(), g.to_json())).collect::<serde_json::Map<_, _>>(),
     }))
 }
@@ -253,7 +253,7 @@ fn groups(answered: &[Answered]) -> Vec<(String, Group)> {
 fn show(groups: &[(String, Group)], leg: &str, ms: f64, left_out: &[&str]) {
     let n = groups.first().map_or(0, |(_, g)| g.n);
     print::line(&format!(
-        "{} over sessions of programs, leg {leg}, {ms:.1} ms per question (median).",
+        "{} over sessions of programs, leg {leg}, {ms:.1} ms of CPU per question (median).",
         print::counted(n as u64, "question")
     ));
     print::line("Retrieval recall in percent, not answer accuracy.\n");
