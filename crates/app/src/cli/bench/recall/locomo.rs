@@ -257,9 +257,9 @@ mod tests {
     #[test]
     fn dates_are_read_as_the_file_writes_them() {
         let at = |when: &str| begun(when).map(rfc3339);
-        assert_eq!(at("1:56 pm on 8 May, 2023").as_deref(), Some("2023-05-08T13:56:00Z"));
-        assert_eq!(at("12:09 am on 13  September, 2023").as_deref(), Some("2023-09-13T00:09:00Z"));
-        assert_eq!(at("12:30 pm on 1 January, 2024").as_deref(), Some("2024-01-01T12:30:00Z"));
+        assert_eq!(at("1:56 pm on 8 May, 2023").as_deref(), Some("2023-05-08T13:56:00.000Z"));
+        assert_eq!(at("12:09 am on 13  September, 2023").as_deref(), Some("2023-09-13T00:09:00.000Z"));
+        assert_eq!(at("12:30 pm on 1 January, 2024").as_deref(), Some("2024-01-01T12:30:00.000Z"));
         for bad in ["", "8 May, 2023", "13:00 pm on 8 May, 2023", "1:60 pm on 8 May, 2023", "1:56 pm on 31 June, 2023"]
         {
             assert_eq!(at(bad), None, "{bad}");

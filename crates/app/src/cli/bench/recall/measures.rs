@@ -99,13 +99,20 @@ fn number(text: &str) -> Option<(u64, &str)> {
 
 /// Means per group, over the questions that have something to measure.
 #[derive(Default, Debug)]
-pub(super) struct Means(BTreeMap<&'static str, (usize, [(f64, usize); COLUMNS.len()])>);
+pub(super) struct Means(BTreeMap<&'static str, Sums>);
+
+#[derive(Default, Debug)]
+struct Sums {
+    questions: usize,
+    /// Of each column: the sum, and over how many questions.
+    columns: [(f64, usize); COLUMNS.len()],
+}
 
 impl Means {
     pub(super) fn add(&mut self, group: &'static str, measures: &Measures) {
-        let (n, sums) = self.0.entry(group).or_default();
-        *n += 1;
-        for (sum, value) in sums.iter_mut().zip(measures) {
+        let sums = self.0.entry(group).or_default();
+        sums.questions += 1;
+        for (sum, value) in sums.columns.iter_mut().zip(measures) {
             if let Some(value) = value {
                 *sum = (sum.0 + value, sum.1 + 1);
             }
@@ -114,8 +121,8 @@ impl Means {
 
     /// Questions of a group, and percentages in the order of [`COLUMNS`]; NaN where nothing could be measured.
     pub(super) fn of(&self, group: &str) -> Option<(usize, [f64; COLUMNS.len()])> {
-        let (n, sums) = self.0.get(group)?;
-        Some((*n, sums.map(|(sum, n)| 100.0 * sum / n as f64)))
+        let sums = self.0.get(group)?;
+        Some((sums.questions, sums.columns.map(|(sum, n)| 100.0 * sum / n as f64)))
     }
 }
 
