@@ -67,6 +67,8 @@ struct Answered<'q> {
     ranked: Vec<String>,
     /// How much of its evidence stands in the context.
     in_context: usize,
+    /// How long that context is.
+    tokens: usize,
 }
 
 pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> Result<Value> {
@@ -99,7 +101,7 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
         let found = question.evidence.iter().filter_map(rank).collect();
         let given = given(&at, &mut index, &sources, question)?;
         let in_context = question.evidence.iter().filter(|turns| stands(&given, turns, &sources)).count();
-        answered.push(Answered { question, found, ranked, in_context });
+        answered.push(Answered { question, found, ranked, in_context, tokens: given.tokens });
         progress.inc(1);
     }
     progress.finish_and_clear();
@@ -211,6 +213,7 @@ struct Group {
     in_context: f64,
     /// Questions with all of their evidence.
     whole: usize,
+    tokens: usize,
 }
 
 impl Group {
@@ -223,6 +226,7 @@ impl Group {
         self.mrr += reciprocal_rank(&a.found);
         self.in_context += a.in_context as f64 / all as f64;
         self.whole += usize::from(a.in_context == all);
+        self.tokens += a.tokens;
     }
 
     /// Percentages: recall at each rank, MRR, evidence in the context, questions with all of it there.
@@ -235,7 +239,7 @@ impl Group {
     fn to_json(&self) -> Value {
         let [five, ten, twenty, mrr, in_context, whole] = self.means().map(tenth);
         json!({"n": self.n, "R@5": five, "R@10": ten, "R@20": twenty, "MRR": mrr, "in_context": in_context,
-               "whole_in_context": whole})
+               "whole_in_context": whole, "context_tokens": self.tokens / self.n.max(1)})
     }
 }
 
@@ -257,11 +261,12 @@ fn show(groups: &[(String, Group)], leg: &str, ms: f64, left_out: &[&str]) {
         print::counted(n as u64, "question")
     ));
     print::line("Retrieval recall in percent, not answer accuracy.\n");
-    let head = ["kind", "n", "R@5", "R@10", "R@20", "MRR", "in context", "all of it in context"];
+    let head = ["kind", "n", "R@5", "R@10", "R@20", "MRR", "in context", "all of it in context", "tokens"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (name, group) in groups {
         let mut row = vec![name.clone(), group.n.to_string()];
         row.extend(group.means().iter().map(|v| format!("{v:.1}")));
+        row.push((group.tokens / group.n.max(1)).to_string());
         rows.push(row);
     }
     print::out(&print::table(&rows));
