@@ -4,6 +4,7 @@ mod apart;
 mod append;
 mod audited;
 mod bad_input;
+mod bench_recall;
 mod compact;
 mod continuity;
 mod cut;

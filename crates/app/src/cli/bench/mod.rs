@@ -5,6 +5,7 @@
 
 mod distill;
 mod measure;
+mod recall;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +58,11 @@ enum Command {
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// How much of what answers a question is found: LoCoMo's questions, or some over real sessions
+    ///
+    /// Retrieval recall, not answer accuracy: no model reads or answers anything. Everything is imported into a throw-away
+    /// home and asked through the search people use.
+    Recall(recall::Args),
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -64,9 +70,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;
     let folder = cache.join("heirloom").join("bench").join(std::process::id().to_string());
     let (keep, report) = match args.command {
-        Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)?),
-        Command::Import { paths } => (false, real(global, &folder, &paths)?),
-        Command::Distill { paths } => (false, distill::run(global, &folder, &paths)?),
+        Command::Speed { turns, rounds, keep } => (keep, speed(global, &folder, &turns, rounds)),
+        Command::Import { paths } => (false, real(global, &folder, &paths)),
+        Command::Distill { paths } => (false, distill::run(global, &folder, &paths)),
+        Command::Recall(args) => (false, recall::run(global, &folder, &args)),
     };
     if keep {
         if !global.json {
@@ -75,6 +82,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     } else {
         let _ = std::fs::remove_dir_all(&folder);
     }
+    let report = report?;
     if global.json {
         print::line(&report.to_string());
     }
