@@ -31,7 +31,6 @@ use crate::transcript::Fresh;
 
 pub use embedder::Embedder;
 pub use fold::{BREAK, fold, is_unspaced};
-pub use fold::{BREAK, fold};
 pub use nodes::NodeMatches;
 pub use rows::{RowId, scope_token};
 pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWithin, Within};
