@@ -2,10 +2,13 @@
 //! remembers where it came from. Nothing is ever read from the current directory (R14.3).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use heirloom_embed::{Endpoint, HttpEmbedder, StaticTable};
 use heirloom_engine::distill::advance::Limits;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
+use heirloom_engine::index::Embedder;
 use heirloom_engine::scope::AgentId;
 use heirloom_harness::HostPaths;
 use serde::Deserialize;
@@ -43,6 +46,33 @@ pub struct Set<T> {
 pub struct File {
     pub daemon: Daemon,
     pub lineage: Lineage,
+    pub embeddings: Embeddings,
+}
+
+/// What places texts in space. Without an endpoint: the table that is built in, which needs nothing.
+#[derive(Deserialize, Default, Debug)]
+#[serde(default)]
+pub struct Embeddings {
+    /// The address of an OpenAI-compatible endpoint, up to and with `/embeddings`.
+    pub endpoint: Option<String>,
+    pub model: Option<String>,
+    pub dimensions: Option<usize>,
+    /// The environment variable that holds its key.
+    pub key_from: Option<String>,
+}
+
+impl Embeddings {
+    /// The model. Building it asks nobody anything.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        let Some(url) = &self.endpoint else { return Ok(Arc::new(StaticTable::built_in())) };
+        let (Some(model), Some(dimensions)) = (&self.model, self.dimensions) else {
+            return Err(Error::usage("the section embeddings of config.toml names an endpoint and not its model")
+                .hint("say model = \"…\" and dimensions = …, or leave the section out"));
+        };
+        let mut endpoint = Endpoint::new(url, model, dimensions);
+        endpoint.key = self.key_from.as_deref().and_then(|name| std::env::var(name).ok()).filter(|k| !k.is_empty());
+        Ok(Arc::new(HttpEmbedder::new(endpoint)?))
+    }
 }
 
 /// How conversations are cut and compacted; what is not said is as in [`Limits`].

@@ -1,6 +1,7 @@
 //! What every command works with: the home, its ledger and its index, opened as the command needs them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use heirloom_engine::assistant::{AssistantHome, catalogue, flush, sweep};
@@ -10,7 +11,7 @@ use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
 use heirloom_engine::forget;
 use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::home::{Home, HomeOptions, layout};
-use heirloom_engine::index::{Index, Rebuilt};
+use heirloom_engine::index::{Embedder, Index, Rebuilt};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::lineage::marks;
 use heirloom_engine::scope::AgentId;
@@ -361,19 +362,24 @@ impl Context {
     /// The index, made anew where it is missing or does not fit.
     pub fn index(&self) -> Result<(Index, Rebuilt)> {
         if self.read_only {
-            return Index::open_read_only(&self.index_path()?, self.ledger.id())?.map(|i| (i, Rebuilt::No)).ok_or_else(
-                || {
-                    Error::refused("the home cannot be written and has no search index that fits")
-                        .hint("make the home writable, then run heirloom reindex")
-                },
-            );
+            let index = Index::open_read_only(&self.index_path()?, self.ledger.id())?.ok_or_else(|| {
+                Error::refused("the home cannot be written and has no search index that fits")
+                    .hint("make the home writable, then run heirloom reindex")
+            })?;
+            return Ok((index.with_embedder(self.embedder()?)?, Rebuilt::No));
         }
-        Index::open(&self.index_path()?, self.ledger.id(), INDEX_BUSY)
+        let (index, rebuilt) = Index::open(&self.index_path()?, self.ledger.id(), INDEX_BUSY)?;
+        Ok((index.with_embedder(self.embedder()?)?, rebuilt))
+    }
+
+    /// The model that places texts in space: the table that is built in, or what the settings name (R10.8).
+    fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        config::file(&self.home)?.embeddings.embedder()
     }
 
     /// An empty index in place of what there is. `busy`: how long it waits for others.
     pub fn recreate_index(&self, busy: Duration) -> Result<Index> {
-        Index::recreate(&self.index_path()?, self.ledger.id(), busy)
+        Index::recreate(&self.index_path()?, self.ledger.id(), busy)?.with_embedder(self.embedder()?)
     }
 
     /// The index, caught up as far as a search may wait for it, with the files of an agent that were just looked at. A

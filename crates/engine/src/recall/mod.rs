@@ -4,9 +4,11 @@
 //! [`search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
 //! any line of a page down to the words. Searching is lookup asked for by name; nothing here injects anything.
 
+mod chat;
 pub mod expand;
 pub mod files;
 pub mod named;
+mod nearness;
 pub mod people;
 pub mod place;
 pub mod query;
@@ -25,7 +27,7 @@ pub use people::Person;
 pub use place::{Hint, Place};
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
-pub use search::{Filter, Hit, Searched, search};
+pub use search::{Filter, Hit, Legs, Searched, search};
 pub(crate) use staged::scope_of_turn;
 pub use staged::{Question, recall};
 pub use when::{Hold, Precision, When};

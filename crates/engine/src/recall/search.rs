@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use rusqlite::params;
 
+use super::chat;
+use super::nearness::Nearness;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
@@ -29,8 +31,25 @@ use crate::transcript::{kind_from_code, role_from_code, role_name};
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10).
+/// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10; with vectors
+/// .4 and .3).
 const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
+const NEIGHBOUR_FUSED: [f64; 2] = [0.4, 0.3];
+
+/// What the cosine counts against the words, of which the best turn has 1 (RETRIEVAL: a weighted sum of scores brought to
+/// the same height beats fusing ranks).
+const COSINE: f64 = 1.0;
+
+/// What ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Legs {
+    /// Words and nearness, as far as there are vectors.
+    #[default]
+    Fused,
+    Words,
+    /// Nearness alone: for measuring.
+    Vectors,
+}
 
 /// What a search is limited to.
 #[derive(Clone, Default, Debug)]
@@ -44,6 +63,7 @@ pub struct Filter {
     pub since: Option<Millis>,
     pub until: Option<Millis>,
     pub limit: usize,
+    pub legs: Legs,
 }
 
 /// A turn that was found.
@@ -57,6 +77,8 @@ pub struct Hit {
     /// Words of the query that stand in it, of how many; none where it was found as a neighbour.
     pub matched: usize,
     pub of: usize,
+    /// How near it is in meaning, where that was looked at.
+    pub cosine: Option<f64>,
     /// The turn beside which it was found, where it has no word of the query itself.
     pub beside: Option<TurnId>,
 }
@@ -75,6 +97,8 @@ pub struct Searched {
     pub cut_short: bool,
     /// Nothing of what fits was said in the times the query speaks of: they were taken as words.
     pub other_times: bool,
+    /// Why it is less than it could be: vectors that are still being made, a model that does not answer.
+    pub less: Vec<String>,
     /// Part of the query was not used because it is too long.
     pub query_cut: bool,
 }
@@ -110,6 +134,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
     let conn = index.connection();
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
+    let opener = Opener::default();
     ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
@@ -128,11 +153,23 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
                 return Ok(());
             }
             let look = Look { tx, conn, query, filter, terms: &terms, agent_no, range, all };
-            with_neighbours(tx, look.candidates(&mut out.cut_short)?, query, filter)?
+            let near = Nearness::of(tx, index, agent_no, query, filter.legs, &mut out.less)?;
+            let mut found = match filter.legs {
+                Legs::Vectors => Vec::new(),
+                _ => look.candidates(&mut out.cut_short)?,
+            };
+            if let Some(near) = &near {
+                look.add_near(near, &mut found, (first, last), &mut out.less)?;
+            }
+            let mut ranked = with_neighbours(tx, found, query, filter, near.is_some())?;
+            if near.is_some() {
+                chat::weigh(tx, &opener, query, &mut ranked)?;
+                sort(&mut ranked);
+            }
+            ranked
         } else {
             then
         };
-        let opener = Opener::default();
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         let any = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
         let flat: Vec<String> = words.iter().flat_map(|t| needles(t)).collect();
@@ -149,13 +186,14 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
             // A credential goes before anything is cut or marked: half of one is not known any more (R14.2).
             let passage = scratch.passage(&redact(&turn.text), &any, &flat)?;
             // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
-            let least = usize::from(found.own > 0.0 && asked.len() == words.len());
+            let least = usize::from(found.words > 0.0 && asked.len() == words.len());
             let matched = if found.own > 0.0 { matched(&said(&turn), &asked).max(least) } else { 0 };
             out.hits.push(Hit {
                 score: found.score / best,
                 passage,
                 matched,
                 of: asked.len(),
+                cosine: found.cosine.map(f64::from),
                 beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
                 turn,
             });
@@ -271,6 +309,32 @@ impl Look<'_> {
         }
     }
 
+    /// Adds what is near to what has the words: to each how near it is, and the nearest beside them, unless a phrase must
+    /// occur. Best first again.
+    fn add_near(
+        &self,
+        near: &Nearness,
+        found: &mut Vec<Candidate>,
+        turns: (i64, i64),
+        less: &mut Vec<String>,
+    ) -> Result<()> {
+        let mut cosines = near.turns(self.filter, turns, less)?;
+        let known: HashSet<i64> = found.iter().map(|c| c.turn_no).collect();
+        let beside: Vec<i64> = known.iter().copied().filter(|no| !cosines.contains_key(no)).collect();
+        if self.query.phrases.is_empty() {
+            let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (*no, 0.0)).collect();
+            found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
+        }
+        cosines.extend(near.to(&beside)?);
+        for candidate in found.iter_mut() {
+            candidate.cosine = cosines.get(&candidate.turn_no).copied();
+            candidate.own = candidate.words + COSINE * f64::from(candidate.cosine.unwrap_or(0.0).max(0.0));
+            candidate.score = candidate.own + gain(self.query, candidate.at);
+        }
+        sort(found);
+        Ok(())
+    }
+
     /// Turns of the times the query speaks of, which may not be among the best of all times. `true`: broken off.
     fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
@@ -318,7 +382,8 @@ fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result
             if fits && found.iter().all(|c| c.turn_no != turn_no) {
                 wanted -= 1;
                 let (lane_no, at) = (r.get(2)?, r.get(3)?);
-                found.push(Candidate { turn_no, session_no, lane_no, at, own: 1.0, score: 1.0, beside: None });
+                let (words, own, score) = (1.0, 1.0, 1.0);
+                found.push(Candidate { turn_no, session_no, lane_no, at, words, cosine: None, own, score, beside: None });
             }
         }
     }
@@ -332,13 +397,17 @@ fn gain(query: &Query, at: Option<Millis>) -> f64 {
 }
 
 /// A candidate with its place in its session.
-struct Candidate {
-    turn_no: i64,
-    session_no: i64,
+pub(super) struct Candidate {
+    pub turn_no: i64,
+    pub session_no: i64,
     lane_no: i64,
     at: Option<Millis>,
+    /// What its words are worth: 1 of the best.
+    words: f64,
+    cosine: Option<f32>,
+    /// Both together; 0 of a neighbour.
     own: f64,
-    score: f64,
+    pub score: f64,
     beside: Option<i64>,
 }
 
@@ -370,7 +439,18 @@ fn keep(
         };
         if in_time {
             let own = score / best;
-            kept.push(Candidate { turn_no, session_no, lane_no, at, own, score: own + gain(query, at), beside: None });
+            let score = own + gain(query, at);
+            kept.push(Candidate {
+                turn_no,
+                session_no,
+                lane_no,
+                at,
+                words: own,
+                cosine: None,
+                own,
+                score,
+                beside: None,
+            });
         }
     }
     // The engine's order is that of its own scores; neighbours are looked up for the front only.
@@ -380,7 +460,14 @@ fn keep(
 
 /// Adds to each turn what its neighbours in the same lane score, and takes in neighbours that are words of a person or
 /// the model themselves.
-fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
+fn with_neighbours(
+    tx: &Read,
+    candidates: Vec<Candidate>,
+    query: &Query,
+    filter: &Filter,
+    fused: bool,
+) -> Result<Vec<Candidate>> {
+    let shares = if fused { NEIGHBOUR_FUSED } else { NEIGHBOUR };
     let own: HashMap<i64, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
     let mut all: HashMap<i64, Candidate> = HashMap::new();
     // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
@@ -398,7 +485,7 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, query: &Query, filter:
             let mut distance = 0;
             while let Some(r) = rows.next()? {
                 let turn_no: i64 = r.get(0)?;
-                let share = NEIGHBOUR[distance];
+                let share = shares[distance];
                 distance += 1;
                 *gains.entry(turn_no).or_default() += share * candidate.own;
                 if own.contains_key(&turn_no) {
@@ -419,6 +506,8 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, query: &Query, filter:
                         session_no: candidate.session_no,
                         lane_no: candidate.lane_no,
                         at,
+                        words: 0.0,
+                        cosine: None,
                         own: 0.0,
                         score: 0.0,
                         beside: Some(candidate.turn_no),
@@ -434,9 +523,13 @@ fn with_neighbours(tx: &Read, candidates: Vec<Candidate>, query: &Query, filter:
     for c in &mut ranked {
         c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0) + gain(query, c.at);
     }
-    // Equal scores: what was said later first.
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));
+    sort(&mut ranked);
     Ok(ranked)
+}
+
+/// Best first; of equal ones what was said later.
+fn sort(ranked: &mut [Candidate]) {
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));
 }
 
 /// All that is indexed of a turn, as plain text.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::index::Index;
-use heirloom_engine::recall::{self, Filter, Hit};
+use heirloom_engine::recall::{self, Filter, Hit, Legs};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub(super) struct Args {
     sources: Vec<PathBuf>,
 
     /// What ranks
-    #[arg(long, value_name = "LEG", value_enum, default_value_t = Leg::Words)]
+    #[arg(long, value_name = "LEG", value_enum, default_value_t = Leg::Fused)]
     leg: Leg,
 }
 
@@ -56,21 +56,31 @@ pub(super) struct Args {
 pub(super) enum Leg {
     /// The full-text index
     Words,
+    /// The vectors
+    Vectors,
+    /// Both, as a search does
+    Fused,
 }
 
 impl Leg {
     fn name(self) -> &'static str {
         match self {
             Leg::Words => "words",
+            Leg::Vectors => "vectors",
+            Leg::Fused => "fused",
         }
     }
 
     /// The turns for a question, best first, at most [`DEEP`]. A question in which nothing can be looked for has none.
     fn turns(self, context: &Context, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
-        let filter = Filter { limit: DEEP, ..Filter::default() };
-        let found = match self {
-            Leg::Words => recall::search(&context.ledger, index, context.agent(), question, &filter),
+        let legs = match self {
+            Leg::Words => Legs::Words,
+            Leg::Vectors => Legs::Vectors,
+            Leg::Fused => Legs::Fused,
         };
+        let filter = Filter { limit: DEEP, legs, ..Filter::default() };
+        let query = recall::understand(&context.ledger, context.agent(), question, &print::zone())?;
+        let found = recall::search(&context.ledger, index, context.agent(), &query, &filter);
         match found {
             Ok(found) => Ok(found.hits),
             Err(e) if e.kind() == ErrorKind::Usage => Ok(Vec::new()),

@@ -1,0 +1,79 @@
+//! What tells a good answer in a conversation of two people and nowhere else (RETRIEVAL.md §3.5, §4): who of the two was
+//! asked about, that a question is no answer, that a longer line says more, that a session which answers often answers
+//! well. Sessions of programs have none of these: there a person asks and one model answers, in lines of any length.
+
+use std::collections::HashMap;
+
+use rusqlite::OptionalExtension;
+
+use super::query::Query;
+use super::search::Candidate;
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+
+/// The best that are looked at; those behind them stay behind.
+const LOOKED_AT: usize = 300;
+
+/// RETRIEVAL's recipe, whose constants were chosen on conversations 0–4 of LoCoMo.
+const SPEAKER: f64 = 0.3;
+const QUESTION: f64 = -0.2;
+const LENGTH: f64 = 0.2;
+const SESSION: f64 = 0.2;
+const SESSION_BEST: usize = 3;
+
+/// Letters and the space of a word.
+const WORD_BYTES: f64 = 5.5;
+
+/// Adds these terms to the candidates of sessions between two people, best first in and out.
+pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
+    let mut between_two: HashMap<i64, bool> = HashMap::new();
+    let mut people = tx.prepare_cached("SELECT count(*) FROM participants WHERE session_no = ?1")?;
+    let mut turn = tx.prepare_cached(
+        "SELECT n.name, block_no, text_offset, text_length FROM turns LEFT JOIN names n ON n.name_no = speaker_no
+         WHERE turn_no = ?1",
+    )?;
+    let asked_about = match query.people.as_slice() {
+        [one] => Some(one.name.as_str()),
+        several => several.first().filter(|one| several.iter().all(|p| p.name == one.name)).map(|p| p.name.as_str()),
+    };
+    let looked_at = ranked.len().min(LOOKED_AT);
+    let mut best: HashMap<i64, Vec<f64>> = HashMap::new();
+    for candidate in &mut ranked[..looked_at] {
+        let two = match between_two.get(&candidate.session_no) {
+            Some(two) => *two,
+            None => {
+                let two = people.query_row([candidate.session_no], |r| r.get::<_, i64>(0))? == 2;
+                between_two.insert(candidate.session_no, two);
+                two
+            }
+        };
+        if !two {
+            continue;
+        }
+        let row: Option<(Option<String>, i64, i64, i64)> = turn
+            .query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+            .optional()?;
+        let Some((speaker, block, offset, length)) = row else { continue };
+        if asked_about.is_some() && speaker.as_deref() == asked_about {
+            candidate.score += SPEAKER;
+        }
+        let last = length.min(4);
+        let end = opener.slice(tx, block, offset + length - last, last).unwrap_or_default();
+        if end.trim_ascii_end().ends_with(b"?") {
+            candidate.score += QUESTION;
+        }
+        candidate.score += LENGTH * (1.0 + length as f64 / WORD_BYTES).ln();
+        best.entry(candidate.session_no).or_default().push(candidate.score);
+    }
+    for scores in best.values_mut() {
+        scores.sort_by(|a, b| b.total_cmp(a));
+        scores.truncate(SESSION_BEST);
+    }
+    for candidate in &mut ranked[..looked_at] {
+        if let Some(scores) = best.get(&candidate.session_no) {
+            candidate.score += SESSION * scores.iter().sum::<f64>() / scores.len() as f64;
+        }
+    }
+    Ok(())
+}

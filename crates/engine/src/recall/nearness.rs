@@ -1,0 +1,106 @@
+//! The vector leg: what is near in meaning, whatever its words (R10.2, R10.8). Without a model, with vectors that are not
+//! made yet, or a store that cannot be read, the words answer alone and the answer says so.
+
+use std::collections::HashMap;
+
+use super::query::Query;
+use super::search::{Filter, Legs};
+use crate::error::{ErrorKind, Result};
+use crate::index::{Document, Index, TurnsWithin, Within};
+use crate::ledger::Read;
+use crate::scope::TurnId;
+
+/// Turns taken by nearness alone.
+const NEAREST: usize = 200;
+
+/// What is less near than this is not about the same thing: unrelated texts of one language reach .2 with a static table.
+const FLOOR: f32 = 0.3;
+
+/// The vector of a query, and what it is compared with.
+pub(super) struct Nearness<'i> {
+    index: &'i Index,
+    agent_no: i64,
+    vector: Vec<f32>,
+}
+
+impl<'i> Nearness<'i> {
+    /// `None`: there is nothing to compare. Why, where it is a fault and no choice, goes to `less`.
+    pub fn of(
+        tx: &Read,
+        index: &'i Index,
+        agent_no: i64,
+        query: &Query,
+        legs: Legs,
+        less: &mut Vec<String>,
+    ) -> Result<Option<Nearness<'i>>> {
+        let text = query.dense_text();
+        let Some(embedder) = index.embedder().filter(|_| legs != Legs::Words && !text.trim().is_empty()) else {
+            return Ok(None);
+        };
+        let missing = index.vectors_missing(tx)?;
+        if missing.turns > 0 {
+            less.push(format!("vectors of {} of {} turns are still being made", missing.turns, missing.of_turns));
+        }
+        let vector = match embedder.embed(&[text]) {
+            Ok(mut vectors) => vectors.pop().unwrap_or_default(),
+            Err(e) => {
+                less.push(format!("by words only: {e}"));
+                return Ok(None);
+            }
+        };
+        Ok(vector.iter().any(|x| *x != 0.0).then_some(Nearness { index, agent_no, vector }))
+    }
+
+    /// The turns nearest by themselves, within what the search is limited to; at most so many, none of them far.
+    pub fn turns(
+        &self,
+        filter: &Filter,
+        turns: (i64, i64),
+        less: &mut Vec<String>,
+    ) -> Result<HashMap<i64, f32>> {
+        let within = TurnsWithin {
+            workspaces: filter.workspaces.clone(),
+            harness: filter.harness.clone(),
+            sessions: filter.session.map(|no| vec![no]),
+            roles: filter.role.map(|role| vec![role]),
+            kinds: None,
+            turns: (turns != (0, i64::MAX)).then_some((TurnId(turns.0), TurnId(turns.1))),
+        };
+        let found = match self.index.nearest(&self.vector, self.agent_no, Within::Turns(&within), NEAREST) {
+            Ok(found) => found,
+            // The words are in other tables.
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                less.push(format!("by words only: {e}"));
+                return Ok(HashMap::new());
+            }
+            Err(e) => return Err(e),
+        };
+        if found.cut_short {
+            less.push("the search by vectors took too long and was broken off".into());
+        }
+        let near = found.found.into_iter().filter(|(_, cosine)| *cosine >= FLOOR);
+        Ok(near.filter_map(|(document, cosine)| Some((turn(document)?, cosine))).collect())
+    }
+
+    /// How near some turns are that were found by their words.
+    pub fn to(&self, turns: &[i64]) -> Result<HashMap<i64, f32>> {
+        let documents: Vec<Document> = turns.iter().map(|no| Document::Turn(TurnId(*no))).collect();
+        match self.index.similarities(&self.vector, self.agent_no, &documents) {
+            Ok(found) => Ok(found.into_iter().filter_map(|(d, cosine)| Some((turn(d)?, cosine))).collect()),
+            Err(e) if e.kind() == ErrorKind::Damaged => Ok(HashMap::new()),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The vector itself, for documents of other sorts.
+    pub fn vector(&self) -> &[f32] {
+        &self.vector
+    }
+}
+
+fn turn(document: Document) -> Option<i64> {
+    match document {
+        Document::Turn(id) => Some(id.0),
+        _ => None,
+    }
+}
