@@ -280,7 +280,6 @@ fn no_thread_hears_another_ones_word() {
 
 /// A conversation that changes its thread half-way: another session of the second thread hears the second half only.
 #[test]
-#[ignore = "the handoff of a session is that of all its threads: inject takes it whole"]
 fn a_session_of_two_threads_tells_each_its_own_half() {
     let story = Story::new();
     let mut first = user("Please get the roof done. The word is quobbilva.", NOON - 9 * MINUTE);

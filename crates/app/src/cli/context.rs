@@ -179,7 +179,12 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         Some(text) => {
             let place = inject::place_of(at, &ask.session, &ask.hint)?;
             let mut index = context.caught_up_index(Some(at))?;
-            recall::recall(at, &mut index, Some(&place), &Question { text, most: 12, deep: false })?
+            recall::recall(
+                at,
+                &mut index,
+                Some(&place),
+                &Question { text, most: inject::budget::items(event, ask.budget), deep: false },
+            )?
         }
         None => Recalled::default(),
     };

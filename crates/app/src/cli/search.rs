@@ -76,12 +76,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let now = context.ledger.now();
     let place = args.workspace.as_deref().map(|name| place(&context, agent_no, name, wanted.files)).transpose()?;
     let filter = Filter {
+        legs: recall::Legs::Fused,
         workspaces: place.as_ref().map(|p| p.numbers.clone()),
         harness: args.harness,
-        session: args
+        sessions: args
             .session
             .as_deref()
-            .map(|name| context.ledger.read(|tx| Ok(read::session_named(tx, agent_no, name)?.no)))
+            .map(|name| context.ledger.read(|tx| Ok(vec![read::session_named(tx, agent_no, name)?.no])))
             .transpose()?,
         role: args.role.as_deref().and_then(role_parse),
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,

@@ -78,10 +78,25 @@ pub(crate) struct Standing {
 impl Standing {
     /// The newest compaction or session node, and the chunks of the main line behind it; nothing of abandoned branches.
     pub(crate) fn of(tx: &Read, session_no: i64) -> Result<Standing> {
-        let both = [Kind::Session, Kind::Compaction].map(|kind| lineage::newest(tx, session_no, kind, None));
+        Standing::within(tx, session_no, None)
+    }
+
+    /// The same of what was said in one thread only, given as all its members (R10.3).
+    pub(crate) fn within(tx: &Read, session_no: i64, members: Option<&[i64]>) -> Result<Standing> {
+        let mut all = Vec::new();
+        for kind in [Kind::Session, Kind::Compaction] {
+            match members {
+                None => all.extend(lineage::newest(tx, session_no, kind, None)?),
+                Some(members) => {
+                    for no in members {
+                        all.extend(lineage::newest(tx, session_no, kind, Some(*no))?);
+                    }
+                }
+            }
+        }
         let mut newest: Option<Node> = None;
-        for node in both {
-            let node = node?.filter(|n| !n.abandoned);
+        for node in all {
+            let node = Some(node).filter(|n| !n.abandoned);
             if node.as_ref().map(|n| n.turns.1) > newest.as_ref().map(|n| n.turns.1) {
                 newest = node;
             }
@@ -91,7 +106,15 @@ impl Standing {
             None => Standing { until: TurnId(0), nodes: Vec::new(), distillate: Distillate::default() },
         };
         let chunks = lineage::uncovered(tx, session_no)?;
-        let behind = |n: &&Node| n.kind == Kind::Chunk && !n.abandoned && n.lane.as_deref() == Some("");
+        let threads: Vec<String> = match members {
+            None => Vec::new(),
+            Some(members) => {
+                let mut key = tx.prepare_cached("SELECT thread_key FROM threads WHERE thread_no = ?1")?;
+                members.iter().map(|no| key.query_row([no], |r| r.get(0))).collect::<rusqlite::Result<_>>()?
+            }
+        };
+        let of_these = |n: &Node| members.is_none() || threads.contains(&n.thread);
+        let behind = |n: &&Node| n.kind == Kind::Chunk && !n.abandoned && n.lane.as_deref() == Some("") && of_these(n);
         for chunk in chunks.iter().filter(behind) {
             if chunk.turns.0 > out.until {
                 out.distillate = fold(&out.distillate, &chunk.distillate);

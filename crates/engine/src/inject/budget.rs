@@ -76,6 +76,11 @@ pub(super) fn most(event: Event, asked: Option<usize>, characters: usize) -> usi
     asked.unwrap_or(own).min(characters / TOKEN)
 }
 
+/// How many recalled items a context of this budget can hold: about forty tokens each, and some to choose among.
+pub fn items(event: Event, asked: Option<usize>) -> usize {
+    (most(event, asked, usize::MAX) / 40).clamp(6, 80)
+}
+
 /// A part before it is cut: pieces of text, each perhaps leading to an item.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Draft {

@@ -95,7 +95,7 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Pi
 /// Where the last session of this thread stopped, whichever program it was in.
 fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
     let Some(last) = others(tx, place)?.into_iter().next() else { return Ok(Vec::new()) };
-    let standing = head::SessionStanding::of(tx, last.session_no)?;
+    let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, place)?))?;
     let d = still_stands(tx, at.agent_no, &standing.distillate)?;
     let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, &last, now)))];
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
@@ -104,7 +104,15 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -
     }
     if d.is_empty() {
         let opener = Opener::default();
-        for turn in recent::messages(tx, last.session_no, TurnId(0), 4)? {
+        // A session can have been in several threads: only what was said in this one is told (R10.3).
+        let mut said = recent::messages(tx, last.session_no, TurnId(0), 24)?;
+        let mut own = Vec::new();
+        while let Some(turn) = said.pop().filter(|_| own.len() < 4) {
+            if place.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?) {
+                own.insert(0, turn);
+            }
+        }
+        for turn in own {
             out.extend(word_for_word(at, tx, &opener, turn, 60)?);
         }
     } else {
@@ -118,7 +126,7 @@ fn meanwhile(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Resul
     let since = place.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
     for other in others(tx, place)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
-        let standing = head::SessionStanding::of(tx, other.session_no)?;
+        let standing = head::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, place)?))?;
         let d = still_stands(tx, at.agent_no, &standing.distillate)?;
         let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
         let node = standing.nodes.first().map(NodeId::to_string);
@@ -130,6 +138,11 @@ fn meanwhile(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Resul
         out.insert(0, Piece::heading("## Meanwhile, in other sessions of this thread\n"));
     }
     Ok(out)
+}
+
+/// The thread and all that were merged into it.
+fn members_of(tx: &Read, place: &Place) -> Result<Vec<i64>> {
+    place.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 
 /// The other sessions of the thread, last active first.

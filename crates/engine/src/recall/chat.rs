@@ -51,9 +51,8 @@ pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Can
         if !two {
             continue;
         }
-        let row: Option<(Option<String>, i64, i64, i64)> = turn
-            .query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
-            .optional()?;
+        let row: Option<(Option<String>, i64, i64, i64)> =
+            turn.query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))).optional()?;
         let Some((speaker, block, offset, length)) = row else { continue };
         if asked_about.is_some() && speaker.as_deref() == asked_about {
             candidate.score += SPEAKER;

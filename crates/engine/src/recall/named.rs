@@ -17,22 +17,8 @@ const WORDS: usize = 1_000;
 const LONGEST: usize = 6;
 
 /// Words that say that the word beside them is a name.
-const CUES: [&str; 14] = [
-    "project",
-    "thread",
-    "repo",
-    "repository",
-    "workspace",
-    "codebase",
-    "projekt",
-    "projet",
-    "proyecto",
-    "progetto",
-    "with",
-    "from",
-    "mit",
-    "von",
-];
+const CUES: [&str; 10] =
+    ["project", "thread", "repo", "repository", "workspace", "codebase", "projekt", "projet", "proyecto", "progetto"];
 
 /// What a text names.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -68,7 +54,13 @@ pub fn named(tx: &Read, agent_no: i64, text: &str) -> Result<Named> {
                 continue;
             }
             if let Some(no) = thread::known_as(tx, agent_no, &phrase)? {
-                out.threads.insert(thread::canonical(tx, no)?);
+                // German writes every noun with a capital: by that alone only people are named.
+                let row = thread::row(tx, agent_no, thread::canonical(tx, no)?)?;
+                let before = at.checked_sub(1).map(|i| &words[i]);
+                let by_capital = !several && first.is_only_large(before, words.get(at + 1));
+                if !by_capital || row.key.starts_with("person/") {
+                    out.threads.insert(row.no);
+                }
             }
             if word.ends {
                 break;
@@ -91,11 +83,23 @@ struct Word<'t> {
 impl Word<'_> {
     /// Whether a single word can be meant as a name: a common word in the middle of a sentence is not.
     fn is_distinct(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
+        (self.is_large() || self.is_marked(before, behind)) && self.text.chars().count() >= 2
+    }
+
+    /// Whether nothing but a capital speaks for it.
+    fn is_only_large(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
+        self.is_large() && !self.is_marked(before, behind)
+    }
+
+    fn is_large(&self) -> bool {
+        !self.begins && self.text.chars().next().is_some_and(char::is_uppercase)
+    }
+
+    fn is_marked(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
         let cue = |w: Option<&Word>| w.is_some_and(|w| CUES.contains(&w.text.to_lowercase().as_str()));
         let odd = self.text.contains(['-', '_', '.', '@', ':']) || self.text.chars().any(|c| c.is_ascii_digit());
-        let capital = !self.begins && self.text.chars().next().is_some_and(char::is_uppercase);
         let unspaced = self.text.chars().any(|c| c as u32 > 0x2e80);
-        (odd || capital || self.quoted || unspaced || cue(before) || cue(behind)) && self.text.chars().count() >= 2
+        odd || self.quoted || unspaced || cue(before) || cue(behind)
     }
 }
 

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use super::query::Query;
 use super::search::{Filter, Legs};
 use crate::error::{ErrorKind, Result};
-use crate::index::{Document, Index, TurnsWithin, Within};
+use crate::index::{Document, Index, NodesWithin, TurnsWithin, Within};
 use crate::ledger::Read;
-use crate::scope::TurnId;
+use crate::scope::{NodeId, TurnId};
 
 /// Turns taken by nearness alone.
 const NEAREST: usize = 200;
@@ -52,16 +52,11 @@ impl<'i> Nearness<'i> {
     }
 
     /// The turns nearest by themselves, within what the search is limited to; at most so many, none of them far.
-    pub fn turns(
-        &self,
-        filter: &Filter,
-        turns: (i64, i64),
-        less: &mut Vec<String>,
-    ) -> Result<HashMap<i64, f32>> {
+    pub fn turns(&self, filter: &Filter, turns: (i64, i64), less: &mut Vec<String>) -> Result<HashMap<i64, f32>> {
         let within = TurnsWithin {
             workspaces: filter.workspaces.clone(),
             harness: filter.harness.clone(),
-            sessions: filter.session.map(|no| vec![no]),
+            sessions: filter.sessions.clone(),
             roles: filter.role.map(|role| vec![role]),
             kinds: None,
             turns: (turns != (0, i64::MAX)).then_some((TurnId(turns.0), TurnId(turns.1))),
@@ -92,9 +87,20 @@ impl<'i> Nearness<'i> {
         }
     }
 
-    /// The vector itself, for documents of other sorts.
-    pub fn vector(&self) -> &[f32] {
-        &self.vector
+    /// The nodes nearest by themselves, within some threads.
+    pub fn nodes(&self, within: &NodesWithin, most: usize) -> Result<Vec<(NodeId, f32)>> {
+        let found = match self.index.nearest(&self.vector, self.agent_no, Within::Nodes(within), most) {
+            Ok(found) => found.found,
+            Err(e) if e.kind() == ErrorKind::Damaged => Vec::new(),
+            Err(e) => return Err(e),
+        };
+        let near = found.into_iter().filter(|(_, cosine)| *cosine >= FLOOR);
+        Ok(near
+            .filter_map(|(document, cosine)| match document {
+                Document::Node(id) => Some((id, cosine)),
+                _ => None,
+            })
+            .collect())
     }
 }
 

@@ -57,8 +57,8 @@ pub struct Filter {
     /// Workspaces, already resolved (with their aliases).
     pub workspaces: Option<Vec<i64>>,
     pub harness: Option<String>,
-    /// A session, already resolved.
-    pub session: Option<i64>,
+    /// Sessions, already resolved.
+    pub sessions: Option<Vec<i64>>,
     pub role: Option<Role>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
@@ -139,7 +139,8 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
         let (first, last) = turns_between(tx, filter.since, filter.until)?;
-        if first > last || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
+        let nowhere = |list: &Option<Vec<i64>>| list.as_ref().is_some_and(Vec::is_empty);
+        if first > last || nowhere(&filter.workspaces) || nowhere(&filter.sessions) {
             return Ok(());
         }
         let range = RowId::range(agent_no, first, last);
@@ -220,8 +221,8 @@ fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> String {
     if let Some(harness) = &filter.harness {
         scope(vec![scope_token('h', harness)]);
     }
-    if let Some(session) = filter.session {
-        scope(vec![scope_token('s', &session.to_string())]);
+    if let Some(sessions) = &filter.sessions {
+        scope(sessions.iter().map(|no| scope_token('s', &no.to_string())).collect());
     }
     if let Some(role) = filter.role {
         scope(vec![scope_token('r', role_name(role))]);
@@ -375,7 +376,7 @@ fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result
             let workspace: Option<i64> = r.get(6)?;
             let key = SessionKey::from(r.get::<_, String>(7)?);
             let fits = kind_from_code(r.get(5)?) == TurnKind::Message
-                && filter.session.is_none_or(|wanted| wanted == session_no)
+                && filter.sessions.as_ref().is_none_or(|wanted| wanted.contains(&session_no))
                 && filter.harness.as_ref().is_none_or(|wanted| wanted == key.harness())
                 && filter.role.is_none_or(|wanted| wanted == role_from_code(r.get(4).unwrap_or_default()))
                 && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)));
@@ -383,7 +384,17 @@ fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result
                 wanted -= 1;
                 let (lane_no, at) = (r.get(2)?, r.get(3)?);
                 let (words, own, score) = (1.0, 1.0, 1.0);
-                found.push(Candidate { turn_no, session_no, lane_no, at, words, cosine: None, own, score, beside: None });
+                found.push(Candidate {
+                    turn_no,
+                    session_no,
+                    lane_no,
+                    at,
+                    words,
+                    cosine: None,
+                    own,
+                    score,
+                    beside: None,
+                });
             }
         }
     }

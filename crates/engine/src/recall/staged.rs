@@ -8,10 +8,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::files::{FileFilter, FileHit, search_files};
 use super::named::{Named, named};
+use super::nearness::Nearness;
 use super::place::Place;
-use super::query::{Query, understand};
+use super::query::{Query, Term, understand};
 use super::recalled::{Dropped, Item, Recalled, Stage};
-use super::search::{Filter, search};
+use super::search::{Filter, Legs, search};
 use super::snippet::{MATCH_END, MATCH_START};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{Entry, Kind};
@@ -20,13 +21,14 @@ use crate::distill::fold;
 use crate::error::Result;
 use crate::head::memory::Scope;
 use crate::head::scope_of;
-use crate::index::Index;
+use crate::index::{Index, NodesWithin};
 use crate::ledger::Read;
+use crate::lineage;
 use crate::memory::class::Verification;
 use crate::memory::leaf::class_of;
 use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
-use crate::scope::TurnId;
+use crate::scope::{NodeId, TurnId};
 use crate::thread;
 use crate::tokens::tokens;
 use crate::transcript::role_name;
@@ -75,6 +77,13 @@ const CLASSES: [(&str, usize); 9] = [
 /// So many answers above make the words themselves unnecessary.
 const ENOUGH: usize = 3;
 
+/// Summaries that are looked at, and the most that are told: each says a lot.
+const NODES: usize = 20;
+const MOST_NODES: usize = 2;
+
+/// Sessions of a thread whose words are searched: the newest. `search` looks at all of them.
+const SESSIONS: usize = 300;
+
 /// Recalls what answers a question where somebody is. Without a place a person asks, who may hear everything of the
 /// agent; every item says its thread then.
 ///
@@ -106,12 +115,13 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     }
     items.sort_by(|a, b| class_rank(&a.kind).cmp(&class_rank(&b.kind)).then(b.score.total_cmp(&a.score)));
     let structured = govern(items, &mut out.dropped);
-    if question.deep || structured.len() < ENOUGH {
+    let answers = structured.len();
+    out.items = structured;
+    let summaries = of_nodes(at, index, place, &named, &query, &mut out)?;
+    out.items.extend(summaries);
+    if question.deep || answers < ENOUGH {
         let turns = of_turns(at, index, place, &named, &query, question, &mut out)?;
-        out.items = structured;
         out.items.extend(turns);
-    } else {
-        out.items = structured;
     }
     unlike(&mut out);
     for extra in out.items.split_off(out.items.len().min(question.most)) {
@@ -269,7 +279,9 @@ fn of_turns(
     question: &Question,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
-    let filter = Filter { limit: if place.is_some() { TURNS } else { question.most }, ..Filter::default() };
+    // Of another thread nothing is told: nothing of it may crowd out what is this one's.
+    let sessions = place.map(|place| at.read(|tx| sessions(tx, place, named))).transpose()?;
+    let filter = Filter { limit: TURNS.max(question.most), sessions, ..Filter::default() };
     let found = search(at.ledger, index, &at.agent, query, &filter)?;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
@@ -277,13 +289,17 @@ fn of_turns(
     if found.cut_short {
         out.degraded.push("the search took too long and was broken off".into());
     }
+    out.degraded.extend(found.less);
     let mut items = Vec::new();
     for hit in found.hits {
         let id = hit.turn.id.to_string();
         let scope = at.read(|tx| scope_of_turn(tx, at.agent_no, hit.turn.id))?;
         let mut reasons = match hit.beside {
             Some(turn) => vec![format!("next to {turn}")],
-            None => vec![format!("{} of {} words", hit.matched, hit.of)],
+            None => {
+                let near = hit.cosine.map(|c| format!("near {c:.2}"));
+                std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
+            }
         };
         // What was said in the very session is in its context, or was cut from it: the handoff tells that.
         let Some(thread) = heard(place, named, named.ids.contains(&id), &scope, &mut reasons) else {
@@ -311,6 +327,99 @@ fn of_turns(
     Ok(items)
 }
 
+/// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
+/// each, those of its project, and its own.
+fn sessions(tx: &Read, place: &Place, named: &Named) -> Result<Vec<i64>> {
+    let mut out: Vec<i64> = place.known.iter().map(|k| k.no).collect();
+    for thread_no in place.threads().iter().chain(&named.threads) {
+        let members = thread::members(tx, *thread_no)?;
+        out.extend(thread::sessions(tx, &members, SESSIONS)?.into_iter().map(|s| s.session_no));
+    }
+    if let Some(id) = &place.workspace {
+        let mut statement = tx.prepare_cached(
+            "SELECT session_no FROM sessions WHERE agent_no = ?1 AND workspace_no IN (
+               SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND (workspace_id = ?2 OR alias_of =
+                 (SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2)))
+             ORDER BY last_at DESC LIMIT ?3",
+        )?;
+        let rows = statement.query_map(params![place.agent_no, id, SESSIONS as i64], |r| r.get(0))?;
+        out.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
+    }
+    out.sort_unstable();
+    out.dedup();
+    Ok(out)
+}
+
+/// Summaries of what was said, within the threads that may be told of.
+fn of_nodes(
+    at: &AssistantHome,
+    index: &Index,
+    place: Option<&Place>,
+    named: &Named,
+    query: &Query,
+    out: &mut Recalled,
+) -> Result<Vec<Item>> {
+    let within = NodesWithin {
+        threads: match place {
+            None => None,
+            Some(place) => Some(at.read(|tx| {
+                let mut all = Vec::new();
+                for no in place.threads().iter().chain(&named.threads) {
+                    all.extend(thread::members(tx, *no)?);
+                }
+                Ok(all)
+            })?),
+        },
+        ..NodesWithin::default()
+    };
+    let words: Vec<String> = query.phrases.iter().chain(&query.words).map(Term::expression).collect();
+    let mut scores: HashMap<NodeId, f64> = HashMap::new();
+    if !words.is_empty() {
+        let expression = format!("text : ({})", words.join(" OR "));
+        let found = index.nodes_matching(at.agent_no, &expression, &within, NODES)?.found;
+        let best = found.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
+        scores.extend(found.into_iter().map(|(id, score)| (id, score / best)));
+    }
+    let near = at.read(|tx| Nearness::of(tx, index, at.agent_no, query, Legs::Fused, &mut Vec::new()))?;
+    if let Some(near) = near {
+        for (id, cosine) in near.nodes(&within, NODES)? {
+            *scores.entry(id).or_default() += f64::from(cosine);
+        }
+    }
+    let mut ranked: Vec<(NodeId, f64)> = scores.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    let best = ranked.first().map_or(1.0, |(_, s)| *s);
+    let mut items = Vec::new();
+    at.read(|tx| {
+        for (id, score) in ranked.into_iter().filter(|(_, score)| *score >= FLOOR * best).take(NODES) {
+            let Some(node) = lineage::find(tx, at.agent_no, id)?.filter(|n| !n.abandoned) else { continue };
+            let thread = thread::named(tx, at.agent_no, &node.thread)?;
+            let scope = Scope::Thread(thread.no, thread.label);
+            let mut reasons = vec!["a summary".to_owned()];
+            let Some(thread) = heard(place, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
+                continue;
+            };
+            if items.len() == MOST_NODES {
+                out.dropped.push(Dropped { id: id.to_string(), why: format!("more than {MOST_NODES} summaries") });
+                continue;
+            }
+            items.push(Item {
+                id: id.to_string(),
+                stage: Stage::Lineage,
+                kind: node.kind.name().to_owned(),
+                text: node.summary,
+                thread,
+                at: node.times.1,
+                score: score / best,
+                reasons,
+                marks: Vec::new(),
+            });
+        }
+        Ok(())
+    })?;
+    Ok(items)
+}
+
 /// Whose a turn is.
 pub(crate) fn scope_of_turn(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Scope> {
     let found: Option<i64> = tx
@@ -319,8 +428,20 @@ pub(crate) fn scope_of_turn(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Sc
         )?
         .query_row(params![turn.0], |r| r.get(0))
         .optional()?;
-    // A turn nobody has put into a thread yet is nobody's to tell.
-    let Some(no) = found else { return Ok(Scope::Thread(0, "a conversation that is in no thread yet".into())) };
+    let Some(no) = found else {
+        // Nobody has put it into a thread yet: it is its project's; without one it is nobody's to tell.
+        let project: Option<String> = tx
+            .prepare_cached(
+                "SELECT w.workspace_id FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no
+                 JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no) WHERE t.turn_no = ?1",
+            )?
+            .query_row([turn.0], |r| r.get(0))
+            .optional()?;
+        return Ok(match project {
+            Some(id) => Scope::Workspace(id),
+            None => Scope::Thread(0, "a conversation that is in no thread yet".into()),
+        });
+    };
     let no = thread::canonical(tx, no)?;
     Ok(Scope::Thread(no, thread::row(tx, agent_no, no)?.label))
 }

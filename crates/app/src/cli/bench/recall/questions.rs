@@ -25,9 +25,6 @@ use crate::print;
 /// Tokens of the context that is looked into.
 const BUDGET: usize = 2_000;
 
-/// Items the context is put together from: as many as `heirloom context` asks for.
-const ITEMS: usize = 12;
-
 /// Words of a turn shorter than this stand in a context by chance.
 const SHORT: usize = 24;
 
@@ -186,7 +183,11 @@ fn given(at: &AssistantHome, index: &mut Index, sources: &Sources, question: &Qu
         },
     };
     let place = inject::place_of(at, &ask.session, &ask.hint)?;
-    let asked = recall::Question { text: &question.question, most: ITEMS, deep: false };
+    let asked = recall::Question {
+        text: &question.question,
+        most: inject::budget::items(Event::Prompt, Some(BUDGET)),
+        deep: false,
+    };
     inject::assemble(at, &ask, recall::recall(at, index, Some(&place), &asked)?)
 }
 
