@@ -184,7 +184,9 @@ impl Queue {
                 self.waiting.pop_front().unwrap_or_default()
             }
         };
-        let Some(text) = text.map(str::to_owned).or(waited.text) else { return Removed::Nothing };
+        // A forgotten text may have been emptied where it waited.
+        let text = text.map(str::to_owned).or(waited.text).filter(|text| !text.trim().is_empty());
+        let Some(text) = text else { return Removed::Nothing };
         match told {
             Some(told) if told.machine => Removed::Nothing,
             Some(told) => Removed::Told { text, entry: told.entry },
