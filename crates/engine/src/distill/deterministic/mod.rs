@@ -190,8 +190,7 @@ impl<'r> Notes<'r> {
         }
         // "It works now", said by the user, settles too.
         for s in heard.iter().filter(|s| !s.pasted && progress::says(s, false) == progress::Says::Done) {
-            let bag = s.bag();
-            self.did(&bag);
+            self.did(s.bag());
         }
     }
 

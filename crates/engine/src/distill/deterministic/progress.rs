@@ -73,7 +73,7 @@ impl Progress {
             let bag = s.bag();
             match says(s, last) {
                 Says::Done => {
-                    self.settle(&bag);
+                    self.settle(bag);
                     if is_status(s) {
                         // "All green" adds nothing to "43 tests pass".
                         let counted = s.low().bytes().any(|b| b.is_ascii_digit());
@@ -97,10 +97,10 @@ impl Progress {
                             seq,
                         );
                     }
-                    done.push(bag);
+                    done.push(bag.clone());
                 }
                 Says::Begun if !last && !bag.is_empty() => {
-                    self.begun.add(&s.text, turn, weigh_begun(s, &bag), seq);
+                    self.begun.add(&s.text, turn, weigh_begun(s, bag), seq);
                 }
                 Says::Later => later.push(s),
                 Says::Next => {
