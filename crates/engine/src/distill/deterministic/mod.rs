@@ -12,10 +12,12 @@ mod context;
 mod cues;
 mod decisions;
 mod directives;
+mod edits;
 mod files;
 mod goal;
 mod list;
 mod loops;
+mod offers;
 mod progress;
 mod proposals;
 mod sentences;
@@ -101,6 +103,7 @@ struct Notes<'r> {
     decisions: decisions::Decisions,
     progress: progress::Progress,
     loops: loops::Loops,
+    offers: offers::Offers,
     tasks: tasks::Tasks,
     commands: commands::Commands,
     files: files::Files<'r>,
@@ -121,6 +124,7 @@ impl<'r> Notes<'r> {
             decisions: decisions::Decisions::new(before.map(|b| &b.decisions[..])),
             progress: progress::Progress::new(before),
             loops: loops::Loops::new(before.map(|b| &b.open_loops[..])),
+            offers: offers::Offers::default(),
             tasks: tasks::Tasks::default(),
             commands: commands::Commands::default(),
             files: files::Files::new(request.root),
@@ -188,6 +192,14 @@ impl<'r> Notes<'r> {
                 self.loops.asked(told);
             }
         }
+        let taken = self.offers.answered(said.id, seq, &heard);
+        if prompt == Prompt::FollowUp || prompt == Prompt::Aside {
+            self.progress.accepted(&taken);
+            for noted in taken {
+                self.goal.accepted(&noted);
+                self.loops.asked(noted);
+            }
+        }
         // "It works now", said by the user, settles too.
         for s in heard.iter().filter(|s| !s.pasted && progress::says(s, false) == progress::Says::Done) {
             self.did(s.bag());
@@ -221,6 +233,7 @@ impl<'r> Notes<'r> {
         if last {
             self.loops.answered(said.id, seq, &heard, false);
             self.goal.answered();
+            self.offers.hear(said.id, seq, &heard);
         }
         self.context.hear_assistant(said.id, seq, &heard);
         self.proposals.hear_assistant(said.id, &heard);

@@ -241,7 +241,8 @@ fn split(block: &Block, found: &mut Vec<Sentence>) {
     while at < text.len() {
         // Only marks, and blanks where a sentence has become too long, end one.
         let byte = text.as_bytes()[at];
-        if byte.is_ascii() && !matches!(byte, b'`' | b'(' | b')' | b'.' | b'!' | b'?')
+        if byte.is_ascii()
+            && !matches!(byte, b'`' | b'(' | b')' | b'.' | b'!' | b'?')
             && (byte != b' ' || at + 1 - start <= LONGEST)
         {
             at += 1;

@@ -137,7 +137,8 @@ fn dump() {
     }
     for seed in 0..2000 {
         let turns = super::properties::stretch(seed, 1);
-        let _ = writeln!(out, "== made {seed}\n{}", show(&distil(&Request { turns: &turns, before: None, root: None })));
+        let _ =
+            writeln!(out, "== made {seed}\n{}", show(&distil(&Request { turns: &turns, before: None, root: None })));
     }
     std::fs::write(to, out).unwrap();
 }
@@ -164,7 +165,10 @@ fn speed() {
             distil(&Request { turns, before: None, root: None });
             rounds += 1;
         }
-        println!("{name}: {bytes} bytes, {:.1} MB/s", (bytes * rounds) as f64 / 1e6 / (spent(since) - before).as_secs_f64());
+        println!(
+            "{name}: {bytes} bytes, {:.1} MB/s",
+            (bytes * rounds) as f64 / 1e6 / (spent(since) - before).as_secs_f64()
+        );
     };
     rate("whole", &all);
     let said: Vec<Said> = all.iter().filter(|t| t.kind == TurnKind::Message).cloned().collect();
