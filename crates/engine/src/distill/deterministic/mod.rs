@@ -54,14 +54,15 @@ pub fn distil(request: &Request) -> Distillate {
     notes.finish()
 }
 
-/// Whether a message asks for nothing new: an assent, a status question.
+/// Whether a message asks for nothing new and directs nothing: an assent, a status question.
 pub(super) fn is_follow_up(prompt: &str) -> bool {
+    let heard = sentences(prompt);
     let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(
         crate::scope::TurnId(1),
         0,
-        &sentences(prompt),
+        &heard,
     );
-    what == Prompt::FollowUp
+    what == Prompt::FollowUp && !heard.iter().any(directives::is_directive)
 }
 
 /// What only the turns behind tell of a turn.
