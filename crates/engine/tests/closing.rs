@@ -384,6 +384,11 @@ fn our_own_compaction_leaves_what_the_program_was_given_before_it() {
     story.tells("one", &[json!({"fact": "compaction", "value": "auto", "at": NOON + 20 * MINUTE})]);
     distil_by(&Pass::new(&at, limits), None, &mut |_| {}).unwrap();
     assert_eq!(epoch(), 1, "its own cut it, though ours had said all there was to say");
+    let last = at.read(|tx| lineage::compactions(tx, 1)).unwrap().pop().unwrap();
+    assert_eq!((last.cause.as_str(), last.node), ("harness", None));
+    let ours = story.world.count("SELECT max(node_no) FROM nodes WHERE kind = 2");
+    assert_eq!(last.restoration[0], format!("handoff n{ours:x}"));
+    assert_eq!(story.world.findings(), Vec::<String>::new());
     story.tells("one", &[json!({"fact": "compaction", "value": "auto", "at": NOON + 20 * MINUTE})]);
     distil_by(&Pass::new(&at, limits), None, &mut |_| {}).unwrap();
     assert_eq!(epoch(), 1, "told twice");

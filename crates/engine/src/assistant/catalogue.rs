@@ -389,6 +389,15 @@ pub(super) struct Seen {
     pub published: Option<Digest>,
 }
 
+/// What a row said before.
+struct Before {
+    digest: Vec<u8>,
+    state: String,
+    published: Option<Vec<u8>>,
+    /// The thread a loop or a proposal named.
+    thread: Option<String>,
+}
+
 /// Puts what was seen of a file into its row. Returns whether anything that counts has changed.
 pub(super) fn store(
     tx: &Write,
@@ -399,21 +408,23 @@ pub(super) fn store(
     said: &Described,
 ) -> Result<bool> {
     let Seen { stamp, seen_ns, digest, published } = *seen;
-    let known: Option<(Vec<u8>, String, Option<Vec<u8>>, Option<String>)> = tx
+    let known = tx
         .prepare_cached(
             "SELECT digest, state, published, iif(kind IN ('loop', 'proposal'), fields ->> 'thread', NULL) FROM catalogue
              WHERE agent_no = ?1 AND path = ?2",
         )?
-        .query_row(params![agent_no, path.as_str()], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .query_row(params![agent_no, path.as_str()], |r| {
+            Ok(Before { digest: r.get(0)?, state: r.get(1)?, published: r.get(2)?, thread: r.get(3)? })
+        })
         .optional()?;
-    let same = known.as_ref().is_some_and(|(d, s, ..)| *d == digest && s == state.name());
+    let same = known.as_ref().is_some_and(|k| k.digest == digest && k.state == state.name());
     // The thread it is taken out of shows it no more; what it says now is looked at when pages are rendered.
-    if let Some((.., Some(thread))) = &known
+    if let Some(thread) = known.as_ref().and_then(|k| k.thread.as_deref())
         && said.fields.get("thread").and_then(Value::as_str) != Some(thread)
     {
         super::mark_dirty(tx, agent_no, &thread_pages(tx, agent_no, thread)?)?;
     }
-    let published = published.map(|p| p.to_vec()).or_else(|| known.and_then(|(_, _, p, _)| p));
+    let published = published.map(|p| p.to_vec()).or_else(|| known.and_then(|k| k.published));
     if same {
         tx.prepare_cached(
             "UPDATE catalogue SET size = ?3, modified_ns = ?4, changed_ns = ?5, inode = ?6, seen_ns = ?7, published = ?8

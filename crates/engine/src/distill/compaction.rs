@@ -98,9 +98,7 @@ pub(super) fn of_mark(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -
             let again = bare(session_no, lane_no, mark, "again", until, at_ms);
             let new = match after_ours(tx, lane_no)? {
                 // Our own was there already: its handoff is what the program, cut now, goes on from (R10.6).
-                Some(node) => {
-                    NewCompaction { node: Some(node), cause: "harness", restoration: restoration(node, &[]), ..again }
-                }
+                Some(node) => NewCompaction { cause: "harness", restoration: restoration(node, &[]), ..again },
                 // It came twice, or there was nothing before it.
                 None => again,
             };
