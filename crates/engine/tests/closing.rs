@@ -320,8 +320,10 @@ fn a_pass_is_given_another_summariser_by_one_argument() {
     assert_eq!(story.world.findings(), Vec::<String>::new());
 }
 
+type Answer = fn(&SummaryRequest) -> Result<Summary, SummarizerError>;
+
 /// A model that answers as it may not.
-struct Bad(fn(&SummaryRequest) -> Result<Summary, SummarizerError>);
+struct Bad(Answer);
 
 impl Summarizer for Bad {
     fn name(&self) -> &str {
@@ -352,7 +354,7 @@ fn what_a_summariser_may_not_answer_is_made_without_it() {
     };
     let (plain, none) = run(None);
     assert!(none == 0 && plain.len() >= 4 && plain.iter().all(|n| n.1 == "deterministic"), "{plain:?}");
-    let bad: [fn(&SummaryRequest) -> Result<Summary, SummarizerError>; 3] = [
+    let bad: [Answer; 3] = [
         |_| Err(SummarizerError::Unavailable("no answer to: conversation words".into())),
         |_| Ok(Summary { text: "words ".repeat(900), distillate: Distillate::default() }),
         |_| {
