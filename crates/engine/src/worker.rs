@@ -121,7 +121,12 @@ pub fn distil(
     until: Option<Instant>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Distilled> {
-    let pass = Pass::new(at, limits);
+    distil_by(&Pass::new(at, limits), until, progress)
+}
+
+/// [`distil`] by a pass of the caller's, which says who makes the summaries ([`Pass::summarized_by`]).
+pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u64)) -> Result<Distilled> {
+    let at = pass.at;
     let mut out = Distilled::default();
     loop {
         let due = at.read(|tx| marks::due(tx, at.ledger.now(), Some(at.agent_no), AT_ONCE))?;

@@ -1,6 +1,7 @@
 //! One test binary per crate: every file of this folder is a module here.
 
 mod assistant;
+mod closing;
 mod concurrent;
 mod continuity;
 mod drift;

@@ -93,6 +93,7 @@ pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
     // Whoever waited for the desk may find the work done: the marks are read behind the lock. An edit found in a page
     // marks others, so the marks are read again; twice is enough, the rest waits for the next command.
     for _ in 0..2 {
+        scoping::follow(desk.at)?;
         let marks = dirty(desk.at)?;
         if marks.is_empty() {
             break;

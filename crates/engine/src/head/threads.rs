@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::page::{day_at, end_of_day, line, short};
-use super::scoping::{Owed, Scope, Standing, owed};
+use super::scoping::{Owed, Scope, Standing, owed_in};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::Kind;
 use crate::clock::Millis;
@@ -28,7 +28,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let today = at.day_of(at.ledger.now());
     let (active, closed): (Vec<ThreadRow>, Vec<ThreadRow>) =
         all(tx, at.agent_no)?.into_iter().partition(|t| t.state != "closed");
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let loops = owed_by(tx, at.agent_no, &active[..active.len().min(LINES)])?;
     let mut out = String::new();
     let mut standing = Standing::new(tx, at.agent_no);
     for row in active.iter().take(LINES) {
@@ -57,6 +57,15 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         out.push_str("No threads yet: they come with conversations. `heirloom import` reads those that are there.\n");
     }
     Ok(out)
+}
+
+/// The loops of some threads, and perhaps more.
+fn owed_by(tx: &Read, agent_no: i64, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
+    let mut members = Vec::new();
+    for row in rows {
+        members.extend(thread::members(tx, row.no)?);
+    }
+    owed_in(tx, agent_no, Kind::OpenLoop, &members)
 }
 
 /// Threads of an agent that are none of another's, last worked in first; what was done in merged ones counts.
@@ -205,7 +214,7 @@ pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<St
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let loops = owed_by(tx, at.agent_no, &rows)?;
     let (mut lines, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
     for row in rows {
         let stand = stand(tx, &mut standing, &row, &loops)?;

@@ -460,13 +460,14 @@ pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
 }
 
-/// The dedup epoch of a session: 0, and one more with every compaction of its main line that stands, and with every new
-/// segment (R10.6).
+/// The dedup epoch of a session (R10.6): 0, and one more whenever what its program had been given left its context: with
+/// every compaction of its main line the program made and every new segment, and with those somebody asked for, who then
+/// goes on from the handoff. Our own at a threshold cuts nothing the program holds: what was injected is still before it.
 pub fn epoch(tx: &Read, session_no: i64) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT count(*) FROM compactions c JOIN lanes l USING (lane_no)
-             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause != 'again' AND {COMPACTION_STANDS}"
+             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause NOT IN ('again', 'threshold') AND {COMPACTION_STANDS}"
         ))?
         .query_row([session_no], |r| r.get::<_, i64>(0))? as u64)
 }
