@@ -42,7 +42,8 @@ pub fn parents(tx: &Read, agent_no: i64, id: NodeId) -> Result<Vec<Node>> {
 pub fn roots(tx: &Read, thread_no: i64, depth: i64, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
-        "n.thread_no = ?1 AND n.kind != 0 AND n.depth = ?2 AND length(n.key) > 0
+        // The table says where to look, so that a long history costs nothing; what counts is asked of the nodes.
+        "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
          AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
                          WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
          ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3",
@@ -56,16 +57,23 @@ pub fn roots(tx: &Read, thread_no: i64, depth: i64, most: usize) -> Result<Vec<N
 /// Looks at the newest nodes and the newest condensed ones only, so that its cost does not grow with the thread: a root
 /// is either recent or condensed, and of those eight of a depth become one.
 pub fn tops(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<Node>> {
+    // Chosen by number first: sorting whole rows would read the words of hundreds to show a few.
     list(
         tx,
-        "n.node_no IN (
-           SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 ORDER BY last_at DESC, node_no DESC LIMIT 256)
-           UNION
-           SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3 ORDER BY node_no DESC LIMIT 512))
-         AND length(n.key) > 0 AND n.abandoned = 0
-         AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-                         WHERE e.child_no = n.node_no AND length(p.key) > 0)
-         ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2",
+        &format!(
+            "n.node_no IN (
+               SELECT n.node_no FROM nodes n WHERE n.node_no IN (
+                 SELECT node_no FROM
+                   (SELECT node_no FROM nodes WHERE thread_no = ?1 ORDER BY last_at DESC, node_no DESC LIMIT 256)
+                 UNION
+                 SELECT node_no FROM
+                   (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3 ORDER BY node_no DESC LIMIT 512))
+               AND {STANDS} AND length(n.key) > 0 AND n.abandoned = 0
+               AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                               WHERE e.child_no = n.node_no AND length(p.key) > 0)
+               ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2)
+             ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC"
+        ),
         params![thread_no, most as i64],
     )
 }
