@@ -57,23 +57,16 @@ pub fn roots(tx: &Read, thread_no: i64, depth: i64, most: usize) -> Result<Vec<N
 /// Looks at the newest nodes and the newest condensed ones only, so that its cost does not grow with the thread: a root
 /// is either recent or condensed, and of those eight of a depth become one.
 pub fn tops(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<Node>> {
-    // Chosen by number first: sorting whole rows would read the words of hundreds to show a few.
     list(
         tx,
-        &format!(
-            "n.node_no IN (
-               SELECT n.node_no FROM nodes n WHERE n.node_no IN (
-                 SELECT node_no FROM
-                   (SELECT node_no FROM nodes WHERE thread_no = ?1 ORDER BY last_at DESC, node_no DESC LIMIT 256)
-                 UNION
-                 SELECT node_no FROM
-                   (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3 ORDER BY node_no DESC LIMIT 512))
-               AND {STANDS} AND length(n.key) > 0 AND n.abandoned = 0
-               AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-                               WHERE e.child_no = n.node_no AND length(p.key) > 0)
-               ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2)
-             ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC"
-        ),
+        "n.node_no IN (
+           SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 ORDER BY last_at DESC, node_no DESC LIMIT 256)
+           UNION
+           SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3 ORDER BY node_no DESC LIMIT 512))
+         AND length(n.key) > 0 AND n.abandoned = 0
+         AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                         WHERE e.child_no = n.node_no AND length(p.key) > 0)
+         ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2",
         params![thread_no, most as i64],
     )
 }

@@ -74,7 +74,7 @@ fn one(global: &Global, place: &Path, (turns, smallest): (u64, u64), rounds: u32
     let of = print::count(turns);
     bar.set_message(format!("{of} turns: making them up"));
     bar.tick();
-    let sessions = story.write(&sources, turns, smallest, heirloom_engine::clock::Clock::System.now())?;
+    let sessions = story.write(&sources, turns, smallest, crate::context::clock().now())?;
     let (mut whole, mut peak) = (Vec::new(), Vec::new());
 
     bar.set_message(format!("{of} turns: importing"));
