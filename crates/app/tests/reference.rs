@@ -98,6 +98,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("reindex", &["reindex"]),
     ("work", &["work", "--drain"]),
     ("bench speed", &[]),
+    ("bench lineage", &[]),
     ("bench import", &["bench", "import", "DEMO"]),
 ];
 

@@ -105,8 +105,8 @@ pub struct Distilled {
     pub problems: Vec<Problem>,
 }
 
-/// Sessions taken from the queue at a time.
-const AT_ONCE: usize = 64;
+/// Sessions taken from the queue at a time. Taking some sorts all that are due, so it is done seldom.
+const AT_ONCE: usize = 1_024;
 
 /// How long a session that could not be distilled is left alone.
 const TROUBLED_MS: i64 = 10 * 60_000;

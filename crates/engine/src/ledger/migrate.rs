@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_ledger.sql"),
     include_str!("migrations/0002_visible_home.sql"),
     include_str!("migrations/0003_lineage.sql"),
+    include_str!("migrations/0004_roots.sql"),
 ];
 
 /// The schema this build reads and writes.

@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::distillate::Distillate;
+use super::roots;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
@@ -247,6 +248,13 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     let id = NodeId(tx.last_insert_rowid());
     for child in &new.children {
         tx.prepare_cached("INSERT INTO node_edges (parent_no, child_no) VALUES (?1, ?2)")?.execute([id.0, child.0])?;
+        // A session node stands over its compactions, a condensed one over all its children.
+        if matches!(new.kind, Kind::Session | Kind::Condensed) {
+            roots::covered(tx, *child)?;
+        }
+    }
+    if new.kind != Kind::Chunk {
+        roots::add(tx, id)?;
     }
     Ok(id)
 }

@@ -73,10 +73,6 @@ impl Sentence {
         &self.low
     }
 
-    pub fn quoted(&self, at: usize) -> bool {
-        self.words.get(at).is_some_and(|w| w.quoted)
-    }
-
     /// Whether one of the phrases (parted by `|`) stands in the sentence as whole words, quoted or not.
     pub fn says(&self, phrases: &'static str) -> bool {
         cues::say(&self.low, self.starts.get_or_init(|| cues::starts(&self.low)), phrases)
