@@ -1,5 +1,6 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod any_pages;
 mod assistant;
 mod concurrent;
 mod continuity;
@@ -37,3 +38,4 @@ mod tree;
 mod verify;
 mod weave;
 mod world;
+mod woven;
