@@ -18,6 +18,7 @@ mod heads;
 mod help;
 mod killed;
 mod memory;
+mod mixed_day;
 mod moment;
 mod mutated;
 mod noticed;
