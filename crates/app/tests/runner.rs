@@ -10,6 +10,7 @@ mod cut;
 mod days;
 mod display;
 mod docs;
+mod drill;
 mod expand;
 mod files;
 mod first_minute;
