@@ -21,6 +21,7 @@ mod lineage;
 mod lines;
 mod live;
 mod memory;
+mod odd_sessions;
 mod place;
 mod review;
 mod rewritten;
