@@ -28,6 +28,7 @@ mod reference;
 mod remember;
 mod roundtrip;
 mod search;
+mod strangers;
 mod threads;
 mod visible;
 mod world;
