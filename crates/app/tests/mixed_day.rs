@@ -193,7 +193,7 @@ impl Day {
                         "message": {"role": role, "content": content, "id": format!("msg_{}", n + i), "model": "m"},
                         "timestamp": at}));
                 }
-                if n % 7 == 0 {
+                if n.is_multiple_of(7) {
                     lines.push(
                         json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted",
                         "isSidechain": false, "compactMetadata": {"trigger": "auto", "preTokens": 9}, "cwd": cwd,

@@ -221,6 +221,9 @@ fn fact(fact: &str, value: &str, at: i64) -> Value {
     json!({"fact": fact, "value": value, "at": at})
 }
 
+/// What the clock says of the turn of a number.
+type When = fn(usize) -> Option<i64>;
+
 fn full() -> bool {
     std::env::var_os("HEIRLOOM_TEST_FULL").is_some()
 }
@@ -332,20 +335,17 @@ fn a_session_without_any_text() {
 
 #[test]
 fn a_clock_that_runs_backwards_or_anywhere() {
-    let ways: [(&str, Box<dyn Fn(usize) -> Option<i64>>); 5] = [
-        ("backwards", Box::new(|n| Some(NOON - n as i64 * 60_000))),
-        ("years apart", Box::new(|n| Some(if n % 2 == 0 { NOON } else { NOON - 40_000_000_000 * n as i64 }))),
-        ("none", Box::new(|_| None)),
-        (
-            "extremes",
-            Box::new(|n| [Some(i64::MIN), Some(i64::MAX), Some(0), Some(-1), None].into_iter().nth(n % 5).flatten()),
-        ),
-        ("the future", Box::new(|n| Some(NOON * 3 + n as i64))),
+    let ways: [(&str, When); 5] = [
+        ("backwards", |n| Some(NOON - n as i64 * 60_000)),
+        ("years apart", |n| Some(if n % 2 == 0 { NOON } else { NOON - 40_000_000_000 * n as i64 })),
+        ("none", |_| None),
+        ("extremes", |n| [Some(i64::MIN), Some(i64::MAX), Some(0), Some(-1), None].into_iter().nth(n % 5).flatten()),
+        ("the future", |n| Some(NOON * 3 + n as i64)),
     ];
     for clock in [Clock::Fixed(NOON), LATER] {
         for (name, at) in &ways {
             println!("{name}");
-            let odd = Odd::at(clock.clone());
+            let odd = Odd::at(clock);
             let mut lines = talk(0, 30);
             for (n, line) in lines.iter_mut().enumerate() {
                 line["at"] = json!(at(n));
