@@ -113,6 +113,27 @@ fn whatever_is_in_a_home_pages_keep_their_budget_and_say_nothing_twice() {
     }
 }
 
+/// Whatever stands in a node: a page is the last to look.
+#[test]
+fn no_credential_of_a_node_stands_in_a_page() {
+    let mut story = Story::new();
+    let key = concat!("ghp_", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9");
+    let thread = story.thread("topic/keys", &format!("Keys {key}"));
+    story.worked(thread, "codex:keys", NOON, |t| Distillate {
+        goal: Some(item(&format!("Use {key} for the goal"), t)),
+        decisions: vec![item(&format!("We decided on {key}"), t)],
+        open_loops: vec![item(&format!("Rotate {key} soon"), t)],
+        next_steps: vec![item(&format!("Next: revoke {key}"), t)],
+        blocked: vec![item(&format!("Waiting for {key} to work"), t)],
+        ..Distillate::default()
+    });
+    for page in [Head::Memory, Head::Threads, Head::Active, Head::Thread(story.file(thread))] {
+        let text = story.page(&page);
+        assert!(!text.contains("ghp_"), "{}: {text}", page.name());
+    }
+    assert!(story.head(thread).contains("[redacted:"));
+}
+
 /// Prints what a render costs in a large home: `cargo test --release -- --ignored --nocapture what_a_render_costs`.
 #[test]
 #[ignore = "a measurement"]
