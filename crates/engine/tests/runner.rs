@@ -1,5 +1,6 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod any_pages;
 mod assistant;
 mod closing;
 mod concurrent;
@@ -21,6 +22,7 @@ mod lineage;
 mod lines;
 mod live;
 mod memory;
+mod odd_sessions;
 mod place;
 mod review;
 mod rewritten;
@@ -38,3 +40,4 @@ mod tree;
 mod verify;
 mod weave;
 mod world;
+mod woven;

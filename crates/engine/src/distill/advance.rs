@@ -186,7 +186,7 @@ impl<'p> Pass<'p> {
     fn next(&self, tx: &Read, session_no: i64) -> Result<Option<Next>> {
         let Some(facts) = load::session(tx, self.at.agent_no, session_no)? else { return Ok(None) };
         let now = self.at.ledger.now();
-        let quiet_at = facts.last_at + IDLE_MS;
+        let quiet_at = facts.last_at.saturating_add(IDLE_MS);
         let over = facts.ended || quiet_at <= now || facts.last_at > now + DAY_MS;
         for (lane_no, lane) in &facts.lanes {
             let marks = load::marks(tx, session_no, *lane_no)?;
@@ -214,7 +214,7 @@ impl<'p> Pass<'p> {
 
     /// The mark is the last thing that was stored, a moment ago, and no summary yet.
     fn summary_may_come(&self, tx: &Read, lane_no: i64, mark: &Mark, over: bool) -> Result<bool> {
-        if over || mark.at.is_none_or(|at| (self.at.ledger.now() - at).abs() > SUMMARY_COMES_MS) {
+        if over || mark.at.is_none_or(|at| self.at.ledger.now().abs_diff(at) > SUMMARY_COMES_MS as u64) {
             return Ok(false);
         }
         let behind = tx
@@ -264,7 +264,7 @@ impl<'p> Pass<'p> {
             return Ok(None);
         }
         let now = self.at.ledger.now();
-        let over = facts.ended || facts.last_at + IDLE_MS <= now || facts.last_at > now + DAY_MS;
+        let over = facts.ended || facts.last_at.saturating_add(IDLE_MS) <= now || facts.last_at > now + DAY_MS;
         // Where the stretch ends for good: at a mark, at a turn somebody named, or because the session is over.
         let mut ends = false;
         let stop = turns
@@ -322,6 +322,10 @@ impl<'p> Pass<'p> {
             pieces.push(Piece { run, tokens: tokens(&plan.turns[i].said.text) as u64, thread: at, forks });
         }
         plan.ends = cuts(&pieces, self.limits.chunk, ends, !more);
+        if plan.ends.is_empty() && more {
+            // No chunk is larger than what is read at once, be it a single turn: waiting for more would be for ever.
+            plan.ends.push(plan.turns.len());
+        }
         plan.ends.truncate(CHUNKS_AT_ONCE);
         for (run, _) in &plan.left {
             for turn in plan.turns.iter_mut().filter(|t| t.said.run == *run) {

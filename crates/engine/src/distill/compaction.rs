@@ -27,7 +27,7 @@ use crate::memory::pending::is_known_in;
 use crate::memory::{Class, Scope};
 use crate::scope::{NodeId, TurnId};
 use crate::title::flush_id;
-use crate::tokens::cut;
+use crate::tokens::{cut, tokens};
 use crate::{redact, thread};
 
 /// Files one compaction may make: what is more important than the rest, not everything that was ever said.
@@ -151,14 +151,18 @@ pub(super) fn ours(pass: &Pass, session_no: i64, lane_no: i64, until: TurnId, ca
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
-/// The program's own summary behind its mark, without the thinking some put in front.
+/// The program's own summary behind its mark, without the thinking some put in front. A mark that came twice, with
+/// nothing between, is one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: i64, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(i64, i64, i64, i64)> = tx
         .prepare_cached(
             "SELECT turn_no, block_no, text_offset, text_length FROM turns
              WHERE lane_no = ?1 AND kind = 4 AND record_no >= ?2
                AND record_no < coalesce((SELECT min(record_no) FROM boundaries
-                                         WHERE lane_no = ?1 AND kind = 'compaction' AND record_no > ?2), 9e18)
+                                         WHERE lane_no = ?1 AND kind = 'compaction' AND record_no > ?2
+                                           AND EXISTS (SELECT 1 FROM turns t INDEXED BY turns_record
+                                                       WHERE t.record_no >= ?2 AND t.record_no < boundaries.record_no
+                                                         AND t.lane_no = ?1)), 9e18)
              ORDER BY turn_no LIMIT 1",
         )?
         .query_row([lane_no, mark.record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
@@ -180,6 +184,10 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
                 .collect::<Result<Vec<Node>>>()
         })?;
         let Some(last) = chunks.last() else { return Ok(0) };
+        // A mark that came twice has the summary of the first behind it. Ours counts turns, and has to get rid of them.
+        if what.cause != "threshold" && !at.read(|tx| speaks(tx, &chunks))? {
+            return Ok(0);
+        }
         let main_thread = last.thread_no;
         let mut threads: Vec<i64> = Vec::new();
         for chunk in &chunks {
@@ -205,6 +213,19 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
     }
     Err(Error::new(ErrorKind::Busy, "the lineage of this session is being written by others")
         .hint("nothing was lost; run the command again"))
+}
+
+/// Whether anything was said in these chunks: a program's own summary is nothing to hand on.
+fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
+    let mut statement = tx.prepare_cached(
+        "SELECT 1 FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND kind NOT IN (4, 5) LIMIT 1",
+    )?;
+    for chunk in chunks {
+        if statement.exists(params![chunk.lane_no, chunk.turns.0.0, chunk.turns.1.0])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The nodes of a compaction, before they stand.
@@ -240,7 +261,8 @@ fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[
     // The handoff has sections, whoever made what stands in them (R6.3).
     let own = handoff::render(&distillate, budget);
     // What its program wrote counts, unless it is longer than what it was made of.
-    let told = what.summary.as_ref().map(|(turn, text)| (*turn, cut(text, budget))).filter(|(_, t)| !t.is_empty());
+    let fits = |text: &str| !text.is_empty() && tokens(text) as u64 <= source_tokens;
+    let told = what.summary.as_ref().filter(|(_, text)| fits(text)).map(|(turn, text)| (*turn, cut(text, budget)));
     let (summary, source, summary_turn) = match told {
         Some((turn, text)) => (text, Source::Harness, Some(turn)),
         None => (own, made.source, None),

@@ -366,13 +366,18 @@ pub fn newest(tx: &Read, session_no: i64, kind: Kind, thread_no: Option<i64>) ->
 }
 
 /// Nodes of a session that no session node covers yet: compaction nodes, and chunks neither those nor a session node
-/// cover. What the next session node stands over.
+/// cover. What the next session node stands over. A compaction made later of what a session node has told already is
+/// nothing new.
 pub fn uncovered(tx: &Read, session_no: i64) -> Result<Vec<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
          WHERE n.session_no = ?1 AND n.kind IN (0, 2) AND length(n.key) > 0 AND {STANDS} AND NOT EXISTS (
            SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
            WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 1 OR (n.kind = 0 AND p.kind = 2)))
+           AND (n.kind = 0 OR EXISTS (
+             SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
+               SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+               WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = 1)))
          ORDER BY n.first_turn, n.node_no"
     );
     let mut statement = tx.prepare_cached(&sql)?;
