@@ -435,8 +435,8 @@ impl Tongue {
         });
         let Some(act) = act else {
             let short = standing && one_of(first, &self.bare) && words <= 12;
-            let apt = has(body, &self.taste) || body.iter().any(|t| lexicon::language(&t.low).is_some());
-            return (short && apt).then_some(Found { kind: SignalKind::Preference, core: body, confidence: 0.8 });
+            let apt = || has(body, &self.taste) || body.iter().any(|t| lexicon::language(&t.low).is_some());
+            return (short && apt()).then_some(Found { kind: SignalKind::Preference, core: body, confidence: 0.8 });
         };
         let spec = has(body, &self.program) || context.task && !conduct(act);
         if !standing && (!near || spec) {

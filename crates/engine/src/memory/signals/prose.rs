@@ -153,8 +153,16 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, line: Line) {
-        // A character has at most four bytes.
         let length = line.end - line.start;
+        // One blank line parts as well as many.
+        if let Some(last) = self.tail.back_mut().or(self.head.last_mut())
+            && length == 0
+            && last.start == last.end
+        {
+            last.apart |= line.apart;
+            return;
+        }
+        // A character has at most four bytes.
         if self.head_bytes <= 4 * SHORT {
             self.head_bytes += length;
             self.head.push(line);
@@ -448,9 +456,10 @@ fn quotations(prompt: &str, block: &Range<usize>) -> Vec<Range<usize>> {
         ('\'', '\''),
     ];
     let text = &prompt[block.clone()];
+    let ascii = text.is_ascii();
     let mut found = Vec::new();
     for (open, close) in PAIRS {
-        if !text.contains(open) {
+        if ascii && !open.is_ascii() || !text.contains(open) {
             continue;
         }
         let (mut from, mut before) = (None, ' ');
@@ -536,9 +545,13 @@ fn tokens(prompt: &str, range: Range<usize>, masks: &[Range<usize>]) -> Vec<Toke
     let text = &prompt[range.clone()];
     let mut found = Vec::new();
     let mut mark = |from: usize, to: usize, word: bool| {
-        let low = text[from..to].to_lowercase().replace(['’', '‘', 'ʼ'], "'");
+        let raw = &text[from..to];
+        let low = match raw.is_ascii() {
+            true => raw.to_ascii_lowercase(),
+            false => raw.to_lowercase().replace(['’', '‘', 'ʼ'], "'"),
+        };
         let start = range.start + from;
-        let name = word && is_name(&text[from..to]) || text[to..].starts_with("()");
+        let name = word && is_name(raw) || text[to..].starts_with("()");
         found.push(Token {
             hash: hash(&low),
             low,
@@ -576,6 +589,11 @@ fn tokens(prompt: &str, range: Range<usize>, masks: &[Range<usize>]) -> Vec<Toke
 
 /// `src/main.rs`, `foo_bar`, `Foo::bar`, `fooBar`, `--flag`.
 fn is_name(word: &str) -> bool {
+    let plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'\'' | b'-');
+    let (first, rest) = word.as_bytes().split_at(1.min(word.len()));
+    if first.iter().all(u8::is_ascii_alphanumeric) && rest.iter().all(plain) {
+        return false;
+    }
     let lower_camel = word.chars().next().is_some_and(char::is_lowercase)
         && word.chars().any(char::is_uppercase)
         && !words!("macOS iOS iPadOS iPhone iPad eBay npmJS jQuery gRPC").has(word)
