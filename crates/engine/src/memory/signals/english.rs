@@ -1,7 +1,10 @@
 //! Strong signals in English.
 
+mod directives;
+
 use std::sync::LazyLock;
 
+use self::directives::directive;
 use super::lexicon;
 use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
@@ -11,49 +14,46 @@ use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is
 /// What may stand before a statement and says nothing.
 static LEADS: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
-        "please|pls|plz|kindly / also / please? note that / and / but / so / ok|okay|k / btw|fyi|ps|p.s \
-        / by \
-        the way / oh|ah|um|well / hey|hi|hello|hallo there? / good \
-        morning|evening|afternoon / thanks|thx|cheers / thank you / just / one more thing / one last thing / \
-        one thing / one|another rule|preference|note|request|reminder / yes|yeah|yep|no|nope , / \
+        "please|pls|plz|kindly / also / please? note that / and / but / so / ok|okay|k / btw|fyi|ps|p.s / by the \
+        way / oh|ah|um|well / hey|hi|hello|hallo there? / good morning|evening|afternoon / thanks|thx|cheers / \
+        thank you / just / one more thing / one last thing / one thing / one|another \
+        rule|preference|note|request|reminder / yes|yeah|yep|no|nope , / \
         great|perfect|nice|cool|good|awesome|looks|lgtm good? / again / sorry / then / \
-        important|reminder|rule|rules|preference|preferences|note|nb / in addition / additionally / for the \
-        record / for your? future? reference|information|info / heads up / to be clear / as|like i said / \
-        actually / in short / personally / first of all / very|most important / remember to / make it a \
-        habit to / my rule : / house rule : / ground rule :",
+        important|reminder|rule|rules|preference|preferences|note|nb / in addition / additionally / for the record \
+        / for your? future? reference|information|info / heads up / to be clear / as|like i said / actually / in \
+        short / personally / first of all / very|most important / remember to / make it a habit to / my rule : / \
+        house rule : / ground rule :",
     )
 });
 
 /// "Remember that …": what follows is meant to last.
 static REMEMBER: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
-        "remember : / remember , i|i'm|my / remember that / remember this|these? : / remember \
-        this|these? , / \
-        remember for? later : / remember i|i'm|im|my|me / always? keep in mind that|:? / bear in mind \
-        that|:? / don't|dont|do forget that|: / do not forget that|: / make a note that|: / note to \
-        self|yourself : / add|save|commit this|it? to your? memory :|that / memorize|memorise that|: :?",
+        "remember : / remember , i|i'm|my / remember that / remember this|these? : / remember this|these? , / \
+        remember for? later : / remember i|i'm|im|my|me / always? keep in mind that|:? / bear in mind that|:? / \
+        don't|dont|do forget that|: / do not forget that|: / make a note that|: / note to self|yourself : / \
+        add|save|commit this|it? to your? memory :|that / memorize|memorise that|: :?",
     )
 });
 
 /// From here on, for good.
 static STANDING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
-        "from now on|onward|onwards / from here on out? / from this point on|onward|onwards|forward \
-        / from \
-        today on|onwards / starting now / going forward|forwards / moving forward|forwards / henceforth / in \
-        the? future / in all? future conversations|chats|sessions|replies|answers / for all? future \
+        "from now on|onward|onwards / from here on out? / from this point on|onward|onwards|forward / from today \
+        on|onwards / starting now / going forward|forwards / moving forward|forwards / henceforth / in the? future \
+        / in all? future conversations|chats|sessions|replies|answers / for all? future \
         conversations|chats|sessions|replies|answers|reference / at all times / across all \
         conversations|sessions|chats / in every|all \
-        conversation|conversations|session|sessions|chat|chats|reply|replies|answer|answers|response|responses \
-        / for every|all reply|replies|answer|answers|response|responses|conversations",
+        conversation|conversations|session|sessions|chat|chats|reply|replies|answer|answers|response|responses / \
+        for every|all reply|replies|answer|answers|response|responses|conversations",
     )
 });
 
 /// So wherever it stands.
 static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
-        "from now on|onward|onwards / from here on / from this point on|onward|onwards / going \
-        forward|forwards / moving forward|forwards / henceforth",
+        "from now on|onward|onwards / from here on / from this point on|onward|onwards / going forward|forwards / \
+        moving forward|forwards / henceforth",
     )
 });
 
@@ -64,44 +64,28 @@ static GENERAL: LazyLock<Phrases> =
 /// At the end of a statement they make it a standing one.
 static TAILS: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
-        "from now on / from now onwards / from here on / from here on out / going forward / going \
-        forwards / \
-        moving forward / henceforth / in future / in the future / at all times / every single time / in all \
-        conversations / in all sessions / please / thanks / thank you / thx / ok / okay / pls / by default / \
-        in general / always / for all future conversations / in every session / in every conversation / in \
-        every chat",
-    )
-});
-
-/// Before the imperative proper.
-static WISHES: LazyLock<Phrases> = LazyLock::new(|| {
-    Phrases::of(
-        "i'd|i would? like you to / i want|need|expect you to / i'd|i would? prefer|rather that? you / \
-        you \
-        should|must|shall / you are to / make|be sure that? you|to? / ensure that? you? / \
-        let's|lets / try to / please / i ask you to / you'd better / i'd|i would? appreciate it if you / i \
-        told you to / i have|i've told you to",
+        "from now on / from now onwards / from here on / from here on out / going forward / going forwards / moving \
+        forward / henceforth / in future / in the future / at all times / every single time / in all conversations \
+        / in all sessions / please / thanks / thank you / thx / ok / okay / pls / by default / in general / always \
+        / for all future conversations / in every session / in every conversation / in every chat",
     )
 });
 
 /// Before a statement in the first person: nobody speaks for themselves there.
 pub static SUSPECT: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
-        "if unless whether suppose imagine pretend assume assuming say says said saying told \
-        tells wrote writes \
-states claims claim claimed claiming docs documentation readme according example e.g input output error message \
-        prints returns test \
-string reply replies text like as when because why think thinks believe he she they character persona quote",
+        "if unless whether suppose imagine pretend assume assuming say says said saying told tells wrote writes \
+        states claims claim claimed claiming docs documentation readme according example e.g input output error \
+        message prints returns test string reply replies text like as when because why think thinks believe he she \
+        they character persona quote",
     )
 });
 
 static SUBJECTS: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
-        "the a an this that it they he she we you there these those my our its his her their i who \
-        which it's \
-that's he's she's we're they're i'm i've you're we've i'll we'll there's every each some all any because since when \
-        while \
-where why how what if unless",
+        "the a an this that it they he she we you there these those my our its his her their i who which it's \
+        that's he's she's we're they're i'm i've you're we've i'll we'll there's every each some all any because \
+        since when while where why how what if unless",
     )
 });
 
@@ -229,8 +213,8 @@ fn is_imperative(token: &Token) -> bool {
 /// "should I always …", "do you prefer …", "why …".
 fn asks(tokens: &[Token]) -> bool {
     let verbs = words!(
-        "should can could would do does did is are will may shall must have has am was were isn't aren't don't doesn't \
-        didn't won't wouldn't shouldn't can't couldn't"
+        "should can could would do does did is are will may shall must have has am was were isn't aren't don't \
+        doesn't didn't won't wouldn't shouldn't can't couldn't"
     );
     let subjects =
         words!("i you we it he she they the this that there my your our these those people users someone anyone");
@@ -240,9 +224,8 @@ fn asks(tokens: &[Token]) -> bool {
 
 static TASKS: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
-        "implement create build add make fix refactor update design develop port convert migrate \
-        rewrite extend \
-change remove rename generate write introduce support set let use replace move draft code",
+        "implement create build add make fix refactor update design develop port convert migrate rewrite extend \
+        change remove rename generate write introduce support set let use replace move draft code",
     )
 });
 
@@ -252,8 +235,8 @@ pub fn is_task(tokens: &[Token]) -> bool {
     let start = eat(
         start,
         phrases!(
-            "can|could|would you please? / i'd|i would? like you? to / i want|need you? to / we need|want|have to \
-        / help me / let's / you should|must / your task is to"
+            "can|could|would you please? / i'd|i would? like you? to / i want|need you? to / we need|want|have to / \
+            help me / let's / you should|must / your task is to"
         ),
     )
     .unwrap_or(start);
@@ -277,7 +260,7 @@ pub fn is_persona(tokens: &[Token]) -> bool {
         start,
         phrases!(
             "you are a|an|the|my|now|working|tasked|in|reviewing|helping / you're a|an|the|my|now / your \
-        task|job|role|goal|mission is / act|behave as / role|task|system|context : / as a|an|the"
+            task|job|role|goal|mission is / act|behave as / role|task|system|context : / as a|an|the"
         ),
     )
     .is_some()
@@ -288,7 +271,7 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
         tokens,
         phrases!(
             "my full|real|first? name is|'s / my name's / i'm|im called|named / i am called|named / i go by the \
-        name of?"
+            name of?"
         ),
     ) {
         return profile::name(prompt, rest);
@@ -296,8 +279,8 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     if let Some(rest) = eat(
         tokens,
         phrases!(
-            "you can|may|should call me / call me / just call me / i'd|i would? like you to call me / i'd|i \
-        would? prefer|like to be called / address me as / refer to me as / i go by"
+            "you can|may|should call me / call me / just call me / i'd|i would? like you to call me / i'd|i would? \
+            prefer|like to be called / address me as / refer to me as / i go by"
         ),
     ) {
         return profile::pronouns(rest).or_else(|| profile::nickname(prompt, rest));
@@ -312,9 +295,9 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     if let Some(rest) = eat(
         tokens,
         phrases!(
-            "my local? timezone|time-zone is|: set? to? / my time zone is|: set? to? / i'm|im in|on the? timezone \
-        / i am in|on the? timezone / i'm|im in|on / i am in|on / i live|work in|on the? timezone / my local \
-        time is / timezone :"
+            "my local? timezone|time-zone is|: set? to? / my time zone is|: set? to? / i'm|im in|on the? timezone / \
+            i am in|on the? timezone / i'm|im in|on / i am in|on / i live|work in|on the? timezone / my local time \
+            is / timezone :"
         ),
     ) && let Some(found) = profile::timezone(prompt, rest)
     {
@@ -324,7 +307,7 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
         tokens,
         phrases!(
             "i currently? live in / i'm|im currently? based|located|living in|at? / i am currently? \
-        based|located|living in / i currently? reside in / my location|city is|: / my home town? is"
+            based|located|living in / i currently? reside in / my location|city is|: / my home town? is"
         ),
     ) {
         return profile::location(prompt, rest);
@@ -332,8 +315,8 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     if let Some(rest) = eat(
         tokens,
         phrases!(
-            "my native|first|mother|preferred|main|primary language is|: / my language is|: / my mother tongue is \
-        / my preferred language for replies is"
+            "my native|first|mother|preferred|main|primary language is|: / my language is|: / my mother tongue is / \
+            my preferred language for replies is"
         ),
     ) {
         return profile::language(rest, 0.9);
@@ -345,8 +328,8 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
         tokens,
         phrases!(
             "i'm|im a|an|the / i am a|an|the / i work as a|an|the? / my job|role|profession|occupation|title is \
-        a|an|the? / my job title is a|an|the? / i'm|im currently working as a|an / by profession|trade i'm \
-        a|an"
+            a|an|the? / my job title is a|an|the? / i'm|im currently working as a|an / by profession|trade i'm \
+            a|an"
         ),
     ) {
         let played = has(rest, words!("scenario story example game roleplay role-play hypothetical novel"));
@@ -375,7 +358,8 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         core,
         phrases!(
             "i strongly|generally|usually|really|personally|typically|normally|always|much|definitely|also? \
-        prefer|favour|favor / my general? preference is / my preferred|favourite|favorite / in general i prefer"
+            prefer|favour|favor / my general? preference is / my preferred|favourite|favorite / in general i \
+            prefer"
         ),
     ) {
         let named = eat(core, phrases!("my preferred|favourite|favorite")).is_some();
@@ -390,7 +374,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         core,
         phrases!(
             "i always|usually|generally|typically|normally want|like|expect / i never want|like|need / i \
-        don't|dont|do ever want / i do not ever want / i want|need|expect you always|never"
+            don't|dont|do ever want / i do not ever want / i want|need|expect you always|never"
         ),
     ) {
         // "I always want to cry when …" is no instruction.
@@ -401,7 +385,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         core,
         phrases!(
             "i always|usually|typically|normally|only|never \
-        use|write|indent|format|squash|rebase|work|code|commit|develop"
+            use|write|indent|format|squash|rebase|work|code|commit|develop"
         ),
     ) {
         return if !has(rest, words!("the but and it when error errors get got"))
@@ -427,8 +411,8 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     if let Some(rest) = eat(
         core,
         phrases!(
-            "i hate|dislike|like|love|prefer it? when you / i don't|dont|do like|want it? when you / i can't \
-        stand it? when you / i do not like it? when you"
+            "i hate|dislike|like|love|prefer it? when you / i don't|dont|do like|want it? when you / i can't stand \
+            it? when you / i do not like it? when you"
         ),
     ) {
         return if !one_off(rest)
@@ -444,8 +428,8 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         core,
         phrases!(
             "i really|generally|usually? like|love to see|have|get|review|read|receive|be / i \
-        really|absolutely|generally|usually|also|strongly? like|love|hate|dislike|detest|loathe / i really? \
-        can't|cannot stand / i really? don't|dont like|want / i do not like|want"
+            really|absolutely|generally|usually|also|strongly? like|love|hate|dislike|detest|loathe / i really? \
+            can't|cannot stand / i really? don't|dont like|want / i do not like|want"
         ),
     ) {
         let soon = &rest[..rest.len().min(5)];
@@ -485,8 +469,7 @@ fn preferable(rest: &[Token], frame: &Frame) -> bool {
     let rest = unmarked(rest);
     let Some(first) = rest.first().filter(|t| t.word) else { return false };
     let offered = words!(
-        "it them option options approach approaches version variant solution number both neither either \
-        former \
+        "it them option options approach approaches version variant solution number both neither either former \
         latter second first your yours that this these those one none not plan a. b. another more less him her"
     );
     if first.low.chars().count() == 1 && first.low != "a" || one_of(first, offered) && !first.quoted {
@@ -494,23 +477,21 @@ fn preferable(rest: &[Token], frame: &Frame) -> bool {
             rest,
             phrases!(
                 "not to be / that you / it when|if you / less verbose|verbosity|talk|text / more \
-        concise|verbose|detailed|detail / your answers|replies|responses|explanations / not using|having"
+                concise|verbose|detailed|detail / your answers|replies|responses|explanations / not using|having"
             ),
         )
         .is_some();
     }
-    let known = words!(
-        "metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active \
-        simplest"
-    );
+    let known =
+        words!("metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active simplest");
     let definite = rest.iter().zip(rest.iter().skip(1)).any(|(a, b)| a.low == "the" && !a.quoted && !one_of(b, known));
     if definite && !frame.project {
         return false;
     }
     let article = one_of(first, words!("a an one two three"));
     let general = words!(
-        "tone style format layout theme mode editor approach way answer language voice font look register \
-        level amount spelling notation clock"
+        "tone style format layout theme mode editor approach way answer language voice font look register level \
+        amount spelling notation clock"
     );
     if has(rest, words!("instead rather better")) && rest.len() <= 3 {
         return false;
@@ -523,8 +504,7 @@ fn remembered<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     let first = tokens.first()?;
     let mine = one_of(first, words!("i i'm im i've i'd my"));
     let episodic = words!(
-        "already yesterday today tonight tomorrow earlier currently recently told said asked tried \
-        changed added \
+        "already yesterday today tonight tomorrow earlier currently recently told said asked tried changed added \
         fixed did was were had went wanted mentioned sent gave showed wrote made going gonna"
     );
     if !frame.remember
@@ -542,251 +522,6 @@ fn remembered<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     states.then(|| Found { kind: SignalKind::Identity, core: trimmed(tokens, &TAILS), confidence: 0.9 })
 }
 
-/// "Always …", "never …", "from now on …", "don't … unless I ask", "stop …ing".
-fn directive<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
-    let mut frame = Frame { context: frame.context, ..*frame };
-    let mut tokens = tokens;
-    // "Whenever you …, run …", "when I …, always …", "if you are unsure, never …".
-    if let Some(rest) = eat(tokens, phrases!("whenever|everytime|anytime / every|each|any time")) {
-        let rest = after_condition(rest, words!("i you we i'm you're"))?;
-        let body = wished(rest);
-        return finish(tokens, body, &frame, true);
-    }
-    if let Some(rest) = eat(tokens, phrases!("when|if|before|after|unless")) {
-        let rest = after_condition(
-            rest,
-            words!(
-                "i you we i'm you're unsure in uncertain asked something asking writing answering replying responding \
-        committing pushing explaining working editing coding refactoring"
-            ),
-        )?;
-        frame.condition = true;
-        return finish(tokens, wished(rest), &frame, false);
-    }
-    let mut body = wished(tokens);
-    let first = body.first()?;
-    let may = is_imperative(first)
-        || one_of(first, words!("dont no all your every any answers replies responses git"))
-        || is_short(body);
-    if !may && !frame.standing && !frame.listed && !frame.project && !frame.general {
-        return None;
-    }
-    if !frame.project && has_phrase(body, &PROJECT) {
-        frame.project = true;
-    }
-    if frame.project {
-        body = eat(body, phrases!("we|everyone|everybody")).unwrap_or(body);
-    }
-    tokens = if eat(body, phrases!("always|never|only|don't|do|dont")).is_some() { body } else { tokens };
-    let after = &body[1.min(body.len())..];
-    let replies = body.first().is_some_and(|t| one_of(t, &lexicon::CONDUCT))
-        || has(body, words!("answers answer replies reply responses response emojis me don't"));
-    let purpose = has(body, words!("so can could will would if"));
-    let standing = frame.standing || has_phrase(after, &LASTING) || replies && !purpose && has_phrase(after, &STANDING);
-    finish(tokens, body, &frame, standing)
-}
-
-/// What follows "… you do X," where the condition is about the conversation.
-fn after_condition<'t>(tokens: &'t [Token], subjects: &Words) -> Option<&'t [Token]> {
-    tokens.first().filter(|t| one_of(t, subjects))?;
-    let comma = tokens.iter().position(|t| t.low == "," && !t.quoted)?;
-    (!has(&tokens[..comma], words!("this the click press")) || has(&tokens[..comma], words!("me tests task code")))
-        .then(|| led(&tokens[comma..], &LEADS))
-}
-
-fn wished(mut tokens: &[Token]) -> &[Token] {
-    while let Some(rest) = eat(tokens, &WISHES) {
-        tokens = unmarked(rest);
-    }
-    tokens
-}
-
-fn finish<'t>(core: &'t [Token], body: &'t [Token], frame: &Frame, standing: bool) -> Option<Found<'t>> {
-    let context = frame.context?;
-    let found = |confidence: f64| {
-        let kind = if frame.project { SignalKind::Rule } else { SignalKind::Preference };
-        Some(Found { kind, core: trimmed(core, &TAILS), confidence })
-    };
-    let second = body.iter().filter(|t| t.word).count() >= 2;
-    if !second {
-        return None;
-    }
-    if let Some(rest) = eat(
-        body,
-        phrases!("always|never ever? always|never? / never , ever / don't|dont you? ever / do not ever / only ever"),
-    ) {
-        let rest = led(rest, phrases!("please / again / try to / remember to / just"));
-        let negative = eat(body, phrases!("never|don't|dont|do")).is_some();
-        return strength(rest, frame, context, negative).and_then(found);
-    }
-    if let Some(rest) = eat(body, phrases!("stop")) {
-        return stopped(rest, frame).and_then(found);
-    }
-    let guarded = has_phrase(
-        body,
-        phrases!(
-            "unless i explicitly|specifically? ask|say|tell|request|want / unless asked|told|requested / unless \
-        explicitly|specifically asked|told|requested / without asking / without my \
-        permission|approval|consent|confirmation|okay|ok"
-        ),
-    );
-    if let Some(rest) = eat(body, phrases!("don't|dont / do not")) {
-        let ok = standing || guarded || frame.listed || frame.general && talks(rest);
-        return if ok { strength(rest, frame, context, true).and_then(found) } else { None };
-    }
-    if frame.condition {
-        return None;
-    }
-    if standing || frame.listed {
-        if let Some(rest) = eat(body, phrases!("only|always|never")).or(Some(body))
-            && let Some(confidence) = strength(rest, frame, context, false)
-        {
-            return found(confidence.max(0.8));
-        }
-        // "From now on no emojis", "all replies in German".
-        let first = body.first()?;
-        let bare = eat(body, phrases!("no more?"))
-            .is_some_and(|rest| !leads_with(rest, words!("the this that one need problem")))
-            && domain(body);
-        let answers = one_of(first, words!("all your every any only answers replies responses commit"))
-            && has(
-                &body[..body.len().min(5)],
-                words!("answers answer replies reply responses response messages commits comments"),
-            );
-        return if (bare || answers || is_short(body)) && !is_one_off(body, frame.project) { found(0.8) } else { None };
-    }
-    if frame.general && one_of(&body[0], &lexicon::CONDUCT) {
-        return strength(body, frame, context, false).and_then(found);
-    }
-    None
-}
-
-/// "German, please", "short answers".
-fn is_short(body: &[Token]) -> bool {
-    leads_with(body, words!("german english french spanish italian dutch portuguese"))
-        || eat(body, phrases!("short|shorter|concise|brief answers|replies")).is_some()
-}
-
-/// How sure an imperative is meant for the assistant and for good; `None` where it is not.
-fn strength(tokens: &[Token], frame: &Frame, context: &Context, negative: bool) -> Option<f64> {
-    let tokens = eat(tokens, phrases!("git")).unwrap_or(tokens);
-    let verb = tokens.first().filter(|t| t.word && !t.quoted)?;
-    let rest = unmarked(&tokens[1..]);
-    let lone = !rest.iter().any(|t| t.word);
-    if is_one_off(rest, frame.project) || leads_with(rest, words!("them they him her he she do")) {
-        return None;
-    }
-    let firm = frame.standing || frame.remember || frame.listed || frame.project;
-    if context.persona && !frame.standing && !frame.remember {
-        return None;
-    }
-    let (talks, program) = (talks(rest), has(rest, &lexicon::PROGRAM));
-    let me = has(rest, words!("me my i i'm i've asking permission"));
-    let act = verb.low.as_str();
-    if act == "be" {
-        let manner = rest.iter().find(|t| !one_of(t, words!("more very as super extra a bit less")))?;
-        return one_of(manner, &lexicon::MANNER).then_some(0.85);
-    }
-    if one_of(verb, &lexicon::CONDUCT) {
-        let refs = words!(
-            "main master origin remote branch branches force without unless production prod code changes \
-        directly before after anything commits to"
-        );
-        let strange = match act {
-            "push" | "force-push" => {
-                !lone && !me && !has(rest, refs) || has(rest, words!("stack queue array list buffer onto"))
-            }
-            "commit" => {
-                has(rest, words!("transaction tx offset offsets")) || eat(rest, phrases!("to memory")).is_some()
-            }
-            "greet" | "thank" | "speak" | "talk" | "guess" | "invent" | "lecture" | "praise" | "swear"
-            | "compliment" => context.task && !me,
-            "explain" => eat(rest, phrases!("away|yourself")).is_some(),
-            _ => rest.iter().any(|t| t.low.len() == 3 && t.low.chars().all(|c| c.is_ascii_digit())),
-        };
-        return (!strange && (!program || me || has(rest, words!("english german french spanish tl;dr emojis emoji"))))
-            .then_some(0.9);
-    }
-    if !one_of(verb, &lexicon::WORK) || lone && !frame.listed {
-        return None;
-    }
-    let quoted = rest.iter().any(|t| t.quoted);
-    let shaky = words!(
-        "sort round split merge insert sign address begin bump call deploy do draft end finish focus follow give include keep leave limit look \
-        make mention move name offer \
-        outline plan point publish put quote read recommend remind run say search send share show skip start state \
-        stay stick \
-        stop tell think touch treat try wait work backup provide suggest change modify check ask assume update"
-    );
-    let bound = match act {
-        "give" => eat(rest, phrases!("up|in")).is_some(),
-        "stop" | "keep" => rest.first().is_some_and(|t| t.low.ends_with("ing") && t.low != "using"),
-        "ask" => !(me || has(rest, words!("first before clarification questions confirmation clarifying"))),
-        "call" => eat(rest, phrases!("me")).is_none(),
-        "look" => eat(rest, phrases!("at|for|up")).is_none() || eat(rest, phrases!("for the")).is_some(),
-        "make" => eat(rest, phrases!("sure")).is_none() && !domain(rest),
-        "assume" | "do" => negative && leads_with(rest, words!("the that it anything your")),
-        _ => false,
-    };
-    let definite = leads_with(rest, words!("the a an"))
-        && one_of(verb, words!("use add keep put include set create start show check limit run state write"))
-        && leads_with(rest, words!("the"));
-    let softened = eat(
-        rest,
-        phrases!("the tests|test|linter|formatter|type-checker|build|diff / the metric|oxford|imperative|simplest|active|passive / \
-        the user's|24-hour|word|words|phrase|term"),
-    )
-    .is_some();
-    if bound || program && !me && !firm || definite && !softened && !talks && !firm {
-        return None;
-    }
-    if context.task && !talks && !firm {
-        return None;
-    }
-    if one_of(verb, shaky)
-        && !talks
-        && !quoted
-        && !domain(rest)
-        && !firm
-        && act != "ask"
-        && act != "assume"
-        && act != "do"
-    {
-        return None;
-    }
-    if one_of(verb, words!("do assume")) && !talks && !domain(rest) && !firm {
-        return None;
-    }
-    Some(if talks { 0.85 } else { 0.7 })
-}
-
-/// "Stop adding comments", not "stop running the server".
-fn stopped(rest: &[Token], frame: &Frame) -> Option<f64> {
-    let verb = rest.first().filter(|t| t.word && !t.quoted)?;
-    let rest = &rest[1..];
-    let conduct = words!(
-        "apologizing apologising summarizing summarising explaining guessing hallucinating inventing \
-        praising flattering \
-        lecturing moralizing moralising repeating assuming complimenting thanking"
-    );
-    let work = words!(
-        "adding using saying writing putting inserting ending starting giving asking calling telling pushing \
-        committing creating making"
-    );
-    if is_one_off(rest, frame.project)
-        || leads_with(rest, words!("the your a an it to")) && !talks(rest)
-        || has(rest, &lexicon::PROGRAM)
-        || has(rest, words!("the from"))
-    {
-        return None;
-    }
-    if one_of(verb, conduct) {
-        return Some(0.7);
-    }
-    (one_of(verb, work) && (talks(rest) || has(rest, &lexicon::TASTE)) && !leads_with(rest, words!("the")))
-        .then_some(0.65)
-}
-
 fn talks(tokens: &[Token]) -> bool {
     has(tokens, &lexicon::CONVERSATION)
 }
@@ -798,15 +533,12 @@ fn domain(tokens: &[Token]) -> bool {
         || has(
             tokens,
             words!(
-                "git branch main master diff build ci lint linter formatter clippy \
-        dependency dependencies library libraries package packages imports lines line indentation pnpm npm yarn \
-        cargo rust python test \
-        tests secret secrets force production prod database migrations migration files script scripts function \
-        backup backups \
-        assumptions assumption plan steps step sources source links units dates table details brief detail steps \
-        changelog units \
-        metric celsius english verbose concise short answer passwords password shell bash fish zsh editor vim emacs \
-        font theme"
+                "git branch main master diff build ci lint linter formatter clippy dependency dependencies library \
+                libraries package packages imports lines line indentation pnpm npm yarn cargo rust python test \
+                tests secret secrets force production prod database migrations migration files script scripts \
+                function backup backups assumptions assumption plan steps step sources source links units dates \
+                table details brief detail steps changelog units metric celsius english verbose concise short \
+                answer passwords password shell bash fish zsh editor vim emacs font theme"
             ),
         )
 }

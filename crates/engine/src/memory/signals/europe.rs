@@ -55,24 +55,23 @@ static TONGUES: [&LazyLock<Tongue>; 3] = [&GERMAN, &FRENCH, &SPANISH];
 
 static GERMAN: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     hints: Words::of(
-        "ich mein meine mir nenn nenne merk merke denk vergiss beachte immer nie niemals stets jedesmal grundsätzlich generell \
-        ab an künftig zukünftig fortan zukunft",
+        "ich mein meine mir nenn nenne merk merke denk vergiss beachte immer nie niemals stets jedesmal \
+        grundsätzlich generell ab an künftig zukünftig fortan zukunft",
     ),
     leads: Phrases::of(
-        "bitte / also / und / aber / ok|okay|gut|super|prima|danke / vielen dank / hallo|hi|hey|moin|servus / \
-        guten morgen|tag|abend / ach|so|übrigens|außerdem|ausserdem|noch / noch etwas|was",
+        "bitte / also / und / aber / ok|okay|gut|super|prima|danke / vielen dank / hallo|hi|hey|moin|servus / guten \
+        morgen|tag|abend / ach|so|übrigens|außerdem|ausserdem|noch / noch etwas|was",
     ),
     remember: Phrases::of(
-        "merk|merke dir : :? / merk|merke dir , dass? / merk|merke dir bitte? :|, dass? / denk|denke daran , \
-        dass / denk|denke dran , dass / vergiss nicht , dass / beachte , dass",
+        "merk|merke dir : :? / merk|merke dir , dass? / merk|merke dir bitte? :|, dass? / denk|denke daran , dass / \
+        denk|denke dran , dass / vergiss nicht , dass / beachte , dass",
     ),
     standing: Phrases::of(
-        "ab jetzt|sofort|heute|nun / von nun|jetzt an / künftig|zukünftig|fortan / in zukunft / für die \
-        zukunft",
+        "ab jetzt|sofort|heute|nun / von nun|jetzt an / künftig|zukünftig|fortan / in zukunft / für die zukunft",
     ),
     wishes: Phrases::of(
-        "ich möchte|will|hätte , dass du / ich möchte|will dass du / du sollst|musst|sollest|darfst|solltest \
-        / bitte",
+        "ich möchte|will|hätte , dass du / ich möchte|will dass du / du sollst|musst|sollest|darfst|solltest / \
+        bitte",
     ),
     prefer: Phrases::of(
         "ich bevorzuge / ich bevorzuge grundsätzlich|generell / mir ist sind? lieber / meine bevorzugte|mein \
@@ -82,21 +81,17 @@ static GERMAN: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     always: Words::of("immer stets jedesmal grundsätzlich generell"),
     never: Words::of("nie niemals nie-mals"),
     conduct: Words::of(
-        "antworte antworten antwortest erklär erkläre erklären erklärst frag frage fragen fragst sprich \
-        sprechen sprichst duze duzen \
-        sieze siezen push pushe pushen pusht committe commit committen entschuldige entschuldigen fass fasse \
-        zusammenfassen nachfragen \
-        begründe begründen übersetze übersetzen rate raten erfinde erfinden",
+        "antworte antworten antwortest erklär erkläre erklären erklärst frag frage fragen fragst sprich sprechen \
+        sprichst duze duzen sieze siezen push pushe pushen pusht committe commit committen entschuldige \
+        entschuldigen fass fasse zusammenfassen nachfragen begründe begründen übersetze übersetzen rate raten \
+        erfinde erfinden",
     ),
     work: Words::of(
         "schreib schreibe schreiben schreibst verwende verwenden verwendest nutze nutzen nutzt benutze benutzen \
-        benutzt nimm nehmen \
-        nimmst zeig zeige zeigen gib geben formuliere formulieren prüfe prüfen teste testen lösche löschen ändere \
-        ändern ergänze \
-        halte fange beginne beginnen starte formatiere formatieren kommentiere kommentieren sei mach mache machen \
-        nenn nenne lass lassen \
-        lässt gibst zeigst machst prüfst testest nennst formulierst kommentierst füge hinzufügen einfügen ausführen \
-        laufen",
+        benutzt nimm nehmen nimmst zeig zeige zeigen gib geben formuliere formulieren prüfe prüfen teste testen \
+        lösche löschen ändere ändern ergänze halte fange beginne beginnen starte formatiere formatieren kommentiere \
+        kommentieren sei mach mache machen nenn nenne lass lassen lässt gibst zeigst machst prüfst testest nennst \
+        formulierst kommentierst füge hinzufügen einfügen ausführen laufen",
     ),
     bare: Words::of("nur keine kein keinen kurze knappe alle"),
     taste: Words::of(
@@ -108,17 +103,17 @@ static GERMAN: LazyLock<Tongue> = LazyLock::new(|| Tongue {
         "server client nutzer benutzer funktion zurück zurückgeben null header request button dialog datenbank",
     ),
     suspect: Words::of(
-        "wenn falls ob sagt sagte gesagt schreibt steht laut angenommen stell meint meinte beispiel \
-        fehlermeldung tu",
+        "wenn falls ob sagt sagte gesagt schreibt steht laut angenommen stell meint meinte beispiel fehlermeldung \
+        tu",
     ),
     questions: Words::of(
-        "warum wieso weshalb was wie wer wo welche welcher soll sollte sollen kannst könntest kann ist sind \
-        hast willst darf muss",
+        "warum wieso weshalb was wie wer wo welche welcher soll sollte sollen kannst könntest kann ist sind hast \
+        willst darf muss",
     ),
     tasks: Words::of("implementiere erstelle baue schreib schreibe füge entwickle programmiere ergänze ändere"),
     first: Words::of(
-        "der die das ein eine es er sie wir ihr man dieser diese dieses mein meine unser unsere ich alle jeder \
-        da weil",
+        "der die das ein eine es er sie wir ihr man dieser diese dieses mein meine unser unsere ich alle jeder da \
+        weil",
     ),
     infinitive_last: true,
     about: german,
@@ -167,16 +162,16 @@ static SPANISH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("y pero que c
 
 static FRENCH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     hints: Words::of(
-        "je j'habite j'aime m'appeler mon ma mes appelle-moi appelez-moi souviens-toi rappelle-toi retiens n'oublie note \
-        toujours systématiquement jamais désormais dorénavant maintenant aujourd'hui là l'avenir futur",
+        "je j'habite j'aime m'appeler mon ma mes appelle-moi appelez-moi souviens-toi rappelle-toi retiens n'oublie \
+        note toujours systématiquement jamais désormais dorénavant maintenant aujourd'hui là l'avenir futur",
     ),
     leads: Phrases::of(
         "s'il te|vous plaît|plait / stp|svp / et / mais / ok|merci|super|parfait / bonjour|salut|coucou / \
         aussi|sinon / au fait / alors|donc",
     ),
     remember: Phrases::of(
-        "souviens-toi que|qu' / souviens-toi : / rappelle-toi que|: / retiens que|: / retiens bien que|: / \
-        n'oublie pas que / note que|:",
+        "souviens-toi que|qu' / souviens-toi : / rappelle-toi que|: / retiens que|: / retiens bien que|: / n'oublie \
+        pas que / note que|:",
     ),
     standing: Phrases::of("désormais|dorénavant / à partir de maintenant|aujourd'hui|là / à l'avenir / dans le futur"),
     wishes: Phrases::of("je veux|souhaite|voudrais|préfère que tu|vous / tu dois|devrais|peux / vous devez"),
@@ -185,18 +180,15 @@ static FRENCH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     always: Words::of("toujours systématiquement"),
     never: Words::of("jamais"),
     conduct: Words::of(
-        "réponds répondez répondre répondes reponds repondez explique expliquez expliquer expliques parle \
-        parlez parler tutoie tutoyez vouvoie \
-        vouvoyez push pushe pusher pousse commit commite committe commiter excuse t'excuse résume résumer traduis \
-        traduire invente inventer \
-        devine demande demandez demander demandes",
+        "réponds répondez répondre répondes reponds repondez explique expliquez expliquer expliques parle parlez \
+        parler tutoie tutoyez vouvoie vouvoyez push pushe pusher pousse commit commite committe commiter excuse \
+        t'excuse résume résumer traduis traduire invente inventer devine demande demandez demander demandes",
     ),
     work: Words::of(
         "utilise utilisez utiliser utilises écris écrivez écrire écrives emploie employez employer ajoute ajoutez \
-        ajouter ajoutes mets mettre \
-        fais faire commence commencer termine montre montrer vérifie vérifier teste tester formate supprime \
-        supprimer modifie modifier sois \
-        garde donne donner rédige rédiger commente commenter préfère",
+        ajouter ajoutes mets mettre fais faire commence commencer termine montre montrer vérifie vérifier teste \
+        tester formate supprime supprimer modifie modifier sois garde donne donner rédige rédiger commente \
+        commenter préfère",
     ),
     bare: Words::of("seulement uniquement pas plus aucun aucune"),
     taste: Words::of(
@@ -243,8 +235,8 @@ fn french(prompt: &str, t: &[Token]) -> Option<About> {
 
 static SPANISH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     hints: Words::of(
-        "me mi mis yo llámame llamame llamarme vivo resido hablo soy trabajo recuerda acuérdate ten olvides prefiero odio \
-        detesto siempre nunca jamás ahora hoy adelante futuro",
+        "me mi mis yo llámame llamame llamarme vivo resido hablo soy trabajo recuerda acuérdate ten olvides \
+        prefiero odio detesto siempre nunca jamás ahora hoy adelante futuro",
     ),
     leads: Phrases::of(
         "por favor / y / pero / ok|vale|gracias|perfecto|bien|genial / hola|buenas / buenos días / buenas \
@@ -252,8 +244,8 @@ static SPANISH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     ),
     remember: Phrases::of("recuerda que|: / recuerda esto : / acuérdate de que / ten en cuenta que / no olvides que"),
     standing: Phrases::of(
-        "a partir de ahora|hoy / de ahora|hoy en adelante / en adelante / desde ahora / en el futuro / de \
-        aquí en adelante",
+        "a partir de ahora|hoy / de ahora|hoy en adelante / en adelante / desde ahora / en el futuro / de aquí en \
+        adelante",
     ),
     wishes: Phrases::of("quiero|quisiera|prefiero|necesito que / debes|deberías|tienes que?"),
     prefer: Phrases::of("prefiero / yo prefiero / prefiero siempre / mi preferencia es"),
@@ -261,22 +253,19 @@ static SPANISH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
     always: Words::of("siempre"),
     never: Words::of("nunca jamás"),
     conduct: Words::of(
-        "responde responder respondas respóndeme contéstame contesta contestar contestes contestame explica explicar \
-        expliques habla háblame hablar hables \
-        háblame pregunta preguntar preguntes pregúntame tutéame hagas push pushees commitees disculpes resume \
-        resumir traduce inventes adivines",
+        "responde responder respondas respóndeme contéstame contesta contestar contestes contestame explica \
+        explicar expliques habla háblame hablar hables háblame pregunta preguntar preguntes pregúntame tutéame \
+        hagas push pushees commitees disculpes resume resumir traduce inventes adivines",
     ),
     work: Words::of(
         "usa usar uses utiliza utilizar utilices escribe escribir escribas emplea pon poner pongas añade añadir \
-        añadas agrega agregues incluye incluir \
-        incluyas haz hacer empieza empezar termina muestra muéstrame verifica prueba formatea borres borra elimines \
-        elimina modifiques sé mantén \
-        da dame comenta comentes",
+        añadas agrega agregues incluye incluir incluyas haz hacer empieza empezar termina muestra muéstrame \
+        verifica prueba formatea borres borra elimines elimina modifiques sé mantén da dame comenta comentes",
     ),
     bare: Words::of("solo sólo nada sin ningún ninguna"),
     taste: Words::of(
-        "emojis comentarios respuestas tests pruebas tabuladores espacios listas tablas explicaciones \
-        anglicismos tabs",
+        "emojis comentarios respuestas tests pruebas tabuladores espacios listas tablas explicaciones anglicismos \
+        tabs",
     ),
     at_hand: Words::of("este esta esto estos estas ese esa eso aquí ahí ahora hoy aquello"),
     program: Words::of("servidor cliente usuario función null header petición botón base devuelve retorna"),

@@ -21,18 +21,15 @@ pub fn title(key: &str, value: &str) -> String {
 /// Words that follow "my name is", "call me" or "I live in" and are no names.
 static NO_NAME: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
-        "a about again already also an and anymore anything anyway as asap at back because blocked \
-        broken but \
-by case crazy cynical denial displayed dumb either empty fear first for from full go happy hardcoded here hidden \
-        how i if \
-in incorrect is it its just late later like listed maybe me missing misspelled misspelt never no not now of old on \
-        once \
-only or out over paranoid peace picky please pedantic right set shown silly so some spelled spelt sir still stupid \
-        that \
-the then there this to today tomorrow too tonight truncated undefined unknown unless up via weird what whatever when \
-where whether which whose wrong yet you your emacs vim neovim nvim tmux terminal vscode excel git zsh bash jira slack \
-docker user username admin test null none nicht das dich euch niemals nie moi pas plus quand demain mañana luego si \
-cuando tarde mal así un une una",
+        "a about again already also an and anymore anything anyway as asap at back because blocked broken but by \
+        case crazy cynical denial displayed dumb either empty fear first for from full go happy hardcoded here \
+        hidden how i if in incorrect is it its just late later like listed maybe me missing misspelled misspelt \
+        never no not now of old on once only or out over paranoid peace picky please pedantic right set shown silly \
+        so some spelled spelt sir still stupid that the then there this to today tomorrow too tonight truncated \
+        undefined unknown unless up via weird what whatever when where whether which whose wrong yet you your emacs \
+        vim neovim nvim tmux terminal vscode excel git zsh bash jira slack docker user username admin test null \
+        none nicht das dich euch niemals nie moi pas plus quand demain mañana luego si cuando tarde mal así un une \
+        una",
     )
 });
 
@@ -226,9 +223,8 @@ pub fn language<'t>(tokens: &'t [Token], confidence: f64) -> Option<Value<'t>> {
 pub fn pronouns<'t>(tokens: &'t [Token]) -> Option<Value<'t>> {
     static SETS: LazyLock<Words> = LazyLock::new(|| {
         Words::of(
-            "he she they it xe ze ey any him her them xem zir em his hers their theirs sie er dey ihn \
-        ihr elle \
-                        il iel ella él elles",
+            "he she they it xe ze ey any him her them xem zir em his hers their theirs sie er dey ihn ihr elle il \
+            iel ella él elles",
         )
     });
     let first = tokens.first().filter(|t| t.word && !t.quoted)?;
@@ -252,9 +248,8 @@ pub fn role<'t>(
         last += 1;
     }
     let doubtful = words!(
-        "bit better different lot new not real single terrible bad lousy great good careful curious \
-        typical customer \
-        user beginner user's type guide language test"
+        "bit better different lot new not real single terrible bad lousy great good careful curious typical \
+        customer user beginner user's type guide language test"
     );
     if has(&tokens[..=last], doubtful) || has(&tokens[..last], words!("who of in at for to and or but with")) {
         return None;
@@ -308,8 +303,7 @@ static PLACED: LazyLock<Words> = LazyLock::new(|| Words::of("at in for of on bei
 /// What the readers call a role's end in English.
 pub static STOPS: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
-        "and but so who which that working with by based living here because since trying \
-        specialising \
-specializing focused focusing learning, turned then now",
+        "and but so who which that working with by based living here because since trying specialising specializing \
+        focused focusing learning, turned then now",
     )
 });
