@@ -4,7 +4,8 @@
 //! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
 //! statements about programs or other people do not. Words decide, never substrings; no model, no backtracking.
 //!
-//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `profile` reads values.
+//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `profile` reads values, `patterns`
+//! looks words and phrases up.
 //! What is found is a proposal and nothing more; machine prompts are kept away and secrets redacted elsewhere.
 
 mod east;
