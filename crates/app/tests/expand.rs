@@ -23,7 +23,7 @@ pub fn weave(world: &World, session: &str) -> String {
         let row = read::session_named(tx, agent, session)?;
         // In place of what the import made: these tests want to know every word of it.
         tx.execute_batch(
-            "DELETE FROM compactions; DELETE FROM node_edges; DELETE FROM nodes;
+            "DELETE FROM compactions; DELETE FROM node_edges; DELETE FROM node_roots; DELETE FROM nodes;
                           DELETE FROM sqlite_sequence WHERE name = 'nodes'",
         )?;
         let mut turns = Vec::new();

@@ -129,6 +129,37 @@ fn a_session_goes_with_what_was_made_of_it() {
     world.verified();
 }
 
+/// A prompt that waits while the program works is no turn yet: its words stand in what the decoder remembers.
+#[test]
+fn a_prompt_that_still_waits_is_forgotten_too() {
+    let (world, folder) = told(3);
+    let session = "00000003-0000-4000-8000-000000000000";
+    let path = folder.join(format!("{session}.jsonl"));
+    let queue = |operation: &str, content: Option<&str>| {
+        let mut line = json!({"type": "queue-operation", "operation": operation, "sessionId": session,
+                              "timestamp": "2026-11-20T10:00:00.000Z"});
+        if let Some(content) = content {
+            line["content"] = json!(content);
+        }
+        format!("{line}\n")
+    };
+    let add = |text: String| {
+        use std::io::Write as _;
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        let_it_settle();
+    };
+    add(queue("enqueue", Some(&format!("and then {WORD} is to be mended"))));
+    world.import(0, &[&folder]);
+    assert!(traces(&world.test.home()).iter().any(|f| f.ends_with("runtime.db")), "it waits there");
+    world.says(0, &["forget", "--match", WORD, "--yes"]);
+    assert_eq!(traces(&world.test.home()), BTreeSet::new());
+    // Handed over later without its words: nothing comes back.
+    add(queue("remove", None));
+    world.import(0, &[&folder]);
+    assert_eq!(traces(&world.test.home()), BTreeSet::new());
+    world.verified();
+}
+
 /// Killed anywhere: nothing is done, or the next command finishes it.
 #[test]
 fn a_forget_killed_anywhere_is_not_done_or_finished_by_the_next_command() {

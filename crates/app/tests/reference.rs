@@ -102,6 +102,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("reindex", &["reindex"]),
     ("work", &["work", "--drain"]),
     ("bench speed", &[]),
+    ("bench lineage", &[]),
     ("bench import", &["bench", "import", "DEMO"]),
 ];
 

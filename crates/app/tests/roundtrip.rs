@@ -160,7 +160,7 @@ fn rows_of_databases_come_back_as_they_are_stored() {
 }
 
 /// The rows of a table, in the canonical form of FORMAT.md.
-fn rows(path: &Path, table: &str) -> Vec<Value> {
+pub fn rows(path: &Path, table: &str) -> Vec<Value> {
     let db = Connection::open(path).unwrap();
     let mut statement = db.prepare(&format!("SELECT * FROM {table}")).unwrap();
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();

@@ -133,8 +133,8 @@ pub struct Distilled {
     pub problems: Vec<Problem>,
 }
 
-/// Sessions taken from the queue at a time.
-const AT_ONCE: usize = 64;
+/// Sessions taken from the queue at a time. Taking some sorts all that are due, so it is done seldom.
+const AT_ONCE: usize = 1_024;
 
 /// How long a session that could not be distilled is left alone.
 const TROUBLED_MS: i64 = 10 * 60_000;
@@ -149,7 +149,12 @@ pub fn distil(
     until: Option<Instant>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Distilled> {
-    let pass = Pass::new(at, limits);
+    distil_by(&Pass::new(at, limits), until, progress)
+}
+
+/// [`distil`] by a pass of the caller's, which says who makes the summaries ([`Pass::summarized_by`]).
+pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u64)) -> Result<Distilled> {
+    let at = pass.at;
     let mut out = Distilled::default();
     loop {
         let due = at.read(|tx| marks::due(tx, at.ledger.now(), Some(at.agent_no), AT_ONCE))?;

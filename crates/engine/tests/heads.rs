@@ -413,6 +413,60 @@ fn no_query_of_a_page_walks_through_a_table_that_grows() {
     assert_eq!(bad, Vec::<String>::new());
 }
 
+/// Every command asks which pages are out of date: it looks at those, not at one for each day and thread there ever was.
+#[test]
+fn what_is_out_of_date_is_found_without_looking_at_every_page() {
+    let tree = Tree::new();
+    let source = include_str!("../src/head/mod.rs");
+    let query = source.split('"').find(|q| q.starts_with("WITH which")).expect("the question of dirty()");
+    let sql = tree.sql();
+    let mut statement = sql.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+    let plan: Vec<String> = statement.query_map([1], |r| r.get(3)).unwrap().map(Result::unwrap).collect();
+    let all = |step: &&String| {
+        let of_pages = step.contains(" heads ") || step.contains(" h ");
+        of_pages && (step.starts_with("SCAN") || step.ends_with("USING PRIMARY KEY (agent_no=?)"))
+    };
+    assert_eq!(plan.iter().find(all), None, "{plan:?}");
+    assert!(
+        plan.iter().any(|s| s.contains("heads_dirty")) && plan.iter().any(|s| s.contains("heads_behind")),
+        "{plan:?}"
+    );
+}
+
+/// Of hundreds of conversations that stand alone the index has a line for those worked in last.
+#[test]
+fn the_index_of_many_threads_has_those_worked_in_last() {
+    let tree = Tree::new();
+    let now = heirloom_engine::clock::Clock::System.now();
+    let agent = tree.agent_no;
+    tree.sql()
+        .execute_batch(&format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
+             INSERT INTO threads (agent_no, thread_key, file, label, state, created_at)
+             SELECT {agent}, 'topic/t' || n, 'topic--t' || n, 'Topic ' || n, iif(n % 10 = 0, 'closed', 'active'), 1 FROM n;
+             WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
+             INSERT INTO nodes (agent_no, kind, depth, thread_no, first_turn, last_turn, last_at, turns, summary, source,
+                                source_tokens, summary_tokens, created_at, key, digest)
+             SELECT {agent}, 1, 0, thread_no, thread_no, thread_no, {now} - 86400000 * (n % 97) - n, 1, 'said', 1, 9, 1, 1, x'01', x'01'
+             FROM n JOIN threads ON label = 'Topic ' || n;
+             INSERT INTO threads (agent_no, thread_key, file, label, state, created_at)
+             VALUES ({agent}, 'topic/new', 'topic--new', 'Just begun', 'active', {now}),
+                    ({agent}, 'topic/old', 'topic--old', 'Begun long ago', 'active', 2);
+             INSERT INTO heads (agent_no, head, dirty) VALUES ({agent}, 'threads', 1) ON CONFLICT DO UPDATE SET dirty = dirty + 1;"
+        ))
+        .unwrap();
+    tree.refresh();
+    let text = tree.text("continuity/threads/INDEX.md");
+    let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("- [")).collect();
+    let mut newest: Vec<i64> = (1..=300).filter(|n| n % 10 != 0).collect();
+    newest.sort_by_key(|n| (n % 97, *n));
+    let mut expected = vec!["Just begun".to_owned()];
+    expected.extend(newest.iter().take(39).map(|n| format!("Topic {n}")));
+    let labels: Vec<String> = lines.iter().map(|l| l[3..].split(']').next().unwrap().to_owned()).collect();
+    assert_eq!(labels, expected);
+    assert!(text.contains("and 232 more") && text.contains("30 closed"), "{text}");
+}
+
 /// A page is one screen, however much there is to say.
 #[test]
 fn pages_stay_bounded_with_thousands_of_everything() {

@@ -304,6 +304,41 @@ fn nodes(world: &World) -> Vec<(i64, Vec<u8>)> {
     rows.map(Result::unwrap).collect()
 }
 
+/// Roots as the nodes have them, and as the table has them.
+fn roots(world: &World) -> (Vec<i64>, Vec<i64>) {
+    let column = |sql: &str| -> Vec<i64> {
+        let conn = world.sql();
+        let mut statement = conn.prepare(sql).unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let real = column(
+        "SELECT node_no FROM nodes n WHERE kind != 0 AND length(key) > 0
+           AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                           WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
+         ORDER BY node_no",
+    );
+    (real, column("SELECT node_no FROM node_roots ORDER BY node_no"))
+}
+
+#[test]
+fn a_ledger_from_before_there_was_a_table_of_roots_gets_one() {
+    let mut history = History::new();
+    for session in 0..20 {
+        history.apply(&Event::Talk { session, prompts: 1 });
+        if session % 5 > 0 {
+            history.apply(&Event::End { session });
+        }
+        bring_up_to_date(&history.world);
+    }
+    let known = roots(&history.world);
+    assert_eq!(known.0, known.1);
+    let world = history.world;
+    world.sql().execute_batch("DROP TABLE node_roots; PRAGMA user_version = 3").unwrap();
+    std::fs::create_dir_all(world.path("backups")).unwrap();
+    let world = world.reopened(crate::world::LATER);
+    assert_eq!(roots(&world), known);
+}
+
 #[test]
 fn whatever_happens_the_lineage_is_sound() {
     let cases = std::env::var("HEIRLOOM_TEST_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
@@ -322,6 +357,8 @@ fn whatever_happens_the_lineage_is_sound() {
         let turns = history.world.count("SELECT count(*) FROM turns");
         let chunked = history.world.count("SELECT sum(turns) FROM nodes WHERE kind = 0");
         assert_eq!(turns, chunked, "seed {seed}");
+        let (real, table) = roots(&history.world);
+        assert_eq!(real, table, "seed {seed}");
         let happened = [
             "SELECT count(*) FROM compactions WHERE node_no IS NOT NULL",
             "SELECT count(*) FROM turn_references",
@@ -346,6 +383,8 @@ fn a_history_of_one_thread_condenses_and_still_leads_to_every_word() {
     }
     check_invariants(&history.world);
     let world = &history.world;
+    // Six sessions and the node of depth 2: whoever condenses looks through these, not through seventy sessions.
+    assert_eq!(world.count("SELECT count(*) FROM node_roots"), 7, "{:?}", roots(world));
     let deepest = world.count("SELECT max(depth) FROM nodes");
     assert_eq!(deepest, 2, "70 sessions: 8 of depth 1, and those into one of depth 2");
     let top = world.count("SELECT node_no FROM nodes WHERE depth = 2");

@@ -135,3 +135,47 @@ fn a_stream_that_mixes_sessions_gives_each_its_own() {
     );
     world.assert_kept("mixed.jsonl");
 }
+
+#[test]
+fn hundreds_of_sessions_in_one_batch_keep_their_own_projects_and_times() {
+    let world = World::new();
+    for project in 0..7 {
+        std::fs::create_dir_all(world.path(&format!("project{project}/.git"))).unwrap();
+    }
+    let mut lines = String::new();
+    for round in 0..2i64 {
+        for n in 0..600i64 {
+            let cwd = world.path(&format!("project{}", n % 7));
+            // The second time only a tool speaks, from elsewhere: the project stays the prompt's.
+            let (role, cwd) = if round == 0 { ("user", cwd) } else { ("assistant", world.path("project6")) };
+            let line = serde_json::json!({
+                "session": format!("s{n}"), "role": role, "text": format!("{round} {n}"), "at": 1_000 * round + n,
+                "cwd": cwd.to_str().unwrap(),
+            });
+            lines += &format!("{line}\n");
+        }
+    }
+    world.write("mixed.jsonl", lines);
+    world.import(&["mixed.jsonl"]);
+    assert_eq!(world.count("SELECT count(*) FROM sessions"), 600);
+    let sql = world.sql();
+    let mut statement = sql
+        .prepare(
+            "SELECT s.session_key, s.started_at, s.last_at, group_concat(w.label, ' ')
+             FROM sessions s JOIN turns t USING (session_no) JOIN workspaces w ON w.workspace_no = t.workspace_no
+             GROUP BY session_no ORDER BY session_no",
+        )
+        .unwrap();
+    let rows: Vec<(String, i64, i64, String)> = statement
+        .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(rows.len(), 600);
+    for (n, (session, first, last, projects)) in rows.into_iter().enumerate() {
+        let project = format!("project{}", n % 7);
+        assert!(session.ends_with(&format!("s{n}")), "{session}");
+        assert_eq!((first, last), (n as i64, 1_000 + n as i64), "{session}");
+        assert_eq!(projects, format!("{project} {project}"), "{session}");
+    }
+}

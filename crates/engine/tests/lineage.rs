@@ -169,7 +169,7 @@ fn compactions_count_epochs() {
         lane_no: 1,
         node,
         boundary_no: None,
-        cause: "threshold",
+        cause: "manual",
         until: TurnId(until),
         preserved: vec![TurnId(3), TurnId(4)],
         restoration: vec!["handoff".into(), "tail".into()],
@@ -185,8 +185,12 @@ fn compactions_count_epochs() {
     let again = NewCompaction { cause: "again", ..new(None, 8) };
     write(&world, |tx| lineage::record_compaction(tx, &again).unwrap());
     assert_eq!(look(&world, |tx| epoch(tx, 1)), 2);
+    // Our own, of a conversation that grew long, takes nothing out of the program's context.
+    let ours = NewCompaction { cause: "threshold", ..new(None, 8) };
+    write(&world, |tx| lineage::record_compaction(tx, &ours).unwrap());
+    assert_eq!(look(&world, |tx| epoch(tx, 1)), 2);
     let all = look(&world, |tx| compactions(tx, 1));
-    assert_eq!(all.iter().map(|c| c.until.0).collect::<Vec<_>>(), [4, 8, 8]);
+    assert_eq!(all.iter().map(|c| c.until.0).collect::<Vec<_>>(), [4, 8, 8, 8]);
     assert_eq!(all[0].preserved, [TurnId(3), TurnId(4)]);
     assert_eq!(world.findings(), Vec::<String>::new());
 }

@@ -1,7 +1,9 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod any_pages;
 mod assistant;
 mod canary;
+mod closing;
 mod concurrent;
 mod continuity;
 mod drift;
@@ -21,6 +23,7 @@ mod lineage;
 mod lines;
 mod live;
 mod memory;
+mod odd_sessions;
 mod place;
 mod review;
 mod rewritten;
@@ -39,3 +42,4 @@ mod vectors;
 mod verify;
 mod weave;
 mod world;
+mod woven;

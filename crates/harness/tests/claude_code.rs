@@ -14,6 +14,7 @@ use crate::lines::{
 };
 
 const SESSION: &str = "6f1d2c3b-0a4e-4d5f-8b6a-1c2d3e4f5a6b";
+const QUEUED: &str = "0b5c7d1e-2f3a-4b4c-8d5e-6f7a8b9c0d1e";
 
 fn recordings() -> Vec<PathBuf> {
     [recorded("harness/samples/claude/transcripts"), recorded("transcripts/claude-code")].concat()
@@ -25,13 +26,20 @@ fn reads_a_session() {
 }
 
 #[test]
+fn reads_prompts_typed_while_the_model_works() {
+    assert_reads(&ClaudeCode, &format!("claude-code/{QUEUED}.jsonl"));
+}
+
+#[test]
 fn reads_a_sub_agent_as_a_lane() {
     assert_reads(&ClaudeCode, &format!("claude-code/{SESSION}/subagents/agent-a1b2.jsonl"));
 }
 
 #[test]
 fn reads_the_same_in_any_number_of_sittings() {
-    assert_splits_agree(&ClaudeCode, &fixture(&format!("claude-code/{SESSION}.jsonl")));
+    for session in [SESSION, QUEUED] {
+        assert_splits_agree(&ClaudeCode, &fixture(&format!("claude-code/{session}.jsonl")));
+    }
     for path in recordings() {
         assert_splits_agree(&ClaudeCode, &path);
     }
@@ -39,7 +47,9 @@ fn reads_the_same_in_any_number_of_sittings() {
 
 #[test]
 fn never_panics() {
-    assert_never_panics(&ClaudeCode, &fixture(&format!("claude-code/{SESSION}.jsonl")));
+    for session in [SESSION, QUEUED] {
+        assert_never_panics(&ClaudeCode, &fixture(&format!("claude-code/{session}.jsonl")));
+    }
     for path in recordings() {
         assert_never_panics(&ClaudeCode, &path);
     }
@@ -94,9 +104,19 @@ fn a_session_is_named_before_its_first_turn() {
 fn said(path: &Path) -> HashMap<(Role, String), usize> {
     let mut said = HashMap::new();
     let lane = path.parent().is_some_and(|folder| folder.ends_with("subagents"));
+    let mut queued = Value::Null;
     for line in lines(path) {
         let record: Value = serde_json::from_slice(&line).expect("recorded sessions are JSON");
         let (role, content) = match record["type"].as_str() {
+            // In all recordings a person's prompt is handed over before the next one is typed, and where the record has
+            // its text, so has an attachment.
+            Some("queue-operation") if record["operation"] == "enqueue" => {
+                queued = record["content"].clone();
+                continue;
+            }
+            Some("queue-operation") if record["operation"] == "remove" && record["content"].is_null() => {
+                (Role::User, &queued)
+            }
             Some("user") => (Role::User, &record["message"]["content"]),
             Some("assistant") => (Role::Assistant, &record["message"]["content"]),
             Some("attachment") if record["attachment"]["type"] == "queued_command" => {
@@ -125,7 +145,8 @@ fn every_prompt_and_answer_is_one_turn() {
     for path in recordings() {
         let mut heard: HashMap<(Role, String), usize> = HashMap::new();
         for turn in decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns) {
-            if matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt | TurnKind::CompactSummary) {
+            let spoken = matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt | TurnKind::CompactSummary);
+            if spoken && !turn.echo {
                 *heard.entry((turn.role, turn.text)).or_default() += 1;
             }
         }
@@ -184,6 +205,147 @@ fn records_fall_into_the_expected_classes() {
 
 fn one(line: &str) -> Decoded {
     decode(&ClaudeCode, &Placement::default(), &[line.as_bytes().to_vec()], |_| false).remove(0)
+}
+
+/// A record of the queue, `second` seconds after noon.
+fn queue(operation: &str, second: usize, rest: &str) -> Vec<u8> {
+    let time = format!("2026-11-20T12:00:{second:02}.000Z");
+    format!(r#"{{"type":"queue-operation","operation":"{operation}","sessionId":"s","timestamp":"{time}"{rest}}}"#)
+        .into_bytes()
+}
+
+fn enqueue(second: usize, text: &str) -> Vec<u8> {
+    queue("enqueue", second, &format!(r#","content":{}"#, Value::from(text)))
+}
+
+fn line(text: &str) -> Vec<u8> {
+    format!(r#"{{"type":"user","message":{{"content":{}}}}}"#, Value::from(text)).into_bytes()
+}
+
+/// The prompts in a stream, each with `=` before it where it repeats another.
+fn prompts(lines: &[Vec<u8>]) -> Vec<String> {
+    let decoded = decode(&ClaudeCode, &ClaudeCode.place(Path::new("s.jsonl")), lines, |_| true);
+    let turns = decoded.into_iter().flat_map(|decoded| decoded.turns).filter(|turn| turn.role == Role::User);
+    turns.map(|turn| format!("{}{}", if turn.echo { "=" } else { "" }, turn.text)).collect()
+}
+
+#[test]
+fn equal_prompts_handed_over_have_ids_of_their_own_and_keep_them() {
+    let lines = [
+        enqueue(1, "go on"),
+        enqueue(1, "go on"),
+        queue("remove", 2, ""),
+        queue("remove", 2, ""),
+        enqueue(3, "go on"),
+        queue("remove", 4, ""),
+    ];
+    let ids = |lines: &[Vec<u8>]| -> Vec<String> {
+        let decoded = decode(&ClaudeCode, &ClaudeCode.place(Path::new("s.jsonl")), lines, |_| false);
+        decoded.into_iter().flat_map(|decoded| decoded.turns).filter_map(|turn| turn.entry).collect()
+    };
+    let whole = ids(&lines);
+    assert_eq!(whole.iter().collect::<HashSet<_>>().len(), 3, "{whole:?}");
+    assert_eq!(ids(&lines), whole);
+    // Where the text stands in the record, what came before does not matter to the id.
+    let told = queue("remove", 4, r#","content":"go on""#);
+    assert_eq!(ids(&[told]), whole[2..]);
+}
+
+#[test]
+fn what_left_the_queue_otherwise_is_not_handed_over() {
+    let remove = || queue("remove", 9, "");
+    // The line tells which it was, whatever the order.
+    assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("dequeue", 3, ""), line("b"), remove()]), ["b", "a"]);
+    // A line that is none of them, after an announcement: the oldest was meant.
+    assert_eq!(
+        prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("dequeue", 3, ""), line("A, put well"), remove()]),
+        ["A, put well", "b"]
+    );
+    assert_eq!(prompts(&[enqueue(1, "a"), queue("dequeue", 2, ""), remove(), line("a")]), ["a"]);
+    assert_eq!(prompts(&[enqueue(1, "a"), queue("dequeue", 2, r#","content":"a""#), remove()]), [""; 0]);
+    assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("popAll", 3, ""), remove()]), [""; 0]);
+    // A notification of the program left; it never waited here.
+    let note = "<task-notification>done</task-notification>";
+    assert_eq!(prompts(&[enqueue(1, note), queue("dequeue", 2, ""), enqueue(3, "a"), line(note), remove()]), ["a"]);
+    assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, note), queue("dequeue", 3, ""), line(note), remove()]), ["a"]);
+    assert_eq!(prompts(&[queue("remove", 1, &format!(r#","content":"{note}""#))]), [""; 0]);
+    let absorbed = r#","content":"b","reason":"absorbed_mid_turn""#;
+    assert_eq!(prompts(&[enqueue(1, "a"), enqueue(2, "b"), queue("remove", 3, absorbed), remove()]), ["b", "a"]);
+    let given_up = r#","content":"a","reason":"agent_stopped""#;
+    assert_eq!(prompts(&[enqueue(1, "a"), queue("remove", 2, given_up), remove()]), [""; 0]);
+}
+
+#[test]
+fn a_queue_of_other_shapes_loses_no_other_prompt() {
+    let odd = [
+        queue("remove", 1, ""),
+        queue("dequeue", 1, ""),
+        queue("popAll", 1, r#","content":[{}]"#),
+        queue("enqueue", 1, r#","content":7"#),
+        queue("enqueue", 1, r#","content":"\ud800""#),
+        queue("shuffle", 1, r#","content":"no""#),
+        br#"{"type":"queue-operation","operation":null}"#.to_vec(),
+        br#"{"type":"queue-operation"}"#.to_vec(),
+        queue("popAll", 2, ""),
+        queue(
+            "enqueue",
+            3,
+            r#","content":[{"type":"text","text":"in"},{"type":"image"},{"type":"text","text":"blocks"}]"#,
+        ),
+        br#"{"type":"queue-operation","operation":"remove","timestamp":8}"#.to_vec(),
+    ];
+    let decoded = decode(&ClaudeCode, &Placement::default(), &odd, |_| true);
+    assert!(decoded[..10].iter().all(|decoded| decoded.class == RecordClass::Meta), "{decoded:?}");
+    let turn = &decoded[10].turns[0];
+    // Without a time the engine names it after its place.
+    assert_eq!((turn.text.as_str(), turn.entry.as_deref()), ("in\nblocks", None));
+    // Nobody types into a sub-agent.
+    let lane = ClaudeCode.place(Path::new("s/subagents/agent-a.jsonl"));
+    let decoded = decode(&ClaudeCode, &lane, &[enqueue(1, "a"), queue("remove", 2, "")], |_| true);
+    assert!(decoded.iter().all(|decoded| decoded.turns.is_empty()), "{decoded:?}");
+}
+
+#[test]
+fn what_waits_stays_small() {
+    let long = |c: &str, length: usize| format!("do this first {} and this last", c.repeat(length / c.len()));
+    for text in [long("x", 5_000_000), long("ä", 60_000), long("\u{1}\"", 60_000), long("\n", 60_000)] {
+        let mut decoder = ClaudeCode.decoder(&Placement::default(), b"");
+        for i in 0..5 {
+            decoder.line(&enqueue(i, &text));
+        }
+        let state = decoder.state();
+        assert!(state.len() < 48 * 1024, "{} bytes", state.len());
+        let mut left: Vec<_> = (0..60).flat_map(|i| decoder.line(&queue("remove", i, "")).turns).collect();
+        let newest = left.pop().expect("the newest kept its text");
+        assert!(newest.text.starts_with("do this first ") && newest.text.ends_with(" and this last"), "cut elsewhere");
+        assert!(newest.text.contains("bytes …]") && newest.text.len() <= 16 * 1024, "{}", newest.text.len());
+        // Where the program says the whole, the whole is said.
+        let told = queue("remove", 59, &format!(r#","content":{}"#, Value::from(text.as_str())));
+        let turns = prompts(&[enqueue(1, &text), told]);
+        assert!(turns == [text], "{} turns", turns.len());
+    }
+    // Many short ones: the oldest go.
+    let mut lines: Vec<_> = (0..40).map(|i| enqueue(i, &format!("n{i}"))).collect();
+    lines.extend((0..60).map(|i| queue("remove", i, "")));
+    let told = prompts(&lines);
+    assert_eq!((told.len(), told[0].as_str(), told[31].as_str()), (32, "n8", "n39"));
+}
+
+#[test]
+fn goes_on_from_a_state_that_knew_no_queue() {
+    let state = br#"{"settled":true,"cwd_told":true,"fork_told":false,"title_by_person":false,"version":"2.1.39","calls":[["c","Bash"]],"lanes":[],"passed_over":[]}"#;
+    let mut decoder = ClaudeCode.decoder(&Placement::default(), state);
+    assert!(decoder.line(&queue("remove", 1, "")).turns.is_empty(), "its text stood before the cursor");
+    assert_eq!(decoder.line(&queue("remove", 2, r#","content":"and this""#)).turns[0].text, "and this");
+    let result = br#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"ok"}]}}"#;
+    assert_eq!(decoder.line(result).turns[0].tool.as_deref(), Some("Bash"), "the rest of the state counts");
+    decoder.line(&enqueue(3, "now"));
+    decoder.line(&enqueue(3, "then"));
+    // A text that was emptied in the state is said by nobody.
+    let state = String::from_utf8(decoder.state()).expect("JSON").replace("now", "");
+    let mut decoder = ClaudeCode.decoder(&Placement::default(), state.as_bytes());
+    assert!(decoder.line(&queue("remove", 4, "")).turns.is_empty());
+    assert_eq!(decoder.line(&queue("remove", 5, "")).turns[0].text, "then");
 }
 
 #[test]

@@ -179,8 +179,21 @@ fn places(problems: &[Problem]) -> u64 {
     places.len() as u64
 }
 
-/// Reads a plan into the ledger and the index, with progress.
+/// Reads a plan into the ledger and the index, distils what came in and renders what shows it, with progress.
 pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
+    let started = Instant::now();
+    let mut done = store(context, plan, actor)?;
+    done.problems.extend(context.distil(actor, None)?.problems);
+    // The nodes that were just made are found, too.
+    context.index()?.0.catch_up(&context.ledger, None, &mut |_| {})?;
+    if done.totals.records > 0 || context.agent_no().is_ok() {
+        context.settle_conversations(actor);
+    }
+    Ok(Done { seconds: started.elapsed().as_secs_f64(), ..done })
+}
+
+/// The first part of [`import`]: what was said is in the ledger and the index, and its sessions are due to be distilled.
+pub fn store(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
     let started = Instant::now();
     let nothing_found = plan.is_empty();
     let host: HostPaths = config::host();
@@ -221,12 +234,6 @@ pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
         heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor))?;
     }
     bar.finish_and_clear();
-    problems.extend(context.distil(actor, None)?.problems);
-    // The nodes that were just made.
-    index.catch_up(&context.ledger, None, &mut |_| {})?;
-    if totals.records > 0 || context.agent_no().is_ok() {
-        context.settle_conversations(actor);
-    }
     Ok(Done { totals, problems, seconds: started.elapsed().as_secs_f64(), nothing_found })
 }
 

@@ -368,6 +368,16 @@ pub(super) fn session_page(tx: &Read, agent_no: i64, path: &RelPath) -> Result<O
         .optional()?)
 }
 
+/// The pages of the thread of a key, and of the one it was merged into.
+fn thread_pages(tx: &Read, agent_no: i64, key: &str) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT 'thread/' || file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
+           (SELECT merged_into FROM threads WHERE agent_no = ?1 AND thread_key = ?2))",
+    )?;
+    let rows = statement.query_map(params![agent_no, key], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// What was seen of a file on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
@@ -377,6 +387,15 @@ pub(super) struct Seen {
     pub digest: Digest,
     /// Given by whoever has just published it.
     pub published: Option<Digest>,
+}
+
+/// What a row said before.
+struct Before {
+    digest: Vec<u8>,
+    state: String,
+    published: Option<Vec<u8>>,
+    /// The thread a loop or a proposal named.
+    thread: Option<String>,
 }
 
 /// Puts what was seen of a file into its row. Returns whether anything that counts has changed.
@@ -389,12 +408,23 @@ pub(super) fn store(
     said: &Described,
 ) -> Result<bool> {
     let Seen { stamp, seen_ns, digest, published } = *seen;
-    let known: Option<(Vec<u8>, String, Option<Vec<u8>>)> = tx
-        .prepare_cached("SELECT digest, state, published FROM catalogue WHERE agent_no = ?1 AND path = ?2")?
-        .query_row(params![agent_no, path.as_str()], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+    let known = tx
+        .prepare_cached(
+            "SELECT digest, state, published, iif(kind IN ('loop', 'proposal'), fields ->> 'thread', NULL) FROM catalogue
+             WHERE agent_no = ?1 AND path = ?2",
+        )?
+        .query_row(params![agent_no, path.as_str()], |r| {
+            Ok(Before { digest: r.get(0)?, state: r.get(1)?, published: r.get(2)?, thread: r.get(3)? })
+        })
         .optional()?;
-    let same = known.as_ref().is_some_and(|(d, s, _)| *d == digest && s == state.name());
-    let published = published.map(|p| p.to_vec()).or_else(|| known.and_then(|(_, _, p)| p));
+    let same = known.as_ref().is_some_and(|k| k.digest == digest && k.state == state.name());
+    // The thread it is taken out of shows it no more; what it says now is looked at when pages are rendered.
+    if let Some(thread) = known.as_ref().and_then(|k| k.thread.as_deref())
+        && said.fields.get("thread").and_then(Value::as_str) != Some(thread)
+    {
+        super::mark_dirty(tx, agent_no, &thread_pages(tx, agent_no, thread)?)?;
+    }
+    let published = published.map(|p| p.to_vec()).or_else(|| known.and_then(|k| k.published));
     if same {
         tx.prepare_cached(
             "UPDATE catalogue SET size = ?3, modified_ns = ?4, changed_ns = ?5, inode = ?6, seen_ns = ?7, published = ?8
@@ -502,6 +532,35 @@ pub fn list(tx: &Read, agent_no: i64, kind: Kind, state: State) -> Result<Vec<En
     ))?;
     let rows = statement.query_map(params![agent_no, kind.name(), state.name()], entry)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// [`list`] of those that may belong to some threads: that name one of these keys or names, or none at all.
+pub fn list_in(tx: &Read, agent_no: i64, kind: Kind, state: State, threads: &[String]) -> Result<Vec<Entry>> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3
+           AND (json_type(fields, '$.thread') IS NOT 'text' OR trim(fields ->> 'thread') = ''
+                OR trim(fields ->> 'thread') IN (SELECT value FROM json_each(?4))) ORDER BY path"
+    ))?;
+    let names = Value::from(threads).to_string();
+    let rows = statement.query_map(params![agent_no, kind.name(), state.name(), names], entry)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Files of these kinds that changed behind `change_no`, oldest first, those that are gone included; and how many changes
+/// of any kind were looked at, with the last of them.
+pub fn changes_of(tx: &Read, agent_no: i64, change_no: i64, kinds: &[Kind]) -> Result<(Vec<Entry>, usize, i64)> {
+    let mut statement = tx.prepare_cached(
+        "SELECT change_no, kind, file_no FROM catalogue WHERE agent_no = ?1 AND change_no > ?2 ORDER BY change_no",
+    )?;
+    let mut rows = statement.query([agent_no, change_no])?;
+    let (mut out, mut looked, mut last) = (Vec::new(), 0, change_no);
+    while let Some(r) = rows.next()? {
+        (looked, last) = (looked + 1, r.get(0)?);
+        if Kind::parse(r.get_ref(1)?.as_str().unwrap_or_default()).is_some_and(|kind| kinds.contains(&kind)) {
+            out.extend(numbered(tx, agent_no, r.get(2)?)?);
+        }
+    }
+    Ok((out, looked, last))
 }
 
 /// Every file that is there, by path.

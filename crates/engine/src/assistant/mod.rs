@@ -241,6 +241,8 @@ pub(crate) const DAYS: &str = "days";
 /// The same for nodes: up to which one the days, weeks and months were marked.
 pub(crate) const NODES: &str = "nodes";
 pub(crate) const EVERY_DAY: i64 = -1;
+/// The same for changes of loops and proposals: up to which one the pages of their threads were marked.
+pub(crate) const OWED: &str = "owed";
 
 /// The operator lives in another time zone now: whatever belongs to a day may belong to another one.
 pub fn days_moved(tx: &Write, agent_no: i64) -> Result<()> {

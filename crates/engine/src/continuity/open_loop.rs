@@ -7,6 +7,7 @@ use crate::assistant::Desk;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::assistant::flush::{Act, Step};
 use crate::assistant::provenance::Provenance;
+use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
@@ -24,8 +25,13 @@ pub struct NewLoop {
     /// `YYYY-MM-DD`.
     pub due: Option<String>,
     pub confidence: Option<f64>,
+    /// Since when it is owed, where that is not now.
+    pub opened: Option<Millis>,
     pub source: Provenance,
 }
+
+/// Where a loop that was closed without a person was found to be done: its value is a [`Provenance`].
+const RESOLVED_BY: &str = "resolved_by";
 
 /// Pages that show open loops.
 const SHOWN_IN: [&str; 2] = ["active", "memory"];
@@ -99,7 +105,7 @@ pub fn resolve(desk: &Desk, names: &[String], how: Option<&str>) -> Result<Vec<I
     let mut items = Vec::new();
     let mut plan = act("loop.resolve");
     for entry in chosen(desk, State::Active, names)? {
-        let (more, item) = plan_to_resolve(desk, &entry, how, plan)?;
+        let (more, item) = plan_to_resolve(desk, &entry, how, None, plan)?;
         plan = more;
         items.push(item);
     }
@@ -108,12 +114,21 @@ pub fn resolve(desk: &Desk, names: &[String], how: Option<&str>) -> Result<Vec<I
     Ok(items)
 }
 
-/// The step that closes a loop, for acts that do more.
-pub fn plan_to_resolve(desk: &Desk, entry: &Entry, how: Option<&str>, plan: Act) -> Result<(Act, Item)> {
+/// The step that closes a loop, for acts that do more. `by`: where it was found to be done, if nobody said so to us.
+pub fn plan_to_resolve(
+    desk: &Desk,
+    entry: &Entry,
+    how: Option<&str>,
+    by: Option<&Provenance>,
+    plan: Act,
+) -> Result<(Act, Item)> {
     let to = layout::OPEN_LOOPS_ARCHIVE.join(&archived_name(entry.path.name()))?;
     let mut set = Map::from_iter([("status".to_owned(), Value::from("resolved")), ("resolved".into(), now(desk))]);
     if let Some(how) = how {
         set.insert("resolution".into(), Value::from(how));
+    }
+    if let Some(by) = by {
+        set.insert(RESOLVED_BY.into(), by.to_value());
     }
     let item = item(entry, &to);
     let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
@@ -131,9 +146,10 @@ pub fn reopen(desk: &Desk, names: &[String]) -> Result<Vec<Item>> {
                 .hint("nothing was changed; the resolved one stays in the archive"));
         }
         let set = Map::from_iter([("status".to_owned(), Value::from("open")), ("reopened".into(), now(desk))]);
+        let unset = ["resolved", "resolution", RESOLVED_BY].map(str::to_owned).to_vec();
         items.push(item(&entry, &to));
         let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
-        plan = plan.step(Step::Move { from, to, set, unset: vec!["resolved".into(), "resolution".into()] });
+        plan = plan.step(Step::Move { from, to, set, unset });
     }
     plan = plan.note("items", ids(&items));
     desk.perform(plan, |_| Ok(()))?;
@@ -162,7 +178,7 @@ fn fields(new: &NewLoop, id: &str, desk: &Desk) -> Vec<(String, Value)> {
     if let Some(confidence) = new.confidence {
         fields.push(("confidence", confidence.into()));
     }
-    fields.push(("opened", now(desk)));
+    fields.push(("opened", new.opened.map_or_else(|| now(desk), |then| rfc3339(then).into())));
     fields.push(("format", FORMAT.into()));
     fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
 }

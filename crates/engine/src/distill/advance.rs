@@ -12,15 +12,15 @@ use rusqlite::{OptionalExtension, params};
 
 use super::chunk::{Piece, Size, cuts};
 use super::load::{self, Loaded, Mark, SessionFacts};
-use super::stretch::distil_stretch;
-use super::{Request, Said, compaction, condense, session};
+use super::summarizer::Summarizer;
+use super::{Request, Said, compaction, condense, session, stretch};
 use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::lineage::{self, Kind, NewNode, Source, marks};
+use crate::lineage::{self, Kind, NewNode, marks};
 use crate::scope::{NodeId, TurnId};
 use crate::thread::{self, Membership};
 use crate::tokens::tokens;
@@ -57,6 +57,9 @@ pub struct Pass<'p> {
     pub at: &'p AssistantHome<'p>,
     pub limits: Limits,
     pub opener: Opener,
+    /// Who is asked for summaries first; where there is none, or it does not answer as it may, they are made without a
+    /// model (D5).
+    pub summarizer: Option<&'p dyn Summarizer>,
 }
 
 /// What a pass made.
@@ -118,7 +121,12 @@ struct ChunkPlan {
 
 impl<'p> Pass<'p> {
     pub fn new(at: &'p AssistantHome<'p>, limits: Limits) -> Pass<'p> {
-        Pass { at, limits, opener: Opener::default() }
+        Pass { at, limits, opener: Opener::default(), summarizer: None }
+    }
+
+    /// The same pass with somebody else's summaries. Nothing is held while they are made.
+    pub fn summarized_by(self, summarizer: &'p dyn Summarizer) -> Pass<'p> {
+        Pass { summarizer: Some(summarizer), ..self }
     }
 
     /// Does everything there is to do for a session now.
@@ -178,7 +186,7 @@ impl<'p> Pass<'p> {
     fn next(&self, tx: &Read, session_no: i64) -> Result<Option<Next>> {
         let Some(facts) = load::session(tx, self.at.agent_no, session_no)? else { return Ok(None) };
         let now = self.at.ledger.now();
-        let quiet_at = facts.last_at + IDLE_MS;
+        let quiet_at = facts.last_at.saturating_add(IDLE_MS);
         let over = facts.ended || quiet_at <= now || facts.last_at > now + DAY_MS;
         for (lane_no, lane) in &facts.lanes {
             let marks = load::marks(tx, session_no, *lane_no)?;
@@ -206,7 +214,7 @@ impl<'p> Pass<'p> {
 
     /// The mark is the last thing that was stored, a moment ago, and no summary yet.
     fn summary_may_come(&self, tx: &Read, lane_no: i64, mark: &Mark, over: bool) -> Result<bool> {
-        if over || mark.at.is_none_or(|at| (self.at.ledger.now() - at).abs() > SUMMARY_COMES_MS) {
+        if over || mark.at.is_none_or(|at| self.at.ledger.now().abs_diff(at) > SUMMARY_COMES_MS as u64) {
             return Ok(false);
         }
         let behind = tx
@@ -256,7 +264,7 @@ impl<'p> Pass<'p> {
             return Ok(None);
         }
         let now = self.at.ledger.now();
-        let over = facts.ended || facts.last_at + IDLE_MS <= now || facts.last_at > now + DAY_MS;
+        let over = facts.ended || facts.last_at.saturating_add(IDLE_MS) <= now || facts.last_at > now + DAY_MS;
         // Where the stretch ends for good: at a mark, at a turn somebody named, or because the session is over.
         let mut ends = false;
         let stop = turns
@@ -314,6 +322,10 @@ impl<'p> Pass<'p> {
             pieces.push(Piece { run, tokens: tokens(&plan.turns[i].said.text) as u64, thread: at, forks });
         }
         plan.ends = cuts(&pieces, self.limits.chunk, ends, !more);
+        if plan.ends.is_empty() && more {
+            // No chunk is larger than what is read at once, be it a single turn: waiting for more would be for ever.
+            plan.ends.push(plan.turns.len());
+        }
         plan.ends.truncate(CHUNKS_AT_ONCE);
         for (run, _) in &plan.left {
             for turn in plan.turns.iter_mut().filter(|t| t.said.run == *run) {
@@ -380,7 +392,7 @@ impl<'p> Pass<'p> {
         let facts = self.at.read(|tx| load::session(tx, self.at.agent_no, session_no))?;
         let root = facts.as_ref().and_then(|f| f.root.clone());
         let mut nodes = Vec::new();
-        let mut from = 0;
+        let (mut from, mut fell_back) = (0, 0);
         for end in &plan.ends {
             let turns = &plan.turns[from..*end];
             from = *end;
@@ -389,7 +401,8 @@ impl<'p> Pass<'p> {
             let said: Vec<Said> = turns.iter().filter(|t| abandoned || !t.left).map(|t| t.said.clone()).collect();
             let source_tokens: u64 = turns.iter().map(|t| tokens(&t.said.text) as u64).sum();
             let request = Request { turns: &said, before: None, root: root.as_deref() };
-            let (summary, distillate) = distil_stretch(&request, source_tokens, CHUNK_TOKENS);
+            let made = stretch::of_turns(self, Kind::Chunk, &request, source_tokens, CHUNK_TOKENS);
+            fell_back += usize::from(made.fell_back);
             let times = turns.iter().filter_map(|t| t.said.at);
             let node = NewNode {
                 agent_no: self.at.agent_no,
@@ -401,9 +414,9 @@ impl<'p> Pass<'p> {
                 turns: (first.said.id, last.said.id),
                 times: (times.clone().min(), times.max()),
                 count: turns.len() as u64,
-                summary,
-                distillate,
-                source: Source::Deterministic,
+                summary: made.text,
+                distillate: made.distillate,
+                source: made.source,
                 source_tokens,
                 summary_turn: None,
                 abandoned,
@@ -437,6 +450,7 @@ impl<'p> Pass<'p> {
                 leave.execute([run, by])?;
             }
             drop(leave);
+            stretch::note(self, tx, fell_back);
             tx.note("session_no", session_no);
             tx.note("chunks", made.len());
             if let (Some(first), Some(last)) = (made.first(), made.last()) {

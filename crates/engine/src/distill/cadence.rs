@@ -8,7 +8,9 @@
 //! | a compaction | yes | those it touched | yes | yes | compaction nodes |
 //! | a loop, proposal or memory changes | yes | its thread | yes | | |
 //!
-//! A page is only marked, in the transaction of what it shows; whoever comes next renders it.
+//! A page is only marked, in the transaction of what it shows; whoever comes next renders it. Which thread a loop or a
+//! proposal belongs to takes some looking up: its page and the index are marked when pages are rendered, from the changes
+//! of files since the last time (`head::scoping`).
 
 use std::collections::BTreeSet;
 

@@ -11,8 +11,7 @@ use super::advance::Pass;
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
-use super::{Request, Said, cadence, deterministic, fold, handoff};
-use crate::assistant::catalogue::{self, Kind as FileKind, State};
+use super::{Request, Said, cadence, closing, fold, handoff, stretch};
 use crate::assistant::flush::Act;
 use crate::assistant::provenance::{Origin, Provenance};
 use crate::assistant::{Desk, mark_dirty};
@@ -28,7 +27,7 @@ use crate::memory::pending::is_known_in;
 use crate::memory::{Class, Scope};
 use crate::scope::{NodeId, TurnId};
 use crate::title::flush_id;
-use crate::tokens::cut;
+use crate::tokens::{cut, tokens};
 use crate::{redact, thread};
 
 /// Files one compaction may make: what is more important than the rest, not everything that was ever said.
@@ -40,7 +39,7 @@ const PROPOSALS: usize = 4;
 const RECENT_MS: Millis = 30 * 86_400_000;
 
 /// A plan that another process overtook is made again so often.
-const TRIES: usize = 20;
+pub(super) const TRIES: usize = 20;
 
 /// A chunk no compaction covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,17 +89,34 @@ pub(super) fn of_mark(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -
     let cut = Cut { session_no, lane_no, cause: "harness", mark: Some(mark.clone()), summary, until: None };
     let made = make(pass, &cut)?;
     if made == 0 {
-        // It came twice, or there was nothing before it.
         let at_ms = mark.at.unwrap_or(at.ledger.now());
         let until = at.read(|tx| lineage::frontier(tx, lane_no))?;
         at.write("lineage.boundary", |tx| {
             if lineage::boundary_is_handled(tx, mark.boundary_no)? {
                 return Ok(());
             }
-            lineage::record_compaction(tx, &bare(session_no, lane_no, mark, "again", until, at_ms))
+            let again = bare(session_no, lane_no, mark, "again", until, at_ms);
+            let new = match after_ours(tx, lane_no)? {
+                // Our own was there already: its handoff is what the program, cut now, goes on from (R10.6).
+                Some(node) => NewCompaction { cause: "harness", restoration: restoration(node, &[]), ..again },
+                // It came twice, or there was nothing before it.
+                None => again,
+            };
+            lineage::record_compaction(tx, &new)
         })?;
     }
     Ok(made)
+}
+
+/// The node of our own compaction, where that was the last of a lane: the program's context has not been cut since.
+fn after_ours(tx: &Read, lane_no: i64) -> Result<Option<NodeId>> {
+    let last: Option<(String, Option<i64>)> = tx
+        .prepare_cached(
+            "SELECT cause, node_no FROM compactions WHERE lane_no = ?1 AND cause != 'again' ORDER BY compaction_no DESC LIMIT 1",
+        )?
+        .query_row([lane_no], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    Ok(last.filter(|(cause, _)| cause == "threshold").and_then(|(_, node)| node).map(NodeId))
 }
 
 /// The program started over: nothing is handed on, and what was injected is gone.
@@ -135,14 +151,18 @@ pub(super) fn ours(pass: &Pass, session_no: i64, lane_no: i64, until: TurnId, ca
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
-/// The program's own summary behind its mark, without the thinking some put in front.
+/// The program's own summary behind its mark, without the thinking some put in front. A mark that came twice, with
+/// nothing between, is one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: i64, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(i64, i64, i64, i64)> = tx
         .prepare_cached(
             "SELECT turn_no, block_no, text_offset, text_length FROM turns
              WHERE lane_no = ?1 AND kind = 4 AND record_no >= ?2
                AND record_no < coalesce((SELECT min(record_no) FROM boundaries
-                                         WHERE lane_no = ?1 AND kind = 'compaction' AND record_no > ?2), 9e18)
+                                         WHERE lane_no = ?1 AND kind = 'compaction' AND record_no > ?2
+                                           AND EXISTS (SELECT 1 FROM turns t INDEXED BY turns_record
+                                                       WHERE t.record_no >= ?2 AND t.record_no < boundaries.record_no
+                                                         AND t.lane_no = ?1)), 9e18)
              ORDER BY turn_no LIMIT 1",
         )?
         .query_row([lane_no, mark.record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
@@ -164,6 +184,10 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
                 .collect::<Result<Vec<Node>>>()
         })?;
         let Some(last) = chunks.last() else { return Ok(0) };
+        // A mark that came twice has the summary of the first behind it. Ours counts turns, and has to get rid of them.
+        if what.cause != "threshold" && !at.read(|tx| speaks(tx, &chunks))? {
+            return Ok(0);
+        }
         let main_thread = last.thread_no;
         let mut threads: Vec<i64> = Vec::new();
         for chunk in &chunks {
@@ -174,12 +198,15 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
         // The thread the conversation is in comes last: the boundary points at its node.
         threads.retain(|t| *t != main_thread);
         threads.push(main_thread);
-        let mut nodes = Vec::new();
+        let (mut nodes, mut fell_back) = (Vec::new(), 0);
         for thread_no in &threads {
             let below: Vec<&Node> = chunks.iter().filter(|c| c.thread_no == *thread_no).collect();
-            nodes.push(node(pass, what, &facts, *thread_no, &below)?);
+            let (node, in_vain) = node(pass, what, &facts, *thread_no, &below)?;
+            nodes.push(node);
+            fell_back += usize::from(in_vain);
         }
-        match commit(pass, what, &facts, nodes, last.turns.1) {
+        let plan = Planned { nodes, until: last.turns.1, fell_back };
+        match commit(pass, what, &facts, plan) {
             Err(e) if is_overtaken(&e) => {}
             other => return other,
         }
@@ -188,8 +215,29 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
         .hint("nothing was lost; run the command again"))
 }
 
-/// The node over some chunks of one thread.
-fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[&Node]) -> Result<NewNode> {
+/// Whether anything was said in these chunks: a program's own summary is nothing to hand on.
+fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
+    let mut statement = tx.prepare_cached(
+        "SELECT 1 FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND kind NOT IN (4, 5) LIMIT 1",
+    )?;
+    for chunk in chunks {
+        if statement.exists(params![chunk.lane_no, chunk.turns.0.0, chunk.turns.1.0])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The nodes of a compaction, before they stand.
+struct Planned {
+    nodes: Vec<NewNode>,
+    until: TurnId,
+    /// Summaries the summariser of the pass was asked for in vain.
+    fell_back: usize,
+}
+
+/// The node over some chunks of one thread, and whether the summariser of the pass was asked for it in vain.
+fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[&Node]) -> Result<(NewNode, bool)> {
     let at = pass.at;
     let owned: Vec<Node> = below.iter().map(|n| (*n).clone()).collect();
     let mut said: Vec<Said> = Vec::new();
@@ -203,20 +251,23 @@ fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[
         last.filter(|n| n.turns.1 > start).map(|n| still_stands(tx, at.agent_no, &n.distillate)).transpose()
     })?;
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
-    let mut distillate = deterministic::distil(&request);
+    let source_tokens: u64 = owned.iter().map(|n| n.source_tokens).sum();
+    let budget = pass.limits.handoff_tokens.min(source_tokens as usize);
+    let made = stretch::of_turns(pass, Kind::Compaction, &request, source_tokens, budget);
+    let mut distillate = made.distillate;
     for other in at.read(|tx| sub_agents(tx, what, &owned))? {
         add_files(&mut distillate, &other.distillate);
     }
-    let source_tokens: u64 = owned.iter().map(|n| n.source_tokens).sum();
-    let budget = pass.limits.handoff_tokens.min(source_tokens as usize);
+    // The handoff has sections, whoever made what stands in them (R6.3).
     let own = handoff::render(&distillate, budget);
     // What its program wrote counts, unless it is longer than what it was made of.
-    let told = what.summary.as_ref().map(|(turn, text)| (*turn, cut(text, budget))).filter(|(_, t)| !t.is_empty());
+    let fits = |text: &str| !text.is_empty() && tokens(text) as u64 <= source_tokens;
+    let told = what.summary.as_ref().filter(|(_, text)| fits(text)).map(|(turn, text)| (*turn, cut(text, budget)));
     let (summary, source, summary_turn) = match told {
         Some((turn, text)) => (text, Source::Harness, Some(turn)),
-        None => (own, Source::Deterministic, None),
+        None => (own, made.source, None),
     };
-    Ok(NewNode {
+    let node = NewNode {
         agent_no: at.agent_no,
         kind: Kind::Compaction,
         depth: 0,
@@ -236,7 +287,8 @@ fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[
         replaces: None,
         flush: None,
         children: owned.iter().map(|n| n.id).collect(),
-    })
+    };
+    Ok((node, made.fell_back))
 }
 
 /// Chunks of the sub-agents these turns sent out.
@@ -261,36 +313,32 @@ fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
 }
 
 /// Makes what was planned stand, files first.
-fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut nodes: Vec<NewNode>, until: TurnId) -> Result<u64> {
+fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
     let at = pass.at;
-    let flushes = is_current(pass, what, facts, until)?;
-    let wanted = nodes.iter().any(|n| !n.distillate.open_loops.is_empty() || !n.distillate.proposals.is_empty());
-    let resolved = flushes
-        && at.read(|tx| catalogue::list(tx, at.agent_no, FileKind::OpenLoop, State::Active))?.iter().any(|e| {
-            e.fields.get("source").and_then(|s| s.get("type")).and_then(|t| t.as_str())
-                == Some(Origin::Distilled.name())
-        });
+    let flushes = is_current(pass, what, facts, plan.until)?;
+    let wanted = plan.nodes.iter().any(|n| !n.distillate.open_loops.is_empty() || !n.distillate.proposals.is_empty());
+    let resolved = flushes && at.read(|tx| closing::open_loops(tx, at.agent_no))?.iter().any(closing::is_ours);
     if !(flushes && (wanted || resolved)) {
-        return at.write("lineage.compact", |tx| insert(pass, tx, what, &nodes, until, None));
+        return at.write("lineage.compact", |tx| insert(pass, tx, what, &plan, None));
     }
     let desk = at.desk()?;
     let first = at.read(next_node)?;
     let mut act = Act::new("compaction.flush");
     let mut made = Made::default();
-    for (i, node) in nodes.iter_mut().enumerate() {
+    for (i, node) in plan.nodes.iter_mut().enumerate() {
         act = flush(&desk, facts, node, NodeId(first + i as i64), act, &mut made)?;
     }
-    let threads: Vec<i64> = nodes.iter().map(|n| n.thread_no).collect();
-    let moments: Vec<_> = nodes.iter().map(|n| n.times.1).collect();
+    let threads: Vec<i64> = plan.nodes.iter().map(|n| n.thread_no).collect();
+    let moments: Vec<_> = plan.nodes.iter().map(|n| n.times.1).collect();
     for head in at.read(|tx| cadence::after(at, tx, &threads, &moments))? {
         act = act.shows_in(head);
     }
     if act.steps.is_empty() {
         drop(desk);
-        return at.write("lineage.compact", |tx| insert(pass, tx, what, &nodes, until, None));
+        return at.write("lineage.compact", |tx| insert(pass, tx, what, &plan, None));
     }
     let id = flush_id();
-    for node in &mut nodes {
+    for node in &mut plan.nodes {
         node.flush = Some(id.clone());
     }
     act = act.note("loops", made.loops).note("proposals", made.proposals).note("resolved", made.resolved);
@@ -298,7 +346,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut nodes: Vec<NewNode>
         if next_node(tx)? != first {
             return Err(overtaken());
         }
-        insert(pass, tx, what, &nodes, until, Some(&id))
+        insert(pass, tx, what, &plan, Some(&id))
     })?;
     Ok(count)
 }
@@ -330,27 +378,11 @@ fn flush(
         turns: turns.to_vec(),
         node: Some(id.to_string()),
     };
-    let open = at.read(|tx| catalogue::list(tx, at.agent_no, FileKind::OpenLoop, State::Active))?;
-    // What these turns say is done closes the loop an earlier one opened, as long as nobody has written in it.
-    for entry in &open {
-        let provenance = Provenance::from_value(entry.fields.get("source"));
-        if provenance.origin != Origin::Distilled || entry.field("thread") != Some(&row.key) || entry.by_hand() {
-            continue;
-        }
-        let newest = provenance.turns.iter().max().copied().unwrap_or_default();
-        let done = node
-            .distillate
-            .done
-            .iter()
-            .rev()
-            .find(|d| d.turns.iter().any(|t| *t > newest) && fold::covers(&d.text, &entry.title));
-        if let Some(done) = done {
-            let how = format!("done: {} [{}]", done.text, done.turns.last().copied().unwrap_or_default());
-            act = open_loop::plan_to_resolve(desk, entry, Some(&how), act)?.0;
-            made.paths.push(entry.path.as_str().to_owned());
-            made.resolved += 1;
-        }
-    }
+    let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
+    let settled = at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
+    act = closing::close(desk, &settled, &facts.key, id, act)?;
+    made.paths.extend(settled.iter().map(|s| s.entry.path.as_str().to_owned()));
+    made.resolved += settled.len() as u64;
     let mut budget = LOOPS;
     for item in node.distillate.open_loops.iter_mut().rev() {
         if budget == 0 {
@@ -371,6 +403,7 @@ fn flush(
             thread: Some(row.key.clone()),
             due: None,
             confidence: Some(Origin::Distilled.confidence()),
+            opened: at.read(|tx| since(tx, at.agent_no, &item.turns))?,
             source: source(&item.turns),
         };
         let planned = plan(&mut act, made, |act| open_loop::plan_to_add(desk, &new, act))?;
@@ -425,6 +458,16 @@ fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, F
         Err(e) if matches!(e.kind(), ErrorKind::Usage | ErrorKind::Refused | ErrorKind::NotFound) => Ok(None),
         Err(e) => Err(e),
     }
+}
+
+/// Since when something is owed: when it was first said, as far as that is known.
+fn since(tx: &Read, agent_no: i64, turns: &[TurnId]) -> Result<Option<Millis>> {
+    for turn in turns {
+        if let Some(then) = closing::said_at(tx, agent_no, *turn)? {
+            return Ok(Some(then));
+        }
+    }
+    Ok(None)
 }
 
 /// The longest title of a file made here, in characters: about a line.
@@ -483,8 +526,10 @@ fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> R
 }
 
 /// Inserts the nodes and the boundary. The plan is checked again here.
-fn insert(pass: &Pass, tx: &mut Write, what: &Cut, nodes: &[NewNode], until: TurnId, id: Option<&str>) -> Result<u64> {
+fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&str>) -> Result<u64> {
     let at = pass.at;
+    let Planned { nodes, until, fell_back } = plan;
+    let until = *until;
     let planned: Vec<NodeId> = nodes.iter().flat_map(|n| n.children.iter().copied()).collect();
     let mut open: Vec<NodeId> = open_chunks(tx, what.lane_no, what.until)?.iter().map(|c| c.id).collect();
     let mut sorted = planned.clone();
@@ -533,6 +578,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, nodes: &[NewNode], until: Tur
         let heads = cadence::after(at, tx, &threads, &moments)?;
         mark_dirty(tx, at.agent_no, &heads)?;
     }
+    stretch::note(pass, tx, *fell_back);
     tx.note("session_no", what.session_no);
     tx.note("cause", what.cause);
     tx.note("until", until.to_string());
@@ -554,7 +600,7 @@ fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
 }
 
 /// The number the next node will get.
-fn next_node(tx: &Read) -> Result<i64> {
+pub(super) fn next_node(tx: &Read) -> Result<i64> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'nodes'")?
         .query_row([], |r| r.get(0))
@@ -562,11 +608,11 @@ fn next_node(tx: &Read) -> Result<i64> {
     Ok(last.unwrap_or(0) + 1)
 }
 
-fn overtaken() -> Error {
+pub(super) fn overtaken() -> Error {
     Error::new(ErrorKind::Busy, "the lineage was written by somebody else meanwhile")
 }
 
-fn is_overtaken(error: &Error) -> bool {
+pub(super) fn is_overtaken(error: &Error) -> bool {
     error.kind() == ErrorKind::Busy && error.to_string().ends_with("somebody else meanwhile")
 }
 
@@ -603,7 +649,9 @@ pub fn preview(pass: &Pass, session_no: i64, until: TurnId) -> Result<Distillate
         }
     }
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
-    let mut distillate = deterministic::distil(&request);
+    let tokens: u64 = said.iter().map(|s| crate::tokens::tokens(&s.text) as u64).sum();
+    let mut distillate =
+        stretch::of_turns(pass, Kind::Compaction, &request, tokens, pass.limits.handoff_tokens).distillate;
     let (from, to) = (said.first().map(|s| s.id), said.last().map(|s| s.id));
     if let (Some(from), Some(to)) = (from, to) {
         let what = Cut { session_no, lane_no, cause: "manual", mark: None, summary: None, until: None };

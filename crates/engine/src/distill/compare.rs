@@ -73,8 +73,12 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
     }
     let open = [&distillate.open_loops, &distillate.in_progress, &distillate.next_steps, &distillate.blocked];
     let open: Vec<&Item> = open.into_iter().flatten().chain(&distillate.goal).collect();
-    for text in items(&sections, Topic::Pending).into_iter().filter(|t| !is_nothing(t)) {
-        comparison.pending.push(named(head(&text), false, &open, &told, &whole));
+    let mut pending = items(&sections, Topic::Pending);
+    if !sections.iter().any(|s| s.topic == Topic::Pending) {
+        pending = items(&sections, Topic::Next);
+    }
+    for text in pending.into_iter().filter(|t| !is_nothing(t)) {
+        comparison.pending.push(named(head(&text), Where::Anywhere, &open, &told, &whole));
     }
     let said = [
         &distillate.constraints,
@@ -84,22 +88,39 @@ pub fn compare(summary: &str, distillate: &Distillate, handoff: &str, turns: &[S
         &distillate.next_steps,
     ];
     let said: Vec<&Item> = distillate.goal.iter().chain(said.into_iter().flatten()).collect();
-    for text in items(&sections, Topic::Prompts).into_iter().chain(items(&sections, Topic::Rules)) {
-        let words = quoted(&text);
-        if words.starts_with('(') || is_nothing(words) || is_follow_up(words) {
-            continue;
+    // Messages are told in the user's words, rules in the model's.
+    for (topic, place) in [(Topic::Prompts, Where::Verbatim), (Topic::Rules, Where::Prompts)] {
+        for text in items(&sections, topic) {
+            let words = quoted(&text);
+            if words.starts_with('(') || is_nothing(words) || is_follow_up(words) {
+                continue;
+            }
+            comparison.directives.push(named(words.to_owned(), place, &said, &told, &whole));
         }
-        comparison.directives.push(named(words.to_owned(), true, &said, &told, &whole));
     }
     comparison
 }
 
-fn named(text: String, verbatim: bool, items: &[&Item], told: &str, whole: &Whole) -> Named {
+/// Where a thing the summary names must stand to be in the turns.
+#[derive(Clone, Copy)]
+enum Where {
+    Verbatim,
+    /// Most of its words in one prompt.
+    Prompts,
+    /// Most of its words in one turn.
+    Anywhere,
+}
+
+fn named(text: String, place: Where, items: &[&Item], told: &str, whole: &Whole) -> Named {
     let bag = Words::of(&text);
     let fits = items.iter().map(|i| (*i, Words::of(&i.text))).filter(|(_, b)| is_found(&bag, b));
     let found = fits.max_by_key(|(_, b)| (100 * bag.shared(b)).saturating_sub(b.len().min(99))).map(|(i, _)| i);
     Named {
-        in_turns: if verbatim { whole.has(&text) } else { whole.has_most(&bag) },
+        in_turns: match place {
+            Where::Verbatim => whole.has(&text),
+            Where::Prompts => whole.has_most(&bag, true),
+            Where::Anywhere => whole.has_most(&bag, false),
+        },
         told: found.is_some_and(|i| told.contains(spaced(&i.text).trim_end_matches(' '))),
         found: found.map(|i| i.text.clone()),
         text,
@@ -145,9 +166,14 @@ fn same_path(one: &str, other: &str) -> bool {
 /// What a section is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Topic {
+    /// Files that were changed.
     Files,
+    /// Files that matter, changed or not.
+    Relevant,
     Prompts,
     Pending,
+    /// What comes next: pending where no section says what is.
+    Next,
     Rules,
     Other,
 }
@@ -167,59 +193,107 @@ fn body(summary: &str) -> &str {
     }
 }
 
+/// How deep a bold line and a line that ends with a colon stand: below every marked heading.
+const BOLD: usize = 8;
+
 fn sections(text: &str) -> Vec<Section<'_>> {
     let mut found = vec![Section { topic: Topic::Other, lines: Vec::new() }];
-    let mut fenced = false;
-    // A numbered list inside a section has items; where sections are numbered, their titles end with a colon.
+    // The level of the heading that gave the topic: what stands below it belongs to it.
+    let (mut fenced, mut level, mut marked) = (false, 0, false);
     for line in text.lines() {
-        let trimmed = line.trim_start();
-        if trimmed.starts_with("```") {
+        if line.trim_start().starts_with("```") {
             fenced = !fenced;
             continue;
         }
         if fenced {
             continue;
         }
-        let title = if line.starts_with('#') {
-            Some(line.trim_start_matches('#').trim())
-        } else if line.starts_with("**")
-            && (line.trim_end().ends_with("**") || line.trim_end().ends_with("**:") || line.trim_end().ends_with(":"))
-        {
-            Some(line)
-        } else {
-            let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-            line[digits..]
-                .strip_prefix(". ")
-                .filter(|t| digits > 0 && t.len() < 80 && t.trim_end().trim_end_matches('*').ends_with(':'))
+        let last = found.last_mut().expect("there is a first");
+        let Some((depth, title, rest)) = heading(line, marked) else {
+            last.lines.push(line);
+            continue;
         };
-        match title {
-            Some(title) => found.push(Section { topic: topic(title), lines: Vec::new() }),
-            None => found.last_mut().expect("there is a first").lines.push(line),
+        marked |= line.starts_with('#');
+        let about = topic(title);
+        if last.topic != Topic::Other && depth > level && (about == Topic::Other || !paths(title, true).is_empty()) {
+            // "### src/a.rs" below "## Files", "1. Fix the parser:" below "## Pending".
+            last.lines.push(line.trim_start_matches('#').trim_start());
+            continue;
         }
+        level = depth;
+        found.push(Section { topic: about, lines: if rest.is_empty() { Vec::new() } else { vec![rest] } });
     }
     found
+}
+
+/// A heading's depth and title, and what stands behind it on its line: Markdown's, a bold line, "3. Files:",
+/// "7. **Pending Tasks**", and a line with nothing but a known title and a colon.
+fn heading(line: &str, marked: bool) -> Option<(usize, &str, &str)> {
+    let hashes = line.bytes().take_while(|b| *b == b'#').count();
+    if (1..=6).contains(&hashes) && line[hashes..].starts_with(' ') {
+        return Some((hashes, line[hashes..].trim(), ""));
+    }
+    let end = line.trim_end();
+    if line.starts_with("**") && (end.ends_with("**") || end.ends_with("**:") || end.ends_with(':')) {
+        return Some((BOLD, end, ""));
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let numbered = line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") "));
+    if let Some(title) = numbered.filter(|_| digits > 0) {
+        let depth = if marked { BOLD - 1 } else { 1 };
+        let bare = title.trim_end();
+        if title.len() < 80
+            && (bare.trim_end_matches('*').ends_with(':') || bare.starts_with("**") && bare.ends_with("**"))
+        {
+            return Some((depth, title, ""));
+        }
+        // "7. Pending Tasks: none"
+        let (title, rest) = title.split_once(": ")?;
+        let known = title.len() < 40 && topic(title) != Topic::Other && paths(title, true).is_empty();
+        return known.then_some((depth, title, rest));
+    }
+    // "Pending tasks:" on a line of its own.
+    let title = end.strip_suffix(':').filter(|t| t.len() < 48 && t.starts_with(char::is_alphabetic))?;
+    let known = topic(title) != Topic::Other && title.split_whitespace().count() <= 6;
+    known.then_some((BOLD + 1, title, ""))
 }
 
 fn topic(title: &str) -> Topic {
     let low = lower(title);
     let has = |words: &[&str]| words.iter().any(|w| low.contains(w));
-    if has(&["user message", "user prompts", "user requests"]) {
+    if has(&["user message", "user prompt", "user request", "user quer", "what the user asked"]) {
         Topic::Prompts
-    } else if has(&["file", "code section", "changes made"]) {
-        Topic::Files
+    } else if has(&["file", "code section", "changes made", "code changes"]) {
+        if has(&["read", "examined", "reviewed", "inspected", "referenced", "to look at"]) {
+            Topic::Other
+        } else if has(&["relevant", "important", "key file"]) {
+            Topic::Relevant
+        } else {
+            Topic::Files
+        }
     } else if has(&[
         "pending",
         "todo",
         "to-do",
+        "to do",
         "remaining",
+        "remains",
+        "left to",
         "open task",
         "open loop",
+        "open item",
         "unfinished",
         "outstanding",
         "in progress",
+        "in-progress",
+        "not done",
+        "blocked",
+        "offene",
     ]) {
         Topic::Pending
-    } else if has(&["constraint", "preference", "user instruction", "user directive", "guideline", "rules"]) {
+    } else if has(&["next step", "what's next", "whats next", "nächste schritte"]) {
+        Topic::Next
+    } else if has(&["constraint", "preference", "instruction", "directive", "guideline", "rules", "vorgaben"]) {
         Topic::Rules
     } else {
         Topic::Other
@@ -240,7 +314,7 @@ fn bullet(line: &str) -> Option<(usize, &str)> {
         None if digits > 0 => trimmed[digits..].strip_prefix(". ").or_else(|| trimmed[digits..].strip_prefix(") "))?,
         None => return None,
     };
-    Some((indent, rest.trim_start_matches("[ ] ").trim()))
+    Some((indent, rest.trim_start_matches("[ ] ").trim_start_matches("☐ ").trim()))
 }
 
 /// The outermost bullets of the sections on a topic, or their lines where there are none.
@@ -249,7 +323,12 @@ fn items(sections: &[Section], topic: Topic) -> Vec<String> {
     for section in sections.iter().filter(|s| s.topic == topic) {
         let bullets: Vec<(usize, &str)> = section.lines.iter().filter_map(|l| bullet(l)).collect();
         let outermost = bullets.iter().map(|(i, _)| *i).min().unwrap_or(0);
-        let own = bullets.iter().filter(|(i, t)| *i == outermost && !t.contains("[x]")).map(|(_, t)| plain(t));
+        let own = bullets
+            .iter()
+            .filter(|(i, t)| {
+                *i == outermost && !t.contains("[x]") && !t.contains("[X]") && !t.starts_with(['✅', '✓', '☑'])
+            })
+            .map(|(_, t)| plain(t));
         found.extend(own);
         if bullets.is_empty() {
             found.extend(section.lines.iter().map(|l| plain(l)).filter(|l| l.len() > 3));
@@ -309,8 +388,8 @@ fn changed(sections: &[Section]) -> Vec<String> {
         "looked at",
     ];
     let mut found: Vec<String> = Vec::new();
-    let about_files = sections.iter().any(|s| s.topic == Topic::Files);
-    for section in sections.iter().filter(|s| !about_files || s.topic == Topic::Files) {
+    let about_files = sections.iter().any(|s| matches!(s.topic, Topic::Files | Topic::Relevant));
+    for section in sections.iter().filter(|s| !about_files || matches!(s.topic, Topic::Files | Topic::Relevant)) {
         // A path with what is said of it, up to the next path that begins a bullet.
         let mut blocks: Vec<(Vec<String>, String)> = Vec::new();
         let outermost = section.lines.iter().filter_map(|l| bullet(l)).map(|(i, _)| i).min().unwrap_or(0);
@@ -328,7 +407,7 @@ fn changed(sections: &[Section]) -> Vec<String> {
         for (paths, said) in blocks {
             let change = CHANGE.iter().any(|c| said.contains(c));
             let read = READ.iter().any(|r| said.contains(r));
-            if change || about_files && !read {
+            if change || section.topic == Topic::Files && !read {
                 for path in paths {
                     if !found.iter().any(|f| same_path(f, &path)) {
                         found.push(path);
@@ -349,6 +428,11 @@ fn paths(text: &str, bare: bool) -> Vec<String> {
         let word = word
             .trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '.' | '_' | '~'))
             .trim_end_matches(['.', ':']);
+        // `src/a.rs:12-40` names the file.
+        let word = match word.split_once(':') {
+            Some((path, lines)) if lines.starts_with(|c: char| c.is_ascii_digit()) => path,
+            _ => word,
+        };
         let name = word.rsplit('/').next().unwrap_or(word);
         let extension = name.rsplit_once('.').is_some_and(|(stem, end)| {
             (!stem.is_empty() || word.contains('/'))
@@ -356,7 +440,8 @@ fn paths(text: &str, bare: bool) -> Vec<String> {
                 && end.bytes().all(|b| b.is_ascii_alphanumeric())
                 && !end.bytes().all(|b| b.is_ascii_digit())
         });
-        let path = extension && !word.contains("://") && !word.contains(['(', ')', '*', '{', '=']);
+        let known = matches!(name, "Makefile" | "Dockerfile" | "justfile" | "Gemfile" | "Rakefile" | "Procfile");
+        let path = (extension || known) && !word.contains("://") && !word.contains(['(', ')', '*', '{', '=']);
         if path && (word.contains('/') || bare && at < 3) {
             found.push(word.trim_start_matches("./").to_owned());
         }
@@ -367,15 +452,23 @@ fn paths(text: &str, bare: bool) -> Vec<String> {
 /// The turns' words, to look for items in.
 struct Whole {
     by_turn: HashMap<TurnId, String>,
-    all: Vec<(Words, ())>,
+    /// With whether the user said it.
+    all: Vec<(Words, bool)>,
 }
 
 impl Whole {
     fn of(turns: &[Said]) -> Whole {
         let own = |s: &&Said| s.kind != crate::event::TurnKind::CompactSummary;
         let by_turn = turns.iter().filter(own).map(|s| (s.id, spaced(&s.text))).collect();
-        let all =
-            turns.iter().filter(own).filter(|s| s.text.len() < 64 * 1024).map(|s| (Words::of(&s.text), ())).collect();
+        let all = turns
+            .iter()
+            .filter(own)
+            .filter(|s| s.text.len() < 64 * 1024)
+            .map(|s| {
+                let prompt = s.main && s.role == crate::event::Role::User;
+                (Words::of(&s.text), prompt)
+            })
+            .collect();
         Whole { by_turn, all }
     }
 
@@ -384,9 +477,9 @@ impl Whole {
         self.by_turn.values().any(|t| t.contains(&words))
     }
 
-    /// Whether one turn has most of these words.
-    fn has_most(&self, wanted: &Words) -> bool {
-        self.all.iter().any(|(words, ())| is_found(wanted, words))
+    /// Whether one turn, or one prompt, has most of these words.
+    fn has_most(&self, wanted: &Words, prompts: bool) -> bool {
+        self.all.iter().any(|(words, prompt)| (*prompt || !prompts) && is_found(wanted, words))
     }
 }
 
@@ -446,4 +539,86 @@ fn invented(distillate: &Distillate, whole: &Whole) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files, pending tasks and directives a summary is read to name.
+    fn read(summary: &str) -> (Vec<String>, Vec<String>, Vec<String>) {
+        let c = compare(summary, &Distillate::default(), "", &[]);
+        let texts = |n: &[Named]| n.iter().map(|n| n.text.clone()).collect();
+        (texts(&c.files), texts(&c.pending), texts(&c.directives))
+    }
+
+    #[test]
+    fn numbered_sections_are_read() {
+        let (files, pending, directives) = read(
+            "<analysis>\nsrc/not.rs changed\n</analysis>\n<summary>\n1. Primary Request and Intent:\n   Rebuild the importer.\n\n\
+             3. Files and Code Sections:\n   - `src/import.rs`\n     - Added batching\n     ```rust\n- `src/fake.rs` added\n     ```\n   \
+             - `src/main.rs:12-40` (read for context)\n   - `Makefile`\n     - Updated the target\n\n6. All user messages:\n   \
+             - \"Rebuild the importer with batching\"\n   - \"continue\"\n\n7. Pending Tasks:\n   - Measure the throughput\n   \
+             - [x] Write the parser\n\n8. Current Work:\n   Was editing src/other.rs.\n\n9. Optional Next Step:\n   Run the benchmark suite.\n</summary>",
+        );
+        assert_eq!(files, ["src/import.rs", "Makefile"]);
+        assert_eq!(pending, ["Measure the throughput"]);
+        assert_eq!(directives, ["Rebuild the importer with batching"]);
+    }
+
+    #[test]
+    fn bold_numbers_and_titles_on_one_line_are_read() {
+        let (files, pending, _) = read(
+            "1. **Files Modified**\n   - src/a.ts: added a hook\n2. **Errors and fixes**\n   - src/b.ts crashed\n3. Pending Tasks: None",
+        );
+        assert_eq!(files, ["src/a.ts"]);
+        assert!(pending.is_empty());
+        let (_, pending, _) = read("7. Pending Tasks: Deploy the preview to staging\n8. Current Work:\nnothing");
+        assert_eq!(pending, ["Deploy the preview to staging"]);
+    }
+
+    #[test]
+    fn headings_below_headings_belong_to_them() {
+        let (files, pending, _) = read(
+            "## Files changed\n\n### src/queue.go\nRewrote the loop.\n\n### `src/queue_test.go`\nNew cases.\n\n**docs/queue.md**\n- updated\n\n\
+             ## Remaining work\n\n1. Fix the flaky shutdown test:\n   - it hangs on CI\n2. Tag the release\n\n## Notes\n- The port is 8080\n",
+        );
+        assert_eq!(files, ["src/queue.go", "src/queue_test.go", "docs/queue.md"]);
+        assert_eq!(pending, ["Fix the flaky shutdown test:", "Tag the release"]);
+    }
+
+    #[test]
+    fn goal_instructions_accomplished_is_read() {
+        let (files, pending, directives) = read(
+            "## Goal\n\nMove the site to Astro.\n\n## Instructions\n\n- Never touch the legacy folder\n\n## Discoveries\n\n\
+             - src/util.ts is unused\n\n## Accomplished\n\n- Ported the layout\n\n### In Progress\n- Port the blog pages\n\n\
+             ## Next Steps\n- Remove Gatsby\n\n## Relevant files / directories\n\n- `src/layout.astro` — created, the layout\n- `src/config.ts` — the site's settings\n",
+        );
+        assert_eq!(files, ["src/layout.astro"]);
+        assert_eq!(pending, ["Port the blog pages"]);
+        assert_eq!(directives, ["Never touch the legacy folder"]);
+    }
+
+    #[test]
+    fn plain_titles_are_read() {
+        let (files, pending, directives) = read(
+            "Progress and key decisions:\n- Added retries in src/net.py\n- Updated tests/test_net.py\n\nConstraints and user preferences:\n\
+             - Keep the public API stable\n\nWhat remains to be done:\n1. Document the retry options\n2. Open a pull request\n",
+        );
+        assert!(files.iter().all(|f| f.starts_with("src/") || f.starts_with("tests/")), "{files:?}");
+        assert_eq!(pending, ["Document the retry options", "Open a pull request"]);
+        assert_eq!(directives, ["Keep the public API stable"]);
+    }
+
+    #[test]
+    fn next_steps_are_pending_where_nothing_else_is() {
+        let (_, pending, _) = read("## Summary\nPorted it.\n\n## Next steps\n- Add an index on title\n");
+        assert_eq!(pending, ["Add an index on title"]);
+    }
+
+    #[test]
+    fn what_no_section_names_is_not_named() {
+        let (files, pending, directives) = read("I looked around and found nothing to do.\n");
+        assert!(files.is_empty() && pending.is_empty() && directives.is_empty());
+    }
 }

@@ -3,13 +3,12 @@
 
 use super::advance::Pass;
 use super::cadence;
-use super::fold::fold;
 use super::session::{hull, ids};
-use super::summary::summarise;
+use super::stretch;
+use super::summarizer::Told;
 use crate::assistant::mark_dirty;
 use crate::error::Result;
-use crate::lineage::distillate::Distillate;
-use crate::lineage::{self, Kind, NewNode, Node, Source, walk};
+use crate::lineage::{self, Kind, NewNode, Node, walk};
 
 /// So many roots become one (SPEC R6.7).
 pub const ROOTS: usize = 8;
@@ -45,7 +44,8 @@ pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
                 break;
             }
             let count = at.read(|tx| walk::covered(tx, &ids(&roots)))?;
-            let node = NewNode { count, ..condensed(at.agent_no, thread_no, depth + 1, &roots) };
+            let (node, fell_back) = condensed(pass, thread_no, depth + 1, &roots);
+            let node = NewNode { count, ..node };
             let done = at.write("lineage.condense", |tx| {
                 let still = walk::roots(tx, thread_no, depth, ROOTS)?;
                 if ids(&still) != node.children {
@@ -54,6 +54,7 @@ pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
                 let id = lineage::insert(tx, &node)?;
                 let heads = cadence::after(at, tx, &[thread_no], &[])?;
                 mark_dirty(tx, at.agent_no, &heads)?;
+                stretch::note(pass, tx, usize::from(fell_back));
                 tx.note("node", id.to_string());
                 tx.note("depth", node.depth);
                 Ok(true)
@@ -68,15 +69,14 @@ pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
     Ok(made)
 }
 
-/// The node over some roots.
-pub fn condensed(agent_no: i64, thread_no: i64, depth: i64, roots: &[Node]) -> NewNode {
-    let mut distillate = Distillate::default();
-    for node in roots.iter().filter(|n| !n.abandoned) {
-        distillate = fold(&distillate, &node.distillate);
-    }
+/// The node over some roots, and whether the summariser of the pass was asked for it in vain.
+fn condensed(pass: &Pass, thread_no: i64, depth: i64, roots: &[Node]) -> (NewNode, bool) {
+    let speaks = roots.iter().filter(|n| !n.abandoned);
+    let told: Vec<Told> = speaks.map(|n| Told { summary: &n.summary, distillate: &n.distillate }).collect();
     let source_tokens: u64 = roots.iter().map(|n| n.summary_tokens).sum();
-    NewNode {
-        agent_no,
+    let made = stretch::of_nodes(pass, Kind::Condensed, &told, source_tokens, CONDENSED_TOKENS);
+    let node = NewNode {
+        agent_no: pass.at.agent_no,
         kind: Kind::Condensed,
         depth,
         thread_no,
@@ -85,9 +85,9 @@ pub fn condensed(agent_no: i64, thread_no: i64, depth: i64, roots: &[Node]) -> N
         turns: hull(roots),
         times: (roots.iter().filter_map(|n| n.times.0).min(), roots.iter().filter_map(|n| n.times.1).max()),
         count: roots.iter().map(|n| n.count).sum(),
-        summary: summarise(&distillate, CONDENSED_TOKENS.min(source_tokens as usize)),
-        distillate,
-        source: Source::Deterministic,
+        summary: made.text,
+        distillate: made.distillate,
+        source: made.source,
         source_tokens,
         summary_turn: None,
         abandoned: roots.iter().all(|n| n.abandoned),
@@ -95,5 +95,6 @@ pub fn condensed(agent_no: i64, thread_no: i64, depth: i64, roots: &[Node]) -> N
         replaces: None,
         flush: None,
         children: ids(roots),
-    }
+    };
+    (node, made.fell_back)
 }

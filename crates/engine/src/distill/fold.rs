@@ -128,18 +128,27 @@ fn common(a: &Words, b: &Words) -> usize {
     a.iter().filter(|word| b.binary_search(word).is_ok()).count()
 }
 
-/// Words of at least three letters that are no mere grammar, folded.
+/// Words of at least three letters that are no mere grammar, folded. Pages fold hundreds of nodes: nothing is allocated
+/// for a word.
 pub(crate) fn words(text: &str) -> Words {
-    let mut out: Words = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .map(str::to_lowercase)
-        .filter(|w| w.chars().count() > 2 && !GRAMMAR.contains(&w.as_str()))
-        .map(|w| {
+    let (mut out, mut folded) = (Words::new(), String::new());
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| w.len() > 2) {
+        folded.clear();
+        if word.is_ascii() {
+            folded.push_str(word);
+            folded.make_ascii_lowercase();
+        } else {
+            folded.push_str(&word.to_lowercase());
+            if folded.chars().count() <= 2 {
+                continue;
+            }
+        }
+        if GRAMMAR.binary_search(&folded.as_str()).is_err() {
             let mut hasher = DefaultHasher::new();
-            stem(&w).hash(&mut hasher);
-            hasher.finish()
-        })
-        .collect();
+            stem(&folded).hash(&mut hasher);
+            out.push(hasher.finish());
+        }
+    }
     out.sort_unstable();
     out.dedup();
     out
@@ -157,11 +166,12 @@ fn stem(word: &str) -> &str {
     word
 }
 
+/// In order: it is searched.
 const GRAMMAR: &[&str] = &[
-    "the", "and", "for", "that", "this", "with", "you", "your", "our", "are", "was", "were", "have", "has", "had",
-    "will", "would", "should", "could", "can", "not", "but", "from", "into", "now", "still", "need", "needs", "must",
-    "then", "than", "also", "all", "done", "todo", "let", "please", "make", "made", "sure", "out", "its", "it's",
-    "und", "der", "die", "das", "ist", "noch", "les", "des", "une", "est", "los", "las", "una",
+    "all", "also", "and", "are", "but", "can", "could", "das", "der", "des", "die", "done", "est", "for", "from",
+    "had", "has", "have", "into", "ist", "it's", "its", "las", "les", "let", "los", "made", "make", "must", "need",
+    "needs", "noch", "not", "now", "our", "out", "please", "should", "still", "sure", "than", "that", "the", "then",
+    "this", "todo", "una", "und", "une", "was", "were", "will", "with", "would", "you", "your",
 ];
 
 #[cfg(test)]
@@ -184,6 +194,13 @@ mod tests {
         let state = fold(&older, &newer);
         assert_eq!(state.open_loops, vec![item("write the changelog", 3)]);
         assert_eq!(state.goal, older.goal);
+    }
+
+    #[test]
+    fn words_are_folded_and_grammar_is_none() {
+        assert!(GRAMMAR.is_sorted());
+        assert_eq!(words("The CHECKS and checking, für den Ärger: it's ok"), words("check ärger für den"));
+        assert_eq!(words("of it, its and the"), Words::new());
     }
 
     #[test]

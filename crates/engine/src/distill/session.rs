@@ -1,32 +1,58 @@
 //! The end of a session, or of a while of it: one node for each thread it touched, over what closed since the last
 //! (R6.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::advance::Pass;
-use super::stretch::distil_stretch;
-use super::{Request, Said, cadence, load};
+use super::compaction::{TRIES, is_overtaken, next_node, overtaken};
+use super::load::{self, SessionFacts};
+use super::{Request, Said, cadence, closing, stretch};
+use crate::assistant::flush::Act;
 use crate::assistant::mark_dirty;
-use crate::error::Result;
-use crate::ledger::Read;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::{Read, Write};
 use crate::lineage::distillate::{Distillate, Touch};
-use crate::lineage::{self, Kind, NewNode, Node, Source};
+use crate::lineage::{self, Kind, NewNode, Node};
 use crate::scope::{NodeId, TurnId};
+use crate::title::flush_id;
 
 /// The longest summary of a session.
 const SESSION_TOKENS: usize = 160;
 
 /// Makes the session nodes that are due. Returns how many.
+///
+/// Loops which a distillation made files of and which these turns say are done are closed with it, in the three beats of
+/// an act: the nodes stand when the files are in their archive.
 pub(super) fn close(pass: &Pass, session_no: i64) -> Result<u64> {
+    for _ in 0..TRIES {
+        let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };
+        match commit(pass, session_no, &facts, plan) {
+            Err(e) if is_overtaken(&e) => {}
+            other => return other,
+        }
+    }
+    Err(Error::new(ErrorKind::Busy, "the lineage of this session is being written by others")
+        .hint("nothing was lost; run the command again"))
+}
+
+/// The nodes that are due, before they stand.
+struct Planned {
+    nodes: Vec<NewNode>,
+    /// Summaries the summariser of the pass was asked for in vain.
+    fell_back: usize,
+}
+
+/// What is to be made, one node for each thread. `None`: nothing.
+fn planned(pass: &Pass, session_no: i64) -> Result<Option<(SessionFacts, Planned)>> {
     let at = pass.at;
     let (facts, open) =
         at.read(|tx| Ok((load::session(tx, at.agent_no, session_no)?, lineage::uncovered(tx, session_no)?)))?;
-    let Some(facts) = facts else { return Ok(0) };
+    let Some(facts) = facts.filter(|_| !open.is_empty()) else { return Ok(None) };
     let mut groups: BTreeMap<i64, Vec<Node>> = BTreeMap::new();
     for node in open {
         groups.entry(node.thread_no).or_default().push(node);
     }
-    let mut made = Vec::new();
+    let mut plan = Planned { nodes: Vec::new(), fell_back: 0 };
     for (thread_no, nodes) in groups {
         let before = at.read(|tx| state_before(tx, session_no, thread_no, &nodes))?;
         let (mut said, mut others) = (Vec::new(), Vec::new());
@@ -38,11 +64,13 @@ pub(super) fn close(pass: &Pass, session_no: i64) -> Result<u64> {
         }
         let source_tokens: u64 = nodes.iter().map(|n| n.source_tokens).sum();
         let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
-        let (summary, mut distillate) = distil_stretch(&request, source_tokens, SESSION_TOKENS);
+        let made = stretch::of_turns(pass, Kind::Session, &request, source_tokens, SESSION_TOKENS);
+        plan.fell_back += usize::from(made.fell_back);
+        let mut distillate = made.distillate;
         for other in others {
             add_files(&mut distillate, other);
         }
-        made.push(NewNode {
+        plan.nodes.push(NewNode {
             agent_no: at.agent_no,
             kind: Kind::Session,
             depth: 0,
@@ -52,9 +80,9 @@ pub(super) fn close(pass: &Pass, session_no: i64) -> Result<u64> {
             turns: hull(&nodes),
             times: (nodes.iter().filter_map(|n| n.times.0).min(), nodes.iter().filter_map(|n| n.times.1).max()),
             count: covered(&nodes),
-            summary,
+            summary: made.text,
             distillate,
-            source: Source::Deterministic,
+            source: made.source,
             source_tokens,
             summary_turn: None,
             abandoned: nodes.iter().all(|n| n.abandoned),
@@ -64,27 +92,92 @@ pub(super) fn close(pass: &Pass, session_no: i64) -> Result<u64> {
             children: nodes.iter().map(|n| n.id).collect(),
         });
     }
-    if made.is_empty() {
-        return Ok(0);
-    }
-    at.write("lineage.session", |tx| {
-        let mut ids: Vec<String> = Vec::new();
-        for node in &made {
-            // Somebody else may have been quicker.
-            let still = lineage::uncovered(tx, session_no)?;
-            if node.children.iter().all(|c| still.iter().any(|n| n.id == *c)) {
-                ids.push(lineage::insert(tx, node)?.to_string());
+    Ok(Some((facts, plan)))
+}
+
+/// Makes what was planned stand; files first, where there are any to close.
+fn commit(pass: &Pass, session_no: i64, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
+    let at = pass.at;
+    // Most ends settle nothing: then nobody at work on the files is waited for.
+    let closes = at.read(|tx| {
+        let open = closing::open_loops(tx, at.agent_no)?;
+        for node in &plan.nodes {
+            if !closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done)?.is_empty() {
+                return Ok(true);
             }
         }
-        let threads: Vec<i64> = made.iter().map(|n| n.thread_no).collect();
-        let moments: Vec<_> = made.iter().map(|n| n.times.1).collect();
-        let heads = cadence::after(at, tx, &threads, &moments)?;
-        mark_dirty(tx, at.agent_no, &heads)?;
-        tx.note("session", facts.key.as_str());
-        let count = ids.len() as u64;
-        tx.note("nodes", ids);
-        Ok(count)
-    })
+        Ok(false)
+    })?;
+    if !closes {
+        return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
+    }
+    let desk = at.desk()?;
+    // Looked at again behind the lock: somebody may have written in one of them.
+    let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
+    let first = at.read(next_node)?;
+    let (mut act, mut taken) = (Act::new("session.close"), HashSet::new());
+    for (i, node) in plan.nodes.iter().enumerate() {
+        let mut settled =
+            at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
+        settled.retain(|s| taken.insert(s.entry.file_no));
+        act = closing::close(&desk, &settled, &facts.key, NodeId(first + i as i64), act)?;
+    }
+    if act.steps.is_empty() {
+        drop(desk);
+        return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
+    }
+    for head in at.read(|tx| heads(pass, tx, &plan))? {
+        act = act.shows_in(head);
+    }
+    let id = flush_id();
+    for node in &mut plan.nodes {
+        node.flush = Some(id.clone());
+    }
+    let act = act.note("resolved", taken.len());
+    let (count, _) = desk.perform_as(&id, act, |tx| {
+        // The files name the node that closed them.
+        if next_node(tx)? != first {
+            return Err(overtaken());
+        }
+        insert(pass, tx, session_no, facts, &plan, Some(&id))
+    })?;
+    Ok(count)
+}
+
+/// Inserts the nodes. The plan is checked again here: somebody else may have been quicker. `id`: the act they stand with.
+fn insert(
+    pass: &Pass,
+    tx: &mut Write,
+    session_no: i64,
+    facts: &SessionFacts,
+    plan: &Planned,
+    id: Option<&str>,
+) -> Result<u64> {
+    let mut ids: Vec<String> = Vec::new();
+    for node in &plan.nodes {
+        let still = lineage::uncovered(tx, session_no)?;
+        if node.children.iter().all(|c| still.iter().any(|n| n.id == *c)) {
+            ids.push(lineage::insert(tx, node)?.to_string());
+        } else if id.is_some() {
+            return Err(overtaken());
+        }
+    }
+    if id.is_none() {
+        let heads = heads(pass, tx, plan)?;
+        mark_dirty(tx, pass.at.agent_no, &heads)?;
+    }
+    stretch::note(pass, tx, plan.fell_back);
+    tx.note("session", facts.key.as_str());
+    let count = ids.len() as u64;
+    tx.note("nodes", ids);
+    Ok(count)
+}
+
+/// The pages that show these nodes.
+fn heads(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Vec<String>> {
+    let threads: Vec<i64> = plan.nodes.iter().map(|n| n.thread_no).collect();
+    let moments: Vec<_> = plan.nodes.iter().map(|n| n.times.1).collect();
+    cadence::after(pass.at, tx, &threads, &moments)
 }
 
 /// Turns of a chunk that were not left.

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
+use serde_json::Value;
 
 use super::derived::{self, Marks};
 use super::find::{self, Found};
+use super::words::Words;
 use super::{PENDING, nodes};
 use crate::assistant::catalogue;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,6 +36,7 @@ impl Erasure<'_> {
         self.bytes(tx)?;
         self.rows(tx)?;
         self.ends(tx)?;
+        self.decoders(tx)?;
         self.sessions(tx)?;
         derived::erase(tx, self.agent_no, self.marks, self.named)?;
         for path in self.gone_files {
@@ -161,6 +164,32 @@ impl Erasure<'_> {
         Ok(())
     }
 
+    /// What a decoder remembers between two readings may have the words: a prompt that waits is no turn yet. Of a session
+    /// that goes whole, nothing is remembered; elsewhere the texts that have the words become empty.
+    fn decoders(&self, tx: &Write) -> Result<()> {
+        let mut statement = tx.prepare(
+            "SELECT stream_no, st.session_no, decoder FROM sources so JOIN streams st USING (source_no)
+             WHERE so.agent_no = ?1 AND decoder IS NOT NULL",
+        )?;
+        let mut forgetful = Vec::new();
+        let mut rows = statement.query([self.agent_no])?;
+        while let Some(r) = rows.next()? {
+            let state: Vec<u8> = r.get(2)?;
+            let whole = r.get::<_, Option<i64>>(1)?.is_some_and(|no| self.found.whole.contains(&no));
+            if whole {
+                forgetful.push((r.get::<_, i64>(0)?, None));
+            } else if self.marks.words.are_quoted_in(&state) {
+                let emptied = serde_json::from_slice(&state).ok().map(|state| emptied(state, self.marks.words));
+                forgetful.push((r.get(0)?, emptied.map(|state| state.to_string().into_bytes())));
+            }
+        }
+        let mut update = tx.prepare_cached("UPDATE streams SET decoder = ?2 WHERE stream_no = ?1")?;
+        for (stream, state) in forgetful {
+            update.execute(params![stream, state])?;
+        }
+        Ok(())
+    }
+
     fn sessions(&self, tx: &mut Write) -> Result<()> {
         for session in self.titles {
             tx.prepare_cached("UPDATE sessions SET title = NULL WHERE session_no = ?1")?.execute([session])?;
@@ -205,6 +234,16 @@ impl Erasure<'_> {
                 .execute(params![self.agent_no, head])?;
         }
         Ok(())
+    }
+}
+
+/// A value whose strings that have the words are empty.
+fn emptied(value: Value, words: &Words) -> Value {
+    match value {
+        Value::String(text) if words.are_quoted_in(text.as_bytes()) => Value::String(String::new()),
+        Value::Array(items) => items.into_iter().map(|item| emptied(item, words)).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, item)| (name, emptied(item, words))).collect(),
+        other => other,
     }
 }
 

@@ -124,7 +124,11 @@ pub struct Tier1Line {
 
 impl Tier1Line {
     fn new(section: Section, text: String, reference: Option<String>, scope: Scope, score: Score) -> Tier1Line {
-        let text = redact(&text).into_owned();
+        Tier1Line::clean(section, redact(&text).into_owned(), reference, scope, score)
+    }
+
+    /// A line of words in which there is no credential.
+    fn clean(section: Section, text: String, reference: Option<String>, scope: Scope, score: Score) -> Tier1Line {
         Tier1Line {
             section,
             text,
@@ -203,7 +207,9 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
         stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
     let known: HashSet<i64> = stands.iter().map(|(row, _)| row.no).collect();
     let idle = day.idle(tx, at.agent_no, &loops, &known)?;
-    let mut owed_lines: Vec<(Tier1Line, Option<&str>)> = loops.iter().map(|l| (day.of_loop(l), Some(l.id()))).collect();
+    let mut places = HashMap::new();
+    let mut owed_lines: Vec<(Tier1Line, Option<&str>)> =
+        loops.iter().map(|l| (day.of_loop(l, &mut places), Some(l.id()))).collect();
     for (row, stand) in &stands {
         owed_lines.extend(day.blocked(row.no, stand).into_iter().map(|l| (l, None)));
     }
@@ -420,16 +426,23 @@ impl Day {
         Ok(out)
     }
 
-    fn of_loop(&self, owed: &Owed) -> Tier1Line {
+    /// `places`: how a scope is told, for each that was; there may be thousands of loops in a few threads.
+    fn of_loop<'l>(&self, owed: &'l Owed, places: &mut HashMap<&'l Scope, String>) -> Tier1Line {
         let entry = &owed.entry;
-        let place = match &owed.scope {
-            Scope::AgentWide => String::new(),
-            Scope::Thread(_, label) => format!(" · {}", short(label, 40)),
-            Scope::Workspace(id) => format!(" · {}", short(project_name(id), 40)),
-        };
-        let text = format!("{}{place}{}", line(&entry.title), self.due(entry));
+        let place = places.entry(&owed.scope).or_insert_with_key(|scope| {
+            let name = match scope {
+                Scope::AgentWide => return String::new(),
+                Scope::Thread(_, label) => label,
+                Scope::Workspace(id) => project_name(id),
+            };
+            redact(&format!(" · {}", short(name, 40))).into_owned()
+        });
+        // The catalogue has taken credentials out of its titles.
+        let due = self.due(entry);
+        let due = if due.is_empty() { due } else { redact(&due).into_owned() };
         let score = urgency(entry, self.now, self.today);
-        Tier1Line::new(Section::Commitments, text, Some(owed.id().to_owned()), owed.scope.clone(), score)
+        let text = format!("{}{place}{due}", line(&entry.title));
+        Tier1Line::clean(Section::Commitments, text, Some(owed.id().to_owned()), owed.scope.clone(), score)
     }
 
     fn due(&self, entry: &Entry) -> String {

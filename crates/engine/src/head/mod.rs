@@ -97,6 +97,7 @@ pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
     // Whoever waited for the desk may find the work done: the marks are read behind the lock. An edit found in a page
     // marks others, so the marks are read again; twice is enough, the rest waits for the next command.
     for _ in 0..2 {
+        scoping::follow(desk.at)?;
         let marks = dirty(desk.at)?;
         if marks.is_empty() {
             break;
@@ -160,13 +161,17 @@ fn dirty(at: &AssistantHome) -> Result<Vec<(Head, Option<i64>)>> {
     let now = at.ledger.clock().boot();
     at.read(|tx| {
         let mut statement = tx.prepare_cached(
-            "SELECT head, dirty, dirty > rendered, at, revision > published,
-                    head IN (SELECT head FROM head_deferred WHERE agent_no = ?1)
-             FROM heads
-             WHERE agent_no = ?1
-               AND (dirty > rendered OR head IN ('active', 'memory') OR revision > published
-                    OR head IN (SELECT head FROM head_deferred WHERE agent_no = ?1))
-             ORDER BY head",
+            // One indexed question for each reason: every command asks this, and there is a page for every thread and
+            // every day there ever was.
+            "WITH which (head) AS (
+               SELECT head FROM heads INDEXED BY heads_dirty WHERE agent_no = ?1 AND dirty > rendered
+               UNION SELECT head FROM heads INDEXED BY heads_behind WHERE agent_no = ?1 AND revision > published
+               UNION SELECT head FROM head_deferred WHERE agent_no = ?1
+               UNION VALUES ('active'), ('memory'))
+             SELECT h.head, dirty, dirty > rendered, at, revision > published,
+                    EXISTS (SELECT 1 FROM head_deferred d WHERE d.agent_no = ?1 AND d.head = h.head)
+             FROM which CROSS JOIN heads h ON h.agent_no = ?1 AND h.head = which.head
+             ORDER BY h.head",
         )?;
         let mut rows = statement.query([at.agent_no])?;
         let mut out = Vec::new();

@@ -2,13 +2,15 @@
 //!
 //! A page about one thread must not show another's words, and no page shows as open what somebody has closed.
 
-use std::collections::{HashMap, HashSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 
 use super::page::moment;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::assistant::provenance::{Origin, Provenance};
+use crate::assistant::{AssistantHome, OWED, mark_dirty};
 use crate::clock::Millis;
 use crate::distill::fold;
 use crate::error::Result;
@@ -170,7 +172,8 @@ pub(crate) fn scope_of(tx: &Read, agent_no: i64, entry: &Entry) -> Result<Scope>
 pub(super) struct Owed {
     pub entry: Entry,
     pub scope: Scope,
-    words: fold::Words,
+    /// Asked for when it is compared with something.
+    words: OnceCell<fold::Words>,
 }
 
 impl Owed {
@@ -180,17 +183,75 @@ impl Owed {
 
     /// Whether a distilled item of these words is this one.
     pub fn is(&self, item: &Item, words: &fold::Words) -> bool {
-        item.file.as_deref() == Some(self.id()) || fold::same(&self.words, words)
+        item.file.as_deref() == Some(self.id()) || fold::same(self.words(), words)
+    }
+
+    pub fn words(&self) -> &fold::Words {
+        self.words.get_or_init(|| fold::words(&self.entry.title))
     }
 }
 
 /// Every file of a kind that waits, with its scope.
 pub(super) fn owed(tx: &Read, agent_no: i64, kind: Kind) -> Result<Vec<Owed>> {
+    scoped(tx, agent_no, catalogue::list(tx, agent_no, kind, State::Active)?)
+}
+
+/// [`owed`] in these threads, by their members ([`thread::members`]): all that is theirs, and perhaps more.
+pub(super) fn owed_in(tx: &Read, agent_no: i64, kind: Kind, members: &[i64]) -> Result<Vec<Owed>> {
+    let mut names = thread::reading::names(tx, agent_no, members)?;
+    for member in members {
+        names.push(thread::row(tx, agent_no, *member)?.key);
+    }
+    scoped(tx, agent_no, catalogue::list_in(tx, agent_no, kind, State::Active, &names)?)
+}
+
+fn scoped(tx: &Read, agent_no: i64, entries: Vec<Entry>) -> Result<Vec<Owed>> {
     let mut scopes = Scopes::new(tx, agent_no);
-    catalogue::list(tx, agent_no, kind, State::Active)?
-        .into_iter()
-        .map(|entry| Ok(Owed { scope: scopes.of(&entry)?, words: fold::words(&entry.title), entry }))
-        .collect()
+    entries.into_iter().map(|entry| Ok(Owed { scope: scopes.of(&entry)?, words: OnceCell::new(), entry })).collect()
+}
+
+/// So many changes of other files are looked over again and again before it is noted that they were.
+const LOOKED_OVER: usize = 200;
+
+/// Marks the pages of the threads whose loops and proposals have changed since the last look, by whatever act or hand:
+/// added, closed, merged, edited, taken away. The pages that show all of them are marked with the change itself (R7.5).
+pub(super) fn follow(at: &AssistantHome) -> Result<()> {
+    let (heads, looked, to) = at.read(|tx| {
+        let from: i64 = tx
+            .prepare_cached("SELECT rendered FROM heads WHERE agent_no = ?1 AND head = ?2")?
+            .query_row(params![at.agent_no, OWED], |r| r.get(0))
+            .optional()?
+            .unwrap_or(0);
+        let (changed, looked, to) = catalogue::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
+        let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
+        for entry in &changed {
+            if let Scope::Thread(no @ 1.., _) = scopes.of(entry)? {
+                threads.insert(no);
+            }
+        }
+        let mut heads = Vec::new();
+        for no in threads {
+            heads.push(format!("thread/{}", thread::row(tx, at.agent_no, no)?.file));
+        }
+        if !heads.is_empty() {
+            heads.push("threads".to_owned());
+        }
+        Ok((heads, looked, to))
+    })?;
+    if heads.is_empty() && looked < LOOKED_OVER {
+        return Ok(());
+    }
+    at.write("head.mark", |tx| {
+        mark_dirty(tx, at.agent_no, &heads)?;
+        tx.prepare_cached(
+            "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
+             ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3, at = ?4",
+        )?
+        .execute(params![at.agent_no, OWED, to, tx.now()])?;
+        tx.note("changes_to", to);
+        tx.note("heads", heads.len());
+        Ok(())
+    })
 }
 
 /// Tells which distilled items still stand.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 
 use super::page::{day, day_at, end_of_day, line, moment, short};
-use super::scoping::{Owed, Standing, owed};
+use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
 use super::threads::{is_of, sound};
 use super::why::Why;
@@ -145,9 +145,9 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let (today, now) = (at.day_of(at.ledger.now()), end_of_day(at));
     let members = thread::members(tx, row.no)?;
     let state = state::of_thread(tx, &members)?;
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let loops = owed_in(tx, at.agent_no, Kind::OpenLoop, &members)?;
     let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
-    let proposals = owed(tx, at.agent_no, Kind::Proposal)?;
+    let proposals = owed_in(tx, at.agent_no, Kind::Proposal, &members)?;
     let proposals: Vec<&Owed> = proposals.iter().filter(|p| is_of(&p.scope, row.no)).collect();
     let mut standing = Standing::new(tx, at.agent_no);
     let newest = state.newest().map(|n| n.id);
@@ -175,7 +175,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let rest = loops.iter().filter(|l| !stepped.contains(l.id()));
     let mut files: Vec<Line> = rest.map(|l| of_loop(OPEN, l, now, today)).collect();
     files.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| a.reference.cmp(&b.reference)));
-    said.extend(loops.iter().map(|l| fold::words(&l.entry.title)));
+    said.extend(loops.iter().map(|l| l.words().clone()));
     lists.append(&mut files);
     for item in open.iter().rev() {
         push(&mut lists, &mut said, OPEN, item, now, None, at, &mut standing)?;

@@ -1,9 +1,11 @@
 //! The index of threads (R7.2), and where a thread stands in a few words, for every page that has a line for it.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 
 use super::page::{day_at, end_of_day, line, short};
-use super::scoping::{Owed, Scope, Standing, owed};
+use super::scoping::{Owed, Scope, Standing, owed_in};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::Kind;
 use crate::clock::Millis;
@@ -18,6 +20,9 @@ use crate::thread::{self, ThreadRow};
 /// Lines of the index.
 const LINES: usize = 40;
 
+/// With so many open threads at most, all of them are looked into.
+const ENOUGH: usize = 200;
+
 /// So many of a thread's newest nodes say where it stands.
 const NODES: usize = 3;
 
@@ -26,9 +31,9 @@ const LATELY: i64 = 4_000;
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let today = at.day_of(at.ledger.now());
-    let (active, closed): (Vec<ThreadRow>, Vec<ThreadRow>) =
-        all(tx, at.agent_no)?.into_iter().partition(|t| t.state != "closed");
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let (open, closed) = counts(tx, at.agent_no)?;
+    let active = newest(tx, at.agent_no, open)?;
+    let loops = owed_by(tx, at.agent_no, &active)?;
     let mut out = String::new();
     let mut standing = Standing::new(tx, at.agent_no);
     for row in active.iter().take(LINES) {
@@ -46,10 +51,10 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         let parts = parts.join(" · ");
         out.push_str(&format!("- [{}]({}.md): {parts}\n", line(&row.label), row.file));
     }
-    if active.len() > LINES {
-        out.push_str(&format!("- … and {} more: `heirloom thread list`\n", active.len() - LINES));
+    if open > LINES {
+        out.push_str(&format!("- … and {} more: `heirloom thread list`\n", open - LINES));
     }
-    match closed.len() {
+    match closed {
         0 => {}
         n => out.push_str(&format!("\n{n} closed: `heirloom thread list`\n")),
     }
@@ -57,6 +62,55 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         out.push_str("No threads yet: they come with conversations. `heirloom import` reads those that are there.\n");
     }
     Ok(out)
+}
+
+/// The loops of some threads, and perhaps more.
+fn owed_by(tx: &Read, agent_no: i64, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
+    let mut members = Vec::new();
+    for row in rows {
+        members.extend(thread::members(tx, row.no)?);
+    }
+    owed_in(tx, agent_no, Kind::OpenLoop, &members)
+}
+
+/// How many threads that are none of another's are open, and how many closed.
+fn counts(tx: &Read, agent_no: i64) -> Result<(usize, usize)> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT count(*) FILTER (WHERE state != 'closed'), count(*) FILTER (WHERE state = 'closed')
+             FROM threads WHERE agent_no = ?1 AND merged_into IS NULL",
+        )?
+        .query_row([agent_no], |r| Ok((r.get::<_, i64>(0)? as usize, r.get::<_, i64>(1)? as usize)))?)
+}
+
+/// The open threads that have a line, last worked in first. `open`: how many there are.
+fn newest(tx: &Read, agent_no: i64, open: usize) -> Result<Vec<ThreadRow>> {
+    // Conversations that stand alone make a thread each: of thousands only those worked in last are looked into.
+    if open > ENOUGH {
+        let mut rows = recent(tx, agent_no, Millis::MIN, LINES)?;
+        if rows.len() == LINES {
+            let known: HashSet<i64> = rows.iter().map(|r| r.no).collect();
+            rows.extend(begun(tx, agent_no)?.into_iter().filter(|r| !known.contains(&r.no)));
+            rows.sort_by_key(|r| std::cmp::Reverse((r.last_at.unwrap_or(r.created_at), r.no)));
+            rows.truncate(LINES);
+            return Ok(rows);
+        }
+    }
+    let mut rows = all(tx, agent_no)?;
+    rows.retain(|t| t.state != "closed");
+    rows.truncate(LINES);
+    Ok(rows)
+}
+
+/// Open threads in which nothing was closed yet, begun last first.
+fn begun(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT thread_no FROM threads t WHERE agent_no = ?1 AND merged_into IS NULL AND state != 'closed'
+           AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.thread_no = t.thread_no)
+         ORDER BY thread_no DESC LIMIT ?2",
+    )?;
+    let found = statement.query_map(params![agent_no, LINES as i64], |r| r.get(0))?;
+    found.map(|no| thread::row(tx, agent_no, no?)).collect()
 }
 
 /// Threads of an agent that are none of another's, last worked in first; what was done in merged ones counts.
@@ -205,7 +259,7 @@ pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<St
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
+    let loops = owed_by(tx, at.agent_no, &rows)?;
     let (mut lines, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
     for row in rows {
         let stand = stand(tx, &mut standing, &row, &loops)?;

@@ -38,7 +38,7 @@ pub struct Packed {
 impl Packed {
     /// The bytes again, before they are stored.
     pub fn open(&self) -> Result<Vec<u8>> {
-        zstd::bulk::decompress(&self.data, self.raw_length).map_err(zstd_failed)
+        decompress(&self.data, self.raw_length).map_err(zstd_failed)
     }
 
     /// A block of bytes that are there already.
@@ -176,7 +176,7 @@ fn read(tx: &Read, block_no: i64) -> Result<Vec<u8>> {
         .ok()
         .filter(|n| *n <= MAX_RAW)
         .ok_or_else(|| Error::damaged(format!("block {block_no} has an impossible length")))?;
-    let raw = zstd::bulk::decompress(&data, length)
+    let raw = decompress(&data, length)
         .map_err(|e| Error::damaged(format!("block {block_no} does not decompress")).because(e))?;
     if raw.len() != length {
         return Err(Error::damaged(format!("block {block_no} decompresses to another length")));
@@ -184,9 +184,24 @@ fn read(tx: &Read, block_no: i64) -> Result<Vec<u8>> {
     Ok(raw)
 }
 
-/// Compresses a small piece on its own (an unterminated tail).
+thread_local! {
+    // Making a context takes longer than most of what is opened and squeezed here: a node's distillate, a page.
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// What is longer is opened piece by piece: the length a frame claims is not to be believed beyond this.
+const SMALL: usize = 1 << 20;
+
+/// Compresses a small piece on its own (an unterminated tail, a page, what a node says).
 pub fn squeeze(bytes: &[u8]) -> Result<Vec<u8>> {
-    compressor()?.compress(bytes).map_err(zstd_failed)
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let compressor = match kept {
+            Some(compressor) => compressor,
+            None => kept.insert(compressor()?),
+        };
+        compressor.compress(bytes).map_err(zstd_failed)
+    })
 }
 
 /// With a checksum in each frame: a turn's text has no digest of its own, and a flipped bit must not be read as words.
@@ -196,14 +211,32 @@ fn compressor() -> Result<zstd::bulk::Compressor<'static>> {
     Ok(compressor)
 }
 
+/// One frame of at most so many bytes.
+fn decompress(data: &[u8], most: usize) -> std::io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|kept| {
+        let decompressor = match kept {
+            Some(decompressor) => decompressor,
+            None => kept.insert(zstd::bulk::Decompressor::new()?),
+        };
+        decompressor.decompress(data, most)
+    })
+}
+
 /// The reverse of [`squeeze`].
 pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
     use std::io::Read as _;
-    // Streamed, since the length is not stored and room for the longest would be reserved each time.
+    let failed = |e| Error::damaged("pending bytes do not decompress").because(e);
+    // The frame says how long it is; one that does not, or says something large, is streamed, so that room for the
+    // longest is not reserved on its word.
+    let claimed = zstd::zstd_safe::get_frame_content_size(data).ok().flatten().and_then(|n| usize::try_from(n).ok());
+    if let Some(length) = claimed.filter(|n| *n <= SMALL) {
+        let raw = decompress(data, length).map_err(failed)?;
+        return if raw.len() == length { Ok(raw) } else { Err(Error::damaged("pending bytes are cut off")) };
+    }
     let mut raw = Vec::new();
     zstd::stream::Decoder::new(data)
         .and_then(|decoder| decoder.take(MAX_RAW as u64).read_to_end(&mut raw))
-        .map_err(|e| Error::damaged("pending bytes do not decompress").because(e))?;
+        .map_err(failed)?;
     Ok(raw)
 }
 

@@ -14,7 +14,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_ledger.sql"),
     include_str!("migrations/0002_visible_home.sql"),
     include_str!("migrations/0003_lineage.sql"),
-    include_str!("migrations/0004_context.sql"),
+    include_str!("migrations/0004_roots.sql"),
+    include_str!("migrations/0005_context.sql"),
 ];
 
 /// The schema this build reads and writes.

@@ -16,6 +16,8 @@
 pub mod distillate;
 pub mod marks;
 mod node;
+mod roots;
+pub mod size;
 pub mod tombstone;
 pub mod walk;
 

@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::distillate::Distillate;
+use super::roots;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
@@ -247,6 +248,13 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     let id = NodeId(tx.last_insert_rowid());
     for child in &new.children {
         tx.prepare_cached("INSERT INTO node_edges (parent_no, child_no) VALUES (?1, ?2)")?.execute([id.0, child.0])?;
+        // A session node stands over its compactions, a condensed one over all its children.
+        if matches!(new.kind, Kind::Session | Kind::Condensed) {
+            roots::covered(tx, *child)?;
+        }
+    }
+    if new.kind != Kind::Chunk {
+        roots::add(tx, id)?;
     }
     Ok(id)
 }
@@ -358,13 +366,18 @@ pub fn newest(tx: &Read, session_no: i64, kind: Kind, thread_no: Option<i64>) ->
 }
 
 /// Nodes of a session that no session node covers yet: compaction nodes, and chunks neither those nor a session node
-/// cover. What the next session node stands over.
+/// cover. What the next session node stands over. A compaction made later of what a session node has told already is
+/// nothing new.
 pub fn uncovered(tx: &Read, session_no: i64) -> Result<Vec<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
          WHERE n.session_no = ?1 AND n.kind IN (0, 2) AND length(n.key) > 0 AND {STANDS} AND NOT EXISTS (
            SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
            WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 1 OR (n.kind = 0 AND p.kind = 2)))
+           AND (n.kind = 0 OR EXISTS (
+             SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
+               SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+               WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = 1)))
          ORDER BY n.first_turn, n.node_no"
     );
     let mut statement = tx.prepare_cached(&sql)?;
@@ -460,13 +473,14 @@ pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
 }
 
-/// The dedup epoch of a session: 0, and one more with every compaction of its main line that stands, and with every new
-/// segment (R10.6).
+/// The dedup epoch of a session (R10.6): 0, and one more whenever what its program had been given left its context: with
+/// every compaction of its main line the program made and every new segment, and with those somebody asked for, who then
+/// goes on from the handoff. Our own at a threshold cuts nothing the program holds: what was injected is still before it.
 pub fn epoch(tx: &Read, session_no: i64) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT count(*) FROM compactions c JOIN lanes l USING (lane_no)
-             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause != 'again' AND {COMPACTION_STANDS}"
+             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause NOT IN ('again', 'threshold') AND {COMPACTION_STANDS}"
         ))?
         .query_row([session_no], |r| r.get::<_, i64>(0))? as u64)
 }

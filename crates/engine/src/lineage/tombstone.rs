@@ -3,6 +3,7 @@
 
 use rusqlite::params;
 
+use super::roots;
 use crate::error::Result;
 use crate::ledger::Write;
 use crate::scope::NodeId;
@@ -14,7 +15,7 @@ pub fn bury(tx: &Write, node: NodeId) -> Result<()> {
         "UPDATE nodes SET summary = '', summary_tokens = 0, distillate = NULL, key = x'' WHERE node_no = ?1",
     )?
     .execute([node.0])?;
-    Ok(())
+    roots::buried(tx, node)
 }
 
 /// Lets the compactions whose handoff was `old` lead to the node made in its place.

@@ -42,7 +42,8 @@ pub fn parents(tx: &Read, agent_no: i64, id: NodeId) -> Result<Vec<Node>> {
 pub fn roots(tx: &Read, thread_no: i64, depth: i64, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
-        "n.thread_no = ?1 AND n.kind != 0 AND n.depth = ?2 AND length(n.key) > 0
+        // The table says where to look, so that a long history costs nothing; what counts is asked of the nodes.
+        "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
          AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
                          WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
          ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3",

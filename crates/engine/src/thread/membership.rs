@@ -1,7 +1,8 @@
 //! Which thread a run belongs to (R7.2).
 //!
 //! Asked in this order: what was decided before; the run a sub-agent answers to; what people switched the session to; the
-//! thread its caller named; the project of its prompt; who takes part; else the session itself. Only the ledger is asked,
+//! thread its caller named; where it was copied from, while it stays in that project; the project of its prompt; who takes
+//! part; else the session itself. Only the ledger is asked,
 //! with a handful of indexed look-ups, whatever the ledger holds.
 
 use rusqlite::{OptionalExtension, params};
@@ -68,10 +69,18 @@ fn derive(tx: &Read, run_no: i64, depth: usize) -> Result<Membership> {
             return Ok(found);
         }
     }
-    if let Some(thread) = run.switched_to(tx)? {
+    let switched = run.switched_to(tx)?;
+    if let Some(Some(thread)) = switched {
         return of_thread(tx, thread);
     }
     if let Some(found) = run.of_hint(tx)? {
+        return Ok(found);
+    }
+    // Who switched a session back has switched it back from where it was copied, too.
+    if switched.is_none()
+        && depth < DEEPEST
+        && let Some(found) = run.of_origin(tx, depth)?
+    {
         return Ok(found);
     }
     if let Some(found) = run.of_project(tx)? {
@@ -122,16 +131,58 @@ impl Run {
         Ok(found.filter(|parent| *parent != self.run_no))
     }
 
-    /// The thread people switched the session to, before this run began.
-    fn switched_to(&self, tx: &Read) -> Result<Option<i64>> {
-        let newest: Option<Option<i64>> = tx
+    /// The thread people switched the session to, before this run began; an inner `None`: back to where it would be.
+    fn switched_to(&self, tx: &Read) -> Result<Option<Option<i64>>> {
+        Ok(tx
             .prepare_cached(
                 "SELECT thread_no FROM thread_switches WHERE session_no = ?1 AND after_turn < ?2
                  ORDER BY after_turn DESC, switch_no DESC LIMIT 1",
             )?
             .query_row([self.session_no, self.first_turn], |r| r.get(0))
+            .optional()?)
+    }
+
+    /// Of a copied session: the thread the run it was copied from is in, as long as it works in the same project. The
+    /// thread of a conversation that has nothing but itself is not handed on (R7.2).
+    fn of_origin(&self, tx: &Read, depth: usize) -> Result<Option<Membership>> {
+        let Some(origin) = self.origin(tx)? else { return Ok(None) };
+        if origin == self.run_no || project_of(tx, Run::read(tx, origin)?.opening)? != project_of(tx, self.opening)? {
+            return Ok(None);
+        }
+        let found = derive(tx, origin, depth + 1)?;
+        Ok((found.key.kind() != "session").then_some(Membership { thread_no: None, ..found }))
+    }
+
+    /// The run of the original a copied session goes on from: that of the last turn both have, else its newest that began
+    /// before the copy.
+    fn origin(&self, tx: &Read) -> Result<Option<i64>> {
+        let original: Option<i64> = tx
+            .prepare_cached(
+                "SELECT o.session_no FROM sessions s JOIN sessions o ON o.agent_no = s.agent_no AND o.session_key = s.fork_of
+                 WHERE s.session_no = ?1 AND o.session_no != s.session_no",
+            )?
+            .query_row([self.session_no], |r| r.get(0))
             .optional()?;
-        Ok(newest.flatten())
+        let Some(original) = original else { return Ok(None) };
+        let shared: Option<i64> = tx
+            .prepare_cached(
+                "SELECT t.run_no FROM turn_references f JOIN turns t ON t.turn_no = f.turn_no
+                 WHERE f.session_no = ?1 AND t.session_no = ?2 ORDER BY f.turn_no DESC LIMIT 1",
+            )?
+            .query_row([self.session_no, original], |r| r.get(0))
+            .optional()?;
+        if shared.is_some() {
+            return Ok(shared);
+        }
+        Ok(tx
+            .prepare_cached(
+                "SELECT r.run_no FROM lanes l JOIN turn_results r USING (lane_no)
+                 WHERE l.session_no = ?1 AND l.lane = '' AND (r.opened_at IS NULL OR r.opened_at <=
+                   (SELECT coalesce(min(opened_at), 9e18) FROM turn_results WHERE lane_no = ?2))
+                 ORDER BY r.run_no DESC LIMIT 1",
+            )?
+            .query_row([original, self.lane_no], |r| r.get(0))
+            .optional()?)
     }
 
     /// What its caller called it: on its prompt, on the turn it begins with, or on an earlier prompt of the lane.
@@ -225,6 +276,17 @@ impl Run {
         let Some((block, offset, length)) = place else { return Ok(None) };
         Ok(String::from_utf8(Opener::default().slice(tx, block, offset, length)?).ok())
     }
+}
+
+/// The project a turn was said in; of a moved one, where it is now.
+fn project_of(tx: &Read, turn: i64) -> Result<Option<i64>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT coalesce(v.alias_of, v.workspace_no) FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no
+             WHERE t.turn_no = ?1",
+        )?
+        .query_row([turn], |r| r.get(0))
+        .optional()?)
 }
 
 /// The project an id stands for, and its label; of a moved one, the one it is called now.

@@ -414,7 +414,7 @@ pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
             [RUN_OPEN],
             |r| r.get::<_, Option<Millis>>(0),
         )?
-        .map(|at| at + IDLE_MS);
+        .map(|at| at.saturating_add(IDLE_MS));
     tx.note("closed", out.runs);
     Ok(out)
 }

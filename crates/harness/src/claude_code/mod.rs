@@ -3,6 +3,7 @@
 //! `<project folder>/<session>.jsonl` is the main line, `<project folder>/<session>/subagents/agent-<id>.jsonl` a lane of
 //! it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
 
+mod queue;
 mod transcript;
 mod wire;
 

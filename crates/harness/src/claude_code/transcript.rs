@@ -13,6 +13,7 @@ use heirloom_engine::event::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::queue::{Queue, Removed};
 use super::wire::{Block, Message, Record};
 use crate::lines::{List, Loose, Str, is_uuid, parse_line, parse_part, readable};
 
@@ -72,6 +73,8 @@ struct State {
     lanes: VecDeque<String>,
     /// `(record id, entry id)`: who follows the record, follows that turn; empty where there is none before it.
     passed_over: VecDeque<(String, String)>,
+    /// Prompts typed while the model works.
+    queue: Queue,
 }
 
 impl Transcript {
@@ -90,9 +93,9 @@ impl Transcript {
             "api-request" => api_request(record),
             "api-request-blob" | "api-request-shape" => Decoded::of(RecordClass::Blob),
             "summary" | "custom-title" | "ai-title" => self.title(record),
+            "queue-operation" => self.queued(record),
             "file-history-snapshot"
             | "file-history-delta"
-            | "queue-operation"
             | "last-prompt"
             | "mode"
             | "cost-state"
@@ -158,6 +161,7 @@ impl Transcript {
         if decoded.turns.iter().any(|turn| turn.kind == TurnKind::CompactSummary) {
             decoded.class = RecordClass::Compaction;
         }
+        self.settle_queue(&decoded.turns);
         let agent = record.tool_use_result.0.agent_id.filled();
         let call = decoded.turns.iter().find_map(|turn| turn.call.clone());
         if let (Some(agent), Some(call)) = (agent, call) {
@@ -313,8 +317,79 @@ impl Transcript {
         Ok(decoded)
     }
 
+    /// What an ordinary line says of the queue. What comes with a tool's result is no line of its own.
+    fn settle_queue(&mut self, turns: &[NewTurn]) {
+        if turns.iter().any(|turn| turn.kind == TurnKind::ToolResult) {
+            return;
+        }
+        for turn in turns {
+            match turn.kind {
+                TurnKind::Message => self.state.queue.line(&turn.text),
+                TurnKind::MachinePrompt if turn.text.starts_with("<command-name>") => self.state.queue.command_line(),
+                TurnKind::MachinePrompt if turn.text.starts_with("<task-notification>") => {
+                    self.state.queue.machine_line();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What happens to a prompt typed while the model works; one handed over in the middle of a run is a turn. Of what
+    /// the program puts into the queue itself, an attachment or an ordinary line tells.
+    fn queued(&mut self, record: &Record) -> Decoded {
+        let mut decoded = Decoded::of(RecordClass::Meta);
+        let text = blocks_text(record.content).filter(|text| !text.trim().is_empty());
+        let typed = |text: &String| self.who_prompts(record, text) == (Role::User, TurnKind::Message);
+        let by_machine = !self.placement.lane.is_empty() || text.as_ref().is_some_and(|text| !typed(text));
+        let text = text.as_deref();
+        let queue = &mut self.state.queue;
+        match record.operation.or_empty() {
+            "enqueue" if !by_machine => queue.enqueue(text, at(record)),
+            "dequeue" if !by_machine => queue.dequeue(text),
+            "popAll" => queue.take_back(),
+            "remove" => decoded.turns.extend(self.handed_over(record, text, by_machine)),
+            _ => {}
+        }
+        if !decoded.turns.is_empty() {
+            decoded.class = RecordClass::Conversation;
+        }
+        decoded
+    }
+
+    /// The turn of a prompt that left the queue in the middle of a run.
+    fn handed_over(&mut self, record: &Record, text: Option<&str>, by_machine: bool) -> Option<NewTurn> {
+        let command = record.command_uuid.or_empty();
+        let queue = &mut self.state.queue;
+        // In every version at hand one that leaves without a reason was handed over.
+        let handed_over = matches!(record.reason.filled(), None | Some("absorbed_mid_turn"));
+        let time = at(record);
+        let same_time = time.map(|time| queue.removed_at(time));
+        let mut turn = match queue.remove(text, command) {
+            Removed::Told { text, entry } => {
+                NewTurn { entry, echo: true, ..NewTurn::new(Role::User, TurnKind::Message, text) }
+            }
+            Removed::Said { text, at } if handed_over && !by_machine => {
+                // Named after this record alone: what was read before it may be in another sitting, or nowhere.
+                let session = record.session_id.filled().unwrap_or(&self.placement.native);
+                let entry = match (record.command_uuid.filled(), time, same_time) {
+                    (Some(command), ..) => Some(command.to_owned()),
+                    (None, Some(time), Some(0)) => Some(format!("queued:{session}:{time}")),
+                    (None, Some(time), Some(n)) => Some(format!("queued:{session}:{time}:{n}")),
+                    _ => None,
+                };
+                queue.told(&text, command, entry.as_deref());
+                NewTurn { entry, at, ..NewTurn::new(Role::User, TurnKind::Message, text) }
+            }
+            Removed::Said { .. } | Removed::Nothing => return None,
+        };
+        turn.at = turn.at.or(time);
+        turn.run = record.prompt_id.filled().map(str::to_owned);
+        turn.cwd = record.cwd.filled().map(str::to_owned);
+        Some(turn)
+    }
+
     /// Of all attachments only a queued prompt is conversation: typed while the model worked, handed to it with the next
-    /// tool result, and written nowhere else.
+    /// tool result, and written nowhere else but in the records of the queue.
     fn attachment(&mut self, record: &Record) -> Result<Decoded, String> {
         let attachment = &record.attachment.0;
         if attachment.kind.get() != Some("queued_command") {
@@ -327,8 +402,17 @@ impl Transcript {
                 (turn.role, turn.kind) = (Role::System, TurnKind::MachinePrompt);
             }
         }
-        if decoded.turns.is_empty() {
+        let Some(first) = decoded.turns.first_mut() else {
             decoded.class = RecordClass::Attachment;
+            return Ok(decoded);
+        };
+        let by_machine = first.role != Role::User;
+        let command = attachment.source_uuid.or_empty();
+        if let Some(entry) = self.state.queue.attached(&first.text, command, first.entry.as_deref(), by_machine) {
+            (first.entry, first.echo) = (entry.clone(), true);
+            if let Some(second) = decoded.turns.get_mut(1) {
+                second.parent = entry;
+            }
         }
         Ok(decoded)
     }
@@ -493,6 +577,14 @@ fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, 
         }
         _ => Err(format!("{what} has an unexpected shape")),
     }
+}
+
+/// The words of content, block by block; none where it cannot be read.
+fn blocks_text(raw: Option<&RawValue>) -> Option<String> {
+    let blocks = content(raw, "content").ok()?;
+    let texts =
+        blocks.into_iter().filter(|block| block.kind.or_empty() == "text").map(|block| block.text.into_string());
+    Some(texts.collect::<Vec<_>>().join("\n"))
 }
 
 /// The words of a block that must have some; else why it cannot be read.

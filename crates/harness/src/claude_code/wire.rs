@@ -58,6 +58,18 @@ pub(super) struct Record<'a> {
     pub data: Loose<Progress<'a>>,
     #[serde(default, borrow, rename = "parentToolUseID")]
     pub parent_tool_use_id: Str<'a>,
+    /// What a `queue-operation` did: `enqueue`, `dequeue`, `remove`, `popAll`.
+    #[serde(default, borrow)]
+    pub operation: Str<'a>,
+    /// Why a queued prompt was removed, in versions that say so (2.1.330).
+    #[serde(default, borrow)]
+    pub reason: Str<'a>,
+    /// The queued prompt a `remove` is about; [`Attachment::source_uuid`] names the same.
+    #[serde(default, borrow)]
+    pub command_uuid: Str<'a>,
+    /// The queued prompt: a string, a list of [`Block`]s, or absent.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
     #[serde(default, borrow)]
     pub compact_metadata: Loose<CompactMetadata<'a>>,
     #[serde(default, borrow)]
@@ -165,4 +177,7 @@ pub(super) struct Attachment<'a> {
     pub prompt: Option<&'a RawValue>,
     #[serde(default, borrow)]
     pub command_mode: Str<'a>,
+    /// The queued prompt this hands over, in versions that say so (2.1.330).
+    #[serde(default, borrow, rename = "source_uuid")]
+    pub source_uuid: Str<'a>,
 }

@@ -62,6 +62,21 @@ pub fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Lets [`peak_memory`] begin anew. Where the kernel does not know how, the peak stays that of the whole process.
+pub fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The median of each kind of cost.
+pub fn median(costs: &[Cost]) -> Cost {
+    let middle = |of: fn(&Cost) -> f64| {
+        let mut all: Vec<f64> = costs.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied().unwrap_or_default()
+    };
+    Cost { cpu: middle(|c| c.cpu), wall: middle(|c| c.wall) }
+}
+
 fn own_cpu() -> f64 {
     let t = clock_gettime(ClockId::ProcessCPUTime);
     t.tv_sec as f64 + t.tv_nsec as f64 / 1e9

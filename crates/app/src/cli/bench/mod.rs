@@ -4,8 +4,10 @@
 //! of source. Homes are synthetic and made here, below the cache folder, and removed afterwards.
 
 mod distill;
+mod lineage;
 mod measure;
 mod recall;
+mod story;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +48,24 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// Distilling, compaction, pages and verify in homes of several sizes: what grows with the home, and what stays flat
+    ///
+    /// Made-up work in twelve projects, named topics and conversations with people. What happens once for each turn is
+    /// given per turn; what happens at every end of a session or compaction, as it is. The last column is the largest
+    /// home beside the smallest: 1 is linear in the first part, and flat in the second.
+    Lineage {
+        /// Sizes of the homes, in turns, the smallest first
+        #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
+        turns: Vec<u64>,
+
+        /// Sessions that live and end in each home
+        #[arg(long, value_name = "N", default_value_t = 7)]
+        rounds: u32,
+
+        /// Leave the home of the last size where it is, and say where
+        #[arg(long)]
+        keep: bool,
+    },
     /// Import real session files into a throw-away home: speed, bytes per source byte, memory
     Import {
         /// Files or folders [default: every program's usual place]
@@ -74,6 +94,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Import { paths } => (false, real(global, &folder, &paths)),
         Command::Distill { paths } => (false, distill::run(global, &folder, &paths)),
         Command::Recall(args) => (false, recall::run(global, &folder, &args)),
+        Command::Lineage { turns, rounds, keep } => (keep, lineage::run(global, &folder, &turns, rounds)),
     };
     if keep {
         if !global.json {

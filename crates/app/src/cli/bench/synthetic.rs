@@ -18,8 +18,8 @@ const PROJECTS: usize = 12;
 
 /// Writes sessions with `turns` turns below `folder`. Returns queries to measure with, and what each is.
 pub fn write(folder: &Path, turns: u64) -> Result<Vec<(&'static str, String)>> {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let zipf = Zipf::new(VOCABULARY);
+    let mut random = Random::new();
+    let zipf = Zipf::new();
     let mut written = 0u64;
     let mut session = 0u64;
     while written < turns {
@@ -103,7 +103,7 @@ impl Chat<'_> {
     }
 }
 
-fn message(content: serde_json::Value, stop: &str, random: &mut Random) -> serde_json::Value {
+pub(super) fn message(content: serde_json::Value, stop: &str, random: &mut Random) -> serde_json::Value {
     json!({
         "model": "synthetic-1", "id": format!("msg_{:016x}", random.next()), "type": "message", "role": "assistant",
         "content": content, "stop_reason": stop, "stop_sequence": null,
@@ -128,14 +128,14 @@ fn word(rank: usize) -> String {
 }
 
 /// Ranks drawn by Zipf's law (exponent 1.05), by looking up a cumulative table.
-struct Zipf {
+pub(super) struct Zipf {
     cumulative: Vec<f64>,
 }
 
 impl Zipf {
-    fn new(n: usize) -> Zipf {
+    pub(super) fn new() -> Zipf {
         let mut sum = 0.0;
-        let cumulative = (1..=n)
+        let cumulative = (1..=VOCABULARY)
             .map(|rank| {
                 sum += (rank as f64).powf(-1.05);
                 sum
@@ -144,7 +144,12 @@ impl Zipf {
         Zipf { cumulative }
     }
 
-    fn text(&self, random: &mut Random, least: u64, most: u64) -> String {
+    /// The word of a rank.
+    pub(super) fn word(&self, rank: usize) -> String {
+        word(rank.min(self.cumulative.len()))
+    }
+
+    pub(super) fn text(&self, random: &mut Random, least: u64, most: u64) -> String {
         let words = least + random.below(most - least);
         let total = self.cumulative.last().copied().unwrap_or(1.0);
         let mut out = String::new();
@@ -161,17 +166,22 @@ impl Zipf {
 }
 
 /// xorshift64*: small, fast, the same everywhere.
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    /// Always the same.
+    pub(super) fn new() -> Random {
+        Random(0x9e37_79b9_7f4a_7c15)
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
@@ -180,7 +190,7 @@ impl Random {
     }
 }
 
-fn uuid(random: &mut Random) -> String {
+pub(super) fn uuid(random: &mut Random) -> String {
     let (a, b) = (random.next(), random.next());
     format!(
         "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",

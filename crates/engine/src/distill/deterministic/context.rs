@@ -36,9 +36,10 @@ impl Context {
     /// What the assistant says of ports and addresses.
     pub fn hear_assistant(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.asks() && s.len() <= 40) {
-            let place = s.low().contains("localhost:")
-                || s.low().contains("127.0.0.1:")
-                || s.low().contains(" port ") && s.low().bytes().any(|b| b.is_ascii_digit());
+            // The cheap questions first: hardly a sentence has a colon in a word or a digit.
+            let low = s.low();
+            let place = low.contains(':') && (low.contains("localhost:") || low.contains("127.0.0.1:"))
+                || low.bytes().any(|b| b.is_ascii_digit()) && low.contains(" port ");
             if place && !s.has(Cue::Hypothesis) && !s.begins(Cue::Start) {
                 self.told.add(&s.text, turn, 2, seq);
             }

@@ -5,9 +5,11 @@
 //! ` / `.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::sentences::Sentence;
 
@@ -70,9 +72,63 @@ struct Pattern {
     rest: Vec<(Vec<u64>, bool)>,
 }
 
+/// A hasher for keys that are hashes already.
+#[derive(Default)]
+pub struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+/// Words by their hashes.
+pub type HashedSet = HashSet<u64, BuildHasherDefault<Hashed>>;
+
+/// Which hashes may be among some: most words are in no list, and one bit tells so.
+#[derive(Debug)]
+struct Sieve([u64; 64]);
+
+impl Sieve {
+    fn of(hashes: impl Iterator<Item = u64>) -> Sieve {
+        let mut bits = [0; 64];
+        for hash in hashes {
+            let (at, bit) = Sieve::place(hash);
+            bits[at] |= bit;
+        }
+        Sieve(bits)
+    }
+
+    fn place(hash: u64) -> (usize, u64) {
+        // FNV mixes upwards: the low bits alone tell little.
+        let mixed = hash ^ hash >> 29;
+        ((mixed >> 6 & 63) as usize, 1 << (mixed & 63))
+    }
+
+    fn may_have(&self, hash: u64) -> bool {
+        let (at, bit) = Sieve::place(hash);
+        self.0[at] & bit != 0
+    }
+}
+
+struct Patterns {
+    by_word: HashMap<u64, Vec<Pattern>, BuildHasherDefault<Hashed>>,
+    sieve: Sieve,
+}
+
 /// By the hash of the first word. Words are compared by their hashes: 64 bits do not collide among a few thousand.
-static PATTERNS: LazyLock<HashMap<u64, Vec<Pattern>>> = LazyLock::new(|| {
-    let mut by_word: HashMap<u64, Vec<Pattern>> = HashMap::new();
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
+    let mut by_word: HashMap<u64, Vec<Pattern>, _> = HashMap::default();
     for (cue, table) in TABLES {
         for pattern in table.split(" / ") {
             let mut parts = pattern.split_ascii_whitespace();
@@ -86,7 +142,8 @@ static PATTERNS: LazyLock<HashMap<u64, Vec<Pattern>>> = LazyLock::new(|| {
             }
         }
     }
-    by_word
+    let sieve = Sieve::of(by_word.keys().copied());
+    Patterns { by_word, sieve }
 });
 
 /// All cues of a sentence outside its quotations, in order.
@@ -94,14 +151,17 @@ pub fn find(sentence: &Sentence) -> Vec<Hit> {
     let patterns = &*PATTERNS;
     let mut found = Vec::new();
     // A quoted word is none here.
-    let words: Vec<u64> =
-        (0..sentence.len()).map(|at| if sentence.quoted(at) { 0 } else { hash(sentence.word(at)) }).collect();
-    for at in 0..words.len() {
-        let Some(candidates) = patterns.get(&words[at]) else { continue };
+    let words = sentence.words();
+    let is = |at: usize, choice: &[u64]| words.get(at).is_some_and(|w| !w.quoted && choice.contains(&w.hash));
+    for (at, word) in words.iter().enumerate() {
+        if word.quoted || !patterns.sieve.may_have(word.hash) {
+            continue;
+        }
+        let Some(candidates) = patterns.by_word.get(&word.hash) else { continue };
         for pattern in candidates {
             let mut to = at + 1;
             let fits = pattern.rest.iter().all(|(choice, may_lack)| {
-                let here = to < words.len() && choice.contains(&words[to]);
+                let here = is(to, choice);
                 to += usize::from(here);
                 here || *may_lack
             });
@@ -132,46 +192,51 @@ pub fn starts(low: &str) -> Vec<(usize, u64)> {
     found
 }
 
-fn hash(word: &str) -> u64 {
+/// FNV-1a of a word.
+pub fn hash(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Phrases by the hash of the run they begin with, and those that begin with none.
 struct Phrases {
     by_start: Vec<(u64, &'static str)>,
-    odd: Vec<&'static str>,
+    sieve: Sieve,
+    odd: Vec<Finder<'static>>,
+}
+
+impl Phrases {
+    fn of(phrases: &'static str) -> Phrases {
+        let all = phrases.split('|').map(str::trim).filter(|p| !p.is_empty());
+        let (plain, odd): (Vec<_>, Vec<_>) = all.partition(|p| p.starts_with(char::is_alphanumeric));
+        let run = |p: &'static str| hash(p.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(p));
+        let mut by_start: Vec<_> = plain.into_iter().map(|p| (run(p), p)).collect();
+        by_start.sort_unstable();
+        let sieve = Sieve::of(by_start.iter().map(|(h, _)| *h));
+        Phrases { by_start, sieve, odd: odd.into_iter().map(|p| Finder::new(p.as_bytes())).collect() }
+    }
+
+    fn stand(&self, low: &str, starts: &[(usize, u64)]) -> bool {
+        let whole = |at: usize, phrase: &str| {
+            low[at..].starts_with(phrase) && !low[at + phrase.len()..].starts_with(char::is_alphanumeric)
+        };
+        let found = starts.iter().filter(|(_, hash)| self.sieve.may_have(*hash)).any(|(at, hash)| {
+            let from = self.by_start.partition_point(|(h, _)| h < hash);
+            self.by_start[from..].iter().take_while(|(h, _)| h == hash).any(|(_, phrase)| whole(*at, phrase))
+        });
+        found || self.odd.iter().any(|p| p.find(low.as_bytes()).is_some())
+    }
 }
 
 thread_local! {
     /// Lists of phrases are constants: each is taken apart once.
-    static LISTS: RefCell<HashMap<(usize, usize), Rc<Phrases>>> = RefCell::new(HashMap::new());
-}
-
-fn list(phrases: &'static str) -> Rc<Phrases> {
-    LISTS.with_borrow_mut(|lists| {
-        let made = || {
-            let all = phrases.split('|').map(str::trim).filter(|p| !p.is_empty());
-            let (plain, odd): (Vec<_>, Vec<_>) = all.partition(|p| p.starts_with(char::is_alphanumeric));
-            let run = |p: &'static str| hash(p.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(p));
-            let mut by_start: Vec<_> = plain.into_iter().map(|p| (run(p), p)).collect();
-            by_start.sort_unstable();
-            Rc::new(Phrases { by_start, odd })
-        };
-        lists.entry((phrases.as_ptr() as usize, phrases.len())).or_insert_with(made).clone()
-    })
+    static LISTS: RefCell<HashMap<u64, Phrases, BuildHasherDefault<Hashed>>> = RefCell::new(HashMap::default());
 }
 
 /// As [`stands`], for a text whose runs are known and phrases that never change.
 pub fn say(low: &str, starts: &[(usize, u64)], phrases: &'static str) -> bool {
-    let list = list(phrases);
-    let whole = |at: usize, phrase: &str| {
-        low[at..].starts_with(phrase) && !low[at + phrase.len()..].starts_with(char::is_alphanumeric)
-    };
-    let found = starts.iter().any(|(at, hash)| {
-        let from = list.by_start.partition_point(|(h, _)| h < hash);
-        list.by_start[from..].iter().take_while(|(h, _)| h == hash).any(|(_, phrase)| whole(*at, phrase))
-    });
-    found || list.odd.iter().any(|p| low.contains(p))
+    // Where a constant lies and how long it is tell which it is: no two lists overlap.
+    let place = (phrases.as_ptr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ phrases.len() as u64;
+    LISTS.with_borrow_mut(|lists| lists.entry(place).or_insert_with(|| Phrases::of(phrases)).stand(low, starts))
 }
 
 /// Whether one of the phrases (parted by `|`) stands in the text as whole words.

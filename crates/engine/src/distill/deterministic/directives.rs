@@ -242,5 +242,5 @@ fn weigh_rule(s: &Sentence, from: usize, to: usize) -> Option<u8> {
 pub fn dropped(s: &Sentence) -> Option<Bag> {
     let gives_up = s.says("forget about|never mind|nevermind|skip the|skip that|drop the|no longer need|don't need|not needed|leave out|cancel the|vergiss|nicht mehr nötig|oublie|olvida|scrap the|don't bother",
     );
-    (gives_up && !s.asks() && !s.pasted).then(|| s.bag())
+    (gives_up && !s.asks() && !s.pasted).then(|| s.bag().clone())
 }

@@ -1,8 +1,9 @@
-//! Files read or changed by tools, whatever program they belong to. A call whose result failed changed nothing.
+//! Files read or changed by tools, whatever program they belong to. A call whose result failed changed nothing. What a
+//! shell command does is for `edits` to say.
 
 use std::collections::HashMap;
 
-use super::shell::{self, Arg, Simple};
+use super::edits;
 use super::words::plain;
 use crate::lineage::distillate::{Touch, TouchedFile};
 use crate::scope::TurnId;
@@ -149,12 +150,41 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
         | "savefile"
         | "inserteditintofile"
         | "replacestringinfile"
+        | "replacesymbolbody"
+        | "insertaftersymbol"
+        | "insertbeforesymbol"
+        | "replaceregex"
+        | "replacecontent"
+        | "replacetextinfile"
+        | "insertcontent"
         | "append"
         | "appendfile" => Touch::Changed,
-        "createfile" | "create" | "newfile" => Touch::Created,
+        "createfile" | "create" | "newfile" | "createnewfile" | "createtextfile" => Touch::Created,
         "deletefile" | "removefile" | "delete" => Touch::Deleted,
-        "applypatch" | "patch" | "applydiff" | "diff" => return patch(input),
-        _ => return commands(input),
+        "applypatch" | "patch" | "applydiff" | "diff" => {
+            let told = patch(input);
+            let told = if told.is_empty() { edits::unified(input) } else { told };
+            if told.is_empty() {
+                return path_in(input)
+                    .map(|p| Deed { path: p.to_owned(), touch: Touch::Changed })
+                    .into_iter()
+                    .collect();
+            }
+            return told;
+        }
+        "movefile" | "renamefile" | "move" | "rename" => {
+            let of = |keys: [&str; 4]| keys.iter().find_map(|k| super::tasks::field(input, k)).map(str::to_owned);
+            let from = of(["source", "old_path", "from", "oldPath"]);
+            let to = of(["destination", "new_path", "to", "newPath"]);
+            let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
+            return vec![Deed { path: from, touch: Touch::Deleted }, Deed { path: to, touch: Touch::Created }];
+        }
+        "multireplacestringinfile" => {
+            let paths = memchr::memmem::find_iter(input.as_bytes(), "\"filePath\":\"").take(500);
+            let paths = paths.filter_map(|at| input.get(at + 12..)?.split('"').next());
+            return paths.map(|p| Deed { path: p.to_owned(), touch: Touch::Changed }).collect();
+        }
+        _ => return edits::commands(input),
     };
     let (editor, input_head) = (matches!(tool, "strreplaceeditor" | "strreplacebasededittool"), input);
     let touch = match super::tasks::field(input_head, "command").filter(|_| editor) {
@@ -170,7 +200,7 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
 
 /// The path among `key: value` lines: before the first long value, else the last line that names one.
 fn path_in(input: &str) -> Option<&str> {
-    const PATHS: [&str; 12] = [
+    const PATHS: [&str; 13] = [
         "file_path: ",
         "filePath: ",
         "path: ",
@@ -182,9 +212,10 @@ fn path_in(input: &str) -> Option<&str> {
         "relative_path: ",
         "TargetFile: ",
         "AbsolutePath: ",
+        "pathInProject: ",
         "uri: ",
     ];
-    const LONG: [&str; 14] = [
+    const LONG: [&str; 16] = [
         "old_string: ",
         "new_string: ",
         "content: ",
@@ -199,6 +230,8 @@ fn path_in(input: &str) -> Option<&str> {
         "new_source: ",
         "insert_text: ",
         "code: ",
+        "diff: ",
+        "patch: ",
     ];
     let path = |line: &'_ str| PATHS.iter().find_map(|k| line.strip_prefix(k).map(|v| line.len() - v.len()));
     let mut at = 0;
@@ -254,90 +287,6 @@ pub fn patch(text: &str) -> Vec<Deed> {
     found
 }
 
-/// What a shell command is certain to do to files.
-fn commands(input: &str) -> Vec<Deed> {
-    let Some(command) = shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input)) else {
-        return if input.starts_with("*** Begin Patch") { patch(input) } else { Vec::new() };
-    };
-    let script = shell::script(command);
-    if script.contains("*** Begin Patch") {
-        return patch(&script);
-    }
-    let mut found = Vec::new();
-    let mut folder: Option<String> = None;
-    for simple in shell::parse(&script) {
-        if simple.program() == "cd" {
-            folder = match simple.operands().next() {
-                Some(to) if to.certain && to.text.starts_with('/') => Some(to.text.trim_end_matches('/').to_owned()),
-                Some(to) if to.certain && !to.text.starts_with('~') => Some(match &folder {
-                    Some(f) => format!("{f}/{}", to.text.trim_end_matches('/')),
-                    None => to.text.trim_end_matches('/').to_owned(),
-                }),
-                _ => Some("?".to_owned()),
-            };
-            continue;
-        }
-        for (arg, touch) in simple_deeds(&simple) {
-            let relative = !arg.text.starts_with(['/', '~']);
-            let path = match &folder {
-                Some(f) if relative && (f == "?" || f.contains("..")) => continue,
-                Some(f) if relative => format!("{f}/{}", arg.text),
-                _ => arg.text.clone(),
-            };
-            found.push(Deed { path, touch });
-        }
-    }
-    found
-}
-
-fn simple_deeds(simple: &Simple) -> Vec<(&Arg, Touch)> {
-    let mut found: Vec<(&Arg, Touch)> = Vec::new();
-    let plain =
-        |a: &&Arg| a.certain && !a.text.is_empty() && !a.text.ends_with('/') && a.text != "." && !a.text.contains('\n');
-    found.extend(simple.outputs.iter().filter(plain).map(|a| (a, Touch::Changed)));
-    let operands: Vec<&Arg> = simple.operands().collect();
-    match simple.program() {
-        "rm" | "unlink" if !simple.args.iter().any(|a| a.text.starts_with('-') && a.text.contains(['r', 'R'])) => {
-            found.extend(operands.into_iter().filter(plain).map(|a| (a, Touch::Deleted)));
-        }
-        "touch" => found.extend(operands.into_iter().filter(plain).map(|a| (a, Touch::Changed))),
-        "tee" => found.extend(operands.into_iter().filter(plain).map(|a| (a, Touch::Changed))),
-        "mv" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => {
-            found.extend([(operands[0], Touch::Deleted), (operands[1], Touch::Created)]);
-        }
-        "cp" if operands.len() == 2 && operands.iter().all(plain) && is_file(operands[1]) => {
-            found.push((operands[1], Touch::Changed))
-        }
-        "sed" if simple.args.iter().any(|a| a.text == "-i" || a.text.starts_with("-i") || a.text == "--in-place") => {
-            // The script is the first operand, unless it is given with -e.
-            let skip = usize::from(!simple.has("-e") && !simple.has("-f"));
-            found.extend(
-                operands.into_iter().skip(skip).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed)),
-            );
-        }
-        "git" => match operands.first().map(|a| a.text.as_str()) {
-            Some("mv") if operands.len() == 3 && operands[1..].iter().all(plain) && is_file(operands[2]) => {
-                found.extend([(operands[1], Touch::Deleted), (operands[2], Touch::Created)]);
-            }
-            Some("rm") if !simple.has("-r") && !simple.has("--cached") => {
-                found.extend(operands.into_iter().skip(1).filter(plain).map(|a| (a, Touch::Deleted)));
-            }
-            Some("add") => found
-                .extend(operands.into_iter().skip(1).filter(plain).filter(|a| is_file(a)).map(|a| (a, Touch::Changed))),
-            _ => {}
-        },
-        _ => {}
-    }
-    found
-}
-
-/// A word that looks like a file rather than a folder.
-fn is_file(arg: &Arg) -> bool {
-    let name = arg.text.rsplit('/').next().unwrap_or("");
-    name.contains('.') && !name.starts_with("..") && name.len() > 1
-        || matches!(name, "Makefile" | "Dockerfile" | "justfile" | "LICENSE" | "README")
-}
-
 /// What the result of a call adds: that a file was made, and what a commit says of its files.
 pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
     let head = super::blocks::bounded(result, 8 * 1024);
@@ -359,5 +308,21 @@ pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
         if let Some((path, touch)) = mode.and_then(|(rest, t)| Some((rest.split_once(' ')?.1, t))) {
             deeds.push(Deed { path: path.to_owned(), touch });
         }
+        // `rename src/{old.rs => new.rs} (98%)`
+        if let Some((from, to)) = line.strip_prefix("rename ").and_then(renamed) {
+            deeds.push(Deed { path: from, touch: Touch::Deleted });
+            deeds.push(Deed { path: to, touch: Touch::Created });
+        }
     }
+}
+
+fn renamed(told: &str) -> Option<(String, String)> {
+    let told = told.rsplit_once(" (").map_or(told, |(t, _)| t);
+    let (head, inner, tail) = match (told.split_once('{'), told.rsplit_once('}')) {
+        (Some((head, rest)), Some((_, tail))) => (head, rest.split_once('}')?.0, tail),
+        _ => ("", told, ""),
+    };
+    let (from, to) = inner.split_once(" => ")?;
+    let path = |part: &str| format!("{head}{part}{tail}").replace("//", "/");
+    Some((path(from), path(to)))
 }

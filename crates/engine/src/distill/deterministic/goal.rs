@@ -67,16 +67,7 @@ impl Goal {
             }
             Prompt::Continuation => {
                 if let Some(goal) = &mut self.standing {
-                    // The goal's own words stay in front, what was added last behind.
-                    let first = goal.item.text.split(JOIN).next().unwrap_or_default();
-                    let text = format!(
-                        "{}{JOIN}{}",
-                        cut(first, LONGEST_ITEM / 2 - 8),
-                        cut(&noted.item.text, LONGEST_ITEM / 2 - 8)
-                    );
-                    goal.bag = Bag::of(&text);
-                    goal.item.text = text;
-                    goal.also(&[turn]);
+                    goal.go_on(&noted);
                     self.finished = false;
                 }
             }
@@ -101,6 +92,19 @@ impl Goal {
         self.finished = true;
     }
 
+    /// The user wants what the assistant offered: the work goes on with it.
+    pub fn accepted(&mut self, noted: &Noted) {
+        self.aside = None;
+        match &mut self.standing {
+            Some(goal) if !self.question => goal.go_on(noted),
+            _ => {
+                self.standing = Some(noted.clone());
+                self.question = false;
+            }
+        }
+        self.finished = false;
+    }
+
     pub fn text(&self) -> Option<&Noted> {
         self.standing.as_ref()
     }
@@ -114,6 +118,17 @@ impl Goal {
 
     pub fn into_item(self) -> Option<Item> {
         self.standing.map(|n| n.item)
+    }
+}
+
+impl Noted {
+    /// The goal's own words stay in front, what was added last behind.
+    fn go_on(&mut self, with: &Noted) {
+        let first = self.item.text.split(JOIN).next().unwrap_or_default();
+        let text = format!("{}{JOIN}{}", cut(first, LONGEST_ITEM / 2 - 8), cut(&with.item.text, LONGEST_ITEM / 2 - 8));
+        self.bag = Bag::of(&text);
+        self.item.text = text;
+        self.also(&with.item.turns);
     }
 }
 

@@ -12,10 +12,12 @@ mod context;
 mod cues;
 mod decisions;
 mod directives;
+mod edits;
 mod files;
 mod goal;
 mod list;
 mod loops;
+mod offers;
 mod progress;
 mod proposals;
 mod sentences;
@@ -52,14 +54,15 @@ pub fn distil(request: &Request) -> Distillate {
     notes.finish()
 }
 
-/// Whether a message asks for nothing new: an assent, a status question.
+/// Whether a message asks for nothing new and directs nothing: an assent, a status question.
 pub(super) fn is_follow_up(prompt: &str) -> bool {
+    let heard = sentences(prompt);
     let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(
         crate::scope::TurnId(1),
         0,
-        &sentences(prompt),
+        &heard,
     );
-    what == Prompt::FollowUp
+    what == Prompt::FollowUp && !heard.iter().any(directives::is_directive)
 }
 
 /// What only the turns behind tell of a turn.
@@ -101,6 +104,7 @@ struct Notes<'r> {
     decisions: decisions::Decisions,
     progress: progress::Progress,
     loops: loops::Loops,
+    offers: offers::Offers,
     tasks: tasks::Tasks,
     commands: commands::Commands,
     files: files::Files<'r>,
@@ -121,6 +125,7 @@ impl<'r> Notes<'r> {
             decisions: decisions::Decisions::new(before.map(|b| &b.decisions[..])),
             progress: progress::Progress::new(before),
             loops: loops::Loops::new(before.map(|b| &b.open_loops[..])),
+            offers: offers::Offers::default(),
             tasks: tasks::Tasks::default(),
             commands: commands::Commands::default(),
             files: files::Files::new(request.root),
@@ -188,10 +193,17 @@ impl<'r> Notes<'r> {
                 self.loops.asked(told);
             }
         }
+        let taken = self.offers.answered(said.id, seq, &heard);
+        if prompt == Prompt::FollowUp || prompt == Prompt::Aside {
+            self.progress.accepted(&taken);
+            for noted in taken {
+                self.goal.accepted(&noted);
+                self.loops.asked(noted);
+            }
+        }
         // "It works now", said by the user, settles too.
         for s in heard.iter().filter(|s| !s.pasted && progress::says(s, false) == progress::Says::Done) {
-            let bag = s.bag();
-            self.did(&bag);
+            self.did(s.bag());
         }
     }
 
@@ -222,6 +234,7 @@ impl<'r> Notes<'r> {
         if last {
             self.loops.answered(said.id, seq, &heard, false);
             self.goal.answered();
+            self.offers.hear(said.id, seq, &heard);
         }
         self.context.hear_assistant(said.id, seq, &heard);
         self.proposals.hear_assistant(said.id, &heard);

@@ -53,6 +53,14 @@ impl Progress {
         self.overtaken = true;
     }
 
+    /// The user took up what was offered: it comes next.
+    pub fn accepted(&mut self, offers: &[Noted]) {
+        for noted in offers {
+            self.overtaken = true;
+            self.next.put(noted.clone());
+        }
+    }
+
     /// A message of the assistant; `last` of its run, with nothing done behind it. Gives what became done, and what is
     /// to be done later.
     pub fn hear<'s>(
@@ -69,11 +77,11 @@ impl Progress {
             self.begun.clear();
             self.blocked.retain(|n| n.weight > 2);
         }
-        for s in sentences {
+        for (at, s) in sentences.iter().enumerate() {
             let bag = s.bag();
             match says(s, last) {
                 Says::Done => {
-                    self.settle(&bag);
+                    self.settle(bag);
                     if is_status(s) {
                         // "All green" adds nothing to "43 tests pass".
                         let counted = s.low().bytes().any(|b| b.is_ascii_digit());
@@ -82,6 +90,8 @@ impl Progress {
                                 .filter(|n| counted || n.bag.len() >= 2)
                                 .or(self.status.take());
                         }
+                    } else if announces(s, sentences.get(at + 1)) {
+                        // What it announces stands behind it.
                     } else if bag.len() >= 2 || last && s.len() >= 3 && !bag.is_empty() {
                         let headline = last && (s.bullet && s.under == Under::Done || s.first && !s.bullet);
                         self.done.add(
@@ -97,10 +107,10 @@ impl Progress {
                             seq,
                         );
                     }
-                    done.push(bag);
+                    done.push(bag.clone());
                 }
                 Says::Begun if !last && !bag.is_empty() => {
-                    self.begun.add(&s.text, turn, weigh_begun(s, &bag), seq);
+                    self.begun.add(&s.text, turn, weigh_begun(s, bag), seq);
                 }
                 Says::Later => later.push(s),
                 Says::Next => {
@@ -113,7 +123,9 @@ impl Progress {
                     }
                 }
                 Says::Blocked if bag.len() >= 2 => self.blocked.add(&s.text, turn, if last { 4 } else { 2 }, seq),
-                Says::Found if bag.len() >= 3 => self.found.add(&s.text, turn, 2, seq),
+                Says::Found if bag.len() >= 3 && !s.text.ends_with([':', '：']) => {
+                    self.found.add(&s.text, turn, 2, seq)
+                }
                 _ => {}
             }
         }
@@ -176,6 +188,19 @@ pub struct Lists {
     pub blocked: Vec<Item>,
     pub next: Vec<Item>,
     pub found: Vec<Item>,
+}
+
+/// "Yes, everything is pushed:", "Summary of what was done:", a line with a list behind it: no deed by itself.
+fn announces(s: &Sentence, next: Option<&Sentence>) -> bool {
+    if !s.text.trim_end_matches(['*', ' ']).ends_with([':', '：']) {
+        return false;
+    }
+    let answers = matches!(
+        s.word(0),
+        "yes" | "yep" | "yeah" | "no" | "here" | "here's" | "ja" | "nein" | "hier" | "oui" | "voici" | "sí" | "aquí"
+    );
+    let titles = s.says("summary|summary of|overview|recap|in short|changes|what i did|what was done|what changed|zusammenfassung|übersicht|résumé|resumen");
+    answers || titles || s.bag().len() < 3 || next.is_some_and(|n| n.bullet && !s.bullet)
 }
 
 /// "All 43 tests pass", "clippy is clean".

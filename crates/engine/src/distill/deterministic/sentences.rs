@@ -17,6 +17,8 @@ pub struct Sentence {
     low: String,
     words: Vec<Word>,
     hits: OnceCell<Vec<Hit>>,
+    start: OnceCell<usize>,
+    bag: OnceCell<Bag>,
     starts: OnceCell<Vec<(usize, u64)>>,
     /// An item of a list.
     pub bullet: bool,
@@ -41,6 +43,8 @@ impl Sentence {
             low,
             words,
             hits: OnceCell::new(),
+            start: OnceCell::new(),
+            bag: OnceCell::new(),
             starts: OnceCell::new(),
             bullet: block.bullet,
             ticked: block.ticked,
@@ -56,6 +60,10 @@ impl Sentence {
         self.words.len()
     }
 
+    pub fn words(&self) -> &[Word] {
+        &self.words
+    }
+
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", |w| &self.low[w.from as usize..w.to as usize])
     }
@@ -65,17 +73,13 @@ impl Sentence {
         &self.low
     }
 
-    pub fn quoted(&self, at: usize) -> bool {
-        self.words.get(at).is_some_and(|w| w.quoted)
-    }
-
     /// Whether one of the phrases (parted by `|`) stands in the sentence as whole words, quoted or not.
     pub fn says(&self, phrases: &'static str) -> bool {
         cues::say(&self.low, self.starts.get_or_init(|| cues::starts(&self.low)), phrases)
     }
 
-    pub fn bag(&self) -> Bag {
-        Bag::of_words(&self.low, &self.words)
+    pub fn bag(&self) -> &Bag {
+        self.bag.get_or_init(|| Bag::of_words(&self.low, &self.words))
     }
 
     /// The cues outside quotations, in order.
@@ -93,11 +97,13 @@ impl Sentence {
 
     /// Where the statement begins, behind "please", "also", "ok".
     pub fn start(&self) -> usize {
-        let mut at = 0;
-        while let Some(hit) = self.hits().iter().find(|h| h.cue == Cue::Lead && h.from == at) {
-            at = hit.to;
-        }
-        if at >= self.len() { 0 } else { at }
+        *self.start.get_or_init(|| {
+            let mut at = 0;
+            while let Some(hit) = self.hits().iter().find(|h| h.cue == Cue::Lead && h.from == at) {
+                at = hit.to;
+            }
+            if at >= self.len() { 0 } else { at }
+        })
     }
 
     /// Whether a cue begins the statement.
@@ -220,7 +226,7 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
 fn split(block: &Block, found: &mut Vec<Sentence>) {
     let text = plain(&block.raw);
     let (mut start, mut first, mut code, mut depth) = (0, true, false, 0_u32);
-    let mut chars = text.char_indices().peekable();
+    let mut at = 0;
     let take = |part: &str, first: &mut bool, found: &mut Vec<Sentence>| {
         let part = part.trim();
         if part.chars().any(char::is_alphanumeric) {
@@ -228,8 +234,20 @@ fn split(block: &Block, found: &mut Vec<Sentence>) {
             *first = false;
         }
     };
-    while let Some((at, c)) = chars.next() {
-        let end = at + c.len_utf8();
+    while at < text.len() {
+        // Only marks, and blanks where a sentence has become too long, end one.
+        let byte = text.as_bytes()[at];
+        if byte.is_ascii()
+            && !matches!(byte, b'`' | b'(' | b')' | b'.' | b'!' | b'?')
+            && (byte != b' ' || at + 1 - start <= LONGEST)
+        {
+            at += 1;
+            continue;
+        }
+        let mut chars = text[at..].chars();
+        let c = chars.next().unwrap_or(' ');
+        let (from, end) = (at, at + c.len_utf8());
+        at = end;
         match c {
             '`' => code = !code,
             '(' => depth += 1,
@@ -244,15 +262,15 @@ fn split(block: &Block, found: &mut Vec<Sentence>) {
         } else if code || depth > 0 || !wide && !stop {
             continue;
         } else if stop {
-            let after = chars.peek().map_or(' ', |(_, c)| *c);
+            let after = chars.next().unwrap_or(' ');
             let closes = matches!(after, '"' | '”' | '»') && text[end + after.len_utf8()..].starts_with([' ']);
-            if !after.is_whitespace() && !closes || c == '.' && abbreviates(&text[start..at]) {
+            if !after.is_whitespace() && !closes || c == '.' && abbreviates(&text[start..from]) {
                 continue;
             }
             if closes {
-                chars.next();
-                take(&text[start..end + after.len_utf8()], &mut first, found);
-                start = end + after.len_utf8();
+                at = end + after.len_utf8();
+                take(&text[start..at], &mut first, found);
+                start = at;
                 continue;
             }
         }

@@ -6,6 +6,9 @@ const MOST: usize = 16 * 1024;
 /// At most so many simple commands.
 const MOST_COMMANDS: usize = 64;
 
+const LEADS: [&str; 12] =
+    ["then", "do", "else", "elif", "if", "while", "!", "sudo", "time", "command", "exec", "nohup"];
+
 /// A word of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Arg {
@@ -20,6 +23,10 @@ pub struct Simple {
     pub args: Vec<Arg>,
     /// Where its output goes.
     pub outputs: Vec<Arg>,
+    /// The here-document it reads.
+    pub here: String,
+    /// Variables that are set in front of it, or alone.
+    pub sets: Vec<(String, Arg)>,
 }
 
 impl Simple {
@@ -115,8 +122,8 @@ struct Parser<'s> {
     text: &'s str,
     chars: std::iter::Peekable<std::str::CharIndices<'s>>,
     found: Vec<Simple>,
-    /// Ends of here-documents that begin on the next line.
-    heres: Vec<String>,
+    /// Ends of here-documents that begin on the next line, and which command reads them.
+    heres: Vec<(String, usize)>,
 }
 
 impl Parser<'_> {
@@ -156,7 +163,7 @@ impl Parser<'_> {
                     self.chars.next_if(|(_, c)| *c == '-');
                     self.blanks();
                     let end = self.word().text;
-                    self.heres.push(end);
+                    self.heres.push((end, self.found.len()));
                 }
                 '>' | '<' => {
                     self.chars.next();
@@ -188,7 +195,10 @@ impl Parser<'_> {
                         && word.text.split_once('=').is_some_and(|(n, _)| {
                             !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
                         });
-                    if !sets {
+                    if let Some((name, value)) = word.text.split_once('=').filter(|_| sets) {
+                        let value = Arg { text: value.to_owned(), certain: word.certain };
+                        simple.sets.push((name.to_owned(), value));
+                    } else {
                         simple.args.push(word);
                     }
                 }
@@ -199,8 +209,11 @@ impl Parser<'_> {
     }
 
     fn end(&mut self, simple: &mut Simple) {
-        let simple = std::mem::take(simple);
-        if !simple.args.is_empty() || !simple.outputs.is_empty() {
+        let mut simple = std::mem::take(simple);
+        // What only leads to the command: `then sed …`, `sudo tee …`, `time cargo test`.
+        let leads = simple.args.iter().take_while(|a| LEADS.contains(&a.text.as_str())).count();
+        simple.args.drain(..leads);
+        if !simple.args.is_empty() || !simple.outputs.is_empty() || !simple.sets.is_empty() {
             self.found.push(simple);
         }
     }
@@ -211,7 +224,9 @@ impl Parser<'_> {
 
     /// The bodies of the here-documents of the line just ended.
     fn skip_heres(&mut self) {
-        for end in std::mem::take(&mut self.heres) {
+        for (end, reader) in std::mem::take(&mut self.heres) {
+            let from = self.chars.peek().map_or(self.text.len(), |(at, _)| *at);
+            let mut to = from;
             while let Some(&(at, _)) = self.chars.peek() {
                 let line = self.text[at..].split('\n').next().unwrap_or("");
                 let stop = at + line.len();
@@ -220,6 +235,10 @@ impl Parser<'_> {
                 if line.trim() == end {
                     break;
                 }
+                to = stop;
+            }
+            if let Some(simple) = self.found.get_mut(reader) {
+                simple.here = self.text.get(from..to).unwrap_or_default().to_owned();
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Words: plain text as an item shows it, and bags of stems by which two statements are compared.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::cues::{self, HashedSet};
 use crate::lineage::distillate::LONGEST_ITEM;
 
 /// A word of a sentence, as a range of its lower-case text.
@@ -10,12 +10,19 @@ use crate::lineage::distillate::LONGEST_ITEM;
 pub struct Word {
     pub from: u32,
     pub to: u32,
+    /// By which it is looked up.
+    pub hash: u64,
     /// Inside quotation marks or a code span.
     pub quoted: bool,
 }
 
 /// One line for people: white space collapsed, emphasis taken out, nothing a terminal would act upon.
 pub fn plain(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let odd = |b: &u8| !matches!(b, b' '..=b'~') || *b == b'*';
+    if !bytes.iter().any(odd) && !bytes.windows(2).any(|w| w == b"  ") {
+        return text.trim_matches(' ').to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let (mut code, mut starred, mut before) = (false, false, ' ');
@@ -90,10 +97,27 @@ pub fn words(low: &str) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::with_capacity(low.len() / 6 + 1);
     // The end of the quotation that is open; a mark that was looked for in vain is not looked for again.
     let (mut quoted_to, mut alone) = (0, [false; PAIRS.len()]);
-    let (mut start, mut before) = (None, ' ');
-    let mut chars = low.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let after = chars.peek().map_or(' ', |(_, c)| *c);
+    let (mut start, mut before, mut at) = (None, ' ', 0);
+    let word = |from: usize, to: usize, quoted_to: usize| Word {
+        from: from as u32,
+        to: to as u32,
+        hash: cues::hash(&low[from..to]),
+        quoted: from < quoted_to,
+    };
+    let bytes = low.as_bytes();
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    while at < low.len() {
+        // Nothing happens inside a run of plain letters.
+        let run = bytes[at..].iter().take_while(|b| plain(b)).count();
+        if run > 0 {
+            start = start.or(Some(at));
+            at += run;
+            before = char::from(bytes[at - 1]);
+            continue;
+        }
+        let mut chars = low[at..].chars();
+        let c = chars.next().unwrap_or(' ');
+        let after = chars.next().unwrap_or(' ');
         let letter = c.is_alphanumeric() || c == '_';
         if !letter && at >= quoted_to && !before.is_alphanumeric() && !after.is_whitespace() {
             for (i, (open, close)) in PAIRS.iter().enumerate() {
@@ -117,15 +141,16 @@ pub fn words(low: &str) -> Vec<Word> {
         match start {
             None if letter || leads => start = Some(at),
             Some(from) if !letter && !inner => {
-                found.push(Word { from: from as u32, to: at as u32, quoted: from < quoted_to });
+                found.push(word(from, at, quoted_to));
                 start = None;
             }
             _ => {}
         }
         before = c;
+        at += c.len_utf8();
     }
     if let Some(from) = start {
-        found.push(Word { from: from as u32, to: low.len() as u32, quoted: from < quoted_to });
+        found.push(word(from, low.len(), quoted_to));
     }
     found
 }
@@ -156,6 +181,13 @@ impl Bag {
         for (i, word) in words.iter().enumerate() {
             let text = &low[word.from as usize..word.to as usize];
             let bare = text.trim_start_matches(['#', '@', '/', '~', '.']);
+            // Plain letters are no number and no name.
+            if text.bytes().all(|b| b.is_ascii_alphabetic()) {
+                if text.len() > 1 && !STOP.contains(&word.hash) {
+                    bag.stems.push(stem(text));
+                }
+                continue;
+            }
             let number = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit());
             if number {
                 let before = i.checked_sub(1).map(|b| &low[words[b].from as usize..words[b].to as usize]);
@@ -171,7 +203,7 @@ impl Bag {
                 if tail.len() < bare.len() && is_id(tail) {
                     bag.ids.push(hash(&[tail]));
                 }
-            } else if !STOP.contains(bare) && bare.chars().count() > 1 {
+            } else if !STOP.contains(&cues::hash(bare)) && bare.chars().count() > 1 {
                 bag.stems.push(stem(bare));
             }
         }
@@ -315,7 +347,7 @@ fn stem(word: &str) -> u64 {
     hash(&[&base[..end]])
 }
 
-static STOP: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+static STOP: LazyLock<HashedSet> = LazyLock::new(|| {
     "a an the this that these those it its it's is are was were be been being am i i'm i'll i've i'd you you're your \
      we we're we've we'll our us my me mine he she they them their his her to of in on at by for with from into onto \
      as and or but so if then than also just now let let's me's there here what which who when where how why do does \
@@ -331,5 +363,6 @@ static STOP: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
      el los las una unos unas y o pero es son yo tú nosotros no que para por con en del al lo su sus mi se esto este \
      esta"
         .split_ascii_whitespace()
+        .map(cues::hash)
         .collect()
 });

@@ -63,7 +63,11 @@ const AT_HAND: &[&str] = &[
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence) -> Vec<Found<'t>> {
     let text = &prompt[sentence.range.clone()];
     let quoted = sentence.tokens.first().is_none_or(|t| t.quoted);
-    if quoted || !text.chars().any(is_wide) || text.ends_with(['?', '？']) || AT_HAND.iter().any(|w| text.contains(w))
+    if quoted
+        || text.is_ascii()
+        || !text.chars().any(is_wide)
+        || text.ends_with(['?', '？'])
+        || AT_HAND.iter().any(|w| text.contains(w))
     {
         return Vec::new();
     }

@@ -1,97 +1,115 @@
 //! Strong signals in English.
 
-use super::lexicon::{self, one_of};
+mod directives;
+
+use std::sync::LazyLock;
+
+use self::directives::directive;
+use super::lexicon;
+use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
 use super::prose::{Sentence, Token};
-use super::{
-    Context, Found, Joint, SignalKind, clauses, eat, eat_any, has, has_phrase, is_question, led, trimmed, unmarked,
-};
+use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, led, trimmed, unmarked};
 
 /// What may stand before a statement and says nothing.
-const LEADS: &str = "please|pls|plz|kindly / also / please? note that / and / but / so / ok|okay|k / btw|fyi|ps|p.s \
-        / by \
-        the way / oh|ah|um|well / hey|hi|hello|hallo there? / good \
-        morning|evening|afternoon / thanks|thx|cheers / thank you / just / one more thing / one last thing / \
-        one thing / one|another rule|preference|note|request|reminder / yes|yeah|yep|no|nope , / \
+static LEADS: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::of(
+        "please|pls|plz|kindly / also / please? note that / and / but / so / ok|okay|k / btw|fyi|ps|p.s / by the \
+        way / oh|ah|um|well / hey|hi|hello|hallo there? / good morning|evening|afternoon / thanks|thx|cheers / \
+        thank you / just / one more thing / one last thing / one thing / one|another \
+        rule|preference|note|request|reminder / yes|yeah|yep|no|nope , / \
         great|perfect|nice|cool|good|awesome|looks|lgtm good? / again / sorry / then / \
-        important|reminder|rule|rules|preference|preferences|note|nb / in addition / additionally / for the \
-        record / for your? future? reference|information|info / heads up / to be clear / as|like i said / \
-        actually / in short / personally / first of all / very|most important / remember to / make it a \
-        habit to / my rule : / house rule : / ground rule :";
+        important|reminder|rule|rules|preference|preferences|note|nb / in addition / additionally / for the record \
+        / for your? future? reference|information|info / heads up / to be clear / as|like i said / actually / in \
+        short / personally / first of all / very|most important / remember to / make it a habit to / my rule : / \
+        house rule : / ground rule :",
+    )
+});
 
 /// "Remember that …": what follows is meant to last.
-const REMEMBER: &str = "remember : / remember , i|i'm|my / remember that / remember this|these? : / remember \
-        this|these? , / \
-        remember for? later : / remember i|i'm|im|my|me / always? keep in mind that|:? / bear in mind \
-        that|:? / don't|dont|do forget that|: / do not forget that|: / make a note that|: / note to \
-        self|yourself : / add|save|commit this|it? to your? memory :|that / memorize|memorise that|: :?";
+static REMEMBER: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::of(
+        "remember : / remember , i|i'm|my / remember that / remember this|these? : / remember this|these? , / \
+        remember for? later : / remember i|i'm|im|my|me / always? keep in mind that|:? / bear in mind that|:? / \
+        don't|dont|do forget that|: / do not forget that|: / make a note that|: / note to self|yourself : / \
+        add|save|commit this|it? to your? memory :|that / memorize|memorise that|: :?",
+    )
+});
 
 /// From here on, for good.
-const STANDING: &str = "from now on|onward|onwards / from here on out? / from this point on|onward|onwards|forward \
-        / from \
-        today on|onwards / starting now / going forward|forwards / moving forward|forwards / henceforth / in \
-        the? future / in all? future conversations|chats|sessions|replies|answers / for all? future \
+static STANDING: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::of(
+        "from now on|onward|onwards / from here on out? / from this point on|onward|onwards|forward / from today \
+        on|onwards / starting now / going forward|forwards / moving forward|forwards / henceforth / in the? future \
+        / in all? future conversations|chats|sessions|replies|answers / for all? future \
         conversations|chats|sessions|replies|answers|reference / at all times / across all \
         conversations|sessions|chats / in every|all \
-        conversation|conversations|session|sessions|chat|chats|reply|replies|answer|answers|response|responses \
-        / for every|all reply|replies|answer|answers|response|responses|conversations";
+        conversation|conversations|session|sessions|chat|chats|reply|replies|answer|answers|response|responses / \
+        for every|all reply|replies|answer|answers|response|responses|conversations",
+    )
+});
 
 /// So wherever it stands.
-const LASTING: &str = "from now on|onward|onwards / from here on / from this point on|onward|onwards / going \
-        forward|forwards / moving forward|forwards / henceforth";
+static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::of(
+        "from now on|onward|onwards / from here on / from this point on|onward|onwards / going forward|forwards / \
+        moving forward|forwards / henceforth",
+    )
+});
 
 /// In general; programs have defaults too.
-const GENERAL: &str = "by default / in general / generally speaking? / as a general? rule of? thumb?";
+static GENERAL: LazyLock<Phrases> =
+    LazyLock::new(|| Phrases::of("by default / in general / generally speaking? / as a general? rule of? thumb?"));
 
 /// At the end of a statement they make it a standing one.
-const TAILS: &str = "from now on / from now onwards / from here on / from here on out / going forward / going \
-        forwards / \
-        moving forward / henceforth / in future / in the future / at all times / every single time / in all \
-        conversations / in all sessions / please / thanks / thank you / thx / ok / okay / pls / by default / \
-        in general / always / for all future conversations / in every session / in every conversation / in \
-        every chat";
-
-/// Before the imperative proper.
-const WISHES: &str = "i'd|i would? like you to / i want|need|expect you to / i'd|i would? prefer|rather that? you / \
-        you \
-        should|must|shall / you are to / make|be sure that? you|to? / ensure that? you? / \
-        let's|lets / try to / please / i ask you to / you'd better / i'd|i would? appreciate it if you / i \
-        told you to / i have|i've told you to";
+static TAILS: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::of(
+        "from now on / from now onwards / from here on / from here on out / going forward / going forwards / moving \
+        forward / henceforth / in future / in the future / at all times / every single time / in all conversations \
+        / in all sessions / please / thanks / thank you / thx / ok / okay / pls / by default / in general / always \
+        / for all future conversations / in every session / in every conversation / in every chat",
+    )
+});
 
 /// Before a statement in the first person: nobody speaks for themselves there.
-pub const SUSPECT: &str = "if unless whether suppose imagine pretend assume assuming say says said saying told \
-        tells wrote writes \
-states claims claim claimed claiming docs documentation readme according example e.g input output error message \
-        prints returns test \
-string reply replies text like as when because why think thinks believe he she they character persona quote";
+pub static SUSPECT: LazyLock<Words> = LazyLock::new(|| {
+    Words::of(
+        "if unless whether suppose imagine pretend assume assuming say says said saying told tells wrote writes \
+        states claims claim claimed claiming docs documentation readme according example e.g input output error \
+        message prints returns test string reply replies text like as when because why think thinks believe he she \
+        they character persona quote",
+    )
+});
 
-const SUBJECTS: &str = "the a an this that it they he she we you there these those my our its his her their i who \
-        which it's \
-that's he's she's we're they're i'm i've you're we've i'll we'll there's every each some all any because since when \
-        while \
-where why how what if unless";
+static SUBJECTS: LazyLock<Words> = LazyLock::new(|| {
+    Words::of(
+        "the a an this that it they he she we you there these those my our its his her their i who which it's \
+        that's he's she's we're they're i'm i've you're we've i'll we'll there's every each some all any because \
+        since when while where why how what if unless",
+    )
+});
 
 /// What the sentence says of its author.
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
     let tokens = &sentence.tokens[..];
-    let tagged = has_phrase(tokens, ", ok|okay|alright|please|thanks ?");
-    let asks = is_question(tokens) && !tagged || asks(led(tokens, LEADS));
+    let tagged = has_phrase(tokens, phrases!(", ok|okay|alright|please|thanks ?"));
+    let asks = is_question(tokens) && !tagged || asks(led(tokens, &LEADS));
     let (mut found, mut done): (Vec<Found<'t>>, bool) = (Vec::new(), false);
     for (from, joint) in clauses(tokens) {
         let (before, here) = (&tokens[..from], &tokens[from..]);
-        let (mut clause, mut frame) = (led(here, LEADS), Frame::default());
+        let (mut clause, mut frame) = (led(here, &LEADS), Frame::default());
         frame.listed = sentence.listed && joint == Joint::Start;
         frame.context = Some(context);
-        if let Some(rest) = eat_any(clause, REMEMBER) {
+        if let Some(rest) = eat(clause, &REMEMBER) {
             // The pattern may have eaten the first word of what is to be remembered.
             let last = clause.len() - rest.len() - 1;
-            let own = one_of(&clause[last].low, "i i'm im my me");
+            let own = one_of(&clause[last], words!("i i'm im my me"));
             frame.said_that = !own || last > 1;
-            clause = led(if own { &clause[last..] } else { rest }, LEADS);
+            clause = led(if own { &clause[last..] } else { rest }, &LEADS);
             frame.remember = true;
         }
         clause = frame.open(clause);
-        if has(before, SUSPECT) && !before.is_empty() {
+        if has(before, &SUSPECT) && !before.is_empty() {
             continue;
         }
         let speaks = joint != Joint::Colon || frame.may_stand(before, joint, clause);
@@ -137,164 +155,192 @@ struct Frame<'c> {
     context: Option<&'c Context>,
 }
 
-const PROJECT: &str =
-    "in|for|within|across|inside this|our|the repo|repository|project|workspace|codebase|monorepo|code-base";
+static PROJECT: LazyLock<Phrases> = LazyLock::new(|| {
+    Phrases::of(
+        "in|for|within|across|inside this|our|the repo|repository|project|workspace|codebase|monorepo|code-base",
+    )
+});
 
 impl Frame<'_> {
     /// Takes the standing phrases off the front.
     fn open<'t>(&mut self, mut tokens: &'t [Token]) -> &'t [Token] {
         loop {
-            let next = if let Some(rest) = eat_any(tokens, STANDING) {
+            let next = if let Some(rest) = eat(tokens, &STANDING) {
                 self.standing = true;
                 rest
-            } else if let Some(rest) = eat_any(tokens, GENERAL) {
+            } else if let Some(rest) = eat(tokens, &GENERAL) {
                 self.general = true;
                 rest
-            } else if let Some(rest) = eat(tokens, PROJECT) {
+            } else if let Some(rest) = eat(tokens, &PROJECT) {
                 self.project = true;
                 rest
             } else {
                 return tokens;
             };
-            tokens = led(next, LEADS);
+            tokens = led(next, &LEADS);
         }
     }
 
     /// Whether a statement may begin after what stands before it in the sentence.
     fn may_stand(&self, before: &[Token], joint: Joint, clause: &[Token]) -> bool {
-        let before = led(before, LEADS);
+        let before = led(before, &LEADS);
         let Some(first) = before.iter().find(|t| t.word) else { return true };
         if joint == Joint::Colon {
-            return !one_of(&first.low, TASKS)
-                && has(before, "rule rules preference preferences favour favor request note reminder remember thing");
+            return !one_of(first, &TASKS)
+                && has(
+                    before,
+                    words!("rule rules preference preferences favour favor request note reminder remember thing"),
+                );
         }
-        let mine = clause.first().is_some_and(|t| one_of(&t.low, "i i'd i'm my"));
+        let mine = clause.first().is_some_and(|t| one_of(t, words!("i i'd i'm my")));
         match joint {
             _ if self.standing || self.remember => true,
             Joint::Start | Joint::Break => true,
             _ if mine => true,
-            Joint::Comma | Joint::Word => {
-                !one_of(&first.low, SUBJECTS) && (joint == Joint::Comma || is_imperative(&first.low))
-            }
+            Joint::Comma | Joint::Word => !one_of(first, &SUBJECTS) && (joint == Joint::Comma || is_imperative(first)),
             Joint::Colon => false,
         }
     }
 }
 
-fn is_imperative(word: &str) -> bool {
-    one_of(word, lexicon::CONDUCT)
-        || one_of(word, lexicon::WORK)
-        || one_of(word, TASKS)
-        || one_of(word, "don't do never always only stop")
+fn is_imperative(token: &Token) -> bool {
+    one_of(token, &lexicon::CONDUCT)
+        || one_of(token, &lexicon::WORK)
+        || one_of(token, &TASKS)
+        || one_of(token, words!("don't do never always only stop"))
 }
 
 /// "should I always …", "do you prefer …", "why …".
 fn asks(tokens: &[Token]) -> bool {
-    let verbs = "should can could would do does did is are will may shall must have has am was were isn't aren't don't doesn't \
-        didn't won't wouldn't shouldn't can't couldn't";
-    let subjects = "i you we it he she they the this that there my your our these those people users someone anyone";
-    let words = "why what how who which where whose what's how's who's";
+    let verbs = words!(
+        "should can could would do does did is are will may shall must have has am was were isn't aren't don't \
+        doesn't didn't won't wouldn't shouldn't can't couldn't"
+    );
+    let subjects =
+        words!("i you we it he she they the this that there my your our these those people users someone anyone");
+    let words = words!("why what how who which where whose what's how's who's");
     leads_with(tokens, words) || leads_with(tokens, verbs) && leads_with(&tokens[1..], subjects)
 }
 
-const TASKS: &str = "implement create build add make fix refactor update design develop port convert migrate \
-        rewrite extend \
-change remove rename generate write introduce support set let use replace move draft code";
+static TASKS: LazyLock<Words> = LazyLock::new(|| {
+    Words::of(
+        "implement create build add make fix refactor update design develop port convert migrate rewrite extend \
+        change remove rename generate write introduce support set let use replace move draft code",
+    )
+});
 
 /// Something is to be made: the next sentences may say how it is to behave.
 pub fn is_task(tokens: &[Token]) -> bool {
-    let start = led(tokens, LEADS);
-    let start = eat_any(
+    let start = led(tokens, &LEADS);
+    let start = eat(
         start,
-        "can|could|would you please? / i'd|i would? like you? to / i want|need you? to / we need|want|have to \
-        / help me / let's / you should|must / your task is to",
+        phrases!(
+            "can|could|would you please? / i'd|i would? like you? to / i want|need you? to / we need|want|have to / \
+            help me / let's / you should|must / your task is to"
+        ),
     )
     .unwrap_or(start);
-    let shall = has(tokens, "should must shall needs supports")
-        && start.first().is_some_and(|t| one_of(&t.low, SUBJECTS) && !one_of(&t.low, "i you"));
-    start.first().is_some_and(|t| t.word && one_of(&t.low, TASKS)) && words(start) >= 2
+    let shall = has(tokens, words!("should must shall needs supports"))
+        && start.first().is_some_and(|t| one_of(t, &SUBJECTS) && !one_of(t, words!("i you")));
+    start.first().is_some_and(|t| t.word && one_of(t, &TASKS)) && words(start) >= 2
         || shall
-        || eat_any(
+        || eat(
             start,
-            "i need|want a|an / we need|want a|an / a|an function|class|component|script|service|tool|program|app",
+            phrases!(
+                "i need|want a|an / we need|want a|an / a|an function|class|component|script|service|tool|program|app"
+            ),
         )
         .is_some()
 }
 
 /// "You are a …".
 pub fn is_persona(tokens: &[Token]) -> bool {
-    let start = led(tokens, LEADS);
-    eat_any(
+    let start = led(tokens, &LEADS);
+    eat(
         start,
-        "you are a|an|the|my|now|working|tasked|in|reviewing|helping / you're a|an|the|my|now / your \
-        task|job|role|goal|mission is / act|behave as / role|task|system|context : / as a|an|the",
+        phrases!(
+            "you are a|an|the|my|now|working|tasked|in|reviewing|helping / you're a|an|the|my|now / your \
+            task|job|role|goal|mission is / act|behave as / role|task|system|context : / as a|an|the"
+        ),
     )
     .is_some()
 }
 
 fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "my full|real|first? name is|'s / my name's / i'm|im called|named / i am called|named / i go by the \
-        name of?",
+        phrases!(
+            "my full|real|first? name is|'s / my name's / i'm|im called|named / i am called|named / i go by the \
+            name of?"
+        ),
     ) {
         return profile::name(prompt, rest);
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "you can|may|should call me / call me / just call me / i'd|i would? like you to call me / i'd|i \
-        would? prefer|like to be called / address me as / refer to me as / i go by",
+        phrases!(
+            "you can|may|should call me / call me / just call me / i'd|i would? like you to call me / i'd|i would? \
+            prefer|like to be called / address me as / refer to me as / i go by"
+        ),
     ) {
         return profile::pronouns(rest).or_else(|| profile::nickname(prompt, rest));
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "my preferred? pronouns are|: :? / my preferred? pronouns / i use / pronouns|pronoun : / i go by",
+        phrases!("my preferred? pronouns are|: :? / my preferred? pronouns / i use / pronouns|pronoun : / i go by"),
     ) && let Some(found) = profile::pronouns(rest)
     {
         return Some(found);
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "my local? timezone|time-zone is|: set? to? / my time zone is|: set? to? / i'm|im in|on the? timezone \
-        / i am in|on the? timezone / i'm|im in|on / i am in|on / i live|work in|on the? timezone / my local \
-        time is / timezone :",
+        phrases!(
+            "my local? timezone|time-zone is|: set? to? / my time zone is|: set? to? / i'm|im in|on the? timezone / \
+            i am in|on the? timezone / i'm|im in|on / i am in|on / i live|work in|on the? timezone / my local time \
+            is / timezone :"
+        ),
     ) && let Some(found) = profile::timezone(prompt, rest)
     {
-        return plain_end(found, "time timezone zone time-zone so and but right currently now here");
+        return plain_end(found, words!("time timezone zone time-zone so and but right currently now here"));
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "i currently? live in / i'm|im currently? based|located|living in|at? / i am currently? \
-        based|located|living in / i currently? reside in / my location|city is|: / my home town? is",
+        phrases!(
+            "i currently? live in / i'm|im currently? based|located|living in|at? / i am currently? \
+            based|located|living in / i currently? reside in / my location|city is|: / my home town? is"
+        ),
     ) {
         return profile::location(prompt, rest);
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "my native|first|mother|preferred|main|primary language is|: / my language is|: / my mother tongue is \
-        / my preferred language for replies is",
+        phrases!(
+            "my native|first|mother|preferred|main|primary language is|: / my language is|: / my mother tongue is / \
+            my preferred language for replies is"
+        ),
     ) {
         return profile::language(rest, 0.9);
     }
-    if let Some(rest) = eat(tokens, "i only|mostly|mainly? speak") {
+    if let Some(rest) = eat(tokens, phrases!("i only|mostly|mainly? speak")) {
         return profile::language(rest, 0.85);
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         tokens,
-        "i'm|im a|an|the / i am a|an|the / i work as a|an|the? / my job|role|profession|occupation|title is \
-        a|an|the? / my job title is a|an|the? / i'm|im currently working as a|an / by profession|trade i'm \
-        a|an",
+        phrases!(
+            "i'm|im a|an|the / i am a|an|the / i work as a|an|the? / my job|role|profession|occupation|title is \
+            a|an|the? / my job title is a|an|the? / i'm|im currently working as a|an / by profession|trade i'm \
+            a|an"
+        ),
     ) {
-        let played = has(rest, "scenario story example game roleplay role-play hypothetical novel");
-        return profile::role(prompt, rest, lexicon::ROLES, profile::STOPS, 0).filter(|_| !played);
+        let played = has(rest, words!("scenario story example game roleplay role-play hypothetical novel"));
+        return profile::role(prompt, rest, &lexicon::ROLES, &profile::STOPS, 0).filter(|_| !played);
     }
     None
 }
 
 /// A value after which the sentence says nothing unexpected.
-fn plain_end<'t>(found: Value<'t>, fine: &str) -> Option<Value<'t>> {
-    found.3.first().is_none_or(|t| !t.word || one_of(&t.low, fine)).then_some(found)
+fn plain_end<'t>(found: Value<'t>, fine: &Words) -> Option<Value<'t>> {
+    found.3.first().is_none_or(|t| !t.word || one_of(t, fine)).then_some(found)
 }
 
 /// "I prefer …" and its kin.
@@ -302,40 +348,47 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     if frame.condition {
         return None;
     }
-    let core = trimmed(tokens, TAILS);
+    let core = trimmed(tokens, &TAILS);
     let found = |confidence| {
         let kind = if frame.project { SignalKind::Rule } else { SignalKind::Preference };
         Some(Found { kind, core, confidence })
     };
     let one_off = |t: &[Token]| is_one_off(t, frame.project);
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         core,
-        "i strongly|generally|usually|really|personally|typically|normally|always|much|definitely|also? \
-        prefer|favour|favor / my general? preference is / my preferred|favourite|favorite / in general i prefer",
+        phrases!(
+            "i strongly|generally|usually|really|personally|typically|normally|always|much|definitely|also? \
+            prefer|favour|favor / my general? preference is / my preferred|favourite|favorite / in general i \
+            prefer"
+        ),
     ) {
-        let named = eat(core, "my preferred|favourite|favorite").is_some();
-        let verb = !named || has(&rest[..rest.len().min(5)], "is are");
+        let named = eat(core, phrases!("my preferred|favourite|favorite")).is_some();
+        let verb = !named || has(&rest[..rest.len().min(5)], words!("is are"));
         return if verb && preferable(rest, frame) && !one_off(rest) && (!named || domain(rest)) {
             found(0.8)
         } else {
             None
         };
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         core,
-        "i always|usually|generally|typically|normally want|like|expect / i never want|like|need / i \
-        don't|dont|do ever want / i do not ever want / i want|need|expect you always|never",
+        phrases!(
+            "i always|usually|generally|typically|normally want|like|expect / i never want|like|need / i \
+            don't|dont|do ever want / i do not ever want / i want|need|expect you always|never"
+        ),
     ) {
         // "I always want to cry when …" is no instruction.
-        let about = domain(rest) || has(rest, "you your");
-        return if about && !leads_with(rest, "the") && !one_off(rest) { found(0.8) } else { None };
+        let about = domain(rest) || has(rest, words!("you your"));
+        return if about && !leads_with(rest, words!("the")) && !one_off(rest) { found(0.8) } else { None };
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         core,
-        "i always|usually|typically|normally|only|never \
-        use|write|indent|format|squash|rebase|work|code|commit|develop",
+        phrases!(
+            "i always|usually|typically|normally|only|never \
+            use|write|indent|format|squash|rebase|work|code|commit|develop"
+        ),
     ) {
-        return if !has(rest, "the but and it when error errors get got")
+        return if !has(rest, words!("the but and it when error errors get got"))
             && !one_off(rest)
             && rest.iter().any(|t| t.word)
         {
@@ -345,57 +398,67 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         };
     }
     if let Some(rest) =
-        eat_any(core, "i'd|i would? really|much? rather|prefer that|if|it? if? you / i'd|i would? rather you")
+        eat(core, phrases!("i'd|i would? really|much? rather|prefer that|if|it? if? you / i'd|i would? rather you"))
     {
-        return if has(rest, "always never ever") && !one_off(rest) { found(0.85) } else { None };
+        return if has(rest, words!("always never ever")) && !one_off(rest) { found(0.85) } else { None };
     }
-    if (frame.standing || has_phrase(tokens, LASTING))
-        && let Some(rest) = eat_any(core, "i want|need|expect|prefer|would / i'd like|prefer|rather|love|appreciate")
+    if (frame.standing || has_phrase(tokens, &LASTING))
+        && let Some(rest) =
+            eat(core, phrases!("i want|need|expect|prefer|would / i'd like|prefer|rather|love|appreciate"))
     {
         return if !one_off(rest) && words(rest) >= 2 && domain(rest) { found(0.85) } else { None };
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         core,
-        "i hate|dislike|like|love|prefer it? when you / i don't|dont|do like|want it? when you / i can't \
-        stand it? when you / i do not like it? when you",
+        phrases!(
+            "i hate|dislike|like|love|prefer it? when you / i don't|dont|do like|want it? when you / i can't stand \
+            it? when you / i do not like it? when you"
+        ),
     ) {
         return if !one_off(rest)
-            && domain(&rest[1.min(rest.len())..]) | has(rest, lexicon::CONDUCT)
-            && !has(rest, "the did were was said")
+            && domain(&rest[1.min(rest.len())..]) | has(rest, &lexicon::CONDUCT)
+            && !has(rest, words!("the did were was said"))
         {
             found(0.75)
         } else {
             None
         };
     }
-    if let Some(rest) = eat_any(
+    if let Some(rest) = eat(
         core,
-        "i really|generally|usually? like|love to see|have|get|review|read|receive|be / i \
-        really|absolutely|generally|usually|also|strongly? like|love|hate|dislike|detest|loathe / i really? \
-        can't|cannot stand / i really? don't|dont like|want / i do not like|want",
+        phrases!(
+            "i really|generally|usually? like|love to see|have|get|review|read|receive|be / i \
+            really|absolutely|generally|usually|also|strongly? like|love|hate|dislike|detest|loathe / i really? \
+            can't|cannot stand / i really? don't|dont like|want / i do not like|want"
+        ),
     ) {
         let soon = &rest[..rest.len().min(5)];
         let doing = soon.first().is_some_and(|t| {
-            t.low.ends_with("ing") && !one_of(&t.low, "having seeing getting naming formatting spelling")
+            t.low.ends_with("ing") && !one_of(t, words!("having seeing getting naming formatting spelling"))
         });
         let bare = !doing
-            && !leads_with(rest, "the your how what that it when if is to a an being doing you my i")
-            && !has(soon, "the your more another an a");
+            && !leads_with(rest, words!("the your how what that it when if is to a an being doing you my i"))
+            && !has(soon, words!("the your more another an a"));
         // "I don't want comments in the diff" is a task; wanting lasts only with a standing word.
-        let wants = eat_any(core, "i really? don't|dont want / i do not want").is_some();
-        return if bare && !wants && has(soon, lexicon::TASTE) && !one_off(rest) && !has(rest, "the because so lol but")
+        let wants = eat(core, phrases!("i really? don't|dont want / i do not want")).is_some();
+        return if bare
+            && !wants
+            && has(soon, &lexicon::TASTE)
+            && !one_off(rest)
+            && !has(rest, words!("the because so lol but"))
         {
             found(0.65)
         } else {
             None
         };
     }
-    let senses = "colorblind|colourblind|color-blind|colour-blind|dyslexic|deaf|left-handed / color|colour blind";
-    let am = ["i'm|im", "i am"].iter().find_map(|p| eat(core, p)).unwrap_or_default();
-    if eat_any(am, senses).is_some() {
+    let senses =
+        phrases!("colorblind|colourblind|color-blind|colour-blind|dyslexic|deaf|left-handed / color|colour blind");
+    let am = eat(core, phrases!("i'm|im / i am")).unwrap_or_default();
+    if eat(am, senses).is_some() {
         let end = core
             .iter()
-            .position(|t| !t.word && matches!(t.low.as_str(), "," | ";" | "—" | "–") || one_of(&t.low, "so and"));
+            .position(|t| !t.word && matches!(t.low.as_str(), "," | ";" | "—" | "–") || one_of(t, words!("so and")));
         return Some(Found { kind: SignalKind::Identity, core: &core[..end.unwrap_or(core.len())], confidence: 0.85 });
     }
     None
@@ -405,28 +468,32 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
 fn preferable(rest: &[Token], frame: &Frame) -> bool {
     let rest = unmarked(rest);
     let Some(first) = rest.first().filter(|t| t.word) else { return false };
-    let offered = "it them option options approach approaches version variant solution number both neither either \
-        former \
-        latter second first your yours that this these those one none not plan a. b. another more less him her";
-    if first.low.chars().count() == 1 && first.low != "a" || one_of(&first.low, offered) && !first.quoted {
-        return eat_any(
+    let offered = words!(
+        "it them option options approach approaches version variant solution number both neither either former \
+        latter second first your yours that this these those one none not plan a. b. another more less him her"
+    );
+    if first.low.chars().count() == 1 && first.low != "a" || one_of(first, offered) && !first.quoted {
+        return eat(
             rest,
-            "not to be / that you / it when|if you / less verbose|verbosity|talk|text / more \
-        concise|verbose|detailed|detail / your answers|replies|responses|explanations / not using|having",
+            phrases!(
+                "not to be / that you / it when|if you / less verbose|verbosity|talk|text / more \
+                concise|verbose|detailed|detail / your answers|replies|responses|explanations / not using|having"
+            ),
         )
         .is_some();
     }
-    let known = "metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active \
-        simplest";
-    let definite =
-        rest.iter().zip(rest.iter().skip(1)).any(|(a, b)| a.low == "the" && !a.quoted && !one_of(&b.low, known));
+    let known =
+        words!("metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active simplest");
+    let definite = rest.iter().zip(rest.iter().skip(1)).any(|(a, b)| a.low == "the" && !a.quoted && !one_of(b, known));
     if definite && !frame.project {
         return false;
     }
-    let article = one_of(&first.low, "a an one two three");
-    let general = "tone style format layout theme mode editor approach way answer language voice font look register \
-        level amount spelling notation clock";
-    if has(rest, "instead rather better") && rest.len() <= 3 {
+    let article = one_of(first, words!("a an one two three"));
+    let general = words!(
+        "tone style format layout theme mode editor approach way answer language voice font look register level \
+        amount spelling notation clock"
+    );
+    if has(rest, words!("instead rather better")) && rest.len() <= 3 {
         return false;
     }
     !article || has(rest, general)
@@ -435,278 +502,49 @@ fn preferable(rest: &[Token], frame: &Frame) -> bool {
 /// A sentence in the first person the person asked to be remembered.
 fn remembered<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     let first = tokens.first()?;
-    let mine = one_of(&first.low, "i i'm im i've i'd my");
-    let episodic = "already yesterday today tonight tomorrow earlier currently recently told said asked tried \
-        changed added \
-        fixed did was were had went wanted mentioned sent gave showed wrote made going gonna";
+    let mine = one_of(first, words!("i i'm im i've i'd my"));
+    let episodic = words!(
+        "already yesterday today tonight tomorrow earlier currently recently told said asked tried changed added \
+        fixed did was were had went wanted mentioned sent gave showed wrote made going gonna"
+    );
     if !frame.remember
         || !mine
         || has(tokens, episodic)
         || is_one_off(&tokens[1..], false)
-        || words(tokens) < 3 && !one_of(&first.low, "i'm im")
+        || words(tokens) < 3 && !one_of(first, words!("i'm im"))
     {
         return None;
     }
     let near = &tokens[..tokens.len().min(4)];
     let states = first.low != "my"
-        || frame.said_that && has(tokens, "is are has have likes prefers lives works speaks isn't aren't")
-        || has(&near[..near.len().min(3)], "is are");
-    states.then(|| Found { kind: SignalKind::Identity, core: trimmed(tokens, TAILS), confidence: 0.9 })
-}
-
-/// "Always …", "never …", "from now on …", "don't … unless I ask", "stop …ing".
-fn directive<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
-    let mut frame = Frame { context: frame.context, ..*frame };
-    let mut tokens = tokens;
-    // "Whenever you …, run …", "when I …, always …", "if you are unsure, never …".
-    if let Some(rest) = eat_any(tokens, "whenever|everytime|anytime / every|each|any time") {
-        let rest = after_condition(rest, "i you we i'm you're")?;
-        let body = wished(rest);
-        return finish(tokens, body, &frame, true);
-    }
-    if let Some(rest) = eat_any(tokens, "when|if|before|after|unless") {
-        let rest = after_condition(
-            rest,
-            "i you we i'm you're unsure in uncertain asked something asking writing answering replying responding \
-        committing pushing explaining working editing coding refactoring",
-        )?;
-        frame.condition = true;
-        return finish(tokens, wished(rest), &frame, false);
-    }
-    let mut body = wished(tokens);
-    let first = &body.first()?.low;
-    let may = is_imperative(first)
-        || one_of(first, "dont no all your every any answers replies responses git")
-        || is_short(body);
-    if !may && !frame.standing && !frame.listed && !frame.project && !frame.general {
-        return None;
-    }
-    if !frame.project && has_phrase(body, PROJECT) {
-        frame.project = true;
-    }
-    if frame.project {
-        body = eat(body, "we|everyone|everybody").unwrap_or(body);
-    }
-    tokens = if eat_any(body, "always|never|only|don't|do|dont").is_some() { body } else { tokens };
-    let after = &body[1.min(body.len())..];
-    let replies = body.first().is_some_and(|t| one_of(&t.low, lexicon::CONDUCT))
-        || has(body, "answers answer replies reply responses response emojis me don't");
-    let purpose = has(body, "so can could will would if");
-    let standing = frame.standing || has_phrase(after, LASTING) || replies && !purpose && has_phrase(after, STANDING);
-    finish(tokens, body, &frame, standing)
-}
-
-/// What follows "… you do X," where the condition is about the conversation.
-fn after_condition<'t>(tokens: &'t [Token], subjects: &str) -> Option<&'t [Token]> {
-    tokens.first().filter(|t| one_of(&t.low, subjects))?;
-    let comma = tokens.iter().position(|t| t.low == "," && !t.quoted)?;
-    (!has(&tokens[..comma], "this the click press") || has(&tokens[..comma], "me tests task code"))
-        .then(|| led(&tokens[comma..], LEADS))
-}
-
-fn wished(mut tokens: &[Token]) -> &[Token] {
-    while let Some(rest) = eat_any(tokens, WISHES) {
-        tokens = unmarked(rest);
-    }
-    tokens
-}
-
-fn finish<'t>(core: &'t [Token], body: &'t [Token], frame: &Frame, standing: bool) -> Option<Found<'t>> {
-    let context = frame.context?;
-    let found = |confidence: f64| {
-        let kind = if frame.project { SignalKind::Rule } else { SignalKind::Preference };
-        Some(Found { kind, core: trimmed(core, TAILS), confidence })
-    };
-    let second = body.iter().filter(|t| t.word).count() >= 2;
-    if !second {
-        return None;
-    }
-    if let Some(rest) = eat_any(
-        body,
-        "always|never ever? always|never? / never , ever / don't|dont you? ever / do not ever / only ever",
-    ) {
-        let rest = led(rest, "please / again / try to / remember to / just");
-        let negative = eat(body, "never|don't|dont|do").is_some();
-        return strength(rest, frame, context, negative).and_then(found);
-    }
-    if let Some(rest) = eat(body, "stop") {
-        return stopped(rest, frame).and_then(found);
-    }
-    let guarded = has_phrase(
-        body,
-        "unless i explicitly|specifically? ask|say|tell|request|want / unless asked|told|requested / unless \
-        explicitly|specifically asked|told|requested / without asking / without my \
-        permission|approval|consent|confirmation|okay|ok",
-    );
-    if let Some(rest) = eat_any(body, "don't|dont / do not") {
-        let ok = standing || guarded || frame.listed || frame.general && talks(rest);
-        return if ok { strength(rest, frame, context, true).and_then(found) } else { None };
-    }
-    if frame.condition {
-        return None;
-    }
-    if standing || frame.listed {
-        if let Some(rest) = eat(body, "only|always|never").or(Some(body))
-            && let Some(confidence) = strength(rest, frame, context, false)
-        {
-            return found(confidence.max(0.8));
-        }
-        // "From now on no emojis", "all replies in German".
-        let first = body.first()?;
-        let bare = eat(body, "no more?").is_some_and(|rest| !leads_with(rest, "the this that one need problem"))
-            && domain(body);
-        let answers = one_of(&first.low, "all your every any only answers replies responses commit")
-            && has(
-                &body[..body.len().min(5)],
-                "answers answer replies reply responses response messages commits comments",
-            );
-        return if (bare || answers || is_short(body)) && !is_one_off(body, frame.project) { found(0.8) } else { None };
-    }
-    if frame.general && one_of(&body[0].low, lexicon::CONDUCT) {
-        return strength(body, frame, context, false).and_then(found);
-    }
-    None
-}
-
-/// "German, please", "short answers".
-fn is_short(body: &[Token]) -> bool {
-    leads_with(body, "german english french spanish italian dutch portuguese")
-        || eat(body, "short|shorter|concise|brief answers|replies").is_some()
-}
-
-/// How sure an imperative is meant for the assistant and for good; `None` where it is not.
-fn strength(tokens: &[Token], frame: &Frame, context: &Context, negative: bool) -> Option<f64> {
-    let tokens = eat(tokens, "git").unwrap_or(tokens);
-    let verb = tokens.first().filter(|t| t.word && !t.quoted)?;
-    let rest = unmarked(&tokens[1..]);
-    let lone = !rest.iter().any(|t| t.word);
-    if is_one_off(rest, frame.project) || leads_with(rest, "them they him her he she do") {
-        return None;
-    }
-    let firm = frame.standing || frame.remember || frame.listed || frame.project;
-    if context.persona && !frame.standing && !frame.remember {
-        return None;
-    }
-    let (talks, program) = (talks(rest), has(rest, lexicon::PROGRAM));
-    let me = has(rest, "me my i i'm i've asking permission");
-    let verb = verb.low.as_str();
-    if verb == "be" {
-        let manner = rest.iter().find(|t| !one_of(&t.low, "more very as super extra a bit less"))?;
-        return one_of(&manner.low, lexicon::MANNER).then_some(0.85);
-    }
-    if one_of(verb, lexicon::CONDUCT) {
-        let refs = "main master origin remote branch branches force without unless production prod code changes \
-        directly before after anything commits to";
-        let strange = match verb {
-            "push" | "force-push" => {
-                !lone && !me && !has(rest, refs) || has(rest, "stack queue array list buffer onto")
-            }
-            "commit" => has(rest, "transaction tx offset offsets") || eat(rest, "to memory").is_some(),
-            "greet" | "thank" | "speak" | "talk" | "guess" | "invent" | "lecture" | "praise" | "swear"
-            | "compliment" => context.task && !me,
-            "explain" => eat(rest, "away|yourself").is_some(),
-            _ => rest.iter().any(|t| t.low.len() == 3 && t.low.chars().all(|c| c.is_ascii_digit())),
-        };
-        return (!strange && (!program || me || has(rest, "english german french spanish tl;dr emojis emoji")))
-            .then_some(0.9);
-    }
-    if !one_of(verb, lexicon::WORK) || lone && !frame.listed {
-        return None;
-    }
-    let quoted = rest.iter().any(|t| t.quoted);
-    let shaky = "sort round split merge insert sign address begin bump call deploy do draft end finish focus follow give include keep leave limit look \
-        make mention move name offer \
-        outline plan point publish put quote read recommend remind run say search send share show skip start state \
-        stay stick \
-        stop tell think touch treat try wait work backup provide suggest change modify check ask assume update";
-    let bound = match verb {
-        "give" => eat(rest, "up|in").is_some(),
-        "stop" | "keep" => rest.first().is_some_and(|t| t.low.ends_with("ing") && t.low != "using"),
-        "ask" => !(me || has(rest, "first before clarification questions confirmation clarifying")),
-        "call" => eat(rest, "me").is_none(),
-        "look" => eat(rest, "at|for|up").is_none() || eat(rest, "for the").is_some(),
-        "make" => eat(rest, "sure").is_none() && !domain(rest),
-        "assume" | "do" => negative && leads_with(rest, "the that it anything your"),
-        _ => false,
-    };
-    let definite = leads_with(rest, "the a an")
-        && one_of(verb, "use add keep put include set create start show check limit run state write")
-        && leads_with(rest, "the");
-    let softened = eat_any(
-        rest,
-        "the tests|test|linter|formatter|type-checker|build|diff / the metric|oxford|imperative|simplest|active|passive / \
-        the user's|24-hour|word|words|phrase|term",
-    )
-    .is_some();
-    if bound || program && !me && !firm || definite && !softened && !talks && !firm {
-        return None;
-    }
-    if context.task && !talks && !firm {
-        return None;
-    }
-    if one_of(verb, shaky)
-        && !talks
-        && !quoted
-        && !domain(rest)
-        && !firm
-        && verb != "ask"
-        && verb != "assume"
-        && verb != "do"
-    {
-        return None;
-    }
-    if one_of(verb, "do assume") && !talks && !domain(rest) && !firm {
-        return None;
-    }
-    Some(if talks { 0.85 } else { 0.7 })
-}
-
-/// "Stop adding comments", not "stop running the server".
-fn stopped(rest: &[Token], frame: &Frame) -> Option<f64> {
-    let verb = rest.first().filter(|t| t.word && !t.quoted)?;
-    let rest = &rest[1..];
-    let conduct = "apologizing apologising summarizing summarising explaining guessing hallucinating inventing \
-        praising flattering \
-        lecturing moralizing moralising repeating assuming complimenting thanking";
-    let work = "adding using saying writing putting inserting ending starting giving asking calling telling pushing \
-        committing creating making";
-    if is_one_off(rest, frame.project)
-        || leads_with(rest, "the your a an it to") && !talks(rest)
-        || has(rest, lexicon::PROGRAM)
-        || has(rest, "the from")
-    {
-        return None;
-    }
-    if one_of(&verb.low, conduct) {
-        return Some(0.7);
-    }
-    (one_of(&verb.low, work) && (talks(rest) || has(rest, lexicon::TASTE)) && !leads_with(rest, "the")).then_some(0.65)
+        || frame.said_that && has(tokens, words!("is are has have likes prefers lives works speaks isn't aren't"))
+        || has(&near[..near.len().min(3)], words!("is are"));
+    states.then(|| Found { kind: SignalKind::Identity, core: trimmed(tokens, &TAILS), confidence: 0.9 })
 }
 
 fn talks(tokens: &[Token]) -> bool {
-    has(tokens, lexicon::CONVERSATION)
+    has(tokens, &lexicon::CONVERSATION)
 }
 
 /// Words of the trade: what an assistant's habits are about.
 fn domain(tokens: &[Token]) -> bool {
     talks(tokens)
-        || has(tokens, lexicon::TASTE)
+        || has(tokens, &lexicon::TASTE)
         || has(
             tokens,
-            "git branch main master diff build ci lint linter formatter clippy \
-        dependency dependencies library libraries package packages imports lines line indentation pnpm npm yarn \
-        cargo rust python test \
-        tests secret secrets force production prod database migrations migration files script scripts function \
-        backup backups \
-        assumptions assumption plan steps step sources source links units dates table details brief detail steps \
-        changelog units \
-        metric celsius english verbose concise short answer passwords password shell bash fish zsh editor vim emacs \
-        font theme",
+            words!(
+                "git branch main master diff build ci lint linter formatter clippy dependency dependencies library \
+                libraries package packages imports lines line indentation pnpm npm yarn cargo rust python test \
+                tests secret secrets force production prod database migrations migration files script scripts \
+                function backup backups assumptions assumption plan steps step sources source links units dates \
+                table details brief detail steps changelog units metric celsius english verbose concise short \
+                answer passwords password shell bash fish zsh editor vim emacs font theme"
+            ),
         )
 }
 
-fn leads_with(tokens: &[Token], list: &str) -> bool {
-    unmarked(tokens).first().is_some_and(|t| t.word && !t.quoted && one_of(&t.low, list))
+fn leads_with(tokens: &[Token], list: &Words) -> bool {
+    unmarked(tokens).first().is_some_and(|t| t.word && !t.quoted && one_of(t, list))
 }
 
 fn words(tokens: &[Token]) -> usize {
@@ -715,10 +553,10 @@ fn words(tokens: &[Token]) -> usize {
 
 /// Points at something at hand: it means nothing in another conversation.
 fn is_one_off(tokens: &[Token], project: bool) -> bool {
-    let mut tokens = trimmed(tokens, TAILS);
+    let mut tokens = trimmed(tokens, &TAILS);
     let mut here = Vec::new();
     while let Some(token) = tokens.first() {
-        if let Some(rest) = eat_any(tokens, STANDING).or_else(|| eat(tokens, PROJECT).filter(|_| project)) {
+        if let Some(rest) = eat(tokens, &STANDING).or_else(|| eat(tokens, &PROJECT).filter(|_| project)) {
             tokens = rest;
             continue;
         }
@@ -737,23 +575,22 @@ fn is_one_off(tokens: &[Token], project: bool) -> bool {
         match t.low.as_str() {
             "this" | "these" | "those" | "here" | "above" | "below" | "there" | "today" | "tonight" | "tomorrow"
             | "now" | "currently" | "temporarily" | "yesterday" | "anymore" => {
-                let fine = project && t.low == "here" || t.low == "there" && one_of(next, "is are");
-                !fine && !one_of(last, "even up-to")
+                let fine = project && t.low == "here" || t.low == "there" && words!("is are").has(next);
+                !fine && !words!("even up-to").has(last)
             }
             "yet" => next.is_empty(),
             "that" => {
                 next.is_empty()
-                    || one_of(last, "do doing like of with for in on use using change touch say than all again about")
-                    || one_of(
-                        next,
-                        "file function way again one branch part thing test method class module line bit is was",
-                    )
+                    || words!("do doing like of with for in on use using change touch say than all again about")
+                        .has(last)
+                    || words!("file function way again one branch part thing test method class module line bit is was")
+                        .has(next)
             }
             "it" => {
-                one_of(last, "do use touch change delete remove revert")
-                    || i == 0 && one_of(next, "in again to like on the with and")
+                words!("do use touch change delete remove revert").has(last)
+                    || i == 0 && words!("in again to like on the with and").has(next)
             }
-            "time" | "moment" | "being" => one_of(last, "this the"),
+            "time" | "moment" | "being" => words!("this the").has(last),
             _ => false,
         }
     })

@@ -1,121 +1,145 @@
 //! Strong signals in German, French and Spanish: the plain forms, one table per language.
 
+use std::sync::LazyLock;
+
 use super::english;
-use super::lexicon::{self, one_of};
+use super::lexicon;
+use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
 use super::prose::{Sentence, Token};
-use super::{Context, Found, Joint, SignalKind, clauses, eat_any, has, has_phrase, is_question, led, trimmed};
+use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, led, trimmed};
 
 /// A key of the profile, its value, how sure.
 type About = (&'static str, String, f64);
 
 struct Tongue {
     /// A sentence without any of these says nothing strong.
-    hints: &'static str,
+    hints: Words,
     /// What may stand before a statement and says nothing.
-    leads: &'static str,
+    leads: Phrases,
     /// "Remember that".
-    remember: &'static str,
+    remember: Phrases,
     /// "From now on"; at the end of a statement too.
-    standing: &'static str,
+    standing: Phrases,
     /// "I want you to": what follows may be a directive.
-    wishes: &'static str,
+    wishes: Phrases,
     /// "I prefer".
-    prefer: &'static str,
+    prefer: Phrases,
     /// "I hate": only of matters of taste.
-    like: &'static str,
-    always: &'static str,
-    never: &'static str,
+    like: Phrases,
+    always: Words,
+    never: Words,
     /// Imperatives, infinitives and second persons of what an assistant does in a conversation.
-    conduct: &'static str,
+    conduct: Words,
     /// Of what it does to text and code.
-    work: &'static str,
+    work: Words,
     /// After "from now on": "only", "no".
-    bare: &'static str,
-    taste: &'static str,
+    bare: Words,
+    taste: Words,
     /// Words that point at something at hand.
-    at_hand: &'static str,
+    at_hand: Words,
     /// Words of a program's behaviour.
-    program: &'static str,
+    program: Words,
     /// Before a statement: it is not the author's own, or not meant.
-    suspect: &'static str,
-    questions: &'static str,
-    tasks: &'static str,
-    first: &'static str,
+    suspect: Words,
+    questions: Words,
+    tasks: Words,
+    first: Words,
     /// Whether infinitives stand at the end of a directive.
     infinitive_last: bool,
     /// What a clause says of the profile, and how sure.
     about: fn(&str, &[Token]) -> Option<About>,
 }
 
-const TONGUES: [&Tongue; 3] = [&GERMAN, &FRENCH, &SPANISH];
+static TONGUES: [&LazyLock<Tongue>; 3] = [&GERMAN, &FRENCH, &SPANISH];
 
-static GERMAN: Tongue = Tongue {
-    hints: "ich mein meine mir nenn nenne merk merke denk vergiss beachte immer nie niemals stets jedesmal grundsätzlich generell \
-        ab an künftig zukünftig fortan zukunft",
-    leads: "bitte / also / und / aber / ok|okay|gut|super|prima|danke / vielen dank / hallo|hi|hey|moin|servus / \
-        guten morgen|tag|abend / ach|so|übrigens|außerdem|ausserdem|noch / noch etwas|was",
-    remember: "merk|merke dir : :? / merk|merke dir , dass? / merk|merke dir bitte? :|, dass? / denk|denke daran , \
-        dass / denk|denke dran , dass / vergiss nicht , dass / beachte , dass",
-    standing: "ab jetzt|sofort|heute|nun / von nun|jetzt an / künftig|zukünftig|fortan / in zukunft / für die \
-        zukunft",
-    wishes: "ich möchte|will|hätte , dass du / ich möchte|will dass du / du sollst|musst|sollest|darfst|solltest \
-        / bitte",
-    prefer: "ich bevorzuge / ich bevorzuge grundsätzlich|generell / mir ist sind? lieber / meine bevorzugte|mein \
+static GERMAN: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+    hints: Words::of(
+        "ich mein meine mir nenn nenne merk merke denk vergiss beachte immer nie niemals stets jedesmal \
+        grundsätzlich generell ab an künftig zukünftig fortan zukunft",
+    ),
+    leads: Phrases::of(
+        "bitte / also / und / aber / ok|okay|gut|super|prima|danke / vielen dank / hallo|hi|hey|moin|servus / guten \
+        morgen|tag|abend / ach|so|übrigens|außerdem|ausserdem|noch / noch etwas|was",
+    ),
+    remember: Phrases::of(
+        "merk|merke dir : :? / merk|merke dir , dass? / merk|merke dir bitte? :|, dass? / denk|denke daran , dass / \
+        denk|denke dran , dass / vergiss nicht , dass / beachte , dass",
+    ),
+    standing: Phrases::of(
+        "ab jetzt|sofort|heute|nun / von nun|jetzt an / künftig|zukünftig|fortan / in zukunft / für die zukunft",
+    ),
+    wishes: Phrases::of(
+        "ich möchte|will|hätte , dass du / ich möchte|will dass du / du sollst|musst|sollest|darfst|solltest / \
+        bitte",
+    ),
+    prefer: Phrases::of(
+        "ich bevorzuge / ich bevorzuge grundsätzlich|generell / mir ist sind? lieber / meine bevorzugte|mein \
         bevorzugter|mein bevorzugtes",
-    like: "ich hasse|mag|liebe",
-    always: "immer stets jedesmal grundsätzlich generell",
-    never: "nie niemals nie-mals",
-    conduct: "antworte antworten antwortest erklär erkläre erklären erklärst frag frage fragen fragst sprich \
-        sprechen sprichst duze duzen \
-        sieze siezen push pushe pushen pusht committe commit committen entschuldige entschuldigen fass fasse \
-        zusammenfassen nachfragen \
-        begründe begründen übersetze übersetzen rate raten erfinde erfinden",
-    work: "schreib schreibe schreiben schreibst verwende verwenden verwendest nutze nutzen nutzt benutze benutzen \
-        benutzt nimm nehmen \
-        nimmst zeig zeige zeigen gib geben formuliere formulieren prüfe prüfen teste testen lösche löschen ändere \
-        ändern ergänze \
-        halte fange beginne beginnen starte formatiere formatieren kommentiere kommentieren sei mach mache machen \
-        nenn nenne lass lassen \
-        lässt gibst zeigst machst prüfst testest nennst formulierst kommentierst füge hinzufügen einfügen ausführen \
-        laufen",
-    bare: "nur keine kein keinen kurze knappe alle",
-    taste: "emojis kommentare antworten tests tabs leerzeichen semikolons listen tabellen erklärungen abkürzungen \
+    ),
+    like: Phrases::of("ich hasse|mag|liebe"),
+    always: Words::of("immer stets jedesmal grundsätzlich generell"),
+    never: Words::of("nie niemals nie-mals"),
+    conduct: Words::of(
+        "antworte antworten antwortest erklär erkläre erklären erklärst frag frage fragen fragst sprich sprechen \
+        sprichst duze duzen sieze siezen push pushe pushen pusht committe commit committen entschuldige \
+        entschuldigen fass fasse zusammenfassen nachfragen begründe begründen übersetze übersetzen rate raten \
+        erfinde erfinden",
+    ),
+    work: Words::of(
+        "schreib schreibe schreiben schreibst verwende verwenden verwendest nutze nutzen nutzt benutze benutzen \
+        benutzt nimm nehmen nimmst zeig zeige zeigen gib geben formuliere formulieren prüfe prüfen teste testen \
+        lösche löschen ändere ändern ergänze halte fange beginne beginnen starte formatiere formatieren kommentiere \
+        kommentieren sei mach mache machen nenn nenne lass lassen lässt gibst zeigst machst prüfst testest nennst \
+        formulierst kommentierst füge hinzufügen einfügen ausführen laufen",
+    ),
+    bare: Words::of("nur keine kein keinen kurze knappe alle"),
+    taste: Words::of(
+        "emojis kommentare antworten tests tabs leerzeichen semikolons listen tabellen erklärungen abkürzungen \
         anglizismen floskeln",
-    at_hand: "dies diese dieser diesen diesem dieses hier jene heute jetzt gerade dort da",
-    program: "server client nutzer benutzer funktion zurück zurückgeben null header request button dialog datenbank",
-    suspect: "wenn falls ob sagt sagte gesagt schreibt steht laut angenommen stell meint meinte beispiel \
-        fehlermeldung tu",
-    questions: "warum wieso weshalb was wie wer wo welche welcher soll sollte sollen kannst könntest kann ist sind \
-        hast willst darf muss",
-    tasks: "implementiere erstelle baue schreib schreibe füge entwickle programmiere ergänze ändere",
-    first: "der die das ein eine es er sie wir ihr man dieser diese dieses mein meine unser unsere ich alle jeder \
-        da weil",
+    ),
+    at_hand: Words::of("dies diese dieser diesen diesem dieses hier jene heute jetzt gerade dort da"),
+    program: Words::of(
+        "server client nutzer benutzer funktion zurück zurückgeben null header request button dialog datenbank",
+    ),
+    suspect: Words::of(
+        "wenn falls ob sagt sagte gesagt schreibt steht laut angenommen stell meint meinte beispiel fehlermeldung \
+        tu",
+    ),
+    questions: Words::of(
+        "warum wieso weshalb was wie wer wo welche welcher soll sollte sollen kannst könntest kann ist sind hast \
+        willst darf muss",
+    ),
+    tasks: Words::of("implementiere erstelle baue schreib schreibe füge entwickle programmiere ergänze ändere"),
+    first: Words::of(
+        "der die das ein eine es er sie wir ihr man dieser diese dieses mein meine unser unsere ich alle jeder da \
+        weil",
+    ),
     infinitive_last: true,
     about: german,
-};
+});
 
 fn german(prompt: &str, t: &[Token]) -> Option<About> {
     let at = |v: Value| (v.0, v.1, v.2);
-    if let Some(r) = eat_any(t, "ich heiße|heisse / mein name ist|lautet / mein vorname ist") {
+    if let Some(r) = eat(t, phrases!("ich heiße|heisse / mein name ist|lautet / mein vorname ist")) {
         return profile::name(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "nenn|nenne mich / nenn|nenne mich bitte") {
+    if let Some(r) = eat(t, phrases!("nenn|nenne mich / nenn|nenne mich bitte")) {
         return profile::nickname(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "meine zeitzone ist|: / ich bin in der? zeitzone") {
+    if let Some(r) = eat(t, phrases!("meine zeitzone ist|: / ich bin in der? zeitzone")) {
         return profile::timezone(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "ich wohne|lebe in / mein wohnort ist") {
+    if let Some(r) = eat(t, phrases!("ich wohne|lebe in / mein wohnort ist")) {
         return profile::location(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "ich spreche nur? / meine muttersprache|sprache ist") {
+    if let Some(r) = eat(t, phrases!("ich spreche nur? / meine muttersprache|sprache ist")) {
         return profile::language(r, 0.85).map(at);
     }
-    if let Some(r) = eat_any(t, "meine pronomen sind|:") {
+    if let Some(r) = eat(t, phrases!("meine pronomen sind|:")) {
         return profile::pronouns(r).map(at);
     }
-    let r = eat_any(t, "ich bin von beruf ein|eine? / ich bin ein|eine? / ich arbeite als ein|eine?")?;
+    let r = eat(t, phrases!("ich bin von beruf ein|eine? / ich bin ein|eine? / ich arbeite als ein|eine?"))?;
     german_role(prompt, r).map(at)
 }
 
@@ -128,130 +152,153 @@ fn german_role<'t>(prompt: &str, r: &'t [Token]) -> Option<Value<'t>> {
 fn german_profession<'t>(prompt: &str, r: &'t [Token]) -> Option<Value<'t>> {
     let ends = |t: &&Token| lexicon::GERMAN_ROLES.split_ascii_whitespace().any(|role| t.low.ends_with(role));
     let profession = r.iter().take(3).take_while(|t| t.word).find(ends)?;
-    profile::role(prompt, r, &profession.low, GERMAN_STOPS, 0)
+    profile::role(prompt, r, &Words::of(&profession.low), &GERMAN_STOPS, 0)
 }
 
-const GERMAN_STOPS: &str = "und aber der die das mit seit weil wohne lebe aus von";
-const FRENCH_STOPS: &str = "et mais qui avec depuis car donc je j'habite";
-const SPANISH_STOPS: &str = "y pero que con desde porque vivo así";
+static GERMAN_STOPS: LazyLock<Words> =
+    LazyLock::new(|| Words::of("und aber der die das mit seit weil wohne lebe aus von"));
+static FRENCH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("et mais qui avec depuis car donc je j'habite"));
+static SPANISH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("y pero que con desde porque vivo así"));
 
-static FRENCH: Tongue = Tongue {
-    hints: "je j'habite j'aime m'appeler mon ma mes appelle-moi appelez-moi souviens-toi rappelle-toi retiens n'oublie note \
-        toujours systématiquement jamais désormais dorénavant maintenant aujourd'hui là l'avenir futur",
-    leads: "s'il te|vous plaît|plait / stp|svp / et / mais / ok|merci|super|parfait / bonjour|salut|coucou / \
+static FRENCH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+    hints: Words::of(
+        "je j'habite j'aime m'appeler mon ma mes appelle-moi appelez-moi souviens-toi rappelle-toi retiens n'oublie \
+        note toujours systématiquement jamais désormais dorénavant maintenant aujourd'hui là l'avenir futur",
+    ),
+    leads: Phrases::of(
+        "s'il te|vous plaît|plait / stp|svp / et / mais / ok|merci|super|parfait / bonjour|salut|coucou / \
         aussi|sinon / au fait / alors|donc",
-    remember: "souviens-toi que|qu' / souviens-toi : / rappelle-toi que|: / retiens que|: / retiens bien que|: / \
-        n'oublie pas que / note que|:",
-    standing: "désormais|dorénavant / à partir de maintenant|aujourd'hui|là / à l'avenir / dans le futur",
-    wishes: "je veux|souhaite|voudrais|préfère que tu|vous / tu dois|devrais|peux / vous devez",
-    prefer: "je préfère / j'aime mieux / je préfère toujours / ma préférence est",
-    like: "je déteste / j'aime / je n'aime pas",
-    always: "toujours systématiquement",
-    never: "jamais",
-    conduct: "réponds répondez répondre répondes reponds repondez explique expliquez expliquer expliques parle \
-        parlez parler tutoie tutoyez vouvoie \
-        vouvoyez push pushe pusher pousse commit commite committe commiter excuse t'excuse résume résumer traduis \
-        traduire invente inventer \
-        devine demande demandez demander demandes",
-    work: "utilise utilisez utiliser utilises écris écrivez écrire écrives emploie employez employer ajoute ajoutez \
-        ajouter ajoutes mets mettre \
-        fais faire commence commencer termine montre montrer vérifie vérifier teste tester formate supprime \
-        supprimer modifie modifier sois \
-        garde donne donner rédige rédiger commente commenter préfère",
-    bare: "seulement uniquement pas plus aucun aucune",
-    taste: "emojis commentaires réponses tests tabulations espaces points-virgules listes tableaux explications \
+    ),
+    remember: Phrases::of(
+        "souviens-toi que|qu' / souviens-toi : / rappelle-toi que|: / retiens que|: / retiens bien que|: / n'oublie \
+        pas que / note que|:",
+    ),
+    standing: Phrases::of("désormais|dorénavant / à partir de maintenant|aujourd'hui|là / à l'avenir / dans le futur"),
+    wishes: Phrases::of("je veux|souhaite|voudrais|préfère que tu|vous / tu dois|devrais|peux / vous devez"),
+    prefer: Phrases::of("je préfère / j'aime mieux / je préfère toujours / ma préférence est"),
+    like: Phrases::of("je déteste / j'aime / je n'aime pas"),
+    always: Words::of("toujours systématiquement"),
+    never: Words::of("jamais"),
+    conduct: Words::of(
+        "réponds répondez répondre répondes reponds repondez explique expliquez expliquer expliques parle parlez \
+        parler tutoie tutoyez vouvoie vouvoyez push pushe pusher pousse commit commite committe commiter excuse \
+        t'excuse résume résumer traduis traduire invente inventer devine demande demandez demander demandes",
+    ),
+    work: Words::of(
+        "utilise utilisez utiliser utilises écris écrivez écrire écrives emploie employez employer ajoute ajoutez \
+        ajouter ajoutes mets mettre fais faire commence commencer termine montre montrer vérifie vérifier teste \
+        tester formate supprime supprimer modifie modifier sois garde donne donner rédige rédiger commente \
+        commenter préfère",
+    ),
+    bare: Words::of("seulement uniquement pas plus aucun aucune"),
+    taste: Words::of(
+        "emojis commentaires réponses tests tabulations espaces points-virgules listes tableaux explications \
         anglicismes",
-    at_hand: "ce cet cette ces ceci cela ça ici là celui celle maintenant aujourd'hui",
-    program: "serveur client utilisateur fonction null header requête bouton base renvoie retourne",
-    suspect: "si dit dis disait écrit selon exemple supposons imagine quand erreur message",
-    questions: "pourquoi comment qui quoi quel quelle est-ce dois-je devrais-je peux-tu pouvez-vous faut-il où as-tu",
-    tasks: "implémente crée écris ajoute développe corrige modifie programme",
-    first: "le la les un une il elle on nous vous ils elles ce cette mon ma mes notre je j'ai l'utilisateur parce",
+    ),
+    at_hand: Words::of("ce cet cette ces ceci cela ça ici là celui celle maintenant aujourd'hui"),
+    program: Words::of("serveur client utilisateur fonction null header requête bouton base renvoie retourne"),
+    suspect: Words::of("si dit dis disait écrit selon exemple supposons imagine quand erreur message"),
+    questions: Words::of(
+        "pourquoi comment qui quoi quel quelle est-ce dois-je devrais-je peux-tu pouvez-vous faut-il où as-tu",
+    ),
+    tasks: Words::of("implémente crée écris ajoute développe corrige modifie programme"),
+    first: Words::of(
+        "le la les un une il elle on nous vous ils elles ce cette mon ma mes notre je j'ai l'utilisateur parce",
+    ),
     infinitive_last: false,
     about: french,
-};
+});
 
 fn french(prompt: &str, t: &[Token]) -> Option<About> {
     let at = |v: Value| (v.0, v.1, v.2);
-    if let Some(r) = eat_any(t, "je m'appelle / mon nom|prénom est|:") {
+    if let Some(r) = eat(t, phrases!("je m'appelle / mon nom|prénom est|:")) {
         return profile::name(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "appelle-moi|appelez-moi / tu peux m'appeler / vous pouvez m'appeler") {
+    if let Some(r) = eat(t, phrases!("appelle-moi|appelez-moi / tu peux m'appeler / vous pouvez m'appeler")) {
         return profile::nickname(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "mon fuseau horaire est|: / je suis dans le fuseau horaire?") {
+    if let Some(r) = eat(t, phrases!("mon fuseau horaire est|: / je suis dans le fuseau horaire?")) {
         return profile::timezone(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "j'habite à|en|au|aux? / je vis|réside à|en|au|aux") {
+    if let Some(r) = eat(t, phrases!("j'habite à|en|au|aux? / je vis|réside à|en|au|aux")) {
         return profile::location(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "je parle le? / ma langue maternelle? est le?") {
+    if let Some(r) = eat(t, phrases!("je parle le? / ma langue maternelle? est le?")) {
         return profile::language(r, 0.85).map(at);
     }
-    if let Some(r) = eat_any(t, "mes pronoms sont|:") {
+    if let Some(r) = eat(t, phrases!("mes pronoms sont|:")) {
         return profile::pronouns(r).map(at);
     }
-    let r = eat_any(t, "je suis un|une? / je travaille comme|en-tant-que un|une?")?;
-    profile::role(prompt, r, lexicon::FRENCH_ROLES, FRENCH_STOPS, 2).map(at)
+    let r = eat(t, phrases!("je suis un|une? / je travaille comme|en-tant-que un|une?"))?;
+    profile::role(prompt, r, &lexicon::FRENCH_ROLES, &FRENCH_STOPS, 2).map(at)
 }
 
-static SPANISH: Tongue = Tongue {
-    hints: "me mi mis yo llámame llamame llamarme vivo resido hablo soy trabajo recuerda acuérdate ten olvides prefiero odio \
-        detesto siempre nunca jamás ahora hoy adelante futuro",
-    leads: "por favor / y / pero / ok|vale|gracias|perfecto|bien|genial / hola|buenas / buenos días / buenas \
+static SPANISH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+    hints: Words::of(
+        "me mi mis yo llámame llamame llamarme vivo resido hablo soy trabajo recuerda acuérdate ten olvides \
+        prefiero odio detesto siempre nunca jamás ahora hoy adelante futuro",
+    ),
+    leads: Phrases::of(
+        "por favor / y / pero / ok|vale|gracias|perfecto|bien|genial / hola|buenas / buenos días / buenas \
         tardes|noches / también|además / oye",
-    remember: "recuerda que|: / recuerda esto : / acuérdate de que / ten en cuenta que / no olvides que",
-    standing: "a partir de ahora|hoy / de ahora|hoy en adelante / en adelante / desde ahora / en el futuro / de \
-        aquí en adelante",
-    wishes: "quiero|quisiera|prefiero|necesito que / debes|deberías|tienes que?",
-    prefer: "prefiero / yo prefiero / prefiero siempre / mi preferencia es",
-    like: "odio|detesto / me gustan|gusta / no me gustan|gusta",
-    always: "siempre",
-    never: "nunca jamás",
-    conduct: "responde responder respondas respóndeme contéstame contesta contestar contestes contestame explica explicar \
-        expliques habla háblame hablar hables \
-        háblame pregunta preguntar preguntes pregúntame tutéame hagas push pushees commitees disculpes resume \
-        resumir traduce inventes adivines",
-    work: "usa usar uses utiliza utilizar utilices escribe escribir escribas emplea pon poner pongas añade añadir \
-        añadas agrega agregues incluye incluir \
-        incluyas haz hacer empieza empezar termina muestra muéstrame verifica prueba formatea borres borra elimines \
-        elimina modifiques sé mantén \
-        da dame comenta comentes",
-    bare: "solo sólo nada sin ningún ninguna",
-    taste: "emojis comentarios respuestas tests pruebas tabuladores espacios listas tablas explicaciones \
-        anglicismos tabs",
-    at_hand: "este esta esto estos estas ese esa eso aquí ahí ahora hoy aquello",
-    program: "servidor cliente usuario función null header petición botón base devuelve retorna",
-    suspect: "si dice dijo dicen según ejemplo supón imagina cuando error mensaje",
-    questions: "por-qué cómo quién qué cuál dónde debo debería puedes podrías es son",
-    tasks: "implementa crea escribe añade agrega desarrolla corrige modifica programa",
-    first: "el la los las un una él ella nosotros ellos ese este mi mis nuestro lo se",
+    ),
+    remember: Phrases::of("recuerda que|: / recuerda esto : / acuérdate de que / ten en cuenta que / no olvides que"),
+    standing: Phrases::of(
+        "a partir de ahora|hoy / de ahora|hoy en adelante / en adelante / desde ahora / en el futuro / de aquí en \
+        adelante",
+    ),
+    wishes: Phrases::of("quiero|quisiera|prefiero|necesito que / debes|deberías|tienes que?"),
+    prefer: Phrases::of("prefiero / yo prefiero / prefiero siempre / mi preferencia es"),
+    like: Phrases::of("odio|detesto / me gustan|gusta / no me gustan|gusta"),
+    always: Words::of("siempre"),
+    never: Words::of("nunca jamás"),
+    conduct: Words::of(
+        "responde responder respondas respóndeme contéstame contesta contestar contestes contestame explica \
+        explicar expliques habla háblame hablar hables háblame pregunta preguntar preguntes pregúntame tutéame \
+        hagas push pushees commitees disculpes resume resumir traduce inventes adivines",
+    ),
+    work: Words::of(
+        "usa usar uses utiliza utilizar utilices escribe escribir escribas emplea pon poner pongas añade añadir \
+        añadas agrega agregues incluye incluir incluyas haz hacer empieza empezar termina muestra muéstrame \
+        verifica prueba formatea borres borra elimines elimina modifiques sé mantén da dame comenta comentes",
+    ),
+    bare: Words::of("solo sólo nada sin ningún ninguna"),
+    taste: Words::of(
+        "emojis comentarios respuestas tests pruebas tabuladores espacios listas tablas explicaciones anglicismos \
+        tabs",
+    ),
+    at_hand: Words::of("este esta esto estos estas ese esa eso aquí ahí ahora hoy aquello"),
+    program: Words::of("servidor cliente usuario función null header petición botón base devuelve retorna"),
+    suspect: Words::of("si dice dijo dicen según ejemplo supón imagina cuando error mensaje"),
+    questions: Words::of("por-qué cómo quién qué cuál dónde debo debería puedes podrías es son"),
+    tasks: Words::of("implementa crea escribe añade agrega desarrolla corrige modifica programa"),
+    first: Words::of("el la los las un una él ella nosotros ellos ese este mi mis nuestro lo se"),
     infinitive_last: false,
     about: spanish,
-};
+});
 
 fn spanish(prompt: &str, t: &[Token]) -> Option<About> {
     let at = |v: Value| (v.0, v.1, v.2);
-    if let Some(r) = eat_any(t, "me llamo / yo me llamo / mi nombre es|:") {
+    if let Some(r) = eat(t, phrases!("me llamo / yo me llamo / mi nombre es|:")) {
         return profile::name(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "llámame|llamame / puedes llamarme") {
+    if let Some(r) = eat(t, phrases!("llámame|llamame / puedes llamarme")) {
         return profile::nickname(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "mi zona|huso horaria|horario es|:") {
+    if let Some(r) = eat(t, phrases!("mi zona|huso horaria|horario es|:")) {
         return profile::timezone(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "vivo en / yo vivo en / resido en") {
+    if let Some(r) = eat(t, phrases!("vivo en / yo vivo en / resido en")) {
         return profile::location(prompt, r).map(at);
     }
-    if let Some(r) = eat_any(t, "hablo / yo hablo / mi lengua|idioma materna|materno? es el?") {
+    if let Some(r) = eat(t, phrases!("hablo / yo hablo / mi lengua|idioma materna|materno? es el?")) {
         return profile::language(r, 0.85).map(at);
     }
-    if let Some(r) = eat_any(t, "mis pronombres son|:") {
+    if let Some(r) = eat(t, phrases!("mis pronombres son|:")) {
         return profile::pronouns(r).map(at);
     }
-    let r = eat_any(t, "soy un|una? / yo soy un|una? / trabajo como|de un|una?")?;
-    profile::role(prompt, r, lexicon::SPANISH_ROLES, SPANISH_STOPS, 2).map(at)
+    let r = eat(t, phrases!("soy un|una? / yo soy un|una? / trabajo como|de un|una?"))?;
+    profile::role(prompt, r, &lexicon::SPANISH_ROLES, &SPANISH_STOPS, 2).map(at)
 }
 
 /// What the sentence says of its author.
@@ -262,38 +309,38 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
 /// Something is to be made.
 pub fn is_task(tokens: &[Token]) -> bool {
     TONGUES.iter().any(|tongue| {
-        let start = led(tokens, tongue.leads);
-        start.len() > 3 && start.first().is_some_and(|t| one_of(&t.low, tongue.tasks))
+        let start = led(tokens, &tongue.leads);
+        start.len() > 3 && start.first().is_some_and(|t| one_of(t, &tongue.tasks))
     })
 }
 
 impl Tongue {
     fn read<'t>(&self, prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
         let tokens = &sentence.tokens[..];
-        if !sentence.listed && !has(tokens, self.hints) {
+        if !sentence.listed && !has(tokens, &self.hints) {
             return Vec::new();
         }
-        let start = led(tokens, self.leads);
+        let start = led(tokens, &self.leads);
         let mut found: Vec<Found<'t>> = Vec::new();
-        if is_question(tokens) || start.first().is_some_and(|t| one_of(&t.low, self.questions)) {
+        if is_question(tokens) || start.first().is_some_and(|t| one_of(t, &self.questions)) {
             return found;
         }
         for (from, joint) in clauses(tokens) {
             let before = &tokens[..from];
-            if joint == Joint::Colon && has_phrase(before, self.remember) {
+            if joint == Joint::Colon && has_phrase(before, &self.remember) {
                 // "Merk dir: …" is read from its beginning.
                 continue;
             }
-            if joint == Joint::Colon || has(before, self.suspect) || has(before, english::SUSPECT) {
+            if joint == Joint::Colon || has(before, &self.suspect) || has(before, &english::SUSPECT) {
                 continue;
             }
             let (mut clause, mut remember, mut standing) =
-                (led(&tokens[from..], self.leads), false, sentence.listed && from == 0);
-            if let Some(rest) = eat_any(clause, self.remember) {
-                (clause, remember) = (led(rest, self.leads), true);
+                (led(&tokens[from..], &self.leads), false, sentence.listed && from == 0);
+            if let Some(rest) = eat(clause, &self.remember) {
+                (clause, remember) = (led(rest, &self.leads), true);
             }
-            if let Some(rest) = eat_any(clause, self.standing) {
-                (clause, standing) = (led(rest, self.leads), true);
+            if let Some(rest) = eat(clause, &self.standing) {
+                (clause, standing) = (led(rest, &self.leads), true);
             }
             if let Some((key, value, confidence)) = (self.about)(prompt, clause) {
                 found.push(Found { kind: SignalKind::Profile { key, value }, core: clause, confidence });
@@ -302,7 +349,7 @@ impl Tongue {
             if found.iter().any(|f| !matches!(f.kind, SignalKind::Profile { .. })) {
                 continue;
             }
-            let led_by = led(before, self.leads).first().is_some_and(|t| one_of(&t.low, self.first));
+            let led_by = led(before, &self.leads).first().is_some_and(|t| one_of(t, &self.first));
             let one = self.first_person(clause, remember).or_else(|| {
                 let free = joint == Joint::Start || standing || joint == Joint::Break || !led_by;
                 if free { self.directive(clause, standing, context) } else { None }
@@ -313,69 +360,74 @@ impl Tongue {
     }
 
     fn first_person<'t>(&self, clause: &'t [Token], remember: bool) -> Option<Found<'t>> {
-        let core = trimmed(clause, self.standing);
+        let core = trimmed(clause, &self.standing);
         let words = core.iter().filter(|t| t.word).count();
         let found = |kind, confidence| Some(Found { kind, core: self.tidy(core), confidence });
-        if has(core, self.at_hand) || core.iter().any(|t| t.name) {
+        if has(core, &self.at_hand) || core.iter().any(|t| t.name) {
             return None;
         }
-        if let Some(rest) = eat_any(core, self.prefer) {
+        if let Some(rest) = eat(core, &self.prefer) {
             let definite = rest.first().is_none_or(|t| {
                 !t.word
                     || one_of(
-                        &t.low,
-                        "das die den der le la les cette el la los las que opción option variante version es",
+                        t,
+                        words!("das die den der le la les cette el la los las que opción option variante version es"),
                     )
             });
             return if definite || words < 2 { None } else { found(SignalKind::Preference, 0.8) };
         }
-        if let Some(rest) = eat_any(core, self.like) {
-            return if has(&rest[..rest.len().min(4)], self.taste) {
+        if let Some(rest) = eat(core, &self.like) {
+            return if has(&rest[..rest.len().min(4)], &self.taste) {
                 found(SignalKind::Preference, 0.65)
             } else {
                 None
             };
         }
-        let me =
-            "ich mein meine je j'ai j'aime j'utilise j'habite mon ma mes soy mi mis me tengo vivo trabajo uso no yo";
-        let mine = core.first().is_some_and(|t| one_of(&t.low, me) || t.low.starts_with("j'"));
-        if remember && mine && words >= 2 && !has(core, "war hatte habe gestern heute été hier hé fue ayer hice") {
+        let me = words!(
+            "ich mein meine je j'ai j'aime j'utilise j'habite mon ma mes soy mi mis me tengo vivo trabajo uso no yo"
+        );
+        let mine = core.first().is_some_and(|t| one_of(t, me) || t.low.starts_with("j'"));
+        if remember
+            && mine
+            && words >= 2
+            && !has(core, words!("war hatte habe gestern heute été hier hé fue ayer hice"))
+        {
             return found(SignalKind::Identity, 0.9);
         }
         None
     }
 
     fn directive<'t>(&self, clause: &'t [Token], standing: bool, context: &Context) -> Option<Found<'t>> {
-        let core = self.tidy(trimmed(clause, self.standing));
-        let standing = standing || has_phrase(clause, self.standing) && !has(clause, "damit para pour afin");
-        let body = led(eat_any(core, self.wishes).unwrap_or(core), self.leads);
+        let core = self.tidy(trimmed(clause, &self.standing));
+        let standing = standing || has_phrase(clause, &self.standing) && !has(clause, words!("damit para pour afin"));
+        let body = led(eat(core, &self.wishes).unwrap_or(core), &self.leads);
         let wished = body.len() < core.len();
         let first = body.first().filter(|t| t.word && !t.quoted)?;
         let words = body.iter().filter(|t| t.word).count();
-        if words < 2 || has(body, self.at_hand) || body.iter().any(|t| t.name) || context.persona && !standing {
+        if words < 2 || has(body, &self.at_hand) || body.iter().any(|t| t.name) || context.persona && !standing {
             return None;
         }
         // "Ne" and "no" before the verb; "n'utilise".
-        let bare = eat_any(body, "ne|no / no te|me").filter(|_| words > 2).unwrap_or(body);
+        let bare = eat(body, phrases!("ne|no / no te|me")).filter(|_| words > 2).unwrap_or(body);
         let verb = |t: &Token| t.low.trim_start_matches("n'").trim_end_matches("-moi").to_owned();
-        let conduct = |t: &Token| one_of(&verb(t), self.conduct);
-        let known = |t: &Token| conduct(t) || one_of(&verb(t), self.work);
-        let ever = |t: &Token| t.word && !t.quoted && (one_of(&t.low, self.always) || one_of(&t.low, self.never));
+        let conduct = |t: &Token| self.conduct.has(&verb(t));
+        let known = |t: &Token| conduct(t) || self.work.has(&verb(t));
+        let ever = |t: &Token| t.word && !t.quoted && (one_of(t, &self.always) || one_of(t, &self.never));
         let near = body.iter().take(6).any(ever);
         let opens = ever(first);
         // The verb: the first word, the word after always or never, the last word in German.
-        let after = body.iter().skip(1).find(|t| t.word && !one_of(&t.low, "me te m'en t'en"));
+        let after = body.iter().skip(1).find(|t| t.word && !one_of(t, words!("me te m'en t'en")));
         let last = body.iter().rfind(|t| t.word);
         let act = bare.first().filter(|t| known(t)).or_else(|| {
             let next = after.filter(|t| (opens || standing) && known(t));
             next.or_else(|| last.filter(|t| self.infinitive_last && (opens || standing || wished) && known(t)))
         });
         let Some(act) = act else {
-            let short = standing && one_of(&first.low, self.bare) && words <= 12;
-            let apt = has(body, self.taste) || body.iter().any(|t| lexicon::language(&t.low).is_some());
-            return (short && apt).then_some(Found { kind: SignalKind::Preference, core: body, confidence: 0.8 });
+            let short = standing && one_of(first, &self.bare) && words <= 12;
+            let apt = || has(body, &self.taste) || body.iter().any(|t| lexicon::language(&t.low).is_some());
+            return (short && apt()).then_some(Found { kind: SignalKind::Preference, core: body, confidence: 0.8 });
         };
-        let spec = has(body, self.program) || context.task && !conduct(act);
+        let spec = has(body, &self.program) || context.task && !conduct(act);
         if !standing && (!near || spec) {
             return None;
         }
@@ -384,6 +436,9 @@ impl Tongue {
     }
 
     fn tidy<'t>(&self, tokens: &'t [Token]) -> &'t [Token] {
-        trimmed(tokens, "bitte / danke / merci / gracias / por favor / s'il te plaît / s'il vous plaît / stp / svp")
+        trimmed(
+            tokens,
+            phrases!("bitte / danke / merci / gracias / por favor / s'il te plaît / s'il vous plaît / stp / svp"),
+        )
     }
 }

@@ -4,13 +4,15 @@
 //! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
 //! statements about programs or other people do not. Words decide, never substrings; no model, no backtracking.
 //!
-//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `profile` reads values.
+//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `profile` reads values, `patterns`
+//! looks words and phrases up.
 //! What is found is a proposal and nothing more; machine prompts are kept away and secrets redacted elsewhere.
 
 mod east;
 mod english;
 mod europe;
 mod lexicon;
+mod patterns;
 mod profile;
 mod prose;
 #[cfg(test)]
@@ -18,7 +20,7 @@ mod tests;
 
 use std::ops::Range;
 
-use self::lexicon::one_of;
+use self::patterns::{Phrases, Words, one_of, words};
 use self::prose::{Sentence, Token};
 
 /// What a prompt says about its author that is worth proposing as memory.
@@ -170,23 +172,9 @@ fn cut(text: &str) -> String {
     whole.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// Eats the words of a pattern: `a|b` either, `a?` or none; marks of punctuation stand for themselves.
-fn eat<'t>(tokens: &'t [Token], pattern: &str) -> Option<&'t [Token]> {
-    let mut rest = tokens;
-    for part in pattern.split(' ') {
-        let (choice, may_lack) = part.strip_suffix('?').filter(|c| !c.is_empty()).map_or((part, false), |c| (c, true));
-        match rest.first() {
-            Some(t) if !t.quoted && choice.split('|').any(|w| w == t.low) => rest = &rest[1..],
-            _ if may_lack => {}
-            _ => return None,
-        }
-    }
-    Some(rest)
-}
-
-/// Eats the first pattern that fits, of several with ` / ` between them.
-fn eat_any<'t>(tokens: &'t [Token], patterns: &str) -> Option<&'t [Token]> {
-    patterns.split(" / ").find_map(|p| eat(tokens, p))
+/// What stands after the phrase the tokens begin with, if they do.
+fn eat<'t>(tokens: &'t [Token], phrases: &Phrases) -> Option<&'t [Token]> {
+    phrases.eat(tokens)
 }
 
 /// Leaves out marks at the beginning.
@@ -197,9 +185,9 @@ fn unmarked(tokens: &[Token]) -> &[Token] {
 }
 
 /// Takes off lead-ins such as "please" and "also", as many as there are.
-fn led<'t>(mut tokens: &'t [Token], leads: &str) -> &'t [Token] {
+fn led<'t>(mut tokens: &'t [Token], leads: &Phrases) -> &'t [Token] {
     tokens = unmarked(tokens);
-    while let Some(rest) = eat_any(tokens, leads) {
+    while let Some(rest) = eat(tokens, leads) {
         tokens = unmarked(rest);
     }
     tokens
@@ -229,7 +217,7 @@ fn clauses(tokens: &[Token]) -> Vec<(usize, Joint)> {
             ":" | "：" => Joint::Colon,
             ";" | "；" | "—" | "–" | "(" => Joint::Break,
             "-" | "." | "!" if spaced || token.low != "-" => Joint::Break,
-            w if i > 0 && one_of(w, "and but so und aber et mais y pero") => Joint::Word,
+            _ if i > 0 && one_of(token, words!("and but so und aber et mais y pero")) => Joint::Word,
             _ => continue,
         };
         // ", and" is one joint.
@@ -242,13 +230,13 @@ fn clauses(tokens: &[Token]) -> Vec<(usize, Joint)> {
     found
 }
 
-fn has(tokens: &[Token], list: &str) -> bool {
-    tokens.iter().any(|t| t.word && !t.quoted && one_of(&t.low, list))
+fn has(tokens: &[Token], list: &Words) -> bool {
+    tokens.iter().any(|t| t.word && !t.quoted && one_of(t, list))
 }
 
 /// Whether a phrase stands somewhere, outside quotation marks.
-fn has_phrase(tokens: &[Token], phrases: &str) -> bool {
-    (0..tokens.len()).any(|i| eat_any(&tokens[i..], phrases).is_some())
+fn has_phrase(tokens: &[Token], phrases: &Phrases) -> bool {
+    (0..tokens.len()).any(|i| eat(&tokens[i..], phrases).is_some())
 }
 
 fn is_question(tokens: &[Token]) -> bool {
@@ -256,17 +244,10 @@ fn is_question(tokens: &[Token]) -> bool {
 }
 
 /// Without the phrases and marks it ends with.
-fn trimmed<'t>(mut tokens: &'t [Token], tails: &str) -> &'t [Token] {
+fn trimmed<'t>(mut tokens: &'t [Token], tails: &Phrases) -> &'t [Token] {
     let end = |t: &[Token]| t.iter().rposition(|t| t.word).map_or(0, |i| i + 1);
-    loop {
-        let words = &tokens[..end(tokens)];
-        let tail = tails.split(" / ").find_map(|p| {
-            let from = words.len().checked_sub(p.split(' ').count())?;
-            eat(&words[from..], p).filter(|rest| rest.is_empty() && from > 0).map(|_| from)
-        });
-        match tail {
-            Some(from) => tokens = &tokens[..from],
-            None => return tokens,
-        }
+    while let Some(from) = tails.end(&tokens[..end(tokens)]) {
+        tokens = &tokens[..from];
     }
+    tokens
 }

@@ -2,9 +2,12 @@
 //!
 //! Each reader gets the words after the announcement ("my name is …") and says where the value ends.
 
-use super::lexicon::{self, one_of};
+use std::sync::LazyLock;
+
+use super::lexicon;
+use super::patterns::{Words, one_of, phrases, words};
 use super::prose::Token;
-use super::{eat, eat_any, has};
+use super::{eat, has};
 
 /// A key, its value, how sure, and what stands after it.
 pub type Value<'t> = (&'static str, String, f64, &'t [Token]);
@@ -16,18 +19,19 @@ pub fn title(key: &str, value: &str) -> String {
 }
 
 /// Words that follow "my name is", "call me" or "I live in" and are no names.
-const NO_NAME: &str = "a about again already also an and anymore anything anyway as asap at back because blocked \
-        broken but \
-by case crazy cynical denial displayed dumb either empty fear first for from full go happy hardcoded here hidden \
-        how i if \
-in incorrect is it its just late later like listed maybe me missing misspelled misspelt never no not now of old on \
-        once \
-only or out over paranoid peace picky please pedantic right set shown silly so some spelled spelt sir still stupid \
-        that \
-the then there this to today tomorrow too tonight truncated undefined unknown unless up via weird what whatever when \
-where whether which whose wrong yet you your emacs vim neovim nvim tmux terminal vscode excel git zsh bash jira slack \
-docker user username admin test null none nicht das dich euch niemals nie moi pas plus quand demain mañana luego si \
-cuando tarde mal así un une una";
+static NO_NAME: LazyLock<Words> = LazyLock::new(|| {
+    Words::of(
+        "a about again already also an and anymore anything anyway as asap at back because blocked broken but by \
+        case crazy cynical denial displayed dumb either empty fear first for from full go happy hardcoded here \
+        hidden how i if in incorrect is it its just late later like listed maybe me missing misspelled misspelt \
+        never no not now of old on once only or out over paranoid peace picky please pedantic right set shown silly \
+        so some spelled spelt sir still stupid that the then there this to today tomorrow too tonight truncated \
+        undefined unknown unless up via weird what whatever when where whether which whose wrong yet you your emacs \
+        vim neovim nvim tmux terminal vscode excel git zsh bash jira slack docker user username admin test null \
+        none nicht das dich euch niemals nie moi pas plus quand demain mañana luego si cuando tarde mal así un une \
+        una",
+    )
+});
 
 fn capital(prompt: &str, token: &Token) -> bool {
     prompt[token.start..token.end].chars().next().is_some_and(|c| c.is_uppercase() || is_wide(c))
@@ -64,10 +68,10 @@ fn plain(token: &Token) -> bool {
 }
 
 /// Up to `most` capitalised words, or one word in lower case that ends the clause.
-fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &str) -> Option<(String, &'t [Token])> {
-    let first = tokens.first().filter(|t| plain(t) && !one_of(&t.low, NO_NAME))?;
+fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &Words) -> Option<(String, &'t [Token])> {
+    let first = tokens.first().filter(|t| plain(t) && !one_of(t, &NO_NAME))?;
     let ends = |rest: &[Token]| {
-        rest.first().is_none_or(|t| !t.word && t.low != "'" && t.low != "\"" || one_of(&t.low, "and but und et y"))
+        rest.first().is_none_or(|t| !t.word && t.low != "'" && t.low != "\"" || one_of(t, words!("and but und et y")))
     };
     if !capital(prompt, first) {
         let ok = ends(&tokens[1..]) && first.low.chars().count() >= 2 && !first.low.ends_with("ly");
@@ -75,10 +79,9 @@ fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &str) -> Op
     }
     let (mut value, mut taken, mut solid) = (String::new(), 0, 0);
     for token in tokens.iter().take(most) {
-        let joins = taken > 0
-            && one_of(&token.low, small)
-            && tokens.get(taken + 1).is_some_and(|t| plain(t) && capital(prompt, t));
-        let shouts = token.low != "i" && !one_of(&token.low, "and but");
+        let joins =
+            taken > 0 && one_of(token, small) && tokens.get(taken + 1).is_some_and(|t| plain(t) && capital(prompt, t));
+        let shouts = token.low != "i" && !one_of(token, words!("and but"));
         if !plain(token) || !(joins || capital(prompt, token) && shouts) || token.low.contains("i'") {
             break;
         }
@@ -92,43 +95,46 @@ fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &str) -> Op
     let rest = &tokens[taken..];
     // "My name is Marta something": not understood. A clause that goes on with a small word is fine.
     let goes_on = rest.first().is_some_and(|t| {
-        t.word && !one_of(&t.low, "and but from so at in or by with for who please now then & und aus et y de")
+        t.word && !one_of(t, words!("and but from so at in or by with for who please now then & und aus et y de"))
     });
     (solid > 0 && !goes_on).then_some((value, rest))
 }
 
 pub fn name<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
-    let (value, rest) = proper(prompt, tokens, 4, "van von de da del di la bin al der den")?;
+    let (value, rest) = proper(prompt, tokens, 4, words!("van von de da del di la bin al der den"))?;
     Some(("name", value, 0.95, rest))
 }
 
 /// "call me Jo": a capital, or one word that ends the sentence.
 pub fn nickname<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
-    let (value, rest) = proper(prompt, tokens, 3, "")?;
-    let ends = rest.iter().all(|t| !t.word) || eat_any(rest, ", / please / from now on / not / and / . / !").is_some();
+    let (value, rest) = proper(prompt, tokens, 3, words!(""))?;
+    let ends =
+        rest.iter().all(|t| !t.word) || eat(rest, phrases!(", / please / from now on / not / and / . / !")).is_some();
     ends.then_some(("name", value, 0.95, rest))
 }
 
 pub fn location<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
-    let (article, tokens) = match eat(tokens, "the") {
-        Some(rest) if rest.first().is_some_and(|t| capital(prompt, t) || one_of(&t.low, "netherlands us usa uk")) => {
+    let (article, tokens) = match eat(tokens, phrases!("the")) {
+        Some(rest)
+            if rest.first().is_some_and(|t| capital(prompt, t) || one_of(t, words!("netherlands us usa uk"))) =>
+        {
             ("the ", rest)
         }
         _ => ("", tokens),
     };
-    let upper = |t: &Token| one_of(&t.low, "uk us usa uae nyc sf la");
+    let upper = |t: &Token| one_of(t, words!("uk us usa uae nyc sf la"));
     if let Some(first) = tokens.first().filter(|t| upper(t) && tokens.get(1).is_none_or(|n| !n.word)) {
         return Some(("location", format!("{article}{}", first.low.to_uppercase()), 0.9, &tokens[1..]));
     }
-    let (mut value, mut rest) = proper(prompt, tokens, 4, "de la of do da le les los san am an der")?;
-    if rest.first().is_some_and(|t| t.word && !one_of(&t.low, "and but so now with for und et y or who please")) {
+    let (mut value, mut rest) = proper(prompt, tokens, 4, words!("de la of do da le les los san am an der"))?;
+    if rest.first().is_some_and(|t| t.word && !one_of(t, words!("and but so now with for und et y or who please"))) {
         return None;
     }
     // "Lisbon, Portugal": a second part with a capital that the clause ends with.
-    if let Some((region, after)) = eat(rest, ",").and_then(|r| proper(prompt, r, 3, "of")) {
+    if let Some((region, after)) = eat(rest, phrases!(",")).and_then(|r| proper(prompt, r, 3, words!("of"))) {
         let capitalised =
-            rest.get(1).is_some_and(|t| capital(prompt, t) && !one_of(&t.low, "please use always never my"));
-        if capitalised && after.iter().take(1).all(|t| !t.word || one_of(&t.low, "and but so")) {
+            rest.get(1).is_some_and(|t| capital(prompt, t) && !one_of(t, words!("please use always never my")));
+        if capitalised && after.iter().take(1).all(|t| !t.word || one_of(t, words!("and but so"))) {
             value = format!("{value}, {region}");
             rest = after;
         }
@@ -137,20 +143,20 @@ pub fn location<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
 }
 
 pub fn timezone<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
-    let tokens = eat(tokens, "the").unwrap_or(tokens);
+    let tokens = eat(tokens, phrases!("the")).unwrap_or(tokens);
     let first = tokens.first().filter(|t| t.word && !t.quoted)?;
     let raw = &prompt[first.start..first.end];
     let rest = &tokens[1..];
     let found = |value: String, rest| Some(("timezone", value, 0.95, rest));
     // Area/City
     if let Some((area, city)) = raw.split_once('/') {
-        let areas = "africa america antarctica asia atlantic australia europe indian pacific etc";
+        let areas = words!("africa america antarctica asia atlantic australia europe indian pacific etc");
         let letters = |s: &str| {
             !s.is_empty()
                 && s.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '-' | '/' | '+') || c.is_ascii_digit())
         };
         let part = |s: &str| s.split(['_', '/']).map(cased).collect::<Vec<_>>();
-        return (one_of(&area.to_lowercase(), areas) && letters(city)).then(|| {
+        return (areas.has(&area.to_lowercase()) && letters(city)).then(|| {
             let city = city.split('/').map(|c| part(c).join("_")).collect::<Vec<_>>().join("/");
             ("timezone", format!("{}/{city}", cased(area)), 0.95, rest)
         });
@@ -172,13 +178,15 @@ pub fn timezone<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
         return (offset.starts_with(['+', '-', '±']) && is_offset(&offset[1..]))
             .then(|| ("timezone", format!("{}{offset}", &upper[..3]), 0.95, rest));
     }
-    if one_of(&first.low, lexicon::ZONES) && first.low.len() >= 3 {
+    if one_of(first, &lexicon::ZONES) && first.low.len() >= 3 {
         return found(upper, rest);
     }
-    let spoken = "central european summer? time / eastern european time / western european time / \
+    let spoken = phrases!(
+        "central european summer? time / eastern european time / western european time / \
         pacific|eastern|central|mountain standard|daylight? time / british summer time / indian? standard time / \
-        japan standard time / greenwich mean time";
-    let after = eat_any(tokens, spoken)?;
+        japan standard time / greenwich mean time"
+    );
+    let after = eat(tokens, spoken)?;
     let value: Vec<String> = tokens[..tokens.len() - after.len()].iter().map(|t| cased(&t.low)).collect();
     found(value.join(" "), after)
 }
@@ -191,75 +199,85 @@ fn is_offset(text: &str) -> bool {
 
 /// "German", "German and French".
 pub fn language<'t>(tokens: &'t [Token], confidence: f64) -> Option<Value<'t>> {
-    let mut rest = eat_any(tokens, "mainly|mostly|primarily|only").unwrap_or(tokens);
+    let mut rest = eat(tokens, phrases!("mainly|mostly|primarily|only")).unwrap_or(tokens);
     let mut value: Vec<&str> = Vec::new();
     while let Some(name) = rest.first().filter(|t| !t.quoted).and_then(|t| lexicon::language(&t.low)) {
         if !value.contains(&name) {
             value.push(name);
         }
         rest = &rest[1..];
-        let joined = eat_any(rest, ", and|und|et|y? / and|und|et|y|or");
+        let joined = eat(rest, phrases!(", and|und|et|y? / and|und|et|y|or"));
         match joined.filter(|r| r.first().is_some_and(|t| lexicon::language(&t.low).is_some())) {
             Some(next) => rest = next,
             None => break,
         }
     }
     // "I speak German better than you", "German keyboards".
-    let ends =
-        rest.first().is_none_or(|t| !t.word || one_of(&t.low, "and but so natively fluently und et y als as at with"));
+    let ends = rest
+        .first()
+        .is_none_or(|t| !t.word || one_of(t, words!("and but so natively fluently und et y als as at with")));
     (ends && !value.is_empty()).then(|| ("language", value.join(", "), confidence, rest))
 }
 
 /// "they/them", "she/her/hers".
 pub fn pronouns<'t>(tokens: &'t [Token]) -> Option<Value<'t>> {
-    const SETS: &str = "he she they it xe ze ey any him her them xem zir em his hers their theirs sie er dey ihn \
-        ihr elle \
-                        il iel ella él elles";
+    static SETS: LazyLock<Words> = LazyLock::new(|| {
+        Words::of(
+            "he she they it xe ze ey any him her them xem zir em his hers their theirs sie er dey ihn ihr elle il \
+            iel ella él elles",
+        )
+    });
     let first = tokens.first().filter(|t| t.word && !t.quoted)?;
     let parts: Vec<&str> = first.low.split('/').collect();
-    let known = (2..=4).contains(&parts.len()) && parts.iter().all(|p| one_of(p, SETS));
+    let known = (2..=4).contains(&parts.len()) && parts.iter().all(|p| SETS.has(p));
     known.then(|| ("pronouns", first.low.clone(), 0.95, &tokens[1..]))
 }
 
 /// "backend engineer at a bank" after "I'm a".
-pub fn role<'t>(prompt: &str, tokens: &'t [Token], roles: &str, stops: &str, adjectives: usize) -> Option<Value<'t>> {
-    let head =
-        tokens.iter().take(6).take_while(|t| t.word && !t.quoted && !t.name).position(|t| one_of(&t.low, roles))?;
+pub fn role<'t>(
+    prompt: &str,
+    tokens: &'t [Token],
+    roles: &Words,
+    stops: &Words,
+    adjectives: usize,
+) -> Option<Value<'t>> {
+    let head = tokens.iter().take(6).take_while(|t| t.word && !t.quoted && !t.name).position(|t| one_of(t, roles))?;
     // The last of several: "software engineer", "data scientist", "engineering manager".
     let mut last = head;
-    while tokens.get(last + 1).is_some_and(|t| t.word && one_of(&t.low, roles)) {
+    while tokens.get(last + 1).is_some_and(|t| t.word && one_of(t, roles)) {
         last += 1;
     }
-    let doubtful = "bit better different lot new not real single terrible bad lousy great good careful curious \
-        typical customer \
-        user beginner user's type guide language test";
-    if has(&tokens[..=last], doubtful) || has(&tokens[..last], "who of in at for to and or but with") {
+    let doubtful = words!(
+        "bit better different lot new not real single terrible bad lousy great good careful curious typical \
+        customer user beginner user's type guide language test"
+    );
+    if has(&tokens[..=last], doubtful) || has(&tokens[..last], words!("who of in at for to and or but with")) {
         return None;
     }
     let mut end = last + 1;
     // "ingénieur logiciel", "desarrolladora web".
-    let bound = |t: &Token| one_of(&t.low, PLACED) || one_of(&t.low, stops);
+    let bound = |t: &Token| one_of(t, &PLACED) || one_of(t, stops);
     end += tokens[end..].iter().take(adjectives).take_while(|t| plain(t) && !bound(t)).count();
     let glued = |i: usize| prompt[tokens[i - 1].end..tokens[i].start].is_empty();
     match tokens.get(end) {
-        Some(t) if t.word && one_of(&t.low, PLACED) => {
+        Some(t) if t.word && one_of(t, &PLACED) => {
             // Where: up to the next joint.
-            let stop = tokens[end..].iter().take(8).position(|t| !t.word || one_of(&t.low, stops));
+            let stop = tokens[end..].iter().take(8).position(|t| !t.word || one_of(t, stops));
             let reach = stop.map_or(tokens.len().min(end + 8), |i| end + i);
             let clause = &tokens[end..reach];
             if clause.len() >= 2
                 && clause.iter().all(|t| !t.name)
-                && !has(clause, "this that these heart training here i my")
+                && !has(clause, words!("this that these heart training here i my"))
             {
                 end = reach;
             }
         }
         // "I'm a developer working on …", "I'm a writer but …"; "a designer tool" is none.
-        Some(t) if t.word && !one_of(&t.low, stops) => return None,
+        Some(t) if t.word && !one_of(t, stops) => return None,
         Some(t) if !t.word && matches!(t.low.as_str(), "'" | "\"") && glued(end) => return None,
         _ => {}
     }
-    let upper = "ceo cfo cto coo sre dba pm hr qa it ui ux ai ml ibm bbc uk us";
+    let upper = words!("ceo cfo cto coo sre dba pm hr qa it ui ux ai ml ibm bbc uk us");
     let mut value = String::new();
     for (i, token) in tokens[..end].iter().enumerate() {
         if i > 0 && !glued(i) {
@@ -270,7 +288,7 @@ pub fn role<'t>(prompt: &str, tokens: &'t [Token], roles: &str, stops: &str, adj
         let named = i > last && capital(prompt, token) && raw.chars().any(char::is_lowercase);
         let spelt = if named {
             raw.to_owned()
-        } else if one_of(&token.low, upper) {
+        } else if one_of(token, upper) {
             token.low.to_uppercase()
         } else {
             token.low.clone()
@@ -280,9 +298,12 @@ pub fn role<'t>(prompt: &str, tokens: &'t [Token], roles: &str, stops: &str, adj
     (value.chars().count() <= 70).then(|| ("role", value, 0.85, &tokens[end..]))
 }
 
-const PLACED: &str = "at in for of on bei für chez dans pour en de";
+static PLACED: LazyLock<Words> = LazyLock::new(|| Words::of("at in for of on bei für chez dans pour en de"));
 
 /// What the readers call a role's end in English.
-pub const STOPS: &str = "and but so who which that working with by based living here because since trying \
-        specialising \
-specializing focused focusing learning, turned then now";
+pub static STOPS: LazyLock<Words> = LazyLock::new(|| {
+    Words::of(
+        "and but so who which that working with by based living here because since trying specialising specializing \
+        focused focusing learning, turned then now",
+    )
+});

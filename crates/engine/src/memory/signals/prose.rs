@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use super::lexicon::one_of;
+use super::patterns::{Words, hash, words};
 
 /// Prompts up to this many characters are read whole.
 const SHORT: usize = 4000;
@@ -25,6 +25,8 @@ const WRAPPED: usize = 50;
 pub struct Token {
     /// Lower case, straight apostrophes.
     pub low: String,
+    /// Of `low`, by which it is looked up.
+    pub hash: u64,
     pub start: usize,
     pub end: usize,
     pub word: bool,
@@ -151,8 +153,16 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, line: Line) {
-        // A character has at most four bytes.
         let length = line.end - line.start;
+        // One blank line parts as well as many.
+        if let Some(last) = self.tail.back_mut().or(self.head.last_mut())
+            && length == 0
+            && last.start == last.end
+        {
+            last.apart |= line.apart;
+            return;
+        }
+        // A character has at most four bytes.
         if self.head_bytes <= 4 * SHORT {
             self.head_bytes += length;
             self.head.push(line);
@@ -409,31 +419,26 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 fn announces_rules(text: &str) -> bool {
     let low = text.to_lowercase();
     let standing = ["from now on", "going forward", "ab jetzt", "désormais", "a partir de ahora"];
+    let mine = words!("my ground house standing general meine mes mis");
+    let rules =
+        words!("preferences rules habits preference style vorlieben regeln préférences règles preferencias reglas");
     let all: Vec<String> = words(&low).collect();
-    let mine = all.iter().any(|w| one_of(w, "my ground house standing general meine mes mis"));
-    let rules = all.iter().any(|w| {
-        one_of(w, "preferences rules habits preference style vorlieben regeln préférences règles preferencias reglas")
-    });
-    all.len() <= 10 && (standing.iter().any(|s| low.contains(s)) || mine && rules)
+    let told = |list: &Words| all.iter().any(|w| list.has(w));
+    all.len() <= 10 && (standing.iter().any(|s| low.contains(s)) || told(mine) && told(rules))
 }
 
 /// "Here is the error:", "The docs say:", "Reply to this e-mail:": what follows was written by somebody else.
 fn announces_paste(text: &str) -> bool {
     let last = text.rsplit(['.', '!', '?']).next().unwrap_or(text);
-    words(last).any(|w| {
-        one_of(
-            &w,
-            "say says said saying told wrote writes reads states claims error errors output log logs prompt prompts \
-        docs \
-             documentation readme message messages file files following text email e-mail mail issue ticket spec \
-             specification paste pasted content contents document guidelines guideline response answer example \
-        examples \
-             article post comment review transcript conversation chat quote snippet input translate summarize \
-        summarise \
-             rewrite proofread story letter bio persona schreibt sagt folgende folgenden fehler nachricht dit écrit \
-             suivant texte dice siguiente texto mensaje",
-        )
-    })
+    let announce = words!(
+        "say says said saying told wrote writes reads states claims error errors output log logs prompt prompts docs \
+         documentation readme message messages file files following text email e-mail mail issue ticket spec \
+         specification paste pasted content contents document guidelines guideline response answer example examples \
+         article post comment review transcript conversation chat quote snippet input translate summarize summarise \
+         rewrite proofread story letter bio persona schreibt sagt folgende folgenden fehler nachricht dit écrit \
+         suivant texte dice siguiente texto mensaje"
+    );
+    words(last).any(|w| announce.has(&w))
 }
 
 /// What stands in quotation marks or a code span.
@@ -451,9 +456,10 @@ fn quotations(prompt: &str, block: &Range<usize>) -> Vec<Range<usize>> {
         ('\'', '\''),
     ];
     let text = &prompt[block.clone()];
+    let ascii = text.is_ascii();
     let mut found = Vec::new();
     for (open, close) in PAIRS {
-        if !text.contains(open) {
+        if ascii && !open.is_ascii() || !text.contains(open) {
             continue;
         }
         let (mut from, mut before) = (None, ' ');
@@ -530,7 +536,7 @@ fn split(prompt: &str, block: &Block, masks: &[Range<usize>]) -> Vec<Range<usize
 
 fn abbreviates(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or(before).to_lowercase();
-    one_of(&word, "e.g i.e vs mr mrs ms dr prof z.b d.h u.a bzw ca approx incl p.ej sr sra p.ex st no nr cf")
+    words!("e.g i.e vs mr mrs ms dr prof z.b d.h u.a bzw ca approx incl p.ej sr sra p.ex st no nr cf").has(&word)
         || word.chars().count() == 1 && word.chars().all(|c| c.is_alphabetic() && c != 'i')
 }
 
@@ -539,10 +545,22 @@ fn tokens(prompt: &str, range: Range<usize>, masks: &[Range<usize>]) -> Vec<Toke
     let text = &prompt[range.clone()];
     let mut found = Vec::new();
     let mut mark = |from: usize, to: usize, word: bool| {
-        let low = text[from..to].to_lowercase().replace(['’', '‘', 'ʼ'], "'");
+        let raw = &text[from..to];
+        let low = match raw.is_ascii() {
+            true => raw.to_ascii_lowercase(),
+            false => raw.to_lowercase().replace(['’', '‘', 'ʼ'], "'"),
+        };
         let start = range.start + from;
-        let name = word && is_name(&text[from..to]) || text[to..].starts_with("()");
-        found.push(Token { low, start, end: range.start + to, word, name, quoted: covered(masks, start) });
+        let name = word && is_name(raw) || text[to..].starts_with("()");
+        found.push(Token {
+            hash: hash(&low),
+            low,
+            start,
+            end: range.start + to,
+            word,
+            name,
+            quoted: covered(masks, start),
+        });
     };
     let apart = |c: char| c.is_whitespace() || matches!(c, '—' | '–' | '…' | '，' | '、' | '；' | '：' | '。');
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '@' | '#' | '$' | '+');
@@ -571,17 +589,22 @@ fn tokens(prompt: &str, range: Range<usize>, masks: &[Range<usize>]) -> Vec<Toke
 
 /// `src/main.rs`, `foo_bar`, `Foo::bar`, `fooBar`, `--flag`.
 fn is_name(word: &str) -> bool {
+    let plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'\'' | b'-');
+    let (first, rest) = word.as_bytes().split_at(1.min(word.len()));
+    if first.iter().all(u8::is_ascii_alphanumeric) && rest.iter().all(plain) {
+        return false;
+    }
     let lower_camel = word.chars().next().is_some_and(char::is_lowercase)
         && word.chars().any(char::is_uppercase)
-        && !one_of(word, "macOS iOS iPadOS iPhone iPad eBay npmJS jQuery gRPC")
+        && !words!("macOS iOS iPadOS iPhone iPad eBay npmJS jQuery gRPC").has(word)
         && !word.contains(['-', '\'', '’', '/']);
     let file = word.rsplit_once('.').is_some_and(|(stem, end)| {
         !stem.is_empty()
-            && one_of(
-                end,
+            && words!(
                 "c cfg conf cpp css csv env go h html java js json jsx lock log md mjs py \
-        rb rs sh sql toml ts tsx txt vue xml yaml yml",
+        rb rs sh sql toml ts tsx txt vue xml yaml yml"
             )
+            .has(end)
     });
     let path = word.starts_with(['/', '~', '@', '$', '#']) || word.matches('/').count() >= 2 && !word.contains("they");
     lower_camel || file || path || word.contains('_') || word.contains("::") || word.contains("->")

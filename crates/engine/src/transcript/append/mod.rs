@@ -8,7 +8,7 @@ mod identity;
 mod places;
 mod streams;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
@@ -71,7 +71,9 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         opener: Opener::default(),
         agents: HashMap::new(),
         sessions: HashMap::new(),
+        spans: BTreeMap::new(),
         lanes: HashMap::new(),
+        working_in: HashMap::new(),
         workspaces: HashMap::new(),
         runs: Runs::default(),
         digests: blake3::Hasher::new(),
@@ -82,10 +84,10 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         state.step(tx, step)?;
     }
     state.runs.store(tx)?;
-    let Appender { mut out, digests, sessions, .. } = state;
+    let Appender { mut out, digests, spans, .. } = state;
     out.kept_out = kept_out;
-    out.sessions = sessions.values().map(|(no, _)| *no).collect();
-    for (session_no, span) in sessions.values() {
+    out.sessions = spans.keys().copied().collect();
+    for (session_no, span) in &spans {
         span.store(tx, *session_no)?;
     }
     if out.records > 0 {
@@ -174,8 +176,6 @@ impl Span {
 struct Lane {
     session_no: i64,
     lane_no: i64,
-    /// The project the lane works in now; moves only with a prompt (R7.2).
-    workspace_no: Option<i64>,
 }
 
 /// The batch's blocks; stored when something first stands in them.
@@ -201,8 +201,13 @@ struct Appender<'n> {
     projects: HashMap<String, Option<ProjectRoot>>,
     opener: Opener,
     agents: HashMap<AgentId, i64>,
-    sessions: HashMap<(i64, String), (i64, Span)>,
-    lanes: HashMap<(i64, String), Lane>,
+    // One batch may hold as many sessions as records: each is found by its number, never by looking through all.
+    sessions: HashMap<(i64, String), i64>,
+    spans: BTreeMap<i64, Span>,
+    /// By session and name.
+    lanes: HashMap<i64, HashMap<String, Lane>>,
+    /// The project a lane works in now; moves only with a prompt (R7.2).
+    working_in: HashMap<i64, Option<i64>>,
     workspaces: HashMap<(i64, String), i64>,
     runs: Runs,
     digests: blake3::Hasher,
@@ -477,7 +482,7 @@ impl Appender<'_> {
             Fact::SessionEnd { at: when } => {
                 self.runs.close(tx, lane_at.lane_no, "session-end")?;
                 // What was said in this batch counts, and nothing said before the end may open the session again.
-                if let Some((_, span)) = self.sessions.values().find(|(no, _)| *no == session_no) {
+                if let Some(span) = self.spans.get(&session_no) {
                     span.store(tx, session_no)?;
                 }
                 tx.prepare_cached(
@@ -503,9 +508,7 @@ impl Appender<'_> {
             Some(native) => self.enter_other(tx, at, &native)?,
             None => self.enter(tx, at)?,
         };
-        if let Some(span) = self.sessions.values_mut().find(|(no, _)| *no == lane_at.session_no) {
-            span.1.take(turn.at);
-        }
+        self.spans.entry(lane_at.session_no).or_default().take(turn.at);
         let entry = turn.entry.clone().unwrap_or_else(|| identity::place_entry(&at.lane, position, index));
         if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
             self.out.turns.push(TurnId(known.turn_no));

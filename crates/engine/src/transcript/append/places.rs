@@ -1,8 +1,10 @@
 //! Where a turn belongs: agent, session, lane and project, made on first use.
 
+use std::collections::HashMap;
+
 use rusqlite::params;
 
-use super::{Appender, Cursor, Lane, Span};
+use super::{Appender, Cursor, Lane};
 use crate::error::Result;
 use crate::event::NewTurn;
 use crate::ledger::Write;
@@ -18,16 +20,14 @@ impl Appender<'_> {
         turn: &NewTurn,
         prompt: bool,
     ) -> Result<Option<i64>> {
-        let current = self.lanes.values().find(|l| l.lane_no == lane.lane_no).and_then(|l| l.workspace_no);
+        let current = self.working_in.get(&lane.lane_no).copied().flatten();
         if current.is_some() && !prompt {
             return Ok(current);
         }
         let Some(cwd) = &turn.cwd else { return Ok(current) };
         let found = self.workspace(tx, at.agent_no, cwd)?;
         if let Some(workspace_no) = found {
-            if let Some(l) = self.lanes.values_mut().find(|l| l.lane_no == lane.lane_no) {
-                l.workspace_no = Some(workspace_no);
-            }
+            self.working_in.insert(lane.lane_no, Some(workspace_no));
             tx.prepare_cached(
                 "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
             )?
@@ -42,8 +42,9 @@ impl Appender<'_> {
             "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
         )?
         .execute(params![session_no, workspace_no, cwd])?;
-        for lane in self.lanes.values_mut().filter(|l| l.session_no == session_no) {
-            lane.workspace_no = lane.workspace_no.or(workspace_no);
+        for lane in self.lanes.get(&session_no).into_iter().flat_map(HashMap::values) {
+            let working_in = self.working_in.entry(lane.lane_no).or_default();
+            *working_in = working_in.or(workspace_no);
         }
         Ok(())
     }
@@ -94,7 +95,7 @@ impl Appender<'_> {
 
     pub(super) fn session(&mut self, tx: &Write, agent_no: i64, harness: &str, native: &str) -> Result<i64> {
         let key = SessionKey::new(harness, native);
-        if let Some((no, _)) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
+        if let Some(no) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
             return Ok(*no);
         }
         tx.prepare_cached(
@@ -104,12 +105,13 @@ impl Appender<'_> {
         let no: i64 = tx
             .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
             .query_row(params![agent_no, key.as_str()], |r| r.get(0))?;
-        self.sessions.insert((agent_no, key.as_str().to_owned()), (no, Span::default()));
+        self.sessions.insert((agent_no, key.as_str().to_owned()), no);
+        self.spans.entry(no).or_default();
         Ok(no)
     }
 
     pub(super) fn lane(&mut self, tx: &Write, session_no: i64, lane: &str) -> Result<Lane> {
-        if let Some(found) = self.lanes.get(&(session_no, lane.to_owned())) {
+        if let Some(found) = self.lanes.get(&session_no).and_then(|lanes| lanes.get(lane)) {
             return Ok(*found);
         }
         tx.prepare_cached("INSERT INTO lanes (session_no, lane) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
@@ -125,8 +127,9 @@ impl Appender<'_> {
                    (SELECT workspace_no FROM sessions WHERE session_no = ?2))",
             )?
             .query_row([lane_no, session_no], |r| r.get(0))?;
-        let found = Lane { session_no, lane_no, workspace_no };
-        self.lanes.insert((session_no, lane.to_owned()), found);
+        let found = Lane { session_no, lane_no };
+        self.lanes.entry(session_no).or_default().insert(lane.to_owned(), found);
+        self.working_in.insert(lane_no, workspace_no);
         Ok(found)
     }
 

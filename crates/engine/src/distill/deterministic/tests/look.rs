@@ -1,8 +1,11 @@
 //! To look at what comes out of a session, kept out of the ordinary run:
 //! `LOOK=session.json cargo test -p heirloom-engine --lib distill::deterministic::tests::look -- --ignored --nocapture`.
 
+use std::time::Duration;
+
 use super::*;
 use crate::distill::compare::{Comparison, compare};
+use crate::lineage::distillate::Distillate;
 
 /// Turns as `heirloom show --json` prints them, or a session in plain text.
 fn load(path: &str) -> Vec<Said> {
@@ -112,6 +115,34 @@ fn look() {
     }
 }
 
+/// Everything that comes of the sessions in a folder (whole, then in stretches that carry what stood before) and of made
+/// ones, written to a file: to hold what another build says against it.
+#[test]
+#[ignore = "to look at"]
+fn dump() {
+    let (Ok(folder), Ok(to)) = (std::env::var("LOOK"), std::env::var("TO")) else { return };
+    let mut out = String::new();
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    for path in paths.iter().filter(|p| p.extension().is_some_and(|e| e == "json" || e == "txt")) {
+        let all = load(path.to_str().unwrap());
+        let name = path.file_name().unwrap().to_string_lossy();
+        let _ = writeln!(out, "== {name}\n{}", show(&distil(&Request { turns: &all, before: None, root: Some("/p") })));
+        let mut before: Option<Distillate> = None;
+        for (at, stretch) in all.chunks(40).enumerate() {
+            let next = distil(&Request { turns: stretch, before: before.as_ref(), root: None });
+            let _ = writeln!(out, "== {name} {at}\n{}", show(&next));
+            before = Some(next);
+        }
+    }
+    for seed in 0..2000 {
+        let turns = super::properties::stretch(seed, 1);
+        let _ =
+            writeln!(out, "== made {seed}\n{}", show(&distil(&Request { turns: &turns, before: None, root: None })));
+    }
+    std::fs::write(to, out).unwrap();
+}
+
 /// Megabytes a second, in a release build.
 #[test]
 #[ignore = "to look at"]
@@ -119,19 +150,33 @@ fn speed() {
     let Ok(path) = std::env::var("LOOK") else { return };
     let all = load(&path);
     let bytes: usize = all.iter().map(|t| t.text.len()).sum();
+    // On a machine others use too, only the processor's own clock is fair.
+    let spent = |since: std::time::Instant| {
+        let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+        let told = told.and_then(|t| t.split(' ').next()?.parse::<u64>().ok());
+        told.map_or(since.elapsed(), Duration::from_nanos)
+    };
     let rate = |name: &str, turns: &[Said]| {
         let bytes: usize = turns.iter().map(|t| t.text.len()).sum();
-        let started = std::time::Instant::now();
+        let since = std::time::Instant::now();
+        let before = spent(since);
         let mut rounds = 0;
-        while started.elapsed().as_millis() < 700 {
+        while rounds == 0 || (spent(since) - before).as_millis() < 700 {
             distil(&Request { turns, before: None, root: None });
             rounds += 1;
         }
-        println!("{name}: {bytes} bytes, {:.1} MB/s", (bytes * rounds) as f64 / 1e6 / started.elapsed().as_secs_f64());
+        println!(
+            "{name}: {bytes} bytes, {:.1} MB/s",
+            (bytes * rounds) as f64 / 1e6 / (spent(since) - before).as_secs_f64()
+        );
     };
     rate("whole", &all);
     let said: Vec<Said> = all.iter().filter(|t| t.kind == TurnKind::Message).cloned().collect();
     rate("messages", &said);
+    let one: Vec<Said> = said.iter().filter(|t| t.role == Role::User).cloned().collect();
+    rate("the user's", &one);
+    let one: Vec<Said> = said.iter().filter(|t| t.role == Role::Assistant).cloned().collect();
+    rate("the assistant's", &one);
     let many: Vec<Said> = (0..(20_000_000 / bytes.max(1)).max(1)).flat_map(|_| all.iter().cloned()).collect();
     rate("many", &many);
     let many: Vec<Said> = (0..100).flat_map(|_| said.iter().cloned()).collect();

@@ -126,7 +126,7 @@ fn said(rng: &mut Rng, id: i64) -> Said {
     }
 }
 
-fn stretch(seed: u64, from: i64) -> Vec<Said> {
+pub fn stretch(seed: u64, from: i64) -> Vec<Said> {
     let mut rng = Rng::new(seed);
     let count = 1 + rng.below(40) as i64;
     (0..count).map(|i| said(&mut rng, from + i)).collect()

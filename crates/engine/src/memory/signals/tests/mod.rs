@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 mod none;
+mod patterns;
 mod strong;
 
 use none::NONE;
@@ -143,6 +144,8 @@ fn time_is_linear() {
         " ",
         "(",
         "- a\n",
+        "\n",
+        "<a></a>\n",
         line,
     ];
     for part in parts {

@@ -1,0 +1,200 @@
+//! What is done closes what was open: the loops a distillation made files of, once later words of their thread say that
+//! they are settled (R6.4, R6.5). A compaction and the end of a session ask the same questions.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::OptionalExtension;
+
+use super::{fold, state};
+use crate::assistant::Desk;
+use crate::assistant::catalogue::{self, Entry, Kind, State};
+use crate::assistant::flush::Act;
+use crate::assistant::provenance::{Origin, Provenance};
+use crate::clock::Millis;
+use crate::continuity::open_loop;
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::lineage::distillate::Item;
+use crate::scope::{NodeId, TurnId};
+use crate::thread;
+
+/// A loop that is settled, and by what.
+pub(super) struct Settled<'e> {
+    pub entry: &'e Entry,
+    how: String,
+    turns: Vec<TurnId>,
+}
+
+/// The loops of an agent that are open.
+pub(super) fn open_loops(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
+    catalogue::list(tx, agent_no, Kind::OpenLoop, State::Active)
+}
+
+/// Whether a distillation made a file of this loop, and nobody has written in it since.
+pub(super) fn is_ours(entry: &Entry) -> bool {
+    !entry.by_hand() && Provenance::from_value(entry.fields.get("source")).origin == Origin::Distilled
+}
+
+/// Which of the open loops what was done here settles: those of this thread which a distillation opened, which nobody has
+/// written in since, and which were last spoken of before: both by the ledger, which tells what was stored later, and by
+/// their time, which tells what is history somebody imported later. A loop that names several tickets is settled when
+/// each of them is.
+pub(super) fn settled<'e>(
+    tx: &Read,
+    agent_no: i64,
+    thread_no: i64,
+    open: &'e [Entry],
+    done: &'e [Item],
+) -> Result<Vec<Settled<'e>>> {
+    if done.is_empty() || !open.iter().any(is_ours) {
+        return Ok(Vec::new());
+    }
+    // A file keeps the key its thread had when it was written.
+    let members = thread::members(tx, thread::canonical(tx, thread_no)?)?;
+    let mut keys = Vec::new();
+    for member in &members {
+        keys.push(thread::row(tx, agent_no, *member)?.key);
+    }
+    let mut moments = Moments { tx, agent_no, known: HashMap::new() };
+    let mut earlier: Option<Vec<Item>> = None;
+    let mut out = Vec::new();
+    for entry in open.iter().filter(|e| is_ours(e)) {
+        if !entry.field("thread").is_some_and(|key| keys.iter().any(|k| k == key)) {
+            continue;
+        }
+        let spoken = Provenance::from_value(entry.fields.get("source")).turns.into_iter().max().unwrap_or_default();
+        let mut whole = None;
+        for item in done.iter().rev().filter(|d| fold::covers(&d.text, &entry.title)) {
+            if moments.is_later(item, spoken)? {
+                whole = Some(item);
+                break;
+            }
+        }
+        if let Some(item) = whole {
+            out.push(Settled { entry, how: item.text.clone(), turns: item.turns.clone() });
+            continue;
+        }
+        let tickets = tickets(&entry.title);
+        if tickets.len() < 2 {
+            continue;
+        }
+        // Several things one statement names are done one by one, some of them before.
+        if earlier.is_none() {
+            earlier = Some(state::of_thread(tx, &members)?.distillate.done);
+        }
+        let all: Vec<&Item> = earlier.iter().flatten().chain(done).collect();
+        let mut by: Vec<&Item> = Vec::new();
+        for ticket in &tickets {
+            let tells = |d: &&&Item| {
+                let named: Vec<&String> = tickets.iter().filter(|t| names(&d.text, t)).collect();
+                // A list of them says what there is, not that each is done.
+                named == [ticket]
+            };
+            for item in all.iter().rev().filter(tells) {
+                if moments.is_later(item, spoken)? {
+                    by.push(item);
+                    break;
+                }
+            }
+        }
+        if by.len() == tickets.len() {
+            let last = by.iter().max_by_key(|i| i.turns.last()).map(|i| i.text.clone()).unwrap_or_default();
+            let turns: BTreeSet<TurnId> = by.iter().filter_map(|i| i.turns.last().copied()).collect();
+            out.push(Settled { entry, how: last, turns: turns.into_iter().collect() });
+        }
+    }
+    Ok(out)
+}
+
+/// When turns were said; each is asked for once.
+struct Moments<'t> {
+    tx: &'t Read<'t>,
+    agent_no: i64,
+    known: HashMap<TurnId, Option<Millis>>,
+}
+
+impl Moments<'_> {
+    /// Whether an item was said behind a turn: by the ledger, and by the clock where that is known.
+    fn is_later(&mut self, item: &Item, than: TurnId) -> Result<bool> {
+        let Some(last) = item.turns.iter().max().copied().filter(|t| *t > than) else { return Ok(false) };
+        let (item, than) = (self.at(last)?, self.at(than)?);
+        Ok(item.zip(than).is_none_or(|(item, than)| item >= than))
+    }
+
+    fn at(&mut self, turn: TurnId) -> Result<Option<Millis>> {
+        if let Some(known) = self.known.get(&turn) {
+            return Ok(*known);
+        }
+        let found = said_at(self.tx, self.agent_no, turn)?;
+        self.known.insert(turn, found);
+        Ok(found)
+    }
+}
+
+/// The most names of things to be done that are looked for in one title.
+const TICKETS: usize = 12;
+
+/// Names of single things to be done: `gqc.4`, `API-17`, `#230`.
+fn tickets(title: &str) -> BTreeSet<String> {
+    words(title).filter(|w| is_ticket(w)).take(TICKETS).collect()
+}
+
+/// Letters, and behind a dot, a dash or a hash a number.
+fn is_ticket(word: &str) -> bool {
+    let Some(at) = word.rfind(['.', '-', '#']) else { return false };
+    let (name, number) = (&word[..at], &word[at + 1..]);
+    let numbered = !number.is_empty() && number.len() <= 6 && number.bytes().all(|b| b.is_ascii_digit());
+    numbered && (word.starts_with('#') || name.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Whether a text names a ticket, with the name of its project in front or without.
+fn names(text: &str, ticket: &str) -> bool {
+    words(text)
+        .any(|w| w.strip_suffix(ticket).is_some_and(|front| front.is_empty() || front.ends_with(['-', '/', '.'])))
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '(' | ')' | '[' | ']' | '`' | '"' | '*'))
+        .map(|w| w.trim_matches(|c: char| !c.is_alphanumeric() && c != '#').to_lowercase())
+        .filter(|w| !w.is_empty())
+}
+
+/// When a turn was said, as far as is known.
+pub(super) fn said_at(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Option<Millis>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT t.at FROM turns t JOIN sessions s USING (session_no) WHERE t.turn_no = ?1 AND s.agent_no = ?2",
+        )?
+        .query_row([turn.0, agent_no], |r| r.get(0))
+        .optional()?
+        .flatten())
+}
+
+/// Adds the steps that close them to an act: each file says what settled it, in which session, turns and node.
+pub(super) fn close(desk: &Desk, settled: &[Settled], session: &str, node: NodeId, mut act: Act) -> Result<Act> {
+    for Settled { entry, how, turns } in settled {
+        let how = format!("done: {how} [{}]", turns.last().copied().unwrap_or_default());
+        let by = Provenance {
+            origin: Origin::Distilled,
+            session: Some(session.to_owned()),
+            turns: turns.clone(),
+            node: Some(node.to_string()),
+        };
+        act = open_loop::plan_to_resolve(desk, entry, Some(&how), Some(&by), act)?.0;
+    }
+    Ok(act)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tickets_are_found_and_named() {
+        let of = |title: &str| tickets(title).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(of("gqc.4 (ready now) → gqc.5 (depends on gqc.4) → API-17, #230."), "#230 api-17 gqc.4 gqc.5");
+        assert_eq!(of("upgrade to 1.2.3, port v2.0 of it by 2026-11-22"), "v2.0");
+        assert!(names("[x 99b] feat: review page (spotter-gqc.5)", "gqc.5"));
+        assert!(!names("feat: review page (spotter-gqc.51)", "gqc.5") && !names("see agqc.5", "gqc.5"));
+    }
+}

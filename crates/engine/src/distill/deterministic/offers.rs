@@ -1,0 +1,147 @@
+//! What the assistant offers to do, and the user's yes to it. An offer that is taken up is work to be done, said in two
+//! turns: the offer names it, the answer wants it.
+
+use super::cues::Cue;
+use super::list::Noted;
+use super::sentences::Sentence;
+use crate::scope::TurnId;
+
+/// Choices of a list that are remembered.
+const MOST: usize = 8;
+
+/// The offers of the assistant's last message.
+#[derive(Debug, Default)]
+pub struct Offers {
+    offer: Option<Noted>,
+    /// The list the message asks to choose from, in its order.
+    choices: Vec<Noted>,
+}
+
+impl Offers {
+    /// The last message of a run.
+    pub fn hear(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
+        let offer = sentences.iter().rev().find(|s| !s.is_quotation() && !s.pasted && offers(s));
+        self.offer = offer.and_then(|s| Noted::new(&s.text, turn, 4, seq));
+        let asks = sentences.iter().any(|s| s.asks() && s.last) || self.offer.is_some();
+        let items = sentences.iter().filter(|s| asks && s.bullet && s.first && s.len() >= 2 && s.ticked != Some(true));
+        self.choices = items.take(MOST).filter_map(|s| Noted::new(&s.text, turn, 4, seq)).collect();
+    }
+
+    /// The user answers: what they take up, as said in both turns. Whatever they say, the offer has had its answer.
+    pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) -> Vec<Noted> {
+        let (offer, choices) = (self.offer.take(), std::mem::take(&mut self.choices));
+        let words: usize = sentences.iter().map(Sentence::len).sum();
+        let Some(first) = sentences.first().filter(|s| !s.asks() && !s.pasted && words <= 12) else {
+            return Vec::new();
+        };
+        // "Yes, but not now", "no, the second one": what is denied is not taken up.
+        if sentences.iter().any(|s| s.has(Cue::Negation) || s.has(Cue::Hypothesis) || put_off(s)) {
+            return Vec::new();
+        }
+        let chosen = chosen(first, choices.len());
+        let taken: Vec<Noted> = if chosen.is_empty() {
+            offer.filter(|_| assents(first)).into_iter().collect()
+        } else {
+            choices.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, n)| n).collect()
+        };
+        let both = |mut noted: Noted| {
+            noted.also(&[turn]);
+            noted.seq = seq;
+            noted
+        };
+        taken.into_iter().map(both).collect()
+    }
+}
+
+/// "Shall I …?", "I can also … if you like".
+fn offers(s: &Sentence) -> bool {
+    let proposes = if s.asks() {
+        s.says("should i|shall i|want me to|would you like me to|do you want me to|may i|can i|should we|shall we|soll ich|sollen wir|möchtest du, dass ich|willst du, dass ich|dois-je|veux-tu que je|voulez-vous que je|quieres que|debo")
+    } else {
+        s.says("if you like|if you want|if you'd like|if you prefer|let me know if you'd like|let me know if you want|happy to|wenn du magst|wenn du willst|wenn du möchtest|si tu veux|si vous voulez|si quieres")
+            && s.says("i can|i could|i'll|me to|happy to|ich kann|ich könnte|je peux|puedo")
+    };
+    // "Shall I continue?" offers nothing that has a name; "SQLite or Redis?" is a choice, not work.
+    let named = s.bag().len() >= 2 && !s.says("shall i continue|should i continue|continue with|want me to continue|shall i proceed|should i proceed|soll ich weitermachen");
+    proposes && named && !(s.asks() && s.says("or|oder|ou|o"))
+}
+
+/// "Yes", "go ahead", "do it".
+fn assents(s: &Sentence) -> bool {
+    let start = matches!(
+        s.word(0),
+        "yes"
+            | "yeah"
+            | "yep"
+            | "yup"
+            | "y"
+            | "sure"
+            | "ok"
+            | "okay"
+            | "please"
+            | "absolutely"
+            | "definitely"
+            | "ja"
+            | "gerne"
+            | "klar"
+            | "oui"
+            | "volontiers"
+            | "sí"
+            | "si"
+            | "vale"
+            | "adelante"
+            | "claro"
+            | "dale"
+    );
+    start
+        || s.len() <= 8
+            && s.says("go ahead|go for it|do it|do that|do so|please do|sounds good|mach das|mach es|leg los|vas-y|allez-y|hazlo")
+}
+
+fn put_off(s: &Sentence) -> bool {
+    s.says("later|not now|not yet|wait|hold on|stop|tomorrow|instead|später|morgen|plus tard|demain|más tarde|mañana|luego")
+}
+
+/// Which of the choices the words name: "the second", "2", "option b", "both", "all of them".
+fn chosen(s: &Sentence, count: usize) -> Vec<usize> {
+    if count == 0 || s.len() > 10 {
+        return Vec::new();
+    }
+    if s.says(
+        "all of them|all of it|do all|all three|all four|everything|both|alle|beide|beides|tous|les deux|todos|ambos",
+    ) {
+        return (0..count).collect();
+    }
+    let mut found = Vec::new();
+    for at in 0..s.len() {
+        let named = matches!(
+            s.word(at.wrapping_sub(1)),
+            "option" | "number" | "variant" | "nummer" | "do" | "and" | "opción" | "numéro"
+        );
+        let alone = named || s.len() <= 2 || at == 0 && s.len() <= 4;
+        let place = match s.word(at) {
+            "first" | "erste" | "ersten" | "première" | "premier" | "primera" | "primero" => 0,
+            "second" | "zweite" | "zweiten" | "deuxième" | "segunda" | "segundo" => 1,
+            "third" | "dritte" | "dritten" | "troisième" | "tercera" | "tercero" => 2,
+            "fourth" | "vierte" | "vierten" => 3,
+            "last" | "letzte" | "letzten" => count - 1,
+            "a" | "b" | "c" | "d" if named && s.word(at - 1) != "do" && s.word(at - 1) != "and" => {
+                usize::from(s.word(at).as_bytes()[0] - b'a')
+            }
+            w if alone && w.trim_start_matches('#').len() == 1 => match w.trim_start_matches('#').parse::<usize>() {
+                Ok(n) if n >= 1 => n - 1,
+                _ => continue,
+            },
+            _ => continue,
+        };
+        // "First run the tests" orders; "the first" names.
+        let the = matches!(s.word(at.wrapping_sub(1)), "the" | "die" | "das" | "den" | "la" | "le" | "el")
+            || s.len() <= 3
+            || named
+            || alone;
+        if the && place < count && !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    found
+}

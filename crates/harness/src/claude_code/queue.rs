@@ -1,0 +1,292 @@
+//! Prompts typed while the model works, as a session file tells of them.
+//!
+//! `enqueue` has the text; what becomes of it stands in a later record. `dequeue`: the run was over, and the text follows
+//! as an ordinary line. `remove`: it was handed to the model in the middle of the run, and in version 2.1.39 no other
+//! record says so. Later versions (seen: 2.1.330) also write an attachment with the text, and other tools' readers report
+//! it on either side of the `remove`. `popAll`: the person took back what waited. Only `enqueue` is sure to have a text,
+//! and prompts with pictures not even there.
+//!
+//! What waits is part of the decoder's state, and that is bounded: at most [`MOST`] prompts, no text longer than
+//! [`LONGEST`], all together no longer than [`ROOM`]. A longer text keeps its beginning and its end; where all together
+//! are too long, the oldest lose theirs. The records keep every word of all of them.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+/// Prompts that wait, or were handed over and may be told of once more. A person types a handful.
+const MOST: usize = 32;
+
+/// Bytes of one waiting text in the state.
+const LONGEST: usize = 16 * 1024;
+
+/// Bytes of all waiting texts together in the state.
+const ROOM: usize = 32 * 1024;
+
+/// The prompts of one stream that wait, and those just handed over.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// Prompts taken out for ordinary lines that have not come yet: the line tells which it was.
+    due: usize,
+    handed: VecDeque<Handed>,
+    /// Time of the newest `remove`, and how many had it.
+    removed: (i64, usize),
+}
+
+/// A prompt that waits; without a text where none was written, or where it had to make room.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct Waiting {
+    text: Option<String>,
+    at: Option<i64>,
+}
+
+/// A prompt handed over, of which one of two records has told. Of its text only a fingerprint is kept.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct Handed {
+    entry: Option<String>,
+    /// The program's id of the prompt, where it gives one.
+    command: String,
+    text: u64,
+    /// The attachment told; else the `remove`.
+    attached: bool,
+    /// Put into the queue by the program: no person's words.
+    machine: bool,
+}
+
+impl Handed {
+    /// Whether a record with this id and text tells of the same prompt. One with neither tells of the oldest.
+    fn is(&self, command: &str, text: Option<&str>) -> bool {
+        match text {
+            _ if !self.command.is_empty() && !command.is_empty() => self.command == command,
+            Some(text) => self.text == fingerprint(text),
+            None => true,
+        }
+    }
+}
+
+/// What a `remove` says.
+pub(super) enum Removed {
+    /// Nothing that a person said, as far as the file tells.
+    Nothing,
+    /// Words no record has told of yet, and when they were typed, where that is known.
+    Said { text: String, at: Option<i64> },
+    /// Words the attachment with this entry id has told of.
+    Told { text: String, entry: Option<String> },
+}
+
+impl Queue {
+    /// A person typed a prompt.
+    pub fn enqueue(&mut self, text: Option<&str>, at: Option<i64>) {
+        if let Some(text) = text {
+            // Said once more: an attachment that follows tells of this one.
+            let text = fingerprint(text);
+            self.handed.retain(|handed| handed.attached || handed.text != text);
+        }
+        if self.waiting.len() >= MOST {
+            self.waiting.pop_front();
+            self.due = self.due.saturating_sub(1);
+        }
+        self.waiting.push_back(Waiting { text: text.map(shortened), at });
+        let mut room = ROOM;
+        for waiting in self.waiting.iter_mut().rev() {
+            match room.checked_sub(waiting.text.as_deref().map_or(0, written)) {
+                Some(left) => room = left,
+                None => waiting.text = None,
+            }
+        }
+    }
+
+    /// A prompt left the queue to become an ordinary line.
+    pub fn dequeue(&mut self, text: Option<&str>) {
+        match text.and_then(|text| self.place_of(text)) {
+            Some(place) => drop(self.waiting.remove(place)),
+            None => self.due = (self.due + 1).min(self.waiting.len()),
+        }
+    }
+
+    /// The person took back all that waited.
+    pub fn take_back(&mut self) {
+        self.waiting.clear();
+        self.due = 0;
+    }
+
+    /// A prompt came as an ordinary line. Where nothing says that it was queued, the program was idle: whatever still
+    /// waits here was left behind by a process that is gone.
+    pub fn line(&mut self, text: &str) {
+        self.handed.clear();
+        if let Some(place) = self.place_of(text) {
+            self.waiting.remove(place);
+            self.due = self.due.saturating_sub(1);
+        } else if self.due > 0 && self.drop_textless() {
+            self.due -= 1;
+        } else if self.due > 0 {
+            self.settle();
+        } else {
+            self.waiting.clear();
+        }
+    }
+
+    /// A command typed into the queue came as the lines of a command.
+    pub fn command_line(&mut self) {
+        if self.due > 0 {
+            let is_command = |waiting: &Waiting| waiting.text.as_deref().is_some_and(|text| text.starts_with('/'));
+            if let Some(place) = self.waiting.iter().position(is_command) {
+                self.waiting.remove(place);
+            }
+            self.due -= 1;
+        }
+    }
+
+    /// Something the program had put into the queue came as an ordinary line: it was that which had left the queue.
+    pub fn machine_line(&mut self) {
+        self.due = self.due.saturating_sub(1);
+    }
+
+    /// An attachment tells of a prompt handed over. Returns the entry id of the turn that a `remove` made of it.
+    pub fn attached(
+        &mut self,
+        text: &str,
+        command: &str,
+        entry: Option<&str>,
+        machine: bool,
+    ) -> Option<Option<String>> {
+        let told = |handed: &Handed| !handed.attached && handed.is(command, Some(text));
+        if let Some(place) = self.handed.iter().position(told) {
+            return self.handed.remove(place).map(|handed| handed.entry);
+        }
+        self.hand(Handed {
+            entry: entry.map(str::to_owned),
+            command: command.to_owned(),
+            text: fingerprint(text),
+            attached: true,
+            machine,
+        });
+        None
+    }
+
+    /// A prompt left the queue in the middle of a run. Where the record has no text, it is the one whose attachment came
+    /// before, else the oldest.
+    pub fn remove(&mut self, text: Option<&str>, command: &str) -> Removed {
+        let told = |handed: &Handed| handed.attached && handed.is(command, text);
+        let told = self.handed.iter().position(told).and_then(|place| self.handed.remove(place));
+        let waited = match (&told, text) {
+            (Some(told), None) => self.take(|waiting| fingerprint(waiting) == told.text),
+            (_, Some(text)) => {
+                let text = shortened(text);
+                self.take(|waiting| waiting == text)
+            }
+            (None, None) => {
+                self.settle();
+                self.waiting.pop_front().unwrap_or_default()
+            }
+        };
+        // A forgotten text may have been emptied where it waited.
+        let text = text.map(str::to_owned).or(waited.text).filter(|text| !text.trim().is_empty());
+        let Some(text) = text else { return Removed::Nothing };
+        match told {
+            Some(told) if told.machine => Removed::Nothing,
+            Some(told) => Removed::Told { text, entry: told.entry },
+            None => Removed::Said { text, at: waited.at },
+        }
+    }
+
+    /// How many `remove` records before this one had its time: programs remove several at once.
+    pub fn removed_at(&mut self, time: i64) -> usize {
+        if self.removed.0 != time {
+            self.removed = (time, 0);
+        }
+        self.removed.1 += 1;
+        self.removed.1 - 1
+    }
+
+    /// A turn was made of a `remove`; an attachment may still tell of the same.
+    pub fn told(&mut self, text: &str, command: &str, entry: Option<&str>) {
+        self.hand(Handed {
+            entry: entry.map(str::to_owned),
+            command: command.to_owned(),
+            text: fingerprint(text),
+            attached: false,
+            machine: false,
+        });
+    }
+
+    fn hand(&mut self, handed: Handed) {
+        // No id of the program is that long, and the state stays small.
+        if handed.command.len() + handed.entry.as_ref().map_or(0, String::len) > 512 {
+            return;
+        }
+        if self.handed.len() >= MOST {
+            self.handed.pop_front();
+        }
+        self.handed.push_back(handed);
+    }
+
+    fn place_of(&self, text: &str) -> Option<usize> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let text = shortened(text);
+        self.waiting.iter().position(|waiting| waiting.text.as_deref() == Some(text.as_str()))
+    }
+
+    /// The oldest of that text; else the oldest without one, which may be it.
+    fn take(&mut self, is: impl Fn(&str) -> bool) -> Waiting {
+        let place = self.waiting.iter().position(|waiting| waiting.text.as_deref().is_some_and(&is));
+        let place = place.or_else(|| self.waiting.iter().position(|waiting| waiting.text.is_none()));
+        place.and_then(|place| self.waiting.remove(place)).unwrap_or_default()
+    }
+
+    fn drop_textless(&mut self) -> bool {
+        let place = self.waiting.iter().position(|waiting| waiting.text.is_none());
+        place.and_then(|place| self.waiting.remove(place)).is_some()
+    }
+
+    /// The lines that were announced told of none that waits: it was the oldest.
+    fn settle(&mut self) {
+        self.waiting.drain(..self.due.min(self.waiting.len()));
+        self.due = 0;
+    }
+}
+
+/// A text as it waits: of a long one the beginning and the end, since what is asked stands at either.
+fn shortened(text: &str) -> String {
+    // No character is written in more than six times its bytes.
+    if text.len() <= LONGEST / 6 || written(text) <= LONGEST {
+        return text.to_owned();
+    }
+    let half = |room: usize, characters: &mut dyn Iterator<Item = char>| -> usize {
+        let mut left = room;
+        let fits = |c: &char| match left.checked_sub(cost(*c)) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        };
+        characters.take_while(fits).map(char::len_utf8).sum()
+    };
+    // The rest is for the line between them.
+    let room = LONGEST / 2 - 64;
+    let head = half(room, &mut text.chars());
+    let tail = text.len() - half(room, &mut text.chars().rev());
+    format!("{}\n[… {} bytes …]\n{}", &text[..head], tail - head, &text[tail..])
+}
+
+/// At least as many bytes as the state needs for a text.
+fn written(text: &str) -> usize {
+    text.chars().map(cost).sum()
+}
+
+fn cost(c: char) -> usize {
+    if c.is_ascii_control() || matches!(c, '"' | '\\') { 6 } else { c.len_utf8() }
+}
+
+/// FNV-1a: tells the handful of texts in a queue apart, the same in every version of this program.
+fn fingerprint(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    shortened(text).bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+}
