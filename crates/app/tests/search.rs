@@ -29,7 +29,7 @@ fn what_is_asked_for_is_found_and_narrowed_by_every_filter() {
         hit,
         "turn session entry lane at workspace harness role kind speaker tool snippet matches score why resume show",
     );
-    names(&hit["why"], "matched of beside");
+    names(&hit["why"], "matched of beside cosine");
     assert_eq!((&found["not_indexed"], &found["degraded"]), (&json!(0), &json!(false)));
     let show = hit["show"].as_str().unwrap();
     let args: Vec<&str> = show.split(' ').skip(1).collect();

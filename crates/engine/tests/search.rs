@@ -123,7 +123,7 @@ fn filters_limit_what_is_found() {
     assert_eq!(found(Filter { workspaces: Some(vec![]), ..Filter::default() }), "");
     assert_eq!(found(Filter { harness: Some("little".into()), ..Filter::default() }), everything);
     assert_eq!(found(Filter { harness: Some("other".into()), ..Filter::default() }), "");
-    assert_eq!(found(Filter { session: Some(session), ..Filter::default() }), "zebra c");
+    assert_eq!(found(Filter { sessions: Some(vec![session]), ..Filter::default() }), "zebra c");
     assert_eq!(found(Filter { role: Some(Role::Assistant), ..Filter::default() }), "zebra b");
     assert_eq!(found(Filter { since: Some(NOON + 1000), ..Filter::default() }), "zebra b, zebra c");
     assert_eq!(found(Filter { until: Some(NOON + 1000), ..Filter::default() }), "zebra a, zebra b");

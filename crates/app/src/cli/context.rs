@@ -92,7 +92,7 @@ struct Replay {
 
 #[derive(clap::Args, Debug)]
 struct List {
-    /// Only of this session
+    /// Only what that session was given
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
 

@@ -222,6 +222,7 @@ fn people(query: &str, understood: &Understood, found: &Searched, files: &FilesF
         let why = match hit.beside {
             Some(beside) => format!("next to {beside}"),
             None if hit.of == 0 => String::new(),
+            None if hit.matched == 0 && hit.cosine.is_some() => "near in meaning".to_owned(),
             None => format!("{} of {} terms", hit.matched, hit.of),
         };
         let mut foot = vec![turn.id.to_string(), why];
@@ -350,7 +351,7 @@ fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
                 "snippet": plain(&hit.passage),
                 "matches": matches(&hit.passage),
                 "score": (hit.score * 1000.0).round() / 1000.0,
-                "why": {"matched": hit.matched, "of": hit.of, "beside": hit.beside.map(|t| t.to_string())},
+                "why": {"matched": hit.matched, "of": hit.of, "beside": hit.beside.map(|t| t.to_string()), "cosine": hit.cosine},
                 "resume": programs::resume(&turn.session, turn.cwd.as_deref()),
                 "show": format!("heirloom show {}", turn.id),
             })

@@ -49,15 +49,18 @@ pub(super) fn body(parts: &[PartGiven]) -> String {
 /// meaning to is no bracket any more.
 pub(super) fn contained(text: &str) -> String {
     const NAMES: [&str; 6] = ["heirloom", "system", "user-prompt", "command-", "task-notification", "local-command"];
+    // What cannot be seen is not there for a reader, and may be for a model; it goes first, or it would hide a name.
+    let unseen = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c as u32, 0xad | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f | 0xfeff | 0xe0000..=0xe007f)
+    };
+    let text: String = text.chars().filter(|c| !unseen(*c)).collect();
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
-        let behind = text[at..].trim_start_matches(['<', '/', ' ']);
+        let behind = text[at..].trim_start_matches(|c: char| matches!(c, '<' | '/') || c.is_whitespace());
         let means = |name: &&str| behind.get(..name.len()).is_some_and(|b| b.eq_ignore_ascii_case(name));
         match c {
             '<' if NAMES.iter().any(means) => out.push('‹'),
-            // What cannot be seen is not there for a reader, and may be for a model.
-            c if c.is_control() && c != '\n' && c != '\t' => {}
-            c if matches!(c as u32, 0x200b..=0x200f | 0x202a..=0x202e | 0x2066..=0x2069 | 0xe0000..=0xe007f) => {}
             c => out.push(c),
         }
     }

@@ -120,6 +120,13 @@ impl Query {
         !self.has_words() && self.times.is_empty()
     }
 
+    /// Other words may answer it: it is a question or a topic. Whoever types one word, a name with signs in it or a phrase
+    /// wants just that.
+    pub(super) fn is_open(&self) -> bool {
+        let asked = self.words.iter().filter(|t| t.asked()).count();
+        self.phrases.is_empty() && asked > 1 && self.words.iter().all(|t| t.kind != Kind::Exact && !t.prefix)
+    }
+
     /// There is something to look for in texts.
     pub fn has_words(&self) -> bool {
         !self.phrases.is_empty() || !self.words.is_empty()

@@ -310,8 +310,8 @@ impl Look<'_> {
         }
     }
 
-    /// Adds what is near to what has the words: to each how near it is, and the nearest beside them, unless a phrase must
-    /// occur. Best first again.
+    /// Adds what is near to what has the words: to each how near it is, and the nearest beside them, where the query is
+    /// open to other words. Best first again.
     fn add_near(
         &self,
         near: &Nearness,
@@ -322,7 +322,7 @@ impl Look<'_> {
         let mut cosines = near.turns(self.filter, turns, less)?;
         let known: HashSet<i64> = found.iter().map(|c| c.turn_no).collect();
         let beside: Vec<i64> = known.iter().copied().filter(|no| !cosines.contains_key(no)).collect();
-        if self.query.phrases.is_empty() {
+        if self.query.is_open() {
             let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (*no, 0.0)).collect();
             found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
         }
