@@ -41,10 +41,10 @@ impl Appender<'_> {
         let everywhere = at.origin.global_ids && turn.entry.is_some();
         let mut statement = tx.prepare_cached(if everywhere {
             "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
-             FROM turns WHERE entry = ?1 AND forgotten IS NULL ORDER BY (session_no = ?2) DESC, turn_no"
+             FROM turns INDEXED BY turns_entry WHERE entry = ?1 AND forgotten IS NULL ORDER BY (session_no = ?2) DESC, turn_no"
         } else {
             "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
-             FROM turns WHERE entry = ?1 AND session_no = ?2 AND forgotten IS NULL ORDER BY turn_no"
+             FROM turns INDEXED BY turns_entry WHERE entry = ?1 AND session_no = ?2 AND forgotten IS NULL ORDER BY turn_no"
         })?;
         let mut rows = statement.query(params![entry, lane.session_no])?;
         while let Some(r) = rows.next()? {
