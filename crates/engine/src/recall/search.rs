@@ -319,10 +319,11 @@ impl Look<'_> {
         turns: (i64, i64),
         less: &mut Vec<String>,
     ) -> Result<()> {
-        let mut cosines = near.turns(self.filter, turns, less)?;
+        let open = self.query.is_open();
+        let mut cosines = if open { near.turns(self.filter, turns, less)? } else { HashMap::new() };
         let known: HashSet<i64> = found.iter().map(|c| c.turn_no).collect();
         let beside: Vec<i64> = known.iter().copied().filter(|no| !cosines.contains_key(no)).collect();
-        if self.query.is_open() {
+        if open {
             let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (*no, 0.0)).collect();
             found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
         }
