@@ -66,6 +66,27 @@ fn draft_file(tree: &Tree, name: &str, bytes: impl AsRef<[u8]>) -> std::path::Pa
 
 // Open loops
 
+/// Cut off behind the file it made, before the ledger knew. What a person does with that file until somebody finishes the
+/// act is theirs: it is not made a second time.
+#[test]
+fn what_an_act_made_before_it_was_cut_off_is_not_made_again() {
+    let tree = Tree::new();
+    let cut = "CREATE TRIGGER cut BEFORE INSERT ON audit WHEN NEW.action = 'flush.done' BEGIN SELECT raise(ABORT, 'cut'); END";
+    drop(tree.at().desk().unwrap());
+    let sql = rusqlite::Connection::open(tree.ledger.path()).unwrap();
+    sql.execute_batch(cut).unwrap();
+    let new = NewLoop { title: "Call Ada".into(), ..NewLoop::default() };
+    assert!(open_loop::add(&tree.at().desk().unwrap(), &new).is_err());
+    let folder = tree.home.root().join("workspaces/main").join(LOOPS);
+    let made: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_file()).collect();
+    let [file] = made.as_slice() else { panic!("{made:?}") };
+    fs::create_dir_all(folder.join("archive")).unwrap();
+    fs::rename(file, folder.join("archive").join(file.file_name().unwrap())).unwrap();
+    sql.execute_batch("DROP TRIGGER cut").unwrap();
+    drop(tree.at().desk().unwrap());
+    assert!(!file.exists(), "what was archived meanwhile does not come back");
+}
+
 #[test]
 fn opening_the_same_loop_again_writes_nothing() {
     let tree = Tree::new();
