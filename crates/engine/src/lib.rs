@@ -43,6 +43,7 @@ pub mod home;
 pub mod index;
 pub mod inject;
 pub mod ledger;
+pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
 pub mod profile;
