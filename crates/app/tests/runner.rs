@@ -18,7 +18,9 @@ mod first_minute;
 mod forget;
 mod given;
 mod heads;
+
 mod help;
+mod hooks;
 mod killed;
 mod memory;
 mod mixed_day;

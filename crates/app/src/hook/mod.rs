@@ -47,6 +47,9 @@ const BUSY: Duration = Duration::from_millis(150);
 /// The longest payload that is read. Prompts are shorter by orders of magnitude; a plugin sends no contexts.
 const LONGEST_PAYLOAD: u64 = 16 << 20;
 
+/// How long a command stores what is in the spool before it goes on; the rest is the next one's.
+const SPOOL_PATIENCE: Duration = Duration::from_secs(2);
+
 /// What the timer saves before it ends the process.
 type Rescue = Arc<Mutex<Option<spool::Spooled>>>;
 
@@ -245,9 +248,15 @@ fn is_below_a_root(harness: &dyn Harness, path: &Path) -> bool {
 
 /// Stores what hooks had to leave in the spool. What cannot be stored stays there; what nobody can read is moved aside.
 pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u64> {
+    let waiting = spool::names(home)?;
+    if waiting.is_empty() {
+        return Ok(0);
+    }
+    // Twice is harmless, and once is enough.
+    let Some(_lock) = home.try_lock("spool")? else { return Ok(0) };
     let mut stored = 0;
-    let until = Instant::now() + Duration::from_secs(2);
-    for name in spool::names(home)? {
+    let until = Instant::now() + SPOOL_PATIENCE;
+    for name in waiting {
         if Instant::now() > until {
             break;
         }

@@ -22,7 +22,8 @@ pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
         "before_prompt_build" => {
             let prompt = text(&payload.prompt).unwrap_or_default();
             // A heartbeat and its like: nobody said it.
-            if super::transcript::is_by_machine(&prompt) {
+            let by_machine = |reason: &str| matches!(reason, "heartbeat" | "cron" | "memory");
+            if super::transcript::is_by_machine(&prompt) || text(&payload.reason).is_some_and(|r| by_machine(&r)) {
                 return Ok(None);
             }
             Moment::Prompt { text: prompt, entry: None, first_chance: true }
