@@ -360,3 +360,46 @@ fn what_was_forgotten_before_the_store_said_it_stays_forgotten() {
     assert!(!String::from_utf8_lossy(&fs::read(m.world.ledger()).unwrap()).contains("tangerine"));
     m.world.verified();
 }
+
+#[test]
+fn a_turn_nobody_confirmed_is_in_no_chunk_until_the_session_is_quiet() {
+    let m = Machine::new();
+    let at = |minutes: i64, args: &[&str], stdin: &[u8]| {
+        let mut command = m.world.test.command(crate::world::HEIRLOOM);
+        // 2026-11-20T10:00Z and so many minutes.
+        command.env("HEIRLOOM_NOW", (1_795_168_800_000i64 + minutes * 60_000).to_string()).args(args);
+        let out = heirloom_testkit::run(command, stdin);
+        assert_eq!(out.status, Some(0), "{args:?} {}{}", out.stdout, out.stderr);
+    };
+    let told = |run: &str, prompt: &str| {
+        m.payload("UserPromptSubmit", json!({"prompt_id": run, "prompt": prompt})).to_string().into_bytes()
+    };
+    let state = || -> (i64, i64, i64) {
+        let ledger = Connection::open(m.world.ledger()).unwrap();
+        let count = |sql: &str| ledger.query_row(sql, [], |r| r.get(0)).unwrap();
+        (
+            count("SELECT count(*) FROM provisional_turns WHERE settled = 0"),
+            count("SELECT count(*) FROM provisional_turns WHERE settled = 1"),
+            count("SELECT count(*) FROM nodes WHERE kind = 0"),
+        )
+    };
+    at(0, &["hook", "claude-code", "UserPromptSubmit"], &told("p1", "Paint the barn red, please."));
+    m.write(&m.run("p1", 0, "Paint the barn red, please.", "The barn is red now."));
+    at(1, &["import", m.transcript.to_str().unwrap()], b"");
+    at(2, &["hook", "claude-code", "UserPromptSubmit"], &told("p2", "And the gate green."));
+    at(3, &["work", "--drain"], b"");
+    assert_eq!(state(), (1, 0, 0));
+    // The program died with its last words. What was said was said.
+    at(30, &["work", "--drain"], b"");
+    at(31, &["work", "--drain"], b"");
+    assert_eq!(state(), (0, 1, 1));
+    m.world.verified();
+    // It comes back, and writes them after all.
+    m.write(&m.run("p2", 2, "And the gate green.", "Green it is."));
+    at(60, &["import", m.transcript.to_str().unwrap()], b"");
+    at(90, &["work", "--drain"], b"");
+    at(91, &["work", "--drain"], b"");
+    assert_eq!(m.counts().0, 8);
+    assert_eq!(state().0 + state().1, 0);
+    m.world.verified();
+}

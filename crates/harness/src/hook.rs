@@ -74,3 +74,20 @@ pub enum HookError {
 
 /// What an adapter makes of a payload. `None`: nothing that concerns a memory.
 pub type Decoded = Result<Option<HookEvent>, HookError>;
+
+/// The types of what a plugin sends and gets, as they stand in both plugins: made from the fields that are read here
+/// (D9).
+pub fn plugin_types() -> String {
+    let fields = crate::plugin_hooks::FIELDS.iter().map(|(name, needed)| match needed {
+        true => format!("{name}: string"),
+        false => format!("{name}?: string"),
+    });
+    let fields: Vec<String> = fields.collect();
+    // Two lines, as wide as the files are.
+    let (first, second) = fields.split_at(6.min(fields.len()));
+    format!(
+        " * @typedef {{{{ {},\n *   {} }}}} Payload\n * @typedef {{{{ context: string }}}} Reply\n",
+        first.join(", "),
+        second.join(", ")
+    )
+}

@@ -37,6 +37,18 @@ pub(crate) struct Payload {
     pub reason: Option<Words>,
 }
 
+/// The fields of [`Payload`] by the names they are sent under, and whether there is no payload without them.
+pub(crate) const FIELDS: &[(&str, bool)] = &[
+    ("session", true),
+    ("parent", false),
+    ("agent", false),
+    ("cwd", false),
+    ("run", false),
+    ("prompt", false),
+    ("entry", false),
+    ("reason", false),
+];
+
 pub(crate) fn read(payload: &[u8]) -> Result<Payload, HookError> {
     serde_json::from_slice(payload).map_err(|e| HookError::Unreadable(format!("not the JSON of the plugin: {e}")))
 }
