@@ -17,6 +17,7 @@ mod files;
 mod first_minute;
 mod forget;
 mod given;
+mod harnesses;
 mod heads;
 
 mod help;

@@ -11,6 +11,7 @@
 pub mod claude_code;
 pub mod codex;
 mod command_hooks;
+pub mod fidelity;
 pub mod hook;
 mod lines;
 mod loose;
