@@ -403,3 +403,37 @@ fn a_turn_nobody_confirmed_is_in_no_chunk_until_the_session_is_quiet() {
     assert_eq!(state().0 + state().1, 0);
     m.world.verified();
 }
+
+#[test]
+fn a_session_in_another_program_begins_where_one_that_still_runs_has_got_to() {
+    let m = Machine::new();
+    for (n, (prompt, answer)) in [
+        ("We need a queue for the mail jobs.", "We decided to use Postgres for the queue because it is there already."),
+        ("Never mock the database in tests.", "Understood."),
+        ("Add a retry to the worker.", "The retry is in. TODO: the limit of five attempts is not enforced yet."),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let run = format!("p{n}");
+        m.hook("UserPromptSubmit", json!({"prompt_id": run, "prompt": prompt}));
+        m.write(&m.run(&run, n as u32, prompt, answer));
+        m.hook("Stop", json!({"prompt_id": run, "last_assistant_message": answer}));
+    }
+    let codex = |cwd: &std::path::Path| -> String {
+        let payload = json!({"session_id": "01a1ffd8-9b6b-7683-a1b7-98a7087cbe56", "transcript_path": null, "cwd": cwd,
+            "hook_event_name": "SessionStart", "model": "gpt-5", "source": "startup"});
+        m.world.feed(&["hook", "codex", "SessionStart"], payload.to_string().as_bytes()).stdout
+    };
+    let elsewhere = m.world.test.user().join("other");
+    fs::create_dir_all(elsewhere.join(".git")).unwrap();
+    let other = codex(&elsewhere);
+    assert!(!other.contains("Postgres") && !other.contains("mock") && !other.contains("attempts"), "{other}");
+    let given = codex(&m.project);
+    for known in
+        ["Where the last session stopped", "use Postgres for the queue", "never mock the database", "five attempts"]
+    {
+        assert!(given.to_lowercase().contains(&known.to_lowercase()), "{known}: {given}");
+    }
+    assert!(given.len() < 8_000, "under 2,000 tokens");
+}
