@@ -163,7 +163,7 @@ fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
         let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
         let epoch = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
         let now = at.ledger.now();
-        let held = dedup::held(tx, &place, epoch)?;
+        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &place, epoch)?)?;
         let Recalled { items, mut dropped, degraded } = recalled;
         let drafts = parts::drafts(at, tx, ask, &place, items, now)?;
         let most = budget::most(ask.event, ask.budget, ask.can.characters);

@@ -5,7 +5,8 @@ use std::fmt;
 use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
 
-use super::{Ask, Given, dedup, print};
+use super::dedup::{self, Stretch};
+use super::{Ask, Given, print};
 use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
@@ -104,17 +105,21 @@ pub(super) fn store(at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<G
     Ok(given)
 }
 
-/// All blocks a session's context holds since it was cut last, in the order they were given.
+/// All blocks a session's context holds since it was cut last, in the order they were given; a fork's begin with those
+/// of its parent.
 fn standing(tx: &Read, given: &Given) -> Result<String> {
     let mut statement = tx.prepare_cached(
-        "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 ORDER BY context_no",
+        "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 AND at <= ?4
+         ORDER BY context_no",
     )?;
-    let place = &given.place;
-    let rows = statement
-        .query_map(params![place.agent_no, place.session.as_str(), given.epoch as i64], |r| r.get::<_, Vec<u8>>(0))?;
     let mut out = String::new();
-    for packed in rows {
-        out.push_str(open(&packed?)?.and_then(|c| Some(c.get("block")?.as_str()?.to_owned())).as_deref().unwrap_or(""));
+    for Stretch { session, epoch, until } in dedup::stretches(tx, &given.place, given.epoch)? {
+        let with = params![given.place.agent_no, session, epoch as i64, until];
+        let rows = statement.query_map(with, |r| r.get::<_, Vec<u8>>(0))?;
+        for packed in rows {
+            let content = open(&packed?)?;
+            out.push_str(content.as_ref().and_then(|c| c.get("block")?.as_str()).unwrap_or_default());
+        }
     }
     Ok(out)
 }
