@@ -179,12 +179,10 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         Some(text) => {
             let place = inject::place_of(at, &ask.session, &ask.hint)?;
             let mut index = context.caught_up_index(Some(at))?;
-            recall::recall(
-                at,
-                &mut index,
-                Some(&place),
-                &Question { text, most: inject::budget::items(event, ask.budget), deep: false },
-            )?
+            let question = Question { text, most: inject::budget::items(event, ask.budget), deep: false };
+            let mut recalled = recall::recall(at, &mut index, Some(&place), &question)?;
+            recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+            recalled
         }
         None => Recalled::default(),
     };
@@ -268,9 +266,14 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
         Error::usage(format!("{} is no id of a context", print::safe_line(&args.id)))
             .hint("ids look like x:17: heirloom context list")
     })?;
+    show(&context, agent_no, id, args.why)
+}
+
+/// Prints a context that was given, byte for byte; with `why`, what is in it for what reason.
+pub fn show(context: &Context, agent_no: i64, id: ContextId, why: bool) -> Result<Exit> {
     let replayed = context.ledger.read(|tx| inject::replay(tx, agent_no, id))?;
     if context.json {
-        let mut value = of_replayed(&context, &replayed);
+        let mut value = of_replayed(context.agent().as_str(), &replayed);
         value["content"] = json!(replayed.content);
         print::line(&value.to_string());
         return Ok(Exit::Ok);
@@ -280,7 +283,7 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
         return Ok(Exit::Ok);
     };
     print::out(&print::safe(block));
-    if args.why {
+    if why {
         let paint = Paint::stdout();
         print::line("");
         let about = format!(
@@ -316,7 +319,7 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     let session = args.session.as_deref().map(|name| session_key(&context, agent_no, name)).transpose()?;
     let all = context.ledger.read(|tx| inject::list(tx, agent_no, session.as_ref(), args.limit.into()))?;
     if context.json {
-        let rows: Vec<Value> = all.iter().map(|r| of_replayed(&context, r)).collect();
+        let rows: Vec<Value> = all.iter().map(|r| of_replayed(context.agent().as_str(), r)).collect();
         print::line(&json!({"agent_id": context.agent().as_str(), "contexts": rows}).to_string());
         return Ok(Exit::Ok);
     }
@@ -337,9 +340,10 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn of_replayed(context: &Context, r: &Replayed) -> Value {
+/// A context that was given, for programs, without its words.
+pub fn of_replayed(agent: &str, r: &Replayed) -> Value {
     json!({
-        "agent_id": context.agent().as_str(), "id": r.id.to_string(), "session": r.session.as_str(), "event": r.event,
+        "agent_id": agent, "id": r.id.to_string(), "session": r.session.as_str(), "event": r.event,
         "epoch": r.epoch, "at": rfc3339(r.at), "tokens": r.tokens, "fingerprint": r.fingerprint, "can": r.can,
     })
 }

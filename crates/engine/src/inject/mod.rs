@@ -22,8 +22,8 @@ use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
 use crate::tokens::{cut, tokens};
 
+pub use crate::recall::given::{ContextId, Replayed, list, replay};
 pub use budget::Part;
-pub use record::{ContextId, Replayed, list, replay};
 
 /// When a program asks for a context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +147,7 @@ pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> 
 pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let mut given = plan(at, ask, recalled)?;
     if !given.parts.is_empty() {
-        given.block = print::block(&given, None, at.ledger.now(), &at.agent);
+        given.block = print::block(&given, None, at.ledger.now(), at);
     }
     given.tokens = tokens(&given.block);
     Ok(given)
