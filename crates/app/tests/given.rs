@@ -127,12 +127,34 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     world.says(4, &["context", "replay", "x:99"]);
     world.says(2, &["context", "replay", "nonsense"]);
     world.says(4, &["context", "replay", id, "--agent", "other"]);
+    // It is a reference like every other: what it said, and where its lines lead.
+    let said = world.says(0, &["expand", id]);
+    assert!(said.contains(block(&given).trim_end()) && said.contains("heirloom context replay x:1 --why"), "{said}");
+    for line in said.lines().filter_map(|l| l.split("heirloom expand ").nth(1)).filter(|l| !l.contains('`')) {
+        let args: Vec<&str> = ["expand"].into_iter().chain(line.split_whitespace()).collect();
+        world.says(0, &args);
+    }
+    let expanded = world.json(&["expand", id]);
+    names(&expanded, "context items transcript");
+    assert_eq!(expanded["context"]["content"]["block"], given["block"]);
+    names(&expanded["items"][0], "id agent_id part");
+    assert_eq!(world.says(0, &["show", id]), block(&given));
+    let unknown = world.says(4, &["expand", "x:99"]);
+    assert!(unknown.contains("nothing was given as x:99"), "{unknown}");
+    world.says(4, &["show", "x:99"]);
+    world.says(2, &["expand", "x:-1"]);
+    world.says(0, &["agent", "add", "other"]);
+    for command in ["expand", "show"] {
+        let theirs = world.says(4, &[command, id, "--agent", "other"]);
+        assert_eq!(theirs.replace(id, "x:99"), unknown, "another agent's is as unknown");
+    }
     let listed = world.json(&["context", "list"]);
     assert_eq!(listed["contexts"][0]["id"], given["id"]);
     // Forgotten words are gone from what was given, too.
     world.says(0, &["forget", "--session", "turns:house", "--yes"]);
     assert_eq!(world.json(&["context", "replay", id])["content"], Value::Null);
     world.says(0, &["context", "replay", id]);
+    assert!(world.says(0, &["expand", id]).contains("Its words were forgotten"));
     world.verified();
 }
 

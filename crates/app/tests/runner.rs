@@ -20,6 +20,7 @@ mod given;
 mod heads;
 mod help;
 mod killed;
+mod meaning;
 mod memory;
 mod mixed_day;
 mod moment;

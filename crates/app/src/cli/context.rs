@@ -11,6 +11,7 @@ use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
 
+use super::explained;
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -223,19 +224,25 @@ fn explain(given: &Given) {
     let id = given.id.map(|id| format!(" · {id}")).unwrap_or_default();
     print::line(&paint.dim(&format!("{} tokens · epoch {} · {thread}{id}", given.tokens, given.epoch)));
     for part in &given.parts {
-        let items: Vec<&str> = part.items().collect();
-        let cache = if part.cacheable { "cacheable" } else { "volatile" };
-        print::line(&format!("  {:8} {:>5} tokens  {cache}  {}", part.part.name(), part.tokens, items.join(" ")));
+        part_line(part.part.name(), &json!(part.tokens), part.cacheable, part.items());
     }
     for reason in &given.degraded {
         print::line(&format!("  less than it could be: {}", print::safe_line(reason)));
     }
-    if !given.dropped.is_empty() {
-        print::line("  left out:");
+    explained::left_out(given.dropped.iter().map(|d| (d.id.as_str(), d.why.as_str())));
+}
+
+/// What a part cost and what it leads to, each once.
+fn part_line<'i>(name: &str, tokens: &Value, cacheable: bool, items: impl Iterator<Item = &'i str>) {
+    let mut ids: Vec<&str> = Vec::new();
+    for id in items.filter(|id| !id.is_empty()) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
     }
-    for dropped in &given.dropped {
-        print::line(&format!("    {:24} {}", print::safe_line(&dropped.id), print::safe_line(&dropped.why)));
-    }
+    let cache = if cacheable { "cacheable" } else { "volatile " };
+    let line = format!("  {name:8} {tokens:>5} tokens  {cache}  {}", print::safe_line(&ids.join(" ")));
+    print::line(line.trim_end());
 }
 
 fn to_json(context: &Context, ask: &Ask, given: &Given) -> Value {
@@ -299,16 +306,12 @@ pub fn show(context: &Context, agent_no: i64, id: ContextId, why: bool) -> Resul
         let content = replayed.content.as_ref();
         let list = |key: &str| content.and_then(|c| c.get(key)?.as_array().cloned()).unwrap_or_default();
         for part in list("profile") {
-            let items: Vec<&str> =
-                part["items"].as_array().map(|a| a.iter().filter_map(Value::as_str).collect()).unwrap_or_default();
-            let cache = if part["cacheable"] == true { "cacheable" } else { "volatile" };
-            let (name, tokens) = (part["part"].as_str().unwrap_or("?"), &part["tokens"]);
-            print::line(&format!("  {name:8} {tokens:>5} tokens  {cache}  {}", items.join(" ")));
+            let items = part["items"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            part_line(part["part"].as_str().unwrap_or("?"), &part["tokens"], part["cacheable"] == true, items);
         }
-        for dropped in list("dropped") {
-            let (id, why) = (dropped["id"].as_str().unwrap_or("?"), dropped["why"].as_str().unwrap_or("?"));
-            print::line(&format!("    left out {:24} {}", print::safe_line(id), print::safe_line(why)));
-        }
+        let dropped = list("dropped");
+        let each = dropped.iter().map(|d| (d["id"].as_str().unwrap_or("?"), d["why"].as_str().unwrap_or("?")));
+        explained::left_out(each);
     }
     Ok(Exit::Ok)
 }

@@ -21,8 +21,11 @@ pub fn to_json(
 ) -> Value {
     let query = &understood.query;
     let counted = |term: &Term| found.counted.iter().find(|(t, _)| t == term).map(|(_, turns)| turns);
-    let words: Vec<Value> =
-        query.words.iter().map(|t| json!({"text": shown(t), "kind": kind(t), "turns": counted(t)})).collect();
+    let words: Vec<Value> = query
+        .words
+        .iter()
+        .map(|t| json!({"text": understood.typed(t), "kind": kind(t), "turns": counted(t)}))
+        .collect();
     let hits: Vec<Value> = found
         .hits
         .iter()
@@ -47,8 +50,8 @@ pub fn to_json(
         limits.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     json!({
         "words": words,
-        "phrases": query.phrases.iter().map(shown).collect::<Vec<_>>(),
-        "stop_words": query.dropped.iter().map(shown).collect::<Vec<_>>(),
+        "phrases": query.phrases.iter().map(|t| understood.typed(t)).collect::<Vec<_>>(),
+        "stop_words": query.dropped.iter().map(|t| understood.typed(t)).collect::<Vec<_>>(),
         "too_frequent": too_frequent(found, files),
         "times": understood.to_json()["times"],
         "people": query.people.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
@@ -79,17 +82,17 @@ pub fn people(understood: &Understood, found: Option<(&Searched, &FilesFound)>, 
     };
     let list = |kinds: &[Kind], counts: bool| -> String {
         let of = query.words.iter().filter(|t| kinds.contains(&t.kind));
-        of.map(|t| format!("{}{}", shown(t), if counts { counted(t) } else { String::new() }))
+        of.map(|t| format!("{}{}", understood.typed(t), if counts { counted(t) } else { String::new() }))
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let terms = |terms: &[Term]| terms.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let terms = |terms: &[Term]| terms.iter().map(|t| understood.typed(t)).collect::<Vec<_>>().join(", ");
     let times: Vec<String> = query.times.iter().map(|t| understood.told(t)).collect();
     let persons: Vec<&str> = query.people.iter().map(|p| p.name.as_str()).collect();
     let meaning = match (query.dense_text().trim(), query.is_open()) {
         ("", _) => String::new(),
-        (text, true) => format!("near to \"{text}\""),
-        (text, false) => format!("only ranks what has the words, by \"{text}\""),
+        (text, true) => format!("what is near to \"{text}\", too"),
+        (_, false) => "ranks what has the words; nothing is added for being near".to_owned(),
     };
     let frequent = found.map(|(f, files)| too_frequent(f, files).join(", ")).unwrap_or_default();
     let mut rows = vec![
@@ -121,20 +124,52 @@ pub fn line(score: f64, trace: &Trace) -> String {
         ("people", trace.people),
     ];
     out.extend(added.iter().filter(|(_, x)| x.abs() >= 0.005).map(|(name, x)| format!("{name} {x:.2}")));
+    if let ([only], 1.0) = (out.as_slice(), trace.weight) {
+        return format!("score {score:.2}: {only}");
+    }
     let sum = out.join(" + ");
     let sum = if trace.weight == 1.0 { sum } else { format!("({sum}) × {:.1}", trace.weight) };
     format!("score {score:.2}: {sum} = {:.2}", trace.sum)
+}
+
+/// Ids that are named where several were left out for the same reason.
+const NAMED: usize = 6;
+
+/// What was left out and why, a line for each reason.
+pub fn left_out<'d>(dropped: impl Iterator<Item = (&'d str, &'d str)>) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (id, why) in dropped {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ids)) => ids.push(id),
+            None => reasons.push((why, vec![id])),
+        }
+    }
+    if reasons.is_empty() {
+        return;
+    }
+    // What says what another one says is said once for all of them.
+    let (same, other): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(why, _)| why.starts_with("says what "));
+    print::line("\nLeft out");
+    for (why, ids) in &other {
+        let more = ids.len().saturating_sub(NAMED);
+        let and = if more > 0 { format!(" and {} more (--json)", print::count(more as u64)) } else { String::new() };
+        let ids = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join(" ");
+        print::line(&format!("  {}: {}{and}", print::safe_line(why), print::safe_line(&ids)));
+    }
+    let as_said = |why: &str| why.trim_start_matches("says what ").trim_end_matches(" says").to_owned();
+    let twice: Vec<String> = same.iter().map(|(why, ids)| format!("{} (as {})", ids.join(" "), as_said(why))).collect();
+    if !twice.is_empty() {
+        let more = twice.len().saturating_sub(NAMED);
+        let and = if more > 0 { format!(" and {} more (--json)", print::count(more as u64)) } else { String::new() };
+        let shown = twice.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        print::line(&format!("  nothing twice: {}{and}", print::safe_line(&shown)));
+    }
 }
 
 fn too_frequent(found: &Searched, files: &FilesFound) -> Vec<String> {
     let mut all = found.too_frequent.clone();
     all.extend(files.too_frequent.iter().filter(|w| !found.too_frequent.contains(w)).cloned());
     all
-}
-
-fn shown(term: &Term) -> String {
-    let star = if term.prefix { "*" } else { "" };
-    format!("{}{star}", term.written())
 }
 
 fn kind(term: &Term) -> &'static str {

@@ -12,6 +12,7 @@ use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
+use crate::programs;
 
 /// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
 ///
@@ -130,17 +131,14 @@ fn people(context: &Context, query: &str, recalled: &Recalled, understood: Optio
         for line in super::search::wrap(&print::safe_line(&item.text), width.saturating_sub(4).max(20)).iter().take(6) {
             print::line(&format!("    {line}"));
         }
-        let mut foot = vec![item.id.clone(), format!("heirloom expand {}", item.id)];
+        let foot = format!("heirloom expand {}", programs::quoted(&item.id));
+        print::line(&format!("    {}", paint.dim(&print::safe_line(&foot))));
         if explain {
-            foot.push(format!("{} · {:.2} · {}", item.stage, item.score, item.reasons.join(", ")));
+            let why = format!("{} · score {:.2} · {}", item.stage, item.score, item.reasons.join(", "));
+            print::line(&format!("    {}", paint.dim(&print::safe_line(&why))));
         }
-        print::line(&format!("    {}", paint.dim(&print::safe_line(&foot.join(" · ")))));
     }
-    if explain && !recalled.dropped.is_empty() {
-        print::line("");
-        print::line("Left out:");
-        for dropped in &recalled.dropped {
-            print::line(&format!("  {:24} {}", print::safe_line(&dropped.id), print::safe_line(&dropped.why)));
-        }
+    if explain {
+        explained::left_out(recalled.dropped.iter().map(|d| (d.id.as_str(), d.why.as_str())));
     }
 }

@@ -430,6 +430,7 @@ fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
         "hits": hits,
         "too_frequent": found.too_frequent,
         "not_indexed": found.not_indexed,
+        "less": found.less,
         "degraded": found.cut_short || found.not_indexed > 0 || found.query_cut || !found.less.is_empty(),
         "ms": (ms * 10.0).round() / 10.0,
     })

@@ -2,6 +2,7 @@
 
 use heirloom_engine::clock::{Millis, rfc3339};
 use heirloom_engine::error::Result;
+use heirloom_engine::recall::query::Term;
 use heirloom_engine::recall::{self, Hold, Precision, Query, When};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -65,6 +66,17 @@ impl Understood {
             note.push_str("; nothing that fits is from then, so this is from other times");
         }
         Some(note)
+    }
+
+    /// A term as it was typed, signs and all.
+    pub fn typed(&self, term: &Term) -> String {
+        let plain = |word: &str| {
+            word.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        let mut words = self.text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()));
+        let written = term.written();
+        let typed = words.find(|word| plain(word) == written).unwrap_or(&written);
+        format!("{typed}{}", if term.prefix { "*" } else { "" })
     }
 
     /// A time with the words it was told in: `above all 2026-11-09 to 2026-11-15 (last week)`.

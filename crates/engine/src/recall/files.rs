@@ -20,7 +20,7 @@ use super::terms::{
 use super::trace::Trace;
 use super::within as only;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::{AssistantHome, LARGEST_FILE};
+use crate::assistant::{AssistantHome, LARGEST_FILE, bootstrap};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
@@ -262,7 +262,12 @@ fn hits(
             // The sweep says what is in the way.
             Ok(None) | Err(_) => continue,
         };
-        let place = seek.place(&entry, &Document::parse(bytes))?;
+        let doc = Document::parse(bytes);
+        // What every home begins with answers nobody's question.
+        if bootstrap::is_untouched(&entry.path, &doc.body()) {
+            continue;
+        }
+        let place = seek.place(&entry, &doc)?;
         hits.push(FileHit {
             score: trace.sum / best,
             trace,
