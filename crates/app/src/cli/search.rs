@@ -193,7 +193,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             explained::people(&understood, Some((&found, &files)), &limits);
         }
         notes::people(at, &files, !found.hits.is_empty(), args.explain);
-        people(&query, &understood, &found, &files, now, args.explain);
+        let asked = Asked { query: &query, understood: &understood, limits: &limits, now, explain: args.explain };
+        people(&asked, &found, &files);
     }
     Ok(Exit::Ok)
 }
@@ -256,11 +257,26 @@ pub fn workspaces(context: &Context, agent_no: i64, name: &str) -> Result<Vec<i6
     })
 }
 
-fn people(query: &str, understood: &Understood, found: &Searched, files: &FilesFound, now: i64, explain: bool) {
+/// A search as people asked for it.
+struct Asked<'a> {
+    query: &'a str,
+    understood: &'a Understood,
+    limits: &'a Limits,
+    now: i64,
+    explain: bool,
+}
+
+fn people(asked: &Asked, found: &Searched, files: &FilesFound) {
+    let Asked { query, understood, now, explain, .. } = *asked;
     let paint = Paint::stdout();
     if found.hits.is_empty() && files.hits.is_empty() {
         print::line(&format!("Nothing found for {}.", print::safe_line(query)));
-        print::line("Try fewer or other words, a beginning (migrat*), or heirloom timeline.");
+        let limits: Vec<String> =
+            asked.limits.iter().map(|(name, value)| format!("{name} {}", print::safe_line(value))).collect();
+        match limits.as_slice() {
+            [] => print::line("Try fewer or other words, a beginning (migrat*), or heirloom timeline."),
+            _ => print::line(&format!("It was looked for only {}: try without.", limits.join(", "))),
+        }
     }
     let width = print::width();
     let mut resumed: Vec<&str> = Vec::new();
