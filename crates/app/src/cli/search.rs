@@ -275,7 +275,7 @@ fn people(asked: &Asked, found: &Searched, files: &FilesFound) {
             asked.limits.iter().map(|(name, value)| format!("{name} {}", print::safe_line(value))).collect();
         match limits.as_slice() {
             [] => print::line("Try fewer or other words, a beginning (migrat*), or heirloom timeline."),
-            _ => print::line(&format!("It was looked for only {}: try without.", limits.join(", "))),
+            _ => print::line(&format!("Looked at only: {}. Without that there may be more.", limits.join(" · "))),
         }
     }
     let width = print::width();

@@ -390,7 +390,8 @@ impl<'c> Seek<'c> {
 fn around(lines: &[&str], line: usize, hidden: &[RangeInclusive<usize>]) -> String {
     let belongs = |n: &usize| {
         let text = lines.get(n - 1).map_or("", |l| l.trim());
-        !text.is_empty() && text != "---" && !hidden.iter().any(|h| h.contains(n))
+        // The mark of a block is nobody's words.
+        !text.is_empty() && text != "---" && !text.starts_with("<!-- ") && !hidden.iter().any(|h| h.contains(n))
     };
     let first = (1..line).rev().take(AROUND).take_while(belongs).last().unwrap_or(line);
     let last = (line + 1..=lines.len()).take(AROUND).take_while(belongs).last().unwrap_or(line);
@@ -418,5 +419,6 @@ mod tests {
         assert_eq!(around(&lines, 7, &[]), "three");
         assert_eq!(around(&lines, 4, &[5..=5]), "one");
         assert_eq!(around(&[], 1, &[]), "");
+        assert_eq!(around(&["<!-- heirloom:daily 1 -->", "one", "<!-- /heirloom:daily -->"], 2, &[]), "one");
     }
 }
