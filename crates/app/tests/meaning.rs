@@ -82,3 +82,74 @@ fn where_the_model_cannot_be_had_the_words_answer_and_say_so() {
     assert_eq!(near["degraded"], false, "{near}");
     world.verified();
 }
+
+/// A model whose layers do nothing: texts are near that have pieces of the same vector, and "longneck" is "giraffe".
+#[cfg(feature = "minilm")]
+fn little_model(folder: &std::path::Path) {
+    const WIDTH: usize = 64;
+    let vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "giraffe", "longneck", "zebra", "came", "noon", "evening"];
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("vocab.txt"), vocabulary.join("\n") + "\n").unwrap();
+    let config = json!({"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": WIDTH,
+                        "max_position_embeddings": 32, "hidden_act": "gelu"});
+    fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    // A direction of its own for each piece, and next to none for what all texts have.
+    let mut words = vec![0.001f32; vocabulary.len() * WIDTH];
+    for (piece, row) in words.chunks_mut(WIDTH).enumerate().skip(4) {
+        row[if piece == 5 { 4 } else { piece }] = 8.0;
+    }
+    let (square, none, ones) = (vec![0.0f32; WIDTH * WIDTH], vec![0.0f32; WIDTH], vec![1.0f32; WIDTH]);
+    let mut tensors: Vec<(String, Vec<usize>, Vec<f32>)> = vec![
+        ("embeddings.word_embeddings.weight".into(), vec![vocabulary.len(), WIDTH], words),
+        ("embeddings.position_embeddings.weight".into(), vec![32, WIDTH], vec![0.0; 32 * WIDTH]),
+        ("embeddings.token_type_embeddings.weight".into(), vec![2, WIDTH], vec![0.0; 2 * WIDTH]),
+    ];
+    let layer = "encoder.layer.0";
+    for name in ["embeddings".to_owned(), format!("{layer}.attention.output"), format!("{layer}.output")] {
+        tensors.push((format!("{name}.LayerNorm.weight"), vec![WIDTH], ones.clone()));
+        tensors.push((format!("{name}.LayerNorm.bias"), vec![WIDTH], none.clone()));
+    }
+    let linear = ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"];
+    for name in linear.iter().chain(&["intermediate.dense", "output.dense"]) {
+        tensors.push((format!("{layer}.{name}.weight"), vec![WIDTH, WIDTH], square.clone()));
+        tensors.push((format!("{layer}.{name}.bias"), vec![WIDTH], none.clone()));
+    }
+    let (mut header, mut bytes) = (serde_json::Map::new(), Vec::new());
+    for (name, shape, numbers) in tensors {
+        let start = bytes.len();
+        bytes.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+        header.insert(name, json!({"dtype": "F32", "shape": shape, "data_offsets": [start, bytes.len()]}));
+    }
+    let header = serde_json::Value::Object(header).to_string().into_bytes();
+    let file = [&(header.len() as u64).to_le_bytes()[..], &header, &bytes].concat();
+    fs::write(folder.join("model.safetensors"), file).unwrap();
+}
+
+#[cfg(feature = "minilm")]
+#[test]
+fn a_model_from_a_folder_takes_the_place_of_the_table_and_back() {
+    let world = world();
+    let line =
+        json!({"session": "s", "id": "2", "text": "A giraffe came in the evening.", "time": "2026-11-20T18:00:00Z"});
+    assert_eq!(world.feed(&["append"], format!("{line}\n").as_bytes()).status, Some(0));
+    world.says(0, &["work", "--drain"]);
+    let asked = ["search", "longneck visitors please"];
+    let folder = world.test.user().join("little");
+    little_model(&folder);
+    settings(&world, &format!("model_folder = {:?}", folder.to_str().unwrap()));
+    // Words answer until the new vectors are made, and it is said.
+    let meanwhile = world.json(&asked);
+    assert!(meanwhile["less"].to_string().contains("still being made"), "{meanwhile}");
+    world.says(0, &["work", "--drain"]);
+    let found = world.json(&asked);
+    assert_eq!(found["hits"][0]["entry"], "2", "{found}");
+    assert!(found["hits"][0]["why"]["cosine"].as_f64().unwrap() > 0.3, "{found}");
+    assert_eq!(found["degraded"], false, "{found}");
+    let status = world.json(&["status"]);
+    assert!(status["embeddings"]["model"].as_str().unwrap().starts_with("minilm-64-"), "{status}");
+    assert_eq!(status["embeddings"]["at"], format!("from {}", folder.display()));
+    settings(&world, "");
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(world.json(&["status"])["embeddings"]["model"], "static-minilm-256-v1");
+    world.verified();
+}
