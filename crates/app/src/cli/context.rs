@@ -11,7 +11,8 @@ use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
 
-use super::explained;
+use super::explained::{self, Limits};
+use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -187,9 +188,20 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         }
         None => Recalled::default(),
     };
+    let asked = match ask.prompt.filter(|p| args.explain && !p.trim().is_empty()) {
+        Some(text) => {
+            let understood = understood::understand(&context, text)?;
+            Some(Asked { understood, recalled: recalled.items.clone() })
+        }
+        None => None,
+    };
     let given = if args.dry_run { inject::assemble(at, &ask, recalled)? } else { inject::give(at, &ask, recalled)? };
     if context.json {
-        print::line(&to_json(&context, &ask, &given).to_string());
+        let mut value = to_json(&context, &ask, &given);
+        if let Some(asked) = &asked {
+            value["explain"] = asked.to_json();
+        }
+        print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     print::out(&print::safe(&given.block));
@@ -197,7 +209,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         print::note("nothing new to give: what there is was given before, or the memory is empty");
     }
     if args.explain {
-        explain(&given);
+        explain(&given, asked.as_ref());
     }
     Ok(Exit::Ok)
 }
@@ -216,7 +228,35 @@ fn session_key(context: &Context, agent_no: i64, name: &str) -> Result<SessionKe
     }
 }
 
-fn explain(given: &Given) {
+/// A prompt, and what was recalled for it, for whoever wants to know why.
+struct Asked {
+    understood: Understood,
+    recalled: Vec<recall::Item>,
+}
+
+impl Asked {
+    fn to_json(&self) -> Value {
+        let recalled: Vec<Value> = self
+            .recalled
+            .iter()
+            .map(|i| json!({"id": i.id, "stage": i.stage.name(), "score": i.score, "reasons": i.reasons, "marks": i.marks}))
+            .collect();
+        json!({"understood": self.understood.to_json(), "recalled": recalled})
+    }
+
+    fn people(&self) {
+        explained::people(&self.understood, None, &Limits::new());
+        if !self.recalled.is_empty() {
+            print::line("Recalled");
+        }
+        for item in &self.recalled {
+            let why = format!("{} · score {:.2} · {}", item.stage, item.score, item.reasons.join(", "));
+            print::line(&format!("  {:24} {}", print::safe_line(&item.id), print::safe_line(&why)));
+        }
+    }
+}
+
+fn explain(given: &Given, asked: Option<&Asked>) {
     let paint = Paint::stdout();
     print::line("");
     let place = &given.place;
@@ -225,6 +265,10 @@ fn explain(given: &Given) {
     print::line(&paint.dim(&format!("{} tokens · epoch {} · {thread}{id}", given.tokens, given.epoch)));
     for part in &given.parts {
         part_line(part.part.name(), &json!(part.tokens), part.cacheable, part.items());
+    }
+    if let Some(asked) = asked {
+        print::line("");
+        asked.people();
     }
     for reason in &given.degraded {
         print::line(&format!("  less than it could be: {}", print::safe_line(reason)));
