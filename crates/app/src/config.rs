@@ -13,6 +13,8 @@ use heirloom_engine::scope::AgentId;
 use heirloom_harness::HostPaths;
 use serde::Deserialize;
 
+use crate::print;
+
 /// Where a value came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum From {
@@ -49,7 +51,7 @@ pub struct File {
     pub embeddings: Embeddings,
 }
 
-/// What places texts in space. Without an endpoint: the table that is built in, which needs nothing.
+/// What places texts in space. Without an endpoint or a folder: the table that is built in, which needs nothing.
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Embeddings {
@@ -59,20 +61,80 @@ pub struct Embeddings {
     pub dimensions: Option<usize>,
     /// The environment variable that holds its key.
     pub key_from: Option<String>,
+    /// A folder with a sentence model of the MiniLM kind, of which this process has to be built to be able to run one.
+    pub model_folder: Option<PathBuf>,
+}
+
+/// Where the model is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ModelAt<'s> {
+    BuiltIn,
+    Endpoint { url: &'s str, model: &'s str, dimensions: usize },
+    Folder(&'s Path),
+}
+
+impl ModelAt<'_> {
+    /// For people: `built in`, `from https://…`, `from /models/minilm`.
+    pub fn shown(&self) -> String {
+        match self {
+            ModelAt::BuiltIn => "built in".into(),
+            ModelAt::Endpoint { url, .. } => format!("from {}", heirloom_engine::redact::redact(url)),
+            ModelAt::Folder(folder) => format!("from {}", folder.display()),
+        }
+    }
 }
 
 impl Embeddings {
-    /// The model. Building it asks nobody anything.
-    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
-        let Some(url) = &self.endpoint else { return Ok(Arc::new(StaticTable::built_in())) };
-        let (Some(model), Some(dimensions)) = (&self.model, self.dimensions) else {
-            return Err(Error::usage("the section embeddings of config.toml names an endpoint and not its model")
-                .hint("say model = \"…\" and dimensions = …, or leave the section out"));
-        };
-        let mut endpoint = Endpoint::new(url, model, dimensions);
-        endpoint.key = self.key_from.as_deref().and_then(|name| std::env::var(name).ok()).filter(|k| !k.is_empty());
-        Ok(Arc::new(HttpEmbedder::new(endpoint)?))
+    /// Where the settings say the model is. `Usage` where they contradict themselves.
+    pub fn model_at(&self) -> Result<ModelAt<'_>> {
+        match (&self.endpoint, &self.model_folder) {
+            (Some(_), Some(_)) => {
+                Err(Error::usage("the section embeddings of config.toml names both an endpoint and a model_folder")
+                    .hint("one model places all texts: leave one of the two out"))
+            }
+            (None, None) => Ok(ModelAt::BuiltIn),
+            (None, Some(folder)) if folder.is_absolute() => Ok(ModelAt::Folder(folder)),
+            // Nothing is looked for below the current directory (R14.3).
+            (None, Some(folder)) => {
+                let shown = print::safe_line(&folder.display().to_string());
+                Err(Error::usage(format!("model_folder in config.toml is no whole path: {shown}"))
+                    .hint("write it from the root on: model_folder = \"/…\""))
+            }
+            (Some(url), None) => match (&self.model, self.dimensions) {
+                (Some(model), Some(dimensions)) => Ok(ModelAt::Endpoint { url, model, dimensions }),
+                _ => Err(Error::usage("the section embeddings of config.toml names an endpoint and not its model")
+                    .hint("say model = \"…\" and dimensions = …, or leave the section out")),
+            },
+        }
     }
+
+    /// The model. An endpoint is asked nothing yet; a folder is read. Errors as [`Embeddings::model_at`], and those of a
+    /// folder that holds no such model or of a build that runs none.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        match self.model_at()? {
+            ModelAt::BuiltIn => Ok(Arc::new(StaticTable::built_in())),
+            ModelAt::Endpoint { url, model, dimensions } => {
+                let mut endpoint = Endpoint::new(url, model, dimensions);
+                let key = self.key_from.as_deref().and_then(|name| std::env::var(name).ok());
+                endpoint.key = key.filter(|k| !k.is_empty());
+                Ok(Arc::new(HttpEmbedder::new(endpoint)?))
+            }
+            ModelAt::Folder(folder) => of_folder(folder),
+        }
+    }
+}
+
+#[cfg(feature = "minilm")]
+fn of_folder(folder: &Path) -> Result<Arc<dyn Embedder>> {
+    Ok(Arc::new(heirloom_embed::MiniLm::open(folder)?))
+}
+
+#[cfg(not(feature = "minilm"))]
+fn of_folder(folder: &Path) -> Result<Arc<dyn Embedder>> {
+    let what = format!("this build of heirloom runs no model from a folder ({})", folder.display());
+    Err(Error::refused(what).hint(
+        "build one that does: cargo build --release -p heirloom --features minilm; or leave model_folder out of config.toml",
+    ))
 }
 
 /// How conversations are cut and compacted; what is not said is as in [`Limits`].

@@ -1,5 +1,6 @@
 //! What every command works with: the home, its ledger and its index, opened as the command needs them.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,9 +15,11 @@ use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Embedder, Index, Rebuilt};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::lineage::marks;
+use heirloom_engine::profile;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
 use heirloom_engine::worker;
+use jiff::tz::TimeZone;
 
 use crate::config::{self, Set};
 
@@ -51,6 +54,8 @@ pub struct Context {
     pub json: bool,
     /// The home cannot be written: nothing is stored, catching up is left out.
     pub read_only: bool,
+    /// The model that places texts in space, once it was asked for; or why there is none.
+    model: OnceCell<Result<Arc<dyn Embedder>>>,
 }
 
 impl Context {
@@ -137,7 +142,15 @@ impl Context {
             _ => e,
         })?;
         let agent = config::agent(global.agent.as_deref(), &config::file(&home)?)?;
-        Ok(Context { home, home_from, ledger, agent, json: global.json, read_only })
+        let said = ledger.read(|tx| match read::agent_no(tx, &agent.value)? {
+            Some(no) => profile::get(tx, no, "timezone"),
+            None => Ok(None),
+        });
+        // A ledger whose profile cannot be read is somebody else's to complain of.
+        if let Some(zone) = said.ok().flatten().and_then(|name| TimeZone::get(&name).ok()) {
+            crate::print::live_in(zone);
+        }
+        Ok(Context { home, home_from, ledger, agent, json: global.json, read_only, model: OnceCell::new() })
     }
 
     /// What hooks could not store is stored first: it may be what was forgotten.
@@ -165,7 +178,14 @@ impl Context {
         else {
             return Ok(());
         };
-        let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, "cli forget", crate::print::zone())?;
+        let at = AssistantHome::create(
+            &self.home,
+            &self.ledger,
+            &agent,
+            agent_no,
+            "cli forget",
+            crate::print::machine_zone(),
+        )?;
         let mut index = if self.index_path()?.exists() { Some(self.index()?.0) } else { None };
         forget::finish(&at, index.as_mut()).map(drop).map_err(|e| {
             let next =
@@ -203,7 +223,7 @@ impl Context {
                 read::ensure_agent(tx, self.agent())
             })?,
         };
-        AssistantHome::create(&self.home, &self.ledger, self.agent(), agent_no, actor, crate::print::zone())
+        AssistantHome::create(&self.home, &self.ledger, self.agent(), agent_no, actor, crate::print::machine_zone())
     }
 
     /// The assistant home, for commands that look: the catalogue is brought up to the files and what a crash left is
@@ -224,7 +244,7 @@ impl Context {
 
     fn look_at(&self, agent: &AgentId, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
         let Some(agent_no) = self.ledger.read(|tx| read::agent_no(tx, agent))? else { return Ok(None) };
-        let zone = crate::print::zone();
+        let zone = crate::print::machine_zone();
         let opened = AssistantHome::open(&self.home, &self.ledger, agent, agent_no, actor, zone)?;
         let Some(at) = opened else { return Ok(None) };
         if self.read_only {
@@ -245,7 +265,7 @@ impl Context {
     /// what could not be rendered stays marked for the next command.
     pub fn settle(&self, at: &AssistantHome) -> Result<()> {
         // Opened again: the change may be the time zone whose days the pages show.
-        let zone = crate::print::zone();
+        let zone = crate::print::machine_zone();
         let again = AssistantHome::open(&self.home, &self.ledger, &at.agent, at.agent_no, &at.actor, zone);
         self.render(again.ok().flatten().as_ref().unwrap_or(at), Occasion::Act);
         Ok(())
@@ -291,7 +311,8 @@ impl Context {
             if due == 0 {
                 continue;
             }
-            let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, actor, crate::print::zone())?;
+            let at =
+                AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, actor, crate::print::machine_zone())?;
             let bar = crate::print::bar(due, "Distilling", self.json || due < 8 || patience.is_some());
             bar.set_style(
                 indicatif::ProgressStyle::with_template(
@@ -371,20 +392,46 @@ impl Context {
                 Error::refused("the home cannot be written and has no search index that fits")
                     .hint("make the home writable, then run heirloom reindex")
             })?;
-            return Ok((index.with_embedder(self.embedder()?)?, Rebuilt::No));
+            return Ok((self.with_model(index)?, Rebuilt::No));
         }
         let (index, rebuilt) = Index::open(&self.index_path()?, self.ledger.id(), INDEX_BUSY)?;
-        Ok((index.with_embedder(self.embedder()?)?, rebuilt))
+        Ok((self.with_model(index)?, rebuilt))
     }
 
-    /// The model that places texts in space: the table that is built in, or what the settings name (R10.8).
-    fn embedder(&self) -> Result<Arc<dyn Embedder>> {
-        config::file(&self.home)?.embeddings.embedder()
+    /// The index with the model that places texts in space: the table that is built in, or what the settings name
+    /// (R10.8). One that cannot be had now leaves the words, and is told of once; settings that contradict themselves
+    /// are an error.
+    fn with_model(&self, index: Index) -> Result<Index> {
+        if self.model.get().is_none() {
+            let settings = config::file(&self.home)?.embeddings;
+            settings.model_at()?;
+            let model = settings.embedder();
+            if let (Err(e), false) = (&model, self.json) {
+                let next = e.next_step().map(|next| format!("\n  {next}")).unwrap_or_default();
+                crate::print::note(&format!("by words only: {e}{next}"));
+            }
+            let _ = self.model.set(model);
+        }
+        match self.model.get() {
+            Some(Ok(model)) => index.with_embedder(model.clone()),
+            _ => Ok(index),
+        }
+    }
+
+    /// Why nothing is found by meaning: the model the settings name cannot be had. Asked once an index was opened.
+    pub fn without_model(&self) -> Option<&Error> {
+        self.model.get().and_then(|model| model.as_ref().err())
+    }
+
+    /// The model in use, and where it is. Asked once an index was opened.
+    pub fn model(&self) -> Result<(Option<&str>, String)> {
+        let model = self.model.get().and_then(|model| Some(model.as_ref().ok()?.model()));
+        Ok((model, config::file(&self.home)?.embeddings.model_at()?.shown()))
     }
 
     /// An empty index in place of what there is. `busy`: how long it waits for others.
     pub fn recreate_index(&self, busy: Duration) -> Result<Index> {
-        Index::recreate(&self.index_path()?, self.ledger.id(), busy)?.with_embedder(self.embedder()?)
+        self.with_model(Index::recreate(&self.index_path()?, self.ledger.id(), busy)?)
     }
 
     /// The index, caught up as far as a search may wait for it, with the files of an agent that were just looked at. A

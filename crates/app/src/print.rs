@@ -4,6 +4,7 @@
 //! direction overrides and invisible tags are shown, never obeyed.
 
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Millis;
@@ -89,9 +90,23 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// The person's own time zone.
-pub fn zone() -> TimeZone {
+/// The zone of this machine.
+pub fn machine_zone() -> TimeZone {
     TimeZone::system()
+}
+
+/// Where the operator of this process's agent said they live.
+static LIVES_IN: OnceLock<TimeZone> = OnceLock::new();
+
+/// From now on, days and times that people are shown are those of this zone, as the pages' are.
+pub fn live_in(zone: TimeZone) {
+    // A process has one home and one agent.
+    let _ = LIVES_IN.set(zone);
+}
+
+/// The person's own time zone: what their profile says, else the machine's.
+pub fn zone() -> TimeZone {
+    LIVES_IN.get().cloned().unwrap_or_else(machine_zone)
 }
 
 /// A time in the person's zone.

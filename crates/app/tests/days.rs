@@ -164,3 +164,34 @@ fn rest(path: &std::path::Path) {
     let file = std::fs::File::options().append(true).open(path).unwrap();
     file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();
 }
+
+#[test]
+fn every_time_people_read_is_that_of_their_zone() {
+    let world = World::new();
+    world.says(0, &["profile", "set", "timezone", "Pacific/Kiritimati"]);
+    // There it is the next day already, at half past one in the afternoon.
+    import(&world, "one", &[("late", "2025-05-03T23:30:00Z", "The okapi came late to the pond")]);
+    assert!(world.says(0, &["search", "okapi"]).contains("4 May 2025"));
+    assert!(world.says(0, &["timeline"]).contains("13:30"));
+    let found = |since: &str, until: &str| {
+        let found = world.json(&["search", "okapi", "--since", since, "--until", until]);
+        found["hits"].as_array().unwrap().len()
+    };
+    assert_eq!((found("2025-05-04", "2025-05-04"), found("2025-05-03", "2025-05-03")), (1, 0));
+    // For programs a moment is one, wherever it is read.
+    assert_eq!(world.json(&["search", "okapi"])["hits"][0]["at"], "2025-05-03T23:30:00.000Z");
+    assert!(world.says(0, &["recall", "the okapi at the pond"]).contains("4 May 2025"));
+    let given =
+        world.says(0, &["context", "--session", "turns:late", "--prompt", "when did the okapi come to the pond?"]);
+    assert!(given.contains("2025-05-04 13:30") && given.contains("+14:00\">"), "{given}");
+    let note = world.test.user().join("note.md");
+    std::fs::write(&note, "# A note\n").unwrap();
+    world.says(0, &["artifact", "add", "A note", "--file", note.to_str().unwrap()]);
+    let page = std::fs::read_to_string(world.test.home().join("workspaces/main/continuity/ACTIVE.md")).unwrap();
+    let there = jiff::Timestamp::now().in_tz("Pacific/Kiritimati").unwrap().date().to_string();
+    let line = page.lines().find(|l| l.contains("[A note]")).unwrap_or_else(|| panic!("{page}"));
+    assert!(line.contains(&format!(" · {there} · ")), "{line}");
+    // Whose zone is not known lives in the machine's.
+    world.says(0, &["profile", "unset", "timezone"]);
+    assert!(world.says(0, &["search", "okapi"]).contains("3 May 2025"));
+}

@@ -39,7 +39,7 @@ fn files(world: &World, args: &[&str]) -> Vec<Value> {
 fn notes_are_found_beside_conversations() {
     let (world, tree) = noted();
     let found = world.json(&["search", "oolong"]);
-    names(&found, "query looked_for understood hits too_frequent not_indexed degraded ms files files_not_indexed");
+    names(&found, "query looked_for understood hits too_frequent not_indexed less degraded ms files files_not_indexed");
     assert_eq!((&found["hits"], &found["files_not_indexed"]), (&json!([]), &json!(0)), "with no session at all");
     let hit = &found["files"][0];
     names(hit, "path file line kind state status id title class scope snippet matches score why show");

@@ -101,6 +101,42 @@ fn nothing_is_given_twice_until_the_context_is_cut() {
 }
 
 #[test]
+fn a_program_that_says_it_was_cut_is_given_all_of_it_again_before_its_mark_comes_in() {
+    let world = told();
+    let session = ["--session", "turns:house"];
+    let ask = |args: &[&str]| context(&world, &[&session[..], args].concat());
+    let prompt = ["--prompt", "who fixes the roof, what about the offer of Maier?"];
+    let begun = ask(&["--event", "start"]);
+    assert!(block(&begun).contains("Answer in short sentences"));
+    assert_eq!(block(&ask(&["--event", "start"])), "", "it still holds that");
+    assert!(!block(&ask(&prompt)).is_empty());
+    let cut = ask(&["--event", "compact"]);
+    assert!(
+        block(&cut).contains("Answer in short sentences") && block(&cut).contains("Before the compaction"),
+        "{cut}"
+    );
+    assert_eq!(cut["epoch"], json!(begun["epoch"].as_u64().unwrap() + 1));
+    assert_eq!(ask(&prompt)["epoch"], cut["epoch"]);
+    assert_eq!(block(&ask(&prompt)), "");
+    // The mark of that cut comes in: nothing was cut since.
+    let line =
+        json!({"session": "house", "id": "9", "text": "Meanwhile it rained all day.", "time": "2026-11-20T12:00:00Z"});
+    world.feed(&["append"], format!("{line}\n").as_bytes());
+    world.says(0, &["compact", "--session", "turns:house"]);
+    let after = ask(&prompt);
+    assert_eq!(after["epoch"], cut["epoch"]);
+    assert!(after["dropped"].to_string().contains("given before") && !block(&after).contains("Maier"), "{after}");
+    // And the next one counts again, with or without the program saying so.
+    let line =
+        json!({"session": "house", "id": "10", "text": "And the day after that.", "time": "2026-11-20T13:00:00Z"});
+    world.feed(&["append"], format!("{line}\n").as_bytes());
+    world.says(0, &["compact", "--session", "turns:house"]);
+    assert!(block(&ask(&prompt)).contains("Maier"));
+    assert!(block(&ask(&["--event", "clear"])).contains("Answer in short sentences"));
+    world.verified();
+}
+
+#[test]
 fn a_program_that_keeps_nothing_gets_the_same_bytes_again() {
     let world = told();
     let args = [&NEW[..], &["--for-one-call"]].concat();
@@ -127,12 +163,34 @@ fn what_was_given_is_replayed_byte_for_byte_and_explained() {
     world.says(4, &["context", "replay", "x:99"]);
     world.says(2, &["context", "replay", "nonsense"]);
     world.says(4, &["context", "replay", id, "--agent", "other"]);
+    // It is a reference like every other: what it said, and where its lines lead.
+    let said = world.says(0, &["expand", id]);
+    assert!(said.contains(block(&given).trim_end()) && said.contains("heirloom context replay x:1 --why"), "{said}");
+    for line in said.lines().filter_map(|l| l.split("heirloom expand ").nth(1)).filter(|l| !l.contains('`')) {
+        let args: Vec<&str> = ["expand"].into_iter().chain(line.split_whitespace()).collect();
+        world.says(0, &args);
+    }
+    let expanded = world.json(&["expand", id]);
+    names(&expanded, "context items transcript");
+    assert_eq!(expanded["context"]["content"]["block"], given["block"]);
+    names(&expanded["items"][0], "id agent_id part");
+    assert_eq!(world.says(0, &["show", id]), block(&given));
+    let unknown = world.says(4, &["expand", "x:99"]);
+    assert!(unknown.contains("nothing was given as x:99"), "{unknown}");
+    world.says(4, &["show", "x:99"]);
+    world.says(2, &["expand", "x:-1"]);
+    world.says(0, &["agent", "add", "other"]);
+    for command in ["expand", "show"] {
+        let theirs = world.says(4, &[command, id, "--agent", "other"]);
+        assert_eq!(theirs.replace(id, "x:99"), unknown, "another agent's is as unknown");
+    }
     let listed = world.json(&["context", "list"]);
     assert_eq!(listed["contexts"][0]["id"], given["id"]);
     // Forgotten words are gone from what was given, too.
     world.says(0, &["forget", "--session", "turns:house", "--yes"]);
     assert_eq!(world.json(&["context", "replay", id])["content"], Value::Null);
     world.says(0, &["context", "replay", id]);
+    assert!(world.says(0, &["expand", id]).contains("Its words were forgotten"));
     world.verified();
 }
 
@@ -232,4 +290,13 @@ fn recall_chooses_and_says_why() {
     let empty = world.says(0, &["recall", "?!"]);
     assert!(empty.contains("Nothing is known"), "{empty}");
     assert!(world.says(0, &["recall", "gutter", "--explain"]).contains("structured"));
+    // A context says the same of what it recalled.
+    let asked = [&NEW[..], &["--dry-run", "--explain", "--prompt", "what did we decide about the gutter?"]].concat();
+    let given = context(&world, &asked);
+    let recalled = given["explain"]["recalled"].as_array().unwrap();
+    names(&recalled[0], "id stage score reasons marks");
+    let said = world.says(0, &[&["context"][..], &asked].concat());
+    for part in ["tokens", "Understood as", "decide", "Recalled\n", " · score 1.00 · "] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
 }

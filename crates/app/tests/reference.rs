@@ -13,7 +13,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("up", &["up", "--demo"]),
     ("import", &["import", "DEMO"]),
     ("append", &[]),
-    ("search", &["search", "redis"]),
+    ("search", &["search", "redis", "--explain"]),
     ("recall", &["recall", "why did we drop redis"]),
     ("show", &["show", "TURN", "-C", "1"]),
     ("hook", &[]),

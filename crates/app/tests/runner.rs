@@ -23,6 +23,7 @@ mod heads;
 mod help;
 mod hooks;
 mod killed;
+mod meaning;
 mod memory;
 mod mixed_day;
 mod moment;

@@ -23,7 +23,7 @@ fn search(world: &World, args: &[&str]) -> Vec<Value> {
 fn what_is_asked_for_is_found_and_narrowed_by_every_filter() {
     let world = demo();
     let found = world.json(&["search", "why did we drop redis"]);
-    names(&found, "query looked_for understood hits files too_frequent not_indexed files_not_indexed degraded ms");
+    names(&found, "query looked_for understood hits files too_frequent not_indexed files_not_indexed less degraded ms");
     let hit = &found["hits"][0];
     names(
         hit,
@@ -266,4 +266,186 @@ fn times_in_words_are_understood_in_the_zone_of_the_profile() {
     assert!(out.stdout.contains(" left\n") && !out.stdout.contains(" ate\n"), "{}", out.stdout);
     let said = "looked for: zebra, from 2025-06-01 on (since June 2025)";
     assert!(out.stderr.contains(said), "{}", out.stderr);
+}
+
+/// A conversation that goes from one thread to another and back, one that stays, and one that is in none of them.
+fn woven() -> World {
+    let world = World::new();
+    let line = |session: &str, id: &str, thread: &str, minute: u32, role: &str, text: &str| {
+        let thread = if thread.is_empty() { Value::Null } else { json!(thread) };
+        let time = format!("2026-11-20T10:{minute:02}:00Z");
+        json!({"session": session, "id": id, "thread": thread, "role": role, "text": text, "time": time}).to_string()
+            + "\n"
+    };
+    let lines = [
+        line("mixed", "a", "Roof", 0, "user", "The zebra of the roof needs a ladder."),
+        line("mixed", "b", "", 1, "assistant", "A ladder stands behind the shed."),
+        line("mixed", "c", "Tax return", 2, "user", "The zebra of the tax office wants receipts."),
+        line("mixed", "d", "", 3, "assistant", "Receipts are in the blue box."),
+        line("mixed", "e", "Roof", 4, "user", "Then the zebra gets its tiles, too."),
+        line("mixed", "f", "", 5, "assistant", "The tiles are ordered."),
+        line("plain", "g", "Tax return", 6, "user", "Another zebra asks about the tax form."),
+        line("attic", "h", "Attic", 7, "user", "The zebra of the attic sleeps."),
+    ];
+    assert_eq!(world.feed(&["append"], lines.concat().as_bytes()).status, Some(0));
+    for session in ["turns:mixed", "turns:plain", "turns:attic"] {
+        world.says(0, &["session", "end", session]);
+    }
+    world.says(0, &["work", "--drain"]);
+    world
+}
+
+#[test]
+fn a_thread_limits_a_search_to_what_was_said_in_it() {
+    let world = woven();
+    let entries = |args: &[&str]| -> String {
+        let hits = search(&world, &[&["-n", "50"], args].concat());
+        let mut found: Vec<&str> = hits.iter().map(|h| h["entry"].as_str().unwrap()).collect();
+        found.sort_unstable();
+        found.join(" ")
+    };
+    // Of a session that was in several, only what was said in this one; what stands beside it, too.
+    assert_eq!(entries(&["--thread", "Roof", "zebra"]), "a b e f");
+    assert_eq!(entries(&["--thread", "Tax return", "zebra"]), "c d g");
+    assert_eq!(entries(&["--thread", "Tax return", "--session", "turns:mixed", "zebra"]), "c d");
+    assert_eq!(entries(&["--thread", "Roof", "--role", "user", "zebra"]), "a e");
+    assert_eq!(entries(&["--thread", "Roof", "--until", "2026-11-20T10:02:00Z", "zebra"]), "a b");
+    assert_eq!(entries(&["--thread", "Roof", "--since", "2026-11-20T10:02:00Z", "--role", "assistant", "tiles"]), "f");
+    assert_eq!(entries(&["--thread", "Roof", "--session", "turns:plain", "zebra"]), "");
+    assert_eq!(entries(&["--thread", "Roof", "--harness", "turns", "zebra tiles"]), "a b e f");
+    // A time alone, and what is near in meaning, keep to it as well.
+    assert_eq!(entries(&["--thread", "Attic", "on 2026-11-20"]), "h");
+    let near = search(&world, &["-n", "50", "--thread", "Roof", "who brought the papers for the tax office"]);
+    assert!(near.iter().all(|h| ["a", "b", "e", "f"].contains(&h["entry"].as_str().unwrap())), "{near:?}");
+
+    // What was merged into it is part of it, under either name.
+    world.says(0, &["thread", "merge", "Attic", "Roof"]);
+    for name in ["Roof", "Attic"] {
+        assert_eq!(entries(&["--thread", name, "zebra"]), "a b e f h", "{name}");
+    }
+    let said = world.says(4, &["search", "--thread", "Cellar", "zebra"]);
+    assert!(said.contains("no thread is called \"Cellar\"") && said.contains("heirloom thread list"), "{said}");
+    world.says(0, &["agent", "add", "other"]);
+    let other = world.says(4, &["search", "--thread", "Roof", "zebra", "--agent", "other"]);
+    assert_eq!(other.replace("Roof", "Cellar"), said, "another agent's is as unknown");
+
+    // Files that are of a thread.
+    world.says(0, &["loop", "add", "Feed the zebra"]);
+    let files = |args: &[&str]| -> Vec<String> {
+        let found = world.json(&[&["search", "zebra", "-n", "50"], args].concat());
+        found["files"].as_array().unwrap().iter().map(|f| f["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(files(&[]).contains(&"loop".to_owned()));
+    assert!(!files(&["--thread", "Roof"]).contains(&"loop".to_owned()), "a loop of nobody's thread");
+}
+
+#[test]
+fn every_filter_is_told_of_and_they_combine() {
+    let world = woven();
+    let help = world.says(0, &["search", "--help"]);
+    for option in [
+        "--workspace",
+        "--thread",
+        "--harness",
+        "--session",
+        "--role",
+        "--kind",
+        "--class",
+        "--since",
+        "--until",
+        "--explain",
+    ] {
+        assert!(help.contains(option), "{option}: {help}");
+    }
+    world.says(0, &["remember", "--class", "preference", "The zebra gets hay"]);
+    let found = world.json(&[
+        "search",
+        "zebra",
+        "--class",
+        "preference",
+        "--kind",
+        "memory",
+        "--since",
+        "2020",
+        "--until",
+        "2030",
+    ]);
+    assert_eq!((found["files"].as_array().unwrap().len(), found["hits"].as_array().unwrap().len()), (1, 0), "{found}");
+    assert_eq!(world.json(&["search", "zebra", "--class", "fact"])["files"], json!([]));
+    world.says(2, &["search", "zebra", "--class", "fact", "--role", "user"]);
+}
+
+#[test]
+fn a_search_explains_itself() {
+    let world = demo();
+    let asked = ["search", "why did we drop the redis queue in orders_test.rs last week?", "--explain"];
+    let said = world.says(0, &asked);
+    for part in [
+        "Understood as",
+        "stop words",
+        "why, did, we, the",
+        "orders_test.rs (4 turns)",
+        "names",
+        "also as",
+        "above all",
+        "(last week)",
+        "turns)",
+        "meaning",
+        "score 1.00: words ",
+    ] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    let found = world.json(&asked);
+    let explain = &found["explain"];
+    names(explain, "words phrases stop_words too_frequent times people meaning by_meaning_too limits less hits files");
+    names(&explain["words"][0], "text kind turns");
+    let redis = explain["words"].as_array().unwrap().iter().find(|w| w["text"] == "redis").unwrap();
+    assert!(redis["turns"].as_i64().unwrap() > 0 && redis["kind"] == "word", "{redis}");
+    assert_eq!(explain["stop_words"][0], "why");
+    // The parts are the score, hit by hit.
+    let hits = found["hits"].as_array().unwrap();
+    let parts = explain["hits"].as_array().unwrap();
+    assert_eq!(hits.len(), parts.len());
+    names(&parts[0], "turn beside words cosine neighbours date people weight sum");
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    for (hit, of) in hits.iter().zip(parts) {
+        assert_eq!(hit["turn"], of["turn"]);
+        let sum = number(&of["words"])
+            + number(&of["cosine"]).max(0.0)
+            + number(&of["neighbours"])
+            + number(&of["date"])
+            + number(&of["people"]);
+        assert!((sum - number(&of["sum"])).abs() < 0.005, "{of}");
+        assert!((number(&of["sum"]) / number(&parts[0]["sum"]) - number(&hit["score"])).abs() < 0.005, "{hit} {of}");
+    }
+    assert!(parts.iter().any(|p| number(&p["neighbours"]) > 0.0) && parts.iter().any(|p| number(&p["cosine"]) > 0.0));
+    let limited = world.json(&["search", "redis", "--role", "user", "--since", "2020", "--explain"]);
+    assert_eq!(limited["explain"]["limits"], json!({"said by": "user", "since": "2020"}));
+    assert_eq!(limited["explain"]["by_meaning_too"], json!(false), "one word means itself");
+    assert_eq!(world.json(&["search", "redis"]).get("explain"), None);
+
+    // Files, and the searches beside this one.
+    world.says(0, &["remember", "We dropped redis last week"]);
+    let files = world.json(&["search", "redis", "--kind", "memory", "--explain"]);
+    assert_eq!(files["explain"]["files"].as_array().unwrap().len(), files["files"].as_array().unwrap().len());
+    let memory = world.json(&["memory", "search", "redis since June 2024"]);
+    names(&memory, "query looked_for understood hits too_frequent files_not_indexed");
+    assert_eq!(memory["understood"]["times"][0]["text"], "since June 2024");
+    let said = world.says(0, &["memory", "search", "redis", "before", "2024"]);
+    assert!(said.contains("looked for: redis, until 2023-12-31") && said.contains("other times"), "{said}");
+    let recalled = world.json(&["recall", "redis last week", "--explain"]);
+    assert_eq!(recalled["understood"]["times"][0]["text"], "last week");
+    assert!(world.says(0, &["recall", "why did we drop redis", "--explain"]).contains("Understood as"));
+}
+
+#[test]
+fn what_every_home_begins_with_answers_nothing() {
+    let world = demo();
+    // Words of the newcomer's pages.
+    let found = world.json(&["search", "standing rules for whoever works here, person or program", "--kind", "page"]);
+    assert_eq!(found["files"], json!([]));
+    let page = world.test.home().join("workspaces/main/AGENTS.md");
+    fs::write(&page, "# Agents\n\nWhoever works here writes tests, person or program.\n").unwrap();
+    let found = world.json(&["search", "whoever works here, person or program", "--kind", "page"]);
+    assert_eq!(found["files"][0]["path"], "AGENTS.md");
 }

@@ -127,6 +127,11 @@ impl Embedder for MiniLm {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
+
+    /// A text takes tens of milliseconds.
+    fn is_quick(&self) -> bool {
+        false
+    }
 }
 
 /// The pieces of `vocab.txt`, those that start a word apart from those that go on.

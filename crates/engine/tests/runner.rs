@@ -11,6 +11,7 @@ mod expand;
 mod files;
 mod foreign;
 mod forget;
+mod forks;
 mod heads;
 mod history;
 mod identity;

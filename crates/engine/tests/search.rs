@@ -420,3 +420,17 @@ fn names_are_found_whole_in_other_spellings_and_in_pieces() {
     check(&["東京タワーを見た", "京都に行った"], "東京タワーはどこですか");
     check(&["서울에서 만나요", "부산은 멀어요"], "서울은");
 }
+
+#[test]
+fn a_passage_of_a_long_text_shows_what_the_engine_found_in_it() {
+    // No beginning of "scrolling" that plain text knows stands there: only the stem does.
+    let filler = "the quick build ran and was green again ".repeat(400);
+    let world = World::new();
+    world.write("s.jsonl", said("a", "tool", &format!("{filler} then scroll to the line {filler}")));
+    world.import(&["s.jsonl"]);
+    let mut index = world.caught_up();
+    let filter = Filter { limit: 1, ..Filter::default() };
+    let found = recall::search(&world.ledger, &mut index, &world.agent, &world.ask("scrolling"), &filter).unwrap();
+    let passage = &found.hits[0].passage;
+    assert!(passage.contains("\u{2}scroll\u{3} to the line"), "{passage}");
+}

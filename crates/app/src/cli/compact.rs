@@ -47,7 +47,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             context.agent(),
             agent_no,
             "cli compact",
-            print::zone(),
+            print::machine_zone(),
         )?
         .ok_or_else(|| {
             Error::not_found("the assistant home of this agent is not there yet").hint("heirloom work makes it")

@@ -11,6 +11,8 @@ use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
 
+use super::explained::{self, Limits};
+use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -179,18 +181,27 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         Some(text) => {
             let place = inject::place_of(at, &ask.session, &ask.hint)?;
             let mut index = context.caught_up_index(Some(at))?;
-            recall::recall(
-                at,
-                &mut index,
-                Some(&place),
-                &Question { text, most: inject::budget::items(event, ask.budget), deep: false },
-            )?
+            let question = Question { text, most: inject::budget::items(event, ask.budget), deep: false };
+            let mut recalled = recall::recall(at, &mut index, Some(&place), &question)?;
+            recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+            recalled
         }
         None => Recalled::default(),
     };
+    let asked = match ask.prompt.filter(|p| args.explain && !p.trim().is_empty()) {
+        Some(text) => {
+            let understood = understood::understand(&context, text)?;
+            Some(Asked { understood, recalled: recalled.items.clone() })
+        }
+        None => None,
+    };
     let given = if args.dry_run { inject::assemble(at, &ask, recalled)? } else { inject::give(at, &ask, recalled)? };
     if context.json {
-        print::line(&to_json(&context, &ask, &given).to_string());
+        let mut value = to_json(&context, &ask, &given);
+        if let Some(asked) = &asked {
+            value["explain"] = asked.to_json();
+        }
+        print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     print::out(&print::safe(&given.block));
@@ -198,7 +209,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         print::note("nothing new to give: what there is was given before, or the memory is empty");
     }
     if args.explain {
-        explain(&given);
+        explain(&given, asked.as_ref());
     }
     Ok(Exit::Ok)
 }
@@ -217,7 +228,35 @@ fn session_key(context: &Context, agent_no: i64, name: &str) -> Result<SessionKe
     }
 }
 
-fn explain(given: &Given) {
+/// A prompt, and what was recalled for it, for whoever wants to know why.
+struct Asked {
+    understood: Understood,
+    recalled: Vec<recall::Item>,
+}
+
+impl Asked {
+    fn to_json(&self) -> Value {
+        let recalled: Vec<Value> = self
+            .recalled
+            .iter()
+            .map(|i| json!({"id": i.id, "stage": i.stage.name(), "score": i.score, "reasons": i.reasons, "marks": i.marks}))
+            .collect();
+        json!({"understood": self.understood.to_json(), "recalled": recalled})
+    }
+
+    fn people(&self) {
+        explained::people(&self.understood, None, &Limits::new());
+        if !self.recalled.is_empty() {
+            print::line("Recalled");
+        }
+        for item in &self.recalled {
+            let why = format!("{} · score {:.2} · {}", item.stage, item.score, item.reasons.join(", "));
+            print::line(&format!("  {:24} {}", print::safe_line(&item.id), print::safe_line(&why)));
+        }
+    }
+}
+
+fn explain(given: &Given, asked: Option<&Asked>) {
     let paint = Paint::stdout();
     print::line("");
     let place = &given.place;
@@ -225,19 +264,29 @@ fn explain(given: &Given) {
     let id = given.id.map(|id| format!(" · {id}")).unwrap_or_default();
     print::line(&paint.dim(&format!("{} tokens · epoch {} · {thread}{id}", given.tokens, given.epoch)));
     for part in &given.parts {
-        let items: Vec<&str> = part.items().collect();
-        let cache = if part.cacheable { "cacheable" } else { "volatile" };
-        print::line(&format!("  {:8} {:>5} tokens  {cache}  {}", part.part.name(), part.tokens, items.join(" ")));
+        part_line(part.part.name(), &json!(part.tokens), part.cacheable, part.items());
+    }
+    if let Some(asked) = asked {
+        print::line("");
+        asked.people();
     }
     for reason in &given.degraded {
         print::line(&format!("  less than it could be: {}", print::safe_line(reason)));
     }
-    if !given.dropped.is_empty() {
-        print::line("  left out:");
+    explained::left_out(given.dropped.iter().map(|d| (d.id.as_str(), d.why.as_str())));
+}
+
+/// What a part cost and what it leads to, each once.
+fn part_line<'i>(name: &str, tokens: &Value, cacheable: bool, items: impl Iterator<Item = &'i str>) {
+    let mut ids: Vec<&str> = Vec::new();
+    for id in items.filter(|id| !id.is_empty()) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
     }
-    for dropped in &given.dropped {
-        print::line(&format!("    {:24} {}", print::safe_line(&dropped.id), print::safe_line(&dropped.why)));
-    }
+    let cache = if cacheable { "cacheable" } else { "volatile " };
+    let line = format!("  {name:8} {tokens:>5} tokens  {cache}  {}", print::safe_line(&ids.join(" ")));
+    print::line(line.trim_end());
 }
 
 fn to_json(context: &Context, ask: &Ask, given: &Given) -> Value {
@@ -268,9 +317,14 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
         Error::usage(format!("{} is no id of a context", print::safe_line(&args.id)))
             .hint("ids look like x:17: heirloom context list")
     })?;
+    show(&context, agent_no, id, args.why)
+}
+
+/// Prints a context that was given, byte for byte; with `why`, what is in it for what reason.
+pub fn show(context: &Context, agent_no: i64, id: ContextId, why: bool) -> Result<Exit> {
     let replayed = context.ledger.read(|tx| inject::replay(tx, agent_no, id))?;
     if context.json {
-        let mut value = of_replayed(&context, &replayed);
+        let mut value = of_replayed(context.agent().as_str(), &replayed);
         value["content"] = json!(replayed.content);
         print::line(&value.to_string());
         return Ok(Exit::Ok);
@@ -280,7 +334,7 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
         return Ok(Exit::Ok);
     };
     print::out(&print::safe(block));
-    if args.why {
+    if why {
         let paint = Paint::stdout();
         print::line("");
         let about = format!(
@@ -296,16 +350,12 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
         let content = replayed.content.as_ref();
         let list = |key: &str| content.and_then(|c| c.get(key)?.as_array().cloned()).unwrap_or_default();
         for part in list("profile") {
-            let items: Vec<&str> =
-                part["items"].as_array().map(|a| a.iter().filter_map(Value::as_str).collect()).unwrap_or_default();
-            let cache = if part["cacheable"] == true { "cacheable" } else { "volatile" };
-            let (name, tokens) = (part["part"].as_str().unwrap_or("?"), &part["tokens"]);
-            print::line(&format!("  {name:8} {tokens:>5} tokens  {cache}  {}", items.join(" ")));
+            let items = part["items"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            part_line(part["part"].as_str().unwrap_or("?"), &part["tokens"], part["cacheable"] == true, items);
         }
-        for dropped in list("dropped") {
-            let (id, why) = (dropped["id"].as_str().unwrap_or("?"), dropped["why"].as_str().unwrap_or("?"));
-            print::line(&format!("    left out {:24} {}", print::safe_line(id), print::safe_line(why)));
-        }
+        let dropped = list("dropped");
+        let each = dropped.iter().map(|d| (d["id"].as_str().unwrap_or("?"), d["why"].as_str().unwrap_or("?")));
+        explained::left_out(each);
     }
     Ok(Exit::Ok)
 }
@@ -316,7 +366,7 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     let session = args.session.as_deref().map(|name| session_key(&context, agent_no, name)).transpose()?;
     let all = context.ledger.read(|tx| inject::list(tx, agent_no, session.as_ref(), args.limit.into()))?;
     if context.json {
-        let rows: Vec<Value> = all.iter().map(|r| of_replayed(&context, r)).collect();
+        let rows: Vec<Value> = all.iter().map(|r| of_replayed(context.agent().as_str(), r)).collect();
         print::line(&json!({"agent_id": context.agent().as_str(), "contexts": rows}).to_string());
         return Ok(Exit::Ok);
     }
@@ -337,9 +387,10 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn of_replayed(context: &Context, r: &Replayed) -> Value {
+/// A context that was given, for programs, without its words.
+pub fn of_replayed(agent: &str, r: &Replayed) -> Value {
     json!({
-        "agent_id": context.agent().as_str(), "id": r.id.to_string(), "session": r.session.as_str(), "event": r.event,
+        "agent_id": agent, "id": r.id.to_string(), "session": r.session.as_str(), "event": r.event,
         "epoch": r.epoch, "at": rfc3339(r.at), "tokens": r.tokens, "fingerprint": r.fingerprint, "can": r.can,
     })
 }

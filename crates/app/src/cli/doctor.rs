@@ -120,6 +120,21 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
                 Err(e) => (false, e.to_string(), Some("heirloom reindex".to_owned())),
             };
             checks.push(Check { subject: "Index", ok, what, next });
+            let (model, model_at) = context.model()?;
+            checks.push(match context.without_model() {
+                Some(e) => Check {
+                    subject: "Meaning",
+                    ok: false,
+                    what: format!("found by words only: {e}"),
+                    next: e.next_step().map(str::to_owned),
+                },
+                None => Check {
+                    subject: "Meaning",
+                    ok: true,
+                    what: format!("{} ({model_at})", model.unwrap_or("no model")),
+                    next: None,
+                },
+            });
         }
         Err(e) => checks.push(Check {
             subject: "Index",

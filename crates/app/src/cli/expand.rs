@@ -1,6 +1,7 @@
 //! `heirloom expand`
 
 use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::inject::Replayed;
 use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
 use heirloom_engine::recall::expand::{
@@ -22,7 +23,8 @@ use crate::programs;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What stands in the bracket: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17;
-    /// or a file of the assistant home, with or without a line (MEMORY.md:12), a session, a thread
+    /// a context a program was given (x:17), a file of the assistant home, with or without a line (MEMORY.md:12), a
+    /// session, a thread
     #[arg(value_name = "ID", required = true, num_args = 1..)]
     id: Vec<String>,
 
@@ -123,6 +125,7 @@ impl Page<'_> {
                     });
                     self.section("Runs", rows.collect());
                 }
+                Subject::Context(given) => self.context(given),
                 Subject::Quarantine(aside) => {
                     let q = &aside.quarantined;
                     self.title(
@@ -333,6 +336,30 @@ impl Page<'_> {
         let ways: Vec<String> =
             view.references.iter().map(|r| format!("heirloom expand {}", programs::quoted(&r.to_string()))).collect();
         self.section("Below", first(&ways, false));
+    }
+
+    fn context(&self, given: &Replayed) {
+        let tokens = print::counted(given.tokens, "token");
+        let facts = [
+            given.event.clone(),
+            print::when(Some(given.at), self.now),
+            given.session.to_string(),
+            tokens,
+            format!("epoch {}", given.epoch),
+        ];
+        self.title(&format!("Context {}", given.id), &facts);
+        match given.block() {
+            Some(block) => print::line(&format!("\n{}", print::safe(block).trim_end())),
+            None => print::line("Its words were forgotten; that it was given is still known."),
+        }
+        let ways: Vec<String> = given
+            .items()
+            .iter()
+            .map(|(part, id)| format!("{part:8} heirloom expand {}", programs::quoted(id)))
+            .collect();
+        self.section("Below", first(&ways, false));
+        let why = format!("heirloom context replay {} --why", given.id);
+        self.section("Why each part is there, and what was left out", vec![self.paint.dim(&why)]);
     }
 
     fn session(&self, view: &SessionView) {

@@ -73,6 +73,13 @@ pub fn json(agent: &str, files: Option<&AssistantHome>, found: &Expansion) -> Va
                 .collect();
             json!({"job": {"agent_id": agent, "runs": runs}})
         }
+        Subject::Context(given) => {
+            let items: Vec<Value> =
+                given.items().iter().map(|(part, id)| json!({"id": id, "agent_id": agent, "part": part})).collect();
+            let mut value = super::context::of_replayed(agent, given);
+            value["content"] = json!(given.content);
+            json!({"context": value, "items": items})
+        }
         Subject::Quarantine(aside) => {
             let mut value = show::quarantined_json(&aside.quarantined);
             value["agent_id"] = json!(agent);

@@ -10,7 +10,7 @@ use heirloom_engine::recall::{self, FileFilter, FilesFound};
 use heirloom_engine::redact::redact;
 use serde_json::{Value, json};
 
-use super::{noticed, remember};
+use super::{noticed, remember, understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -446,13 +446,23 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
     let filter = filter_of(&context, filter)?;
     let now = context.ledger.now();
     let mut found = FilesFound::default();
+    let mut understood = understood::understand(&context, words)?;
     if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
         let mut index = context.caught_up_index(Some(&at))?;
-        let query = recall::understand(&context.ledger, context.agent(), words, &at.zone)?;
         let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
-        found = recall::search_files(&at, &mut index, &query, &wanted)?;
         let allowed = at.read(|tx| find::list(tx, at.agent_no, &filter, now))?;
-        found.hits.retain(|hit| allowed.iter().any(|e| e.file_no == hit.entry.file_no));
+        let mut look = |query: &recall::Query| -> Result<FilesFound> {
+            let mut found = recall::search_files(&at, &mut index, query, &wanted)?;
+            found.hits.retain(|hit| allowed.iter().any(|e| e.file_no == hit.entry.file_no));
+            Ok(found)
+        };
+        found = look(&understood.query)?;
+        // A time somebody remembers wrongly must not hide what there is.
+        if found.hits.is_empty()
+            && let Some(wider) = understood.widen()
+        {
+            found = look(&wider)?;
+        }
         found.hits.truncate(limit);
     }
     if context.json {
@@ -468,7 +478,11 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
                 value
             })
             .collect();
-        print::line(&json!({"hits": hits, "files_not_indexed": found.not_indexed}).to_string());
+        let value = json!({
+            "query": words, "looked_for": found.looked_for, "understood": understood.to_json(), "hits": hits,
+            "too_frequent": found.too_frequent, "files_not_indexed": found.not_indexed,
+        });
+        print::line(&value.to_string());
         return Ok(Exit::Ok);
     }
     if found.hits.is_empty() {
@@ -480,6 +494,11 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
         let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
         print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&hit.entry)));
         super::search::passage(&hit.passage, print::width(), Paint::stdout());
+    }
+    understood.note().iter().for_each(|note| print::note(note));
+    if !found.too_frequent.is_empty() {
+        let words = print::safe_line(&found.too_frequent.join(", "));
+        print::note(&format!("too frequent to help, left out: {words}"));
     }
     if found.not_indexed > 0 {
         print::note(&format!("{} not searched yet: heirloom work", print::counted(found.not_indexed, "changed file")));

@@ -12,6 +12,7 @@ mod doctor;
 mod draft;
 mod expand;
 mod expanded;
+mod explained;
 mod export;
 mod files;
 mod forget;

@@ -7,7 +7,7 @@ use heirloom_engine::recall::{FileHit, FilesFound};
 use heirloom_engine::redact::redact;
 use serde_json::{Value, json};
 
-use super::search;
+use super::{explained, search};
 use crate::print::{self, Paint};
 use crate::programs;
 
@@ -47,7 +47,7 @@ impl Wanted {
 }
 
 /// The hits, for people.
-pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool) {
+pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool, explain: bool) {
     if found.hits.is_empty() || at.is_none() {
         return;
     }
@@ -67,15 +67,17 @@ pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool
         print::line(&head.join("  "));
         search::passage(&hit.passage, width, paint);
         let place = print::safe_line(&format!("{}:{}", entry.path, hit.line));
-        let mut foot = Vec::new();
+        let mut foot = vec![show(hit)];
         if hit.of > 0 {
-            foot.push(format!("{} of {} terms", hit.matched, hit.of));
+            foot.push(format!("{} of {}", hit.matched, print::counted(hit.of as u64, "term")));
         }
         if entry.item.is_some() {
             foot.push(place);
         }
-        foot.push(show(hit));
         print::line(&format!("    {}", paint.dim(&foot.join(" · "))));
+        if explain {
+            print::line(&format!("    {}", paint.dim(&explained::line(hit.score, &hit.trace))));
+        }
     }
     if turns_follow {
         print::line(&paint.dim("Conversations"));

@@ -7,9 +7,12 @@ use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::json;
 
+use super::explained::{self, Limits};
+use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
+use crate::programs;
 
 /// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
 ///
@@ -57,9 +60,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let mut index = context.caught_up_index(Some(at))?;
     let query = args.query.join(" ");
     let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
-    let recalled = recall::recall(at, &mut index, place.as_ref(), &question)?;
+    let mut recalled = recall::recall(at, &mut index, place.as_ref(), &question)?;
     if context.json {
-        let value = json!({
+        recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+    }
+    let understood = args.explain.then(|| understood::understand(&context, &query)).transpose()?;
+    if context.json {
+        let mut value = json!({
             "agent_id": context.agent().as_str(), "query": query,
             "thread": place.as_ref().and_then(|p| p.thread.as_ref()).map(|t| &t.key),
             "items": recalled.items.iter().map(|i| json!({
@@ -69,9 +76,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             "dropped": recalled.dropped.iter().map(|d| json!({"id": d.id, "why": d.why})).collect::<Vec<_>>(),
             "degraded": recalled.degraded,
         });
+        if let Some(understood) = &understood {
+            value["understood"] = understood.to_json();
+        }
         print::line(&value.to_string());
     } else {
-        people(&context, &query, &recalled, args.explain);
+        people(&context, &query, &recalled, understood.as_ref());
     }
     Ok(Exit::Ok)
 }
@@ -97,8 +107,12 @@ fn place(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Place>>
     })
 }
 
-fn people(context: &Context, query: &str, recalled: &Recalled, explain: bool) {
+fn people(context: &Context, query: &str, recalled: &Recalled, understood: Option<&Understood>) {
     let paint = Paint::stdout();
+    let explain = understood.is_some();
+    if let Some(understood) = understood {
+        explained::people(understood, None, &Limits::new());
+    }
     for reason in &recalled.degraded {
         print::note(&format!("less than it could be: {}", print::safe_line(reason)));
     }
@@ -117,17 +131,14 @@ fn people(context: &Context, query: &str, recalled: &Recalled, explain: bool) {
         for line in super::search::wrap(&print::safe_line(&item.text), width.saturating_sub(4).max(20)).iter().take(6) {
             print::line(&format!("    {line}"));
         }
-        let mut foot = vec![item.id.clone(), format!("heirloom expand {}", item.id)];
+        let foot = format!("heirloom expand {}", programs::quoted(&item.id));
+        print::line(&format!("    {}", paint.dim(&print::safe_line(&foot))));
         if explain {
-            foot.push(format!("{} · {:.2} · {}", item.stage, item.score, item.reasons.join(", ")));
+            let why = format!("{} · score {:.2} · {}", item.stage, item.score, item.reasons.join(", "));
+            print::line(&format!("    {}", paint.dim(&print::safe_line(&why))));
         }
-        print::line(&format!("    {}", paint.dim(&print::safe_line(&foot.join(" · ")))));
     }
-    if explain && !recalled.dropped.is_empty() {
-        print::line("");
-        print::line("Left out:");
-        for dropped in &recalled.dropped {
-            print::line(&format!("  {:24} {}", print::safe_line(&dropped.id), print::safe_line(&dropped.why)));
-        }
+    if explain {
+        explained::left_out(recalled.dropped.iter().map(|d| (d.id.as_str(), d.why.as_str())));
     }
 }

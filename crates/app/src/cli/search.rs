@@ -4,10 +4,13 @@ use std::time::Instant;
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::lineage::marks;
 use heirloom_engine::recall::{self, FileFilter, FilesFound, Filter, Hit, Query, Searched, snippet};
+use heirloom_engine::thread;
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use serde_json::json;
 
+use super::explained::{self, Limits};
 use super::notes::{self, Wanted};
 use super::times::{self, Edge};
 use super::understood::{self, Understood};
@@ -33,6 +36,11 @@ pub struct Args {
     /// Only in this project: its id, label or path (. is the current one)
     #[arg(long, value_name = "W")]
     workspace: Option<String>,
+
+    /// Only in this thread: its key, a name, or what was merged into it (heirloom thread list). Of turns, those said in it;
+    /// of files, its page and what is owed in it
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
 
     /// Only from this program
     #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "opencode", "openclaw", "turns"])]
@@ -65,6 +73,10 @@ pub struct Args {
     /// Not after this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
+
+    /// Say how the query was understood, what each score is made of, and what was left out
+    #[arg(long)]
+    explain: bool,
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -75,6 +87,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let agent_no = context.agent_no()?;
     let now = context.ledger.now();
     let place = args.workspace.as_deref().map(|name| place(&context, agent_no, name, wanted.files)).transpose()?;
+    let thread = args
+        .thread
+        .as_deref()
+        .map(|name| {
+            context.ledger.read(|tx| {
+                let row = thread::named(tx, agent_no, name)?;
+                Ok((thread::members(tx, row.no)?, row.key))
+            })
+        })
+        .transpose()?;
+    let limits = limits_of(&args, thread.as_ref().map(|(_, key)| key.as_str()));
     let filter = Filter {
         legs: recall::Legs::Fused,
         workspaces: place.as_ref().map(|p| p.numbers.clone()),
@@ -84,6 +107,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             .as_deref()
             .map(|name| context.ledger.read(|tx| Ok(vec![read::session_named(tx, agent_no, name)?.no])))
             .transpose()?,
+        threads: thread.as_ref().map(|(members, _)| members.clone()),
         role: args.role.as_deref().and_then(role_parse),
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
@@ -105,11 +129,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let at = looked.as_ref().map(|(at, _)| at);
     let mut index = context.caught_up_index(at)?;
     let query = args.query.join(" ");
-    let mut understood = understood::understand(&context, agent_no, &query)?;
+    let mut understood = understood::understand(&context, &query)?;
     let file_filter = FileFilter {
         kinds: wanted.kinds,
         class: args.class,
         workspaces: place.as_ref().map(|p| p.ids.clone()),
+        threads: filter.threads.clone(),
         archived: args.archived,
         since: filter.since,
         until: filter.until,
@@ -141,6 +166,16 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return Err(unknown);
     }
+    if context.json {
+        // People were told when the index was opened.
+        found.less.extend(context.without_model().map(|e| format!("by words only: {e}")));
+    }
+    if filter.threads.is_some() {
+        let due = context.ledger.read(|tx| Ok(marks::counts(tx, now, Some(agent_no))?.0))?;
+        if due > 0 {
+            found.less.push(format!("{} not put into threads yet: heirloom work", print::counted(due, "session")));
+        }
+    }
     understood.widened |= found.other_times;
     found.cut_short |= files.cut_short;
     let ms = started.elapsed().as_secs_f64() * 1000.0;
@@ -149,12 +184,36 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         value["understood"] = understood.to_json();
         value["files"] = json!(at.map(|at| notes::to_json(at, &files)).unwrap_or_default());
         value["files_not_indexed"] = json!(files.not_indexed);
+        if args.explain {
+            value["explain"] = explained::to_json(&understood, &found, &files, at, &limits);
+        }
         print::line(&value.to_string());
     } else {
-        notes::people(at, &files, !found.hits.is_empty());
-        people(&query, &understood, &found, &files, now);
+        if args.explain {
+            explained::people(&understood, Some((&found, &files)), &limits);
+        }
+        notes::people(at, &files, !found.hits.is_empty(), args.explain);
+        let asked = Asked { query: &query, understood: &understood, limits: &limits, now, explain: args.explain };
+        people(&asked, &found, &files);
     }
     Ok(Exit::Ok)
+}
+
+/// What the options limit a search to, as they were given; a thread by its key.
+fn limits_of(args: &Args, thread: Option<&str>) -> Limits {
+    let kinds = (!args.kinds.is_empty()).then(|| args.kinds.join(", "));
+    let given = [
+        ("in project", args.workspace.clone()),
+        ("in thread", thread.map(str::to_owned)),
+        ("in program", args.harness.clone()),
+        ("in session", args.session.clone()),
+        ("said by", args.role.clone()),
+        ("of kind", kinds),
+        ("of class", args.class.clone()),
+        ("since", args.since.clone()),
+        ("until", args.until.clone()),
+    ];
+    given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// A project, as turns and as files know it.
@@ -198,13 +257,29 @@ pub fn workspaces(context: &Context, agent_no: i64, name: &str) -> Result<Vec<i6
     })
 }
 
-fn people(query: &str, understood: &Understood, found: &Searched, files: &FilesFound, now: i64) {
+/// A search as people asked for it.
+struct Asked<'a> {
+    query: &'a str,
+    understood: &'a Understood,
+    limits: &'a Limits,
+    now: i64,
+    explain: bool,
+}
+
+fn people(asked: &Asked, found: &Searched, files: &FilesFound) {
+    let Asked { query, understood, now, explain, .. } = *asked;
     let paint = Paint::stdout();
     if found.hits.is_empty() && files.hits.is_empty() {
         print::line(&format!("Nothing found for {}.", print::safe_line(query)));
-        print::line("Try fewer or other words, a beginning (migrat*), or heirloom timeline.");
+        let limits: Vec<String> =
+            asked.limits.iter().map(|(name, value)| format!("{name} {}", print::safe_line(value))).collect();
+        match limits.as_slice() {
+            [] => print::line("Try fewer or other words, a beginning (migrat*), or heirloom timeline."),
+            _ => print::line(&format!("Looked at only: {}. Without that there may be more.", limits.join(" · "))),
+        }
     }
     let width = print::width();
+    let mut resumed: Vec<&str> = Vec::new();
     for (n, hit) in found.hits.iter().enumerate() {
         let turn = &hit.turn;
         let mut head = vec![
@@ -222,19 +297,27 @@ fn people(query: &str, understood: &Understood, found: &Searched, files: &FilesF
         let why = match hit.beside {
             Some(beside) => format!("next to {beside}"),
             None if hit.of == 0 => String::new(),
+            None if hit.matched == 0 && hit.trace.words > 0.0 => "a part of it".to_owned(),
             None if hit.matched == 0 && hit.cosine.is_some() => "near in meaning".to_owned(),
-            None => format!("{} of {} terms", hit.matched, hit.of),
+            None => format!("{} of {}", hit.matched, print::counted(hit.of as u64, "term")),
         };
-        let mut foot = vec![turn.id.to_string(), why];
+        let mut foot = vec![format!("heirloom show {}", turn.id), why];
         foot.retain(|part| !part.is_empty());
-        if let Some(resume) = programs::resume(&turn.session, turn.cwd.as_deref()) {
+        // Once a session: it is the longest thing on the screen and says the same each time.
+        if !resumed.contains(&turn.session.as_str())
+            && let Some(resume) = programs::resume(&turn.session, turn.cwd.as_deref())
+        {
+            resumed.push(turn.session.as_str());
             foot.push(format!("resume: {resume}"));
         }
-        foot.push(format!("heirloom show {}", turn.id));
         print::line(&format!("    {}", paint.dim(&foot.join(" · "))));
+        if explain {
+            print::line(&format!("    {}", paint.dim(&explained::line(hit.score, &hit.trace))));
+        }
     }
-    let mut notes: Vec<String> = understood.note().into_iter().collect();
-    if !found.too_frequent.is_empty() {
+    let mut notes: Vec<String> = understood.note().filter(|_| !explain).into_iter().collect();
+    notes.extend(found.less.iter().map(|why| print::safe_line(why)));
+    if !explain && !found.too_frequent.is_empty() {
         notes.push(format!("too frequent to help, left out: {}", print::safe_line(&found.too_frequent.join(", "))));
     }
     if files.not_indexed > 0 {
@@ -363,7 +446,8 @@ fn to_json(query: &str, found: &Searched, ms: f64) -> serde_json::Value {
         "hits": hits,
         "too_frequent": found.too_frequent,
         "not_indexed": found.not_indexed,
-        "degraded": found.cut_short || found.not_indexed > 0 || found.query_cut,
+        "less": found.less,
+        "degraded": found.cut_short || found.not_indexed > 0 || found.query_cut || !found.less.is_empty(),
         "ms": (ms * 10.0).round() / 10.0,
     })
 }

@@ -6,6 +6,7 @@ use heirloom_engine::assistant::address;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::event::{Role, TurnKind};
+use heirloom_engine::inject::ContextId;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{QuarantineId, TurnId};
@@ -25,7 +26,7 @@ use crate::programs;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A turn (t9c11), an item (l:… p:… m:… a:…), a file in the assistant home (memory/preference/tea.md, or tea.md:12
-    /// for what stands around a line), a session, or something set aside (q:17)
+    /// for what stands around a line), a session, something set aside (q:17), or a context a program was given (x:17)
     #[arg(value_name = "ID", required_unless_present_any = ["session", "quarantine", "revisions", "revision"])]
     id: Option<String>,
 
@@ -89,6 +90,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     {
         return show_quarantined(&context, agent_no, q, args.raw);
     }
+    if let Some(given) = ContextId::parse(id)
+        && !of_a_file
+    {
+        return super::context::show(&context, agent_no, given, false);
+    }
     if let Some(turn) = TurnId::parse(id)
         && !of_a_file
     {
@@ -104,7 +110,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         shown::find_and_show(&context, id, &part, args.raw)
     } else {
         Err(Error::usage(format!(
-            "{:?} is no turn (t9c11), item, file, session or set-aside id (q:17)",
+            "{:?} is no turn (t9c11), item, file, session, set-aside id (q:17) or context (x:17)",
             print::cut(id, 80)
         ))
         .hint("find turns and files with heirloom search, sessions with heirloom session list"))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use heirloom_engine::clock::rfc3339;
-use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::ledger::jobs;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use serde_json::json;
@@ -52,6 +52,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         }
         Err(_) => (None, None, 0),
     };
+    let (model, model_at) = context.model()?;
     let ledger_bytes = context.ledger.bytes_on_disk();
     let mut by_program: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for s in &sessions {
@@ -79,6 +80,10 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         None if missing.is_some() => wrong.push("the search index does not fit the files: heirloom reindex".into()),
         None => {}
     }
+    wrong.extend(context.without_model().map(|e| {
+        let next = e.next_step().map(|next| format!(": {next}")).unwrap_or_default();
+        format!("found by words only: {e}{next}")
+    }));
     if counts.dead > 0 {
         wrong.push(format!("{} failed for good: heirloom audit list", print::counted(counts.dead, "job")));
     }
@@ -93,6 +98,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             "first_at": totals.first_at.map(rfc3339), "last_at": totals.last_at.map(rfc3339),
             "programs": by_program.iter().map(|(p, (s, t))| json!({"program": p, "sessions": s, "turns": t})).collect::<Vec<_>>(),
             "set_aside": totals.quarantined,
+            "embeddings": {"model": model, "at": model_at, "problem": context.without_model().map(Error::to_string)},
             "not_indexed": missing,
             "files_not_indexed": files_missing,
             "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
@@ -134,6 +140,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     rows.push(vec!["Projects".into(), print::count(totals.workspaces)]);
     rows.push(vec!["Ledger".into(), format!("{}{}", print::bytes(ledger_bytes), share(ledger_bytes))]);
     rows.push(vec!["Index".into(), format!("{}{}", print::bytes(index_bytes), share(index_bytes))]);
+    rows.push(vec!["Meaning".into(), format!("{}  ({model_at})", model.unwrap_or("by words only"))]);
     let pending = match (counts.due, counts.later + counts.running) {
         (0, 0) => "nothing".to_owned(),
         (due, later) => format!("{due} due, {later} later (heirloom work)"),

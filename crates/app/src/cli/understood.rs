@@ -2,7 +2,7 @@
 
 use heirloom_engine::clock::{Millis, rfc3339};
 use heirloom_engine::error::Result;
-use heirloom_engine::profile;
+use heirloom_engine::recall::query::Term;
 use heirloom_engine::recall::{self, Hold, Precision, Query, When};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -20,9 +20,8 @@ pub struct Understood {
     pub widened: bool,
 }
 
-pub fn understand(context: &Context, agent_no: i64, text: &str) -> Result<Understood> {
-    let said = context.ledger.read(|tx| profile::get(tx, agent_no, "timezone"))?;
-    let zone = said.and_then(|name| TimeZone::get(&name).ok()).unwrap_or_else(print::zone);
+pub fn understand(context: &Context, text: &str) -> Result<Understood> {
+    let zone = print::zone();
     let query = recall::understand(&context.ledger, context.agent(), text, &zone)?;
     Ok(Understood { text: text.to_owned(), query, zone, widened: false })
 }
@@ -60,13 +59,29 @@ impl Understood {
             return None;
         }
         let mut parts = vec![self.query.shown()];
-        parts.extend(self.query.times.iter().map(|t| format!("{} ({})", self.time(t), self.words(t))));
+        parts.extend(self.query.times.iter().map(|t| self.told(t)));
         parts.retain(|p| !p.is_empty());
         let mut note = format!("looked for: {}", print::safe_line(&parts.join(", ")));
         if self.widened {
             note.push_str("; nothing that fits is from then, so this is from other times");
         }
         Some(note)
+    }
+
+    /// A term as it was typed, signs and all.
+    pub fn typed(&self, term: &Term) -> String {
+        let plain = |word: &str| {
+            word.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        let mut words = self.text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()));
+        let written = term.written();
+        let typed = words.find(|word| plain(word) == written).unwrap_or(&written);
+        format!("{typed}{}", if term.prefix { "*" } else { "" })
+    }
+
+    /// A time with the words it was told in: `above all 2026-11-09 to 2026-11-15 (last week)`.
+    pub fn told(&self, time: &When) -> String {
+        format!("{} ({})", self.time(time), self.words(time))
     }
 
     fn words(&self, time: &When) -> &str {

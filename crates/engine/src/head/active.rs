@@ -46,7 +46,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let lines: Vec<String> = artifacts
         .iter()
         .map(|e| {
-            let day = date_of(e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
+            let day = date_of(at, e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
             // The page stands in `continuity/`, and so do artifacts.
             let path = e.path.as_str();
             format!("[{}]({}){day} · [{}]", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path), id(e))

@@ -32,7 +32,7 @@ pub mod threads;
 mod which;
 pub mod why;
 
-pub(crate) use page::{flat, line, minute};
+pub(crate) use page::{flat, line, minute, stamp};
 pub(crate) use scoping::scope_of;
 pub(crate) use session::Standing as SessionStanding;
 pub(crate) use thread::render as thread_page;

@@ -63,10 +63,13 @@ pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see:
     out
 }
 
-/// `2026-11-20`, or nothing.
-pub(super) fn date_of(text: Option<&str>) -> Option<String> {
+/// `2026-11-20` where the operator is, or nothing.
+pub(super) fn date_of(at: &AssistantHome, text: Option<&str>) -> Option<String> {
     let text = text?;
-    parse_rfc3339(text).map(|_| text[..10].to_owned()).or_else(|| (text.len() == 10).then(|| text.to_owned()))
+    match parse_rfc3339(text) {
+        Some(moment) => at.day_of(moment).map(|day| day.to_string()),
+        None => (text.len() == 10).then(|| text.to_owned()),
+    }
 }
 
 /// `20 Nov`, of another year `20 Nov 2025`.
@@ -91,6 +94,13 @@ pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
     let now = at.ledger.now();
     let end = || at.day_of(now)?.checked_add(1.day()).ok()?.to_zoned(at.zone.clone()).ok();
     end().map_or(now, |z| z.timestamp().as_millisecond())
+}
+
+/// A moment where the operator is, for programs, too: `2026-11-22T10:15:00+01:00`.
+pub(crate) fn stamp(at: &AssistantHome, moment: Millis) -> String {
+    Timestamp::from_millisecond(moment)
+        .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+        .unwrap_or_else(|_| "?".into())
 }
 
 /// A moment where the operator is, to the minute.

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
+use crate::lineage;
 use crate::recall::place::Place;
 
 /// The items a session holds, each in the versions it was given.
@@ -34,36 +36,86 @@ pub(super) fn digest_of(key: &[u8], said: &[u8]) -> Vec<u8> {
     blake3::keyed_hash(&key, said).as_bytes()[..8].to_vec()
 }
 
-/// What the session holds; a fork or resumed copy also what its parent held when it was made.
-pub(super) fn held(tx: &Read, place: &Place, epoch: u64) -> Result<Held> {
+/// The epoch of the last context a session was given up to a moment.
+pub(super) fn last_given(tx: &Read, agent_no: i64, session: &str, until: Millis) -> Result<Option<u64>> {
+    let given: Option<i64> = tx
+        .prepare_cached("SELECT max(epoch) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3")?
+        .query_row(params![agent_no, session, until], |r| r.get(0))?;
+    Ok(given.map(|epoch| epoch as u64))
+}
+
+/// Forks of forks that are followed up; a chain this long is somebody's mistake.
+const GENERATIONS: usize = 32;
+
+/// A stretch of contexts: what a session was given in an epoch, up to a moment.
+pub(super) struct Stretch {
+    pub session: String,
+    pub epoch: u64,
+    pub until: Millis,
+}
+
+/// The contexts a session's program holds, oldest first: its own; of a fork or resumed copy in front of them what its
+/// parent held where it was copied, as long as its own context was not cut since.
+pub(super) fn stretches(tx: &Read, place: &Place, epoch: u64) -> Result<Vec<Stretch>> {
+    let mut out = vec![Stretch { session: place.session.as_str().to_owned(), epoch, until: Millis::MAX }];
+    let mut no = place.known.as_ref().map(|k| k.no);
+    for _ in 0..GENERATIONS {
+        let (Some(copy), Some(last)) = (no, out.last().filter(|s| s.epoch == 0)) else { break };
+        let Some((parent, of_parent)) = parent(tx, place.agent_no, copy, last.until)? else { break };
+        no = parent;
+        out.push(of_parent);
+    }
+    out.reverse();
+    Ok(out)
+}
+
+/// What a session holds.
+pub(super) fn held(tx: &Read, agent_no: i64, stretches: &[Stretch]) -> Result<Held> {
     let mut held = Held::default();
-    let mut read = |session: &str, epoch: i64, until: i64| -> Result<()> {
-        let mut statement = tx.prepare_cached(
-            "SELECT i.item, c.key, i.digest FROM injected_items i JOIN contexts c USING (context_no)
-             WHERE i.agent_no = ?1 AND i.session_key = ?2 AND i.epoch = ?3 AND c.at <= ?4",
-        )?;
-        let mut rows = statement.query(params![place.agent_no, session, epoch, until])?;
+    let mut statement = tx.prepare_cached(
+        "SELECT i.item, c.key, i.digest FROM injected_items i JOIN contexts c USING (context_no)
+         WHERE i.agent_no = ?1 AND i.session_key = ?2 AND i.epoch = ?3 AND c.at <= ?4",
+    )?;
+    for Stretch { session, epoch, until } in stretches {
+        let mut rows = statement.query(params![agent_no, session, *epoch as i64, until])?;
         while let Some(r) = rows.next()? {
             held.0.entry(r.get(0)?).or_default().push(Version { key: r.get(1)?, digest: r.get(2)? });
         }
-        Ok(())
-    };
-    read(place.session.as_str(), epoch as i64, i64::MAX)?;
-    if epoch == 0
-        && let Some(known) = &place.known
-        && let Some(parent) = &known.fork_of
-    {
-        let until = known.started_at.unwrap_or(i64::MAX);
-        let of_parent: Option<i64> = tx
-            .prepare_cached("SELECT max(epoch) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3")?
-            .query_row(params![place.agent_no, parent, until], |r| r.get(0))
-            .optional()?
-            .flatten();
-        if let Some(of_parent) = of_parent {
-            read(parent, of_parent, until)?;
-        }
     }
     Ok(held)
+}
+
+/// What a fork was copied from and what that held then. The number is `None` where nothing of it is stored.
+fn parent(tx: &Read, agent_no: i64, fork: i64, until: Millis) -> Result<Option<(Option<i64>, Stretch)>> {
+    let (session, began): (Option<String>, Option<Millis>) = tx
+        .prepare_cached("SELECT fork_of, started_at FROM sessions WHERE session_no = ?1")?
+        .query_row([fork], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let Some(session) = session else { return Ok(None) };
+    let no: Option<i64> = tx
+        .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
+        .query_row(params![agent_no, session], |r| r.get(0))
+        .optional()?;
+    let copied = no.map(|parent| last_in_both(tx, fork, parent)).transpose()?.flatten();
+    let until = until.min(copied.or(began).unwrap_or(Millis::MAX));
+    let counted = no.map_or(Ok(0), |no| lineage::epoch_at(tx, no, until))?;
+    let epoch = counted.max(last_given(tx, agent_no, &session, until)?.unwrap_or(0));
+    Ok(Some((no, Stretch { session, epoch, until })))
+}
+
+/// When the last turn was said that stands in a fork and in what it was copied from: up to there they are one. A copy has
+/// the times of its original, so the fork's own beginning says nothing of it.
+fn last_in_both(tx: &Read, fork: i64, parent: i64) -> Result<Option<Millis>> {
+    // Whichever was stored first has the turn, the other one refers to it.
+    let mut statement = tx.prepare_cached(
+        "SELECT t.at FROM turn_references r JOIN turns t USING (turn_no)
+         WHERE r.session_no = ?1 AND (t.session_no = ?2 OR EXISTS (
+           SELECT 1 FROM turn_references o WHERE o.session_no = ?2 AND o.turn_no = r.turn_no))
+         ORDER BY r.turn_no DESC LIMIT 1",
+    )?;
+    let mut last = |copy: i64, original: i64| -> Result<Option<Millis>> {
+        Ok(statement.query_row([copy, original], |r| r.get(0)).optional()?.flatten())
+    };
+    Ok(last(fork, parent)?.max(last(parent, fork)?))
 }
 
 /// Notes that these items were given.

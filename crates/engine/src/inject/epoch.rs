@@ -6,6 +6,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
+use super::{Event, dedup};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
@@ -51,7 +52,15 @@ fn row(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Row>> {
 pub(super) fn current(tx: &Read, place: &Place) -> Result<u64> {
     let told = row(tx, place.agent_no, &place.session)?.map_or(0, |r| r.epoch);
     let distilled = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
-    Ok(told.max(distilled))
+    let given = dedup::last_given(tx, place.agent_no, place.session.as_str(), Millis::MAX)?.unwrap_or(0);
+    Ok(told.max(distilled).max(given))
+}
+
+/// The epoch a context is given in. A client that says it was cut says so itself: what it was given until then is gone.
+pub(super) fn of(tx: &Read, place: &Place, event: Event) -> Result<u64> {
+    let epoch = current(tx, place)?;
+    let cut_now = matches!(event, Event::Compact | Event::Clear) && given_in(tx, place, epoch)?;
+    Ok(epoch + u64::from(cut_now))
 }
 
 /// Why the epoch a session is in began, where its program told.
@@ -66,7 +75,10 @@ pub fn cause(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Ca
 
 /// Whether something was given in the epoch a session is in.
 pub fn was_given(tx: &Read, place: &Place) -> Result<bool> {
-    let epoch = current(tx, place)?;
+    given_in(tx, place, current(tx, place)?)
+}
+
+fn given_in(tx: &Read, place: &Place, epoch: u64) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 LIMIT 1")?
         .exists(params![place.agent_no, place.session.as_str(), epoch as i64])?)

@@ -23,8 +23,8 @@ use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
 use crate::tokens::{cut, tokens};
 
+pub use crate::recall::given::{ContextId, Replayed, list, replay};
 pub use budget::Part;
-pub use record::{ContextId, Replayed, list, replay};
 
 /// When a program asks for a context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,7 +156,7 @@ pub(crate) fn record(tx: &mut Write, at: &AssistantHome, ask: &Ask, given: Given
 pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let mut given = plan(at, ask, recalled)?;
     if !given.parts.is_empty() {
-        given.block = print::block(&given, None, at.ledger.now(), &at.agent);
+        given.block = print::block(&given, None, at.ledger.now(), at);
     }
     given.tokens = tokens(&given.block);
     Ok(given)
@@ -171,9 +171,9 @@ pub fn place_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result
 pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
         let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
-        let epoch = epoch::current(tx, &place)?;
+        let epoch = epoch::of(tx, &place, ask.event)?;
         let now = at.ledger.now();
-        let held = dedup::held(tx, &place, epoch)?;
+        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &place, epoch)?)?;
         let Recalled { items, mut dropped, degraded } = recalled;
         let drafts = parts::drafts(at, tx, ask, &place, items, now)?;
         let most = budget::most(ask.event, ask.budget, ask.can.characters);

@@ -1,39 +1,18 @@
-//! What was given, kept so that it can be given again word for word and explained (R10.4, R4.3).
-
-use std::fmt;
+//! Keeping what was given, so that it can be read again word for word ([`crate::recall::given`]) and explained (R10.4, R4.3).
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
 
-use super::{Ask, Given, dedup, print};
+use super::dedup::{self, Stretch};
+use super::{Ask, Given, print};
 use crate::assistant::AssistantHome;
-use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
-use crate::scope::SessionKey;
+use crate::recall::given::{ContextId, open};
 use crate::tokens::tokens;
-
-/// A context that was given, printed as `x:17`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ContextId(pub i64);
-
-impl ContextId {
-    pub fn parse(text: &str) -> Option<ContextId> {
-        text.strip_prefix("x:")?.parse().ok().filter(|n| *n > 0).map(ContextId)
-    }
-}
-
-impl fmt::Display for ContextId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "x:{}", self.0)
-    }
-}
 
 /// zstd level: what is stored is some kilobytes, once a prompt.
 const LEVEL: i32 = 3;
-
-/// The longest content that is read back.
-const LARGEST: usize = 4 << 20;
 
 /// Records a context and what it gave. Where the program does not keep what it is given, what the session holds already
 /// goes with it, byte for byte (R10.6).
@@ -51,7 +30,7 @@ pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Gi
         .unwrap_or(0);
     let id = ContextId(next + 1);
     let digest = print::hex(&blake3::keyed_hash(&key, print::body(&given.parts).as_bytes()).as_bytes()[..8]);
-    let block = print::block(&given, Some((id, &digest)), tx.now(), &at.agent);
+    let block = print::block(&given, Some((id, &digest)), tx.now(), at);
     let content = json!({
         "request": request, "degraded": given.degraded, "block": block,
         "profile": given.parts.iter().map(|p| json!({
@@ -106,17 +85,21 @@ pub(super) fn standing_only(tx: &Read, ask: &Ask, mut given: Given) -> Result<Gi
     Ok(given)
 }
 
-/// All blocks a session's context holds since it was cut last, in the order they were given.
+/// All blocks a session's context holds since it was cut last, in the order they were given; a fork's begin with those
+/// of its parent.
 fn standing(tx: &Read, given: &Given) -> Result<String> {
     let mut statement = tx.prepare_cached(
-        "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 ORDER BY context_no",
+        "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 AND at <= ?4
+         ORDER BY context_no",
     )?;
-    let place = &given.place;
-    let rows = statement
-        .query_map(params![place.agent_no, place.session.as_str(), given.epoch as i64], |r| r.get::<_, Vec<u8>>(0))?;
     let mut out = String::new();
-    for packed in rows {
-        out.push_str(open(&packed?)?.and_then(|c| Some(c.get("block")?.as_str()?.to_owned())).as_deref().unwrap_or(""));
+    for Stretch { session, epoch, until } in dedup::stretches(tx, &given.place, given.epoch)? {
+        let with = params![given.place.agent_no, session, epoch as i64, until];
+        let rows = statement.query_map(with, |r| r.get::<_, Vec<u8>>(0))?;
+        for packed in rows {
+            let content = open(&packed?)?;
+            out.push_str(content.as_ref().and_then(|c| c.get("block")?.as_str()).unwrap_or_default());
+        }
     }
     Ok(out)
 }
@@ -129,78 +112,4 @@ fn manifest(tx: &Write, manifest: &Value) -> Result<i64> {
     Ok(tx
         .prepare_cached("SELECT manifest_no FROM capability_manifests WHERE digest = ?1")?
         .query_row([digest.as_bytes().as_slice()], |r| r.get(0))?)
-}
-
-/// `None`: a forget took it away.
-fn open(packed: &[u8]) -> Result<Option<Value>> {
-    if packed.is_empty() {
-        return Ok(None);
-    }
-    let damaged = || Error::damaged("what was given cannot be read any more");
-    let raw = zstd::bulk::decompress(packed, LARGEST).map_err(|e| damaged().because(e))?;
-    Ok(Some(serde_json::from_slice(&raw).map_err(|e| damaged().because(e))?))
-}
-
-/// A context that was given, as it was.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Replayed {
-    pub id: ContextId,
-    pub session: SessionKey,
-    pub event: String,
-    pub epoch: u64,
-    pub at: Millis,
-    pub fingerprint: String,
-    pub tokens: u64,
-    /// What the program could take.
-    pub can: Value,
-    /// `None`: a forget took the words away. Else `request`, `profile`, `dropped`, `degraded`, `block` (FORMAT.md).
-    pub content: Option<Value>,
-}
-
-impl Replayed {
-    /// What the program was given, byte for byte.
-    pub fn block(&self) -> Option<&str> {
-        self.content.as_ref()?.get("block")?.as_str()
-    }
-}
-
-/// What was given. `NotFound` where there is none such of this agent.
-pub fn replay(tx: &Read, agent_no: i64, id: ContextId) -> Result<Replayed> {
-    let found = tx
-        .prepare_cached(
-            "SELECT session_key, event, epoch, at, fingerprint, tokens, manifest, content
-             FROM contexts JOIN capability_manifests USING (manifest_no) WHERE context_no = ?1 AND agent_no = ?2",
-        )?
-        .query_row(params![id.0, agent_no], |r| {
-            let replayed = Replayed {
-                id,
-                session: SessionKey::from(r.get::<_, String>(0)?),
-                event: r.get(1)?,
-                epoch: r.get::<_, i64>(2)? as u64,
-                at: r.get(3)?,
-                fingerprint: String::from_utf8_lossy(&r.get::<_, Vec<u8>>(4)?).into_owned(),
-                tokens: r.get::<_, i64>(5)? as u64,
-                can: serde_json::from_str(&r.get::<_, String>(6)?).unwrap_or_default(),
-                content: None,
-            };
-            Ok((replayed, r.get::<_, Vec<u8>>(7)?))
-        })
-        .optional()?;
-    let Some((replayed, packed)) = found else {
-        return Err(
-            Error::not_found(format!("nothing was given as {id}")).hint("heirloom context list shows what was given")
-        );
-    };
-    Ok(Replayed { content: open(&packed)?, ..replayed })
-}
-
-/// The newest contexts of a session, or of all, newest first, without their words.
-pub fn list(tx: &Read, agent_no: i64, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT context_no FROM contexts WHERE agent_no = ?1 AND (?2 IS NULL OR session_key = ?2)
-         ORDER BY context_no DESC LIMIT ?3",
-    )?;
-    let rows =
-        statement.query_map(params![agent_no, session.map(|s| s.as_str()), most as i64], |r| r.get::<_, i64>(0))?;
-    rows.map(|no| replay(tx, agent_no, ContextId(no?))).collect()
 }

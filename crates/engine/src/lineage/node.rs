@@ -476,11 +476,22 @@ pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
 /// The dedup epoch of a session (R10.6): 0, and one more whenever what its program had been given left its context: with
 /// every compaction of its main line the program made and every new segment, and with those somebody asked for, who then
 /// goes on from the handoff. Our own at a threshold cuts nothing the program holds: what was injected is still before it.
+/// Nor does a mark a fork was copied with: what was cut there it never had.
 pub fn epoch(tx: &Read, session_no: i64) -> Result<u64> {
+    epoch_at(tx, session_no, Millis::MAX)
+}
+
+/// The [`epoch`] a session had at a moment.
+pub fn epoch_at(tx: &Read, session_no: i64, moment: Millis) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT count(*) FROM compactions c JOIN lanes l USING (lane_no)
-             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause NOT IN ('again', 'threshold') AND {COMPACTION_STANDS}"
+             WHERE c.session_no = ?1 AND l.lane = '' AND c.cause NOT IN ('again', 'threshold') AND c.at <= ?2
+               AND {COMPACTION_STANDS}
+               AND NOT EXISTS (
+                 SELECT 1 FROM sessions s JOIN boundaries b ON b.boundary_no = c.boundary_no
+                 JOIN turn_references r ON r.session_no = s.session_no AND r.lane_no = c.lane_no AND r.record_no > b.record_no
+                 WHERE s.session_no = c.session_no AND s.fork_of IS NOT NULL)"
         ))?
-        .query_row([session_no], |r| r.get::<_, i64>(0))? as u64)
+        .query_row([session_no, moment], |r| r.get::<_, i64>(0))? as u64)
 }

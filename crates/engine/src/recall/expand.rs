@@ -22,6 +22,7 @@ use crate::ledger::{Ledger, Read};
 use crate::lineage::walk::{self, Stretch};
 use crate::lineage::{self, Compaction, Node};
 use crate::memory::pending::{self, Pending};
+use crate::recall::given::{self, Replayed};
 use crate::redact::redact_lines;
 use crate::scope::{NodeId, TurnId};
 use crate::thread::{self, ThreadRow};
@@ -90,6 +91,8 @@ pub enum Subject {
     /// The runs of a job, newest first.
     Job(Vec<scheduled::Run>),
     Quarantine(Box<SetAside>),
+    /// What a program was given; it is its own words.
+    Context(Box<Replayed>),
 }
 
 /// A node and what is around it.
@@ -215,6 +218,7 @@ pub fn expand(
                 let (text, cut) = bounded(&redact_lines(&String::from_utf8_lossy(&bytes)));
                 Ok(without_words(Subject::Quarantine(Box::new(SetAside { quarantined, text, cut }))))
             }
+            Reference::Context(id) => Ok(without_words(Subject::Context(Box::new(given::replay(tx, agent_no, *id)?)))),
             Reference::Pending(no) => {
                 let found = pending::list(tx, agent_no, true)?.into_iter().find(|p| p.no == *no);
                 let found = found.ok_or_else(|| {

@@ -17,8 +17,10 @@ use super::terms::{
     DATE, DEADLINE, FILES, Weighed, coverage, covered_score, interrupted, letters, matched, needles, stands, weigh,
     within,
 };
+use super::trace::Trace;
+use super::within as only;
 use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::{AssistantHome, LARGEST_FILE};
+use crate::assistant::{AssistantHome, LARGEST_FILE, bootstrap};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
@@ -52,6 +54,8 @@ pub struct FileFilter {
     pub class: Option<String>,
     /// Workspace ids, aliases included; files of the agent as a whole are then left out.
     pub workspaces: Option<Vec<String>>,
+    /// Threads, with those that were merged into them: their pages, and what is owed or known in them.
+    pub threads: Option<Vec<i64>>,
     /// Archived files, too.
     pub archived: bool,
     pub since: Option<Millis>,
@@ -72,6 +76,8 @@ pub struct FileHit {
     /// Words of the query that stand in the file, of how many.
     pub matched: usize,
     pub of: usize,
+    /// What the score is made of.
+    pub trace: Trace,
 }
 
 /// What a search for files came to.
@@ -225,6 +231,7 @@ fn hits(
             // Gone since it was indexed, or other than it was: its next rows are on their way.
             if let Some(entry) = catalogue::numbered(tx, at.agent_no, file_no)?
                 && lets_through(filter, &entry, &at.zone)
+                && only::file(tx, at.agent_no, filter.threads.as_deref(), &entry)?
             {
                 let weight = match (entry.state, entry.status.as_deref()) {
                     (State::Archived, _) => ARCHIVED,
@@ -233,19 +240,20 @@ fn hits(
                 };
                 let (from, to) = time_of(&entry, &at.zone);
                 let near = query.favours(Some(from)) == Some(true) || query.favours(Some(to)) == Some(true);
-                let gain = if near { DATE * top } else { 0.0 };
-                ranked.push(((score + gain) * weight, entry));
+                let (words, date) = (score / top.max(f64::MIN_POSITIVE), if near { DATE } else { 0.0 });
+                let sum = (words + date) * weight;
+                ranked.push((Trace { words, cosine: None, neighbours: 0.0, date, people: 0.0, weight, sum }, entry));
             }
         }
         Ok(ranked)
     })?;
     // Equal scores: what changed later first, whatever number it has.
     ranked.sort_by(|(a, e), (b, f)| {
-        b.total_cmp(a).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
+        b.sum.total_cmp(&a.sum).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
     });
-    let best = ranked.first().map_or(1.0, |(score, _)| *score).max(f64::MIN_POSITIVE);
+    let best = ranked.first().map_or(1.0, |(trace, _)| trace.sum).max(f64::MIN_POSITIVE);
     let mut hits = Vec::new();
-    for (score, entry) in ranked {
+    for (trace, entry) in ranked {
         if hits.len() >= filter.limit {
             break;
         }
@@ -254,9 +262,15 @@ fn hits(
             // The sweep says what is in the way.
             Ok(None) | Err(_) => continue,
         };
-        let place = seek.place(&entry, &Document::parse(bytes))?;
+        let doc = Document::parse(bytes);
+        // What every home begins with answers nobody's question.
+        if bootstrap::is_untouched(&entry.path, &doc.body()) {
+            continue;
+        }
+        let place = seek.place(&entry, &doc)?;
         hits.push(FileHit {
-            score: score / best,
+            score: trace.sum / best,
+            trace,
             line: place.line,
             passage: place.passage,
             matched: place.matched.max(1).min(seek.asked.len()),
@@ -376,7 +390,8 @@ impl<'c> Seek<'c> {
 fn around(lines: &[&str], line: usize, hidden: &[RangeInclusive<usize>]) -> String {
     let belongs = |n: &usize| {
         let text = lines.get(n - 1).map_or("", |l| l.trim());
-        !text.is_empty() && text != "---" && !hidden.iter().any(|h| h.contains(n))
+        // The mark of a block is nobody's words.
+        !text.is_empty() && text != "---" && !text.starts_with("<!-- ") && !hidden.iter().any(|h| h.contains(n))
     };
     let first = (1..line).rev().take(AROUND).take_while(belongs).last().unwrap_or(line);
     let last = (line + 1..=lines.len()).take(AROUND).take_while(belongs).last().unwrap_or(line);
@@ -404,5 +419,6 @@ mod tests {
         assert_eq!(around(&lines, 7, &[]), "three");
         assert_eq!(around(&lines, 4, &[5..=5]), "one");
         assert_eq!(around(&[], 1, &[]), "");
+        assert_eq!(around(&["<!-- heirloom:daily 1 -->", "one", "<!-- /heirloom:daily -->"], 2, &[]), "one");
     }
 }

@@ -7,6 +7,7 @@
 mod chat;
 pub mod expand;
 pub mod files;
+pub mod given;
 pub mod named;
 mod nearness;
 pub mod people;
@@ -19,7 +20,9 @@ pub mod staged;
 mod stop_words;
 mod symbols;
 mod terms;
+pub mod trace;
 pub mod when;
+mod within;
 
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
@@ -30,4 +33,5 @@ pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};
 pub(crate) use staged::scope_of_turn;
 pub use staged::{Question, recall};
+pub use trace::Trace;
 pub use when::{Hold, Precision, When};

@@ -24,9 +24,6 @@ pub struct Hint {
 pub struct Known {
     pub no: i64,
     pub last_at: Option<Millis>,
-    /// The session it was copied from, and when it began.
-    pub fork_of: Option<String>,
-    pub started_at: Option<Millis>,
 }
 
 /// The place a question comes from.
@@ -48,14 +45,13 @@ impl Place {
     pub fn of(tx: &Read, agent_no: i64, session: &SessionKey, hint: &Hint) -> Result<Place> {
         let found = tx
             .prepare_cached(
-                "SELECT s.session_no, s.last_at, s.fork_of, s.started_at, w.workspace_id FROM sessions s
+                "SELECT s.session_no, s.last_at, w.workspace_id FROM sessions s
                  LEFT JOIN workspaces v ON v.workspace_no = s.workspace_no
                  LEFT JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
                  WHERE s.agent_no = ?1 AND s.session_key = ?2 AND s.forgotten IS NULL",
             )?
             .query_row(params![agent_no, session.as_str()], |r| {
-                let known = Known { no: r.get(0)?, last_at: r.get(1)?, fork_of: r.get(2)?, started_at: r.get(3)? };
-                Ok((known, r.get::<_, Option<String>>(4)?))
+                Ok((Known { no: r.get(0)?, last_at: r.get(1)? }, r.get::<_, Option<String>>(2)?))
             })
             .optional()?;
         let (known, workspace) = match found {

@@ -60,8 +60,13 @@ impl Term {
     }
 
     /// Asked for as such; variants and pieces are ways to find the same.
-    pub(super) fn asked(&self) -> bool {
+    pub fn asked(&self) -> bool {
         matches!(self.kind, Kind::Exact | Kind::Word)
+    }
+
+    /// As the person wrote it, apart from signs.
+    pub fn written(&self) -> String {
+        plain(&self.text)
     }
 
     /// As the full-text engine wants it: a string, so that nothing in it is an operator.
@@ -122,7 +127,7 @@ impl Query {
 
     /// Other words may answer it: it is a question or a topic. Whoever types one word, a name with signs in it or a phrase
     /// wants just that.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         let asked = self.words.iter().filter(|t| t.asked()).count();
         self.phrases.is_empty() && asked > 1 && self.words.iter().all(|t| t.kind != Kind::Exact && !t.prefix)
     }

@@ -16,7 +16,9 @@ use super::snippet::Scratch;
 use super::terms::{
     DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, matched, needles, weigh, within,
 };
+use super::trace::Trace;
 use super::when::Hold;
+use super::within as only;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
@@ -59,6 +61,8 @@ pub struct Filter {
     pub harness: Option<String>,
     /// Sessions, already resolved.
     pub sessions: Option<Vec<i64>>,
+    /// Threads, with those that were merged into them: what was said in runs of theirs.
+    pub threads: Option<Vec<i64>>,
     pub role: Option<Role>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
@@ -81,6 +85,8 @@ pub struct Hit {
     pub cosine: Option<f64>,
     /// The turn beside which it was found, where it has no word of the query itself.
     pub beside: Option<TurnId>,
+    /// What the score is made of.
+    pub trace: Trace,
 }
 
 /// What a search came to.
@@ -89,6 +95,8 @@ pub struct Searched {
     pub hits: Vec<Hit>,
     /// What was looked for.
     pub looked_for: String,
+    /// The words that were looked up, rarest first, each with how many turns have it.
+    pub counted: Vec<(Term, i64)>,
     /// Words left out because they stand nearly everywhere.
     pub too_frequent: Vec<String>,
     /// Turns of the ledger that are not in the index yet.
@@ -138,6 +146,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
     ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
+        let filter = &only::narrowed(tx, filter)?;
         let (first, last) = turns_between(tx, filter.since, filter.until)?;
         let nowhere = |list: &Option<Vec<i64>>| list.as_ref().is_some_and(Vec::is_empty);
         if first > last || nowhere(&filter.workspaces) || nowhere(&filter.sessions) {
@@ -153,6 +162,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
                 // The time was up before anything could be looked for.
                 return Ok(());
             }
+            out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
             let look = Look { tx, conn, query, filter, terms: &terms, agent_no, range, all };
             let near = Nearness::of(tx, index, agent_no, query, filter.legs, &mut out.less)?;
             let mut found = match filter.legs {
@@ -191,6 +201,7 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
             let matched = if found.own > 0.0 { matched(&said(&turn), &asked).max(least) } else { 0 };
             out.hits.push(Hit {
                 score: found.score / best,
+                trace: found.trace(query),
                 passage,
                 matched,
                 of: asked.len(),
@@ -381,7 +392,7 @@ fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result
                 && filter.harness.as_ref().is_none_or(|wanted| wanted == key.harness())
                 && filter.role.is_none_or(|wanted| wanted == role_from_code(r.get(4).unwrap_or_default()))
                 && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)));
-            if fits && found.iter().all(|c| c.turn_no != turn_no) {
+            if fits && only::turn(tx, filter, turn_no)? && found.iter().all(|c| c.turn_no != turn_no) {
                 wanted -= 1;
                 let (lane_no, at) = (r.get(2)?, r.get(3)?);
                 let (words, own, score) = (1.0, 1.0, 1.0);
@@ -394,6 +405,7 @@ fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result
                     cosine: None,
                     own,
                     score,
+                    neighbours: 0.0,
                     beside: None,
                 });
             }
@@ -420,16 +432,30 @@ pub(super) struct Candidate {
     /// Both together; 0 of a neighbour.
     own: f64,
     pub score: f64,
+    /// What of it is its neighbours'.
+    neighbours: f64,
     beside: Option<i64>,
+}
+
+impl Candidate {
+    fn trace(&self, query: &Query) -> Trace {
+        let date = gain(query, self.at);
+        let people = self.score - self.own - self.neighbours - date;
+        // What floating point leaves is nothing.
+        let people = if people.abs() < 1e-9 { 0.0 } else { people };
+        let (words, cosine) = (self.words, self.cosine.map(f64::from));
+        Trace { words, cosine, neighbours: self.neighbours, date, people, weight: 1.0, sum: self.score }
+    }
 }
 
 fn keep(
     tx: &Read,
-    mut rows: Vec<(i64, f64)>,
+    rows: Vec<(i64, f64)>,
     covered: &HashMap<i64, f64>,
     query: &Query,
     filter: &Filter,
 ) -> Result<Vec<Candidate>> {
+    let mut rows = only::turns(tx, filter, rows)?;
     for (turn_no, score) in &mut rows {
         *score = covered_score(*score, covered.get(turn_no));
     }
@@ -461,6 +487,7 @@ fn keep(
                 cosine: None,
                 own,
                 score,
+                neighbours: 0.0,
                 beside: None,
             });
         }
@@ -512,7 +539,7 @@ fn with_neighbours(
                     && filter.role.is_none_or(|wanted| wanted == role)
                     && filter.since.is_none_or(|s| at.is_some_and(|at| at >= s))
                     && filter.until.is_none_or(|u| at.is_some_and(|at| at <= u));
-                if wanted {
+                if wanted && only::turn(tx, filter, turn_no)? {
                     all.entry(turn_no).or_insert(Candidate {
                         turn_no,
                         session_no: candidate.session_no,
@@ -522,6 +549,7 @@ fn with_neighbours(
                         cosine: None,
                         own: 0.0,
                         score: 0.0,
+                        neighbours: 0.0,
                         beside: Some(candidate.turn_no),
                     });
                 }
@@ -533,7 +561,8 @@ fn with_neighbours(
     }
     let mut ranked: Vec<Candidate> = all.into_values().collect();
     for c in &mut ranked {
-        c.score = c.own + gains.get(&c.turn_no).copied().unwrap_or(0.0) + gain(query, c.at);
+        c.neighbours = gains.get(&c.turn_no).copied().unwrap_or(0.0);
+        c.score = c.own + c.neighbours + gain(query, c.at);
     }
     sort(&mut ranked);
     Ok(ranked)

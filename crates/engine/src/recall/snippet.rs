@@ -15,6 +15,9 @@ pub const MATCH_END: char = '\u{3}';
 /// What is given to the full-text engine of a long text: enough for one passage.
 const WINDOW_BYTES: usize = 3000;
 
+/// Pieces of a long text the engine is asked about where no needle stands in it: it knows of endings and accents.
+const MOST_PIECES: usize = 256;
+
 /// Words in a passage; the most the engine gives is 64.
 const PASSAGE_WORDS: i64 = 28;
 
@@ -35,23 +38,27 @@ impl<'c> Scratch<'c> {
     /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
     /// the beginning, as for an empty expression. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
-        let window = window(text, needles);
-        let clean: String = fold(window).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let clean =
+            |part: &str| -> String { fold(part).chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+        let parts = window(text, needles).map_or_else(|| pieces(text), |found| vec![found]);
         if expression.is_empty() {
-            return Ok(tidy(&beginning(&clean)));
+            return Ok(tidy(&beginning(&clean(parts.first().copied().unwrap_or_default()))));
         }
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
-        self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (1, ?1)")?.execute([&clean])?;
+        let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (text) VALUES (?1)")?;
+        for part in &parts {
+            insert.execute([clean(part)])?;
+        }
         let found: Option<String> = self
             .conn
-            .prepare_cached("SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1")?
+            .prepare_cached("SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1 ORDER BY rank, rowid LIMIT 1")?
             .query_row(
                 rusqlite::params![expression, MATCH_START.to_string(), MATCH_END.to_string(), PASSAGE_WORDS],
                 |r| r.get(0),
             )
             .map(Some)
             .or_else(|e| if e == rusqlite::Error::QueryReturnedNoRows { Ok(None) } else { Err(e) })?;
-        Ok(tidy(&found.unwrap_or_else(|| beginning(&clean))))
+        Ok(tidy(&found.unwrap_or_else(|| beginning(&clean(parts.first().copied().unwrap_or_default())))))
     }
 
     /// The number of the line that fits an expression best, as the engine sees it.
@@ -80,10 +87,21 @@ impl<'c> Scratch<'c> {
     }
 }
 
-/// The part of a long text with the most different needles close together.
-fn window<'t>(text: &'t str, needles: &[String]) -> &'t str {
+/// A long text in pieces.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut out, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() && out.len() < MOST_PIECES {
+        let (piece, behind) = rest.split_at(rest.floor_char_boundary(WINDOW_BYTES));
+        out.push(piece);
+        rest = behind;
+    }
+    out
+}
+
+/// The part of a long text with the most different needles close together; none where not one stands in it.
+fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     if text.len() <= WINDOW_BYTES {
-        return text;
+        return Some(text);
     }
     let lower = text.to_ascii_lowercase();
     let mut places: Vec<(usize, usize)> = Vec::new();
@@ -104,6 +122,9 @@ fn window<'t>(text: &'t str, needles: &[String]) -> &'t str {
             best = (score, *start);
         }
     }
+    if best.0 == 0 {
+        return None;
+    }
     let mut from = best.1.saturating_sub(WINDOW_BYTES / 4);
     while !text.is_char_boundary(from) {
         from -= 1;
@@ -112,7 +133,7 @@ fn window<'t>(text: &'t str, needles: &[String]) -> &'t str {
     while !text.is_char_boundary(to) {
         to -= 1;
     }
-    &text[from..to]
+    Some(&text[from..to])
 }
 
 fn beginning(text: &str) -> String {

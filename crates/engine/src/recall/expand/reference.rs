@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::assistant::address;
 use crate::error::{Error, Result};
+use crate::recall::given::ContextId;
 use crate::scope::{NodeId, QuarantineId, THREAD_KINDS, TurnId};
 
 /// Something that can be expanded (R6.8): every form a page prints.
@@ -23,6 +24,8 @@ pub enum Reference {
     Job(String),
     /// `q:17`: bytes that were set aside.
     Quarantine(QuarantineId),
+    /// `x:17`: what a program was given.
+    Context(ContextId),
     /// A session's key, or the key or name of a thread.
     Name(String),
 }
@@ -31,7 +34,7 @@ pub enum Reference {
 const LONGEST: usize = 4_096;
 
 /// How a reference can look, for errors.
-pub(super) const FORMS: &str = "a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17, a file of \
+pub(super) const FORMS: &str = "a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17, x:17, a file of \
 the assistant home, a session or a thread: as they stand in brackets in MEMORY.md, ACTIVE.md and thread heads";
 
 impl Reference {
@@ -51,7 +54,7 @@ impl Reference {
             return Ok(reference);
         }
         let number = |rest: &str| rest.parse::<i64>().ok().filter(|n| *n > 0);
-        let numbered = ["u:", "c:", "q:"].iter().find_map(|p| text.strip_prefix(p));
+        let numbered = ["u:", "c:", "q:", "x:"].iter().find_map(|p| text.strip_prefix(p));
         if numbered.is_some_and(|rest| number(rest).is_none()) {
             return Err(no_reference());
         }
@@ -73,6 +76,9 @@ impl Reference {
         }
         if let Some(id) = QuarantineId::parse(text) {
             return Some(Reference::Quarantine(id));
+        }
+        if let Some(id) = ContextId::parse(text) {
+            return Some(Reference::Context(id));
         }
         if let Some(no) = number("u:") {
             return Some(Reference::Pending(no));
@@ -127,6 +133,7 @@ impl fmt::Display for Reference {
             Reference::Node(id) => id.fmt(f),
             Reference::Turn(id) => id.fmt(f),
             Reference::Quarantine(id) => id.fmt(f),
+            Reference::Context(id) => id.fmt(f),
             Reference::Pending(no) => write!(f, "u:{no}"),
             Reference::Channel(no) => write!(f, "c:{no}"),
             Reference::Job(name) => write!(f, "j:{name}"),
@@ -150,6 +157,7 @@ mod tests {
             ("c:3", Reference::Channel(3)),
             ("j:nightly backup", Reference::Job("nightly backup".into())),
             ("q:2", Reference::Quarantine(QuarantineId(2))),
+            ("x:17", Reference::Context(ContextId(17))),
             ("MEMORY.md", Reference::File("MEMORY.md".into())),
             ("memory/preference/tea.md:12", Reference::File("memory/preference/tea.md:12".into())),
             ("codex:01a1ffd8-97f0", Reference::Name("codex:01a1ffd8-97f0".into())),
@@ -163,7 +171,7 @@ mod tests {
             assert_eq!(Reference::parse(&format!(" [{text}] ")).unwrap(), reference, "{text}");
             assert_eq!(reference.to_string(), text);
         }
-        for bad in ["", " ", "[]", "u:x", "c:0", "q:-1", &"x".repeat(5_000)] {
+        for bad in ["", " ", "[]", "u:x", "c:0", "q:-1", "x:-1", &"x".repeat(5_000)] {
             assert!(Reference::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -79,7 +79,7 @@ impl Leg {
             Leg::Fused => Legs::Fused,
         };
         let filter = Filter { limit: DEEP, legs, ..Filter::default() };
-        let query = recall::understand(&context.ledger, context.agent(), question, &print::zone())?;
+        let query = recall::understand(&context.ledger, context.agent(), question, &print::machine_zone())?;
         let found = recall::search(&context.ledger, index, context.agent(), &query, &filter);
         match found {
             Ok(found) => Ok(found.hits),

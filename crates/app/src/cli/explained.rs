@@ -1,0 +1,182 @@
+//! Why a search found what it found: how the query was understood, what each score is made of, what was limited (R10.9).
+
+use heirloom_engine::assistant::AssistantHome;
+use heirloom_engine::recall::query::{Kind, Term};
+use heirloom_engine::recall::{FilesFound, Searched, Trace};
+use serde_json::{Value, json};
+
+use super::understood::Understood;
+use crate::print::{self, Paint};
+
+/// What a search was limited to by its options, as people read it.
+pub type Limits = Vec<(&'static str, String)>;
+
+/// The trace, for programs.
+pub fn to_json(
+    understood: &Understood,
+    found: &Searched,
+    files: &FilesFound,
+    at: Option<&AssistantHome>,
+    limits: &Limits,
+) -> Value {
+    let query = &understood.query;
+    let counted = |term: &Term| found.counted.iter().find(|(t, _)| t == term).map(|(_, turns)| turns);
+    let words: Vec<Value> = query
+        .words
+        .iter()
+        .map(|t| json!({"text": understood.typed(t), "kind": kind(t), "turns": counted(t)}))
+        .collect();
+    let hits: Vec<Value> = found
+        .hits
+        .iter()
+        .map(|h| {
+            let mut value = parts(&h.trace);
+            value["turn"] = json!(h.turn.id.to_string());
+            value["beside"] = json!(h.beside.map(|t| t.to_string()));
+            value
+        })
+        .collect();
+    let of_files: Vec<Value> = files
+        .hits
+        .iter()
+        .filter(|_| at.is_some())
+        .map(|h| {
+            let mut value = parts(&h.trace);
+            value["path"] = json!(h.entry.path.as_str());
+            value
+        })
+        .collect();
+    let limits: serde_json::Map<String, Value> =
+        limits.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({
+        "words": words,
+        "phrases": query.phrases.iter().map(|t| understood.typed(t)).collect::<Vec<_>>(),
+        "stop_words": query.dropped.iter().map(|t| understood.typed(t)).collect::<Vec<_>>(),
+        "too_frequent": too_frequent(found, files),
+        "times": understood.to_json()["times"],
+        "people": query.people.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+        "meaning": query.dense_text(),
+        "by_meaning_too": query.is_open(),
+        "limits": limits,
+        "less": found.less,
+        "hits": hits,
+        "files": of_files,
+    })
+}
+
+fn parts(trace: &Trace) -> Value {
+    let round = |x: f64| (x * 1000.0).round() / 1000.0;
+    json!({
+        "words": round(trace.words), "cosine": trace.cosine.map(round), "neighbours": round(trace.neighbours),
+        "date": round(trace.date), "people": round(trace.people), "weight": round(trace.weight), "sum": round(trace.sum),
+    })
+}
+
+/// How the query was understood, for people.
+pub fn people(understood: &Understood, found: Option<(&Searched, &FilesFound)>, limits: &Limits) {
+    let paint = Paint::stdout();
+    let query = &understood.query;
+    let counted = |term: &Term| {
+        let turns = found.and_then(|(f, _)| f.counted.iter().find(|(t, _)| t == term)).map(|(_, turns)| *turns);
+        turns.map(|n| format!(" ({})", print::counted(n as u64, "turn"))).unwrap_or_default()
+    };
+    let list = |kinds: &[Kind], counts: bool| -> String {
+        let of = query.words.iter().filter(|t| kinds.contains(&t.kind));
+        of.map(|t| format!("{}{}", understood.typed(t), if counts { counted(t) } else { String::new() }))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let terms = |terms: &[Term]| terms.iter().map(|t| understood.typed(t)).collect::<Vec<_>>().join(", ");
+    let times: Vec<String> = query.times.iter().map(|t| understood.told(t)).collect();
+    let persons: Vec<&str> = query.people.iter().map(|p| p.name.as_str()).collect();
+    let meaning = match (query.dense_text().trim(), query.is_open()) {
+        ("", _) => String::new(),
+        (text, true) => format!("what is near to \"{text}\", too"),
+        (_, false) => "ranks what has the words; nothing is added for being near".to_owned(),
+    };
+    let frequent = found.map(|(f, files)| too_frequent(f, files).join(", ")).unwrap_or_default();
+    let mut rows = vec![
+        ("words", list(&[Kind::Word], true)),
+        ("names", list(&[Kind::Exact], true)),
+        ("also as", list(&[Kind::Variant, Kind::Part], false)),
+        ("phrases", terms(&query.phrases)),
+        ("stop words", terms(&query.dropped)),
+        ("too frequent", frequent),
+        ("times", times.join("; ")),
+        ("people", persons.join(", ")),
+        ("meaning", meaning),
+    ];
+    rows.extend(limits.iter().map(|(name, value)| (*name, value.clone())));
+    print::line(&paint.dim("Understood as"));
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        print::line(&format!("  {}  {}", paint.dim(&format!("{name:12}")), print::safe_line(value)));
+    }
+    print::line("");
+}
+
+/// `score 1.00 = words 1.00 + meaning 0.43 + neighbours 0.20, of 1.63`
+pub fn line(score: f64, trace: &Trace) -> String {
+    let mut out = vec![format!("words {:.2}", trace.words)];
+    let added = [
+        ("meaning", trace.cosine.unwrap_or(0.0).max(0.0)),
+        ("neighbours", trace.neighbours),
+        ("date", trace.date),
+        ("people", trace.people),
+    ];
+    out.extend(added.iter().filter(|(_, x)| x.abs() >= 0.005).map(|(name, x)| format!("{name} {x:.2}")));
+    if let ([only], 1.0) = (out.as_slice(), trace.weight) {
+        return format!("score {score:.2}: {only}");
+    }
+    let sum = out.join(" + ");
+    let sum = if trace.weight == 1.0 { sum } else { format!("({sum}) × {:.1}", trace.weight) };
+    format!("score {score:.2}: {sum} = {:.2}", trace.sum)
+}
+
+/// Ids that are named where several were left out for the same reason.
+const NAMED: usize = 6;
+
+/// What was left out and why, a line for each reason.
+pub fn left_out<'d>(dropped: impl Iterator<Item = (&'d str, &'d str)>) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (id, why) in dropped {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ids)) => ids.push(id),
+            None => reasons.push((why, vec![id])),
+        }
+    }
+    if reasons.is_empty() {
+        return;
+    }
+    // What says what another one says is said once for all of them.
+    let (same, other): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(why, _)| why.starts_with("says what "));
+    print::line("\nLeft out");
+    for (why, ids) in &other {
+        let more = ids.len().saturating_sub(NAMED);
+        let and = if more > 0 { format!(" and {} more (--json)", print::count(more as u64)) } else { String::new() };
+        let ids = ids.iter().take(NAMED).copied().collect::<Vec<_>>().join(" ");
+        print::line(&format!("  {}: {}{and}", print::safe_line(why), print::safe_line(&ids)));
+    }
+    let as_said = |why: &str| why.trim_start_matches("says what ").trim_end_matches(" says").to_owned();
+    let twice: Vec<String> = same.iter().map(|(why, ids)| format!("{} (as {})", ids.join(" "), as_said(why))).collect();
+    if !twice.is_empty() {
+        let more = twice.len().saturating_sub(NAMED);
+        let and = if more > 0 { format!(" and {} more (--json)", print::count(more as u64)) } else { String::new() };
+        let shown = twice.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        print::line(&format!("  nothing twice: {}{and}", print::safe_line(&shown)));
+    }
+}
+
+fn too_frequent(found: &Searched, files: &FilesFound) -> Vec<String> {
+    let mut all = found.too_frequent.clone();
+    all.extend(files.too_frequent.iter().filter(|w| !found.too_frequent.contains(w)).cloned());
+    all
+}
+
+fn kind(term: &Term) -> &'static str {
+    match term.kind {
+        Kind::Exact => "name",
+        Kind::Word => "word",
+        Kind::Variant => "variant",
+        Kind::Part => "piece",
+    }
+}

@@ -1,0 +1,119 @@
+//! What programs were given, read again word for word (R10.4, R4.3). [`crate::inject`] gives it and keeps it.
+
+use std::fmt;
+
+use rusqlite::{OptionalExtension, params};
+use serde_json::Value;
+
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::ledger::Read;
+use crate::scope::SessionKey;
+
+/// A context that was given, printed as `x:17`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ContextId(pub i64);
+
+impl ContextId {
+    pub fn parse(text: &str) -> Option<ContextId> {
+        text.strip_prefix("x:")?.parse().ok().filter(|n| *n > 0).map(ContextId)
+    }
+}
+
+impl fmt::Display for ContextId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "x:{}", self.0)
+    }
+}
+
+/// The longest content that is read back.
+const LARGEST: usize = 4 << 20;
+
+/// `None`: a forget took it away.
+pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
+    if packed.is_empty() {
+        return Ok(None);
+    }
+    let damaged = || Error::damaged("what was given cannot be read any more");
+    let raw = zstd::bulk::decompress(packed, LARGEST).map_err(|e| damaged().because(e))?;
+    Ok(Some(serde_json::from_slice(&raw).map_err(|e| damaged().because(e))?))
+}
+
+/// A context that was given, as it was.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Replayed {
+    pub id: ContextId,
+    pub session: SessionKey,
+    pub event: String,
+    pub epoch: u64,
+    pub at: Millis,
+    pub fingerprint: String,
+    pub tokens: u64,
+    /// What the program could take.
+    pub can: Value,
+    /// `None`: a forget took the words away. Else `request`, `profile`, `dropped`, `degraded`, `block` (FORMAT.md).
+    pub content: Option<Value>,
+}
+
+impl Replayed {
+    /// What the program was given, byte for byte.
+    pub fn block(&self) -> Option<&str> {
+        self.content.as_ref()?.get("block")?.as_str()
+    }
+
+    /// What its lines lead to, each once, with the part it stands in: ids `heirloom expand` takes.
+    pub fn items(&self) -> Vec<(&str, &str)> {
+        let parts = self.content.as_ref().and_then(|c| c.get("profile")?.as_array());
+        let mut out: Vec<(&str, &str)> = Vec::new();
+        for part in parts.into_iter().flatten() {
+            let name = part["part"].as_str().unwrap_or_default();
+            for id in part["items"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                if out.iter().all(|(_, known)| *known != id) {
+                    out.push((name, id));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// What was given. `NotFound` where there is none such of this agent.
+pub fn replay(tx: &Read, agent_no: i64, id: ContextId) -> Result<Replayed> {
+    let found = tx
+        .prepare_cached(
+            "SELECT session_key, event, epoch, at, fingerprint, tokens, manifest, content
+             FROM contexts JOIN capability_manifests USING (manifest_no) WHERE context_no = ?1 AND agent_no = ?2",
+        )?
+        .query_row(params![id.0, agent_no], |r| {
+            let replayed = Replayed {
+                id,
+                session: SessionKey::from(r.get::<_, String>(0)?),
+                event: r.get(1)?,
+                epoch: r.get::<_, i64>(2)? as u64,
+                at: r.get(3)?,
+                fingerprint: String::from_utf8_lossy(&r.get::<_, Vec<u8>>(4)?).into_owned(),
+                tokens: r.get::<_, i64>(5)? as u64,
+                can: serde_json::from_str(&r.get::<_, String>(6)?).unwrap_or_default(),
+                content: None,
+            };
+            Ok((replayed, r.get::<_, Vec<u8>>(7)?))
+        })
+        .optional()?;
+    let Some((replayed, packed)) = found else {
+        return Err(
+            Error::not_found(format!("nothing was given as {id}")).hint("heirloom context list shows what was given")
+        );
+    };
+    Ok(Replayed { content: open(&packed)?, ..replayed })
+}
+
+/// The newest contexts of a session, or of all, newest first, without their words.
+pub fn list(tx: &Read, agent_no: i64, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT context_no FROM contexts WHERE agent_no = ?1 AND (?2 IS NULL OR session_key = ?2)
+         ORDER BY context_no DESC LIMIT ?3",
+    )?;
+    let rows =
+        statement.query_map(params![agent_no, session.map(|s| s.as_str()), most as i64], |r| r.get::<_, i64>(0))?;
+    rows.map(|no| replay(tx, agent_no, ContextId(no?))).collect()
+}

@@ -1,0 +1,73 @@
+//! What a search is limited to that no row of the index says: threads. Which thread a turn belongs to is kept by runs,
+//! since a session can have been in several, and what people merge leads on; so the ledger is asked.
+
+use rusqlite::params;
+
+use super::search::Filter;
+use crate::assistant::catalogue::{Entry, Kind};
+use crate::error::Result;
+use crate::head::memory::Scope;
+use crate::head::scope_of;
+use crate::ledger::Read;
+use crate::thread;
+
+/// Sessions that are named to the index; of a thread with more, the ledger alone decides.
+const SESSIONS: usize = 400;
+
+/// The filter with the sessions its threads were worked in. [`turns`] is exact.
+pub(super) fn narrowed(tx: &Read, filter: &Filter) -> Result<Filter> {
+    let Some(threads) = &filter.threads else { return Ok(filter.clone()) };
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT r.session_no FROM json_each(?1) p JOIN run_threads m ON m.thread_no = p.value
+         JOIN turn_results r USING (run_no) LIMIT ?2",
+    )?;
+    let rows = statement.query_map(params![list(threads), SESSIONS as i64 + 1], |r| r.get(0))?;
+    let mut sessions: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
+    match &filter.sessions {
+        Some(wanted) if sessions.len() > SESSIONS => sessions.clone_from(wanted),
+        Some(wanted) => sessions.retain(|no| wanted.contains(no)),
+        None if sessions.len() > SESSIONS => return Ok(filter.clone()),
+        None => {}
+    }
+    Ok(Filter { sessions: Some(sessions), ..filter.clone() })
+}
+
+/// The turns among these that were said in the threads of a filter, if it names any.
+pub(super) fn turns(tx: &Read, filter: &Filter, mut found: Vec<(i64, f64)>) -> Result<Vec<(i64, f64)>> {
+    if filter.threads.is_none() {
+        return Ok(found);
+    }
+    let mut kept = Vec::with_capacity(found.len());
+    for (turn_no, score) in found.drain(..) {
+        if turn(tx, filter, turn_no)? {
+            kept.push((turn_no, score));
+        }
+    }
+    Ok(kept)
+}
+
+/// Whether a turn was said in the threads of a filter.
+pub(super) fn turn(tx: &Read, filter: &Filter, turn_no: i64) -> Result<bool> {
+    let Some(threads) = &filter.threads else { return Ok(true) };
+    Ok(tx
+        .prepare_cached(
+            "SELECT 1 FROM turns t JOIN run_threads m USING (run_no)
+             WHERE t.turn_no = ?1 AND m.thread_no IN (SELECT value FROM json_each(?2))",
+        )?
+        .exists(params![turn_no, list(threads)])?)
+}
+
+/// Whether a file is of these threads: their page, or something that is owed or known in them.
+pub(super) fn file(tx: &Read, agent_no: i64, threads: Option<&[i64]>, entry: &Entry) -> Result<bool> {
+    let Some(threads) = threads else { return Ok(true) };
+    if entry.kind == Kind::Head {
+        let name = entry.path.name();
+        let page = thread::of_file(tx, agent_no, name.strip_suffix(".md").unwrap_or(name))?;
+        return Ok(page.is_some_and(|t| threads.contains(&t.no)));
+    }
+    Ok(matches!(scope_of(tx, agent_no, entry)?, Scope::Thread(no, _) if threads.contains(&no)))
+}
+
+fn list(threads: &[i64]) -> String {
+    serde_json::json!(threads).to_string()
+}
