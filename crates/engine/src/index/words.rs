@@ -10,8 +10,10 @@ use super::rows::{parts, scope_token};
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::document::Document;
 
-/// Keys whose values are for programs, or stand in a column or a token of their own.
-const UNSPOKEN: &[&str] = &["id", "title", "class", "scope", "flush", "format", "source", "workspace"];
+/// Keys whose values are for programs, or stand in a column or a token of their own. `verification: check-before-use`
+/// would answer every question with a "use" in it with every leaf.
+const UNSPOKEN: &[&str] =
+    &["id", "title", "class", "scope", "flush", "format", "source", "workspace", "verification", "staleness"];
 
 /// A file, as the index wants it.
 pub(super) struct Words {
