@@ -100,6 +100,8 @@ pub struct Query {
     pub people: Vec<Person>,
     /// Input beyond the limits was not used.
     pub cut: bool,
+    /// The language it is written in, as far as its function words tell.
+    pub(super) language: Language,
     dense: String,
 }
 
@@ -173,6 +175,7 @@ impl Query {
         let trimmed = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
         let plain: Vec<String> = lower.iter().map(|word| trimmed(word)).collect();
         let language = stop_words::language(plain.iter().map(String::as_str));
+        self.language = language;
         let mut terms: Vec<Term> = Vec::new();
         for (n, word) in typed.iter().enumerate() {
             if is_stop_word(&plain[n], language) {

@@ -2,7 +2,7 @@
 //! neither answers or where they are asked for. Then governance (R10.2): who may hear it, how old and how sure it is, how
 //! many of a class, nothing twice.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 
@@ -12,8 +12,10 @@ use super::nearness::Nearness;
 use super::place::Place;
 use super::query::{Query, Term, understand};
 use super::recalled::{Dropped, Item, Recalled, Stage};
-use super::search::{Filter, Legs, search_by};
+use super::search::{Filter, Hit, Legs, search_by};
 use super::snippet::{MATCH_END, MATCH_START};
+use super::stop_words::Language;
+use super::terms::{self, letters, needles, rows_with, stands};
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::clock::Millis;
@@ -94,6 +96,14 @@ const ENOUGH: usize = 3;
 /// Summaries that are looked at, and the most that are told: each says a lot.
 const NODES: usize = 20;
 const MOST_NODES: usize = 2;
+
+/// A turn that has one word of so many that are asked for, and that one a frequent one, is told only if it is near.
+const WEAK_OF: usize = 3;
+const TURN_NEAR: f64 = 0.3;
+
+/// A word in more than this share of the rows is a frequent one; in few rows none is.
+const FREQUENT_SHARE: f64 = 0.01;
+const FREQUENT_LEAST: i64 = 5;
 
 /// Sessions of a thread whose words are searched: the newest. `search` looks at all of them.
 const SESSIONS: usize = 300;
@@ -373,6 +383,9 @@ fn of_turns(
         out.degraded.push("the search took too long and was broken off".into());
     }
     out.degraded.extend(found.less);
+    let weak = Weak::of(index, at.agent_no, query, vector.is_some())?;
+    let told: Vec<fold::Words> = out.items.iter().map(|item| fold::words(&item.text)).collect();
+    let too_weak: HashSet<TurnId> = found.hits.iter().filter(|h| weak.is(query, h)).map(|h| h.turn.id).collect();
     let mut items = Vec::new();
     for hit in found.hits {
         let id = hit.turn.id.to_string();
@@ -384,11 +397,26 @@ fn of_turns(
                 std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
             }
         };
+        let mut drop = |why: String| out.dropped.push(Dropped { id: id.clone(), why });
         // What was said in the very session is in its context, or was cut from it: the handoff tells that.
-        let Some(thread) = heard(place, named, named.ids.contains(&id), &scope, &mut reasons) else {
-            out.dropped.push(Dropped { id, why: OTHER_THREAD.into() });
+        let asked_for = named.ids.contains(&id);
+        let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
+            drop(OTHER_THREAD.into());
             continue;
         };
+        // What stands next to a weak one is as weak.
+        if !asked_for && too_weak.contains(&hit.beside.unwrap_or(hit.turn.id)) {
+            drop(match hit.beside {
+                Some(turn) => format!("next to {turn}, which is left out"),
+                None => format!("has {} of {} words, no rare one, and is not near", hit.matched, hit.of),
+            });
+            continue;
+        }
+        let words = fold::words(&hit.turn.text);
+        if let Some(n) = told.iter().position(|told| is_told(&words, told)) {
+            drop(format!("all of it stands in {}", out.items[n].id));
+            continue;
+        }
         let text: String = hit.passage.chars().filter(|c| !matches!(*c, MATCH_START | MATCH_END)).collect();
         if tokens(&text) == 0 {
             continue;
@@ -408,6 +436,52 @@ fn of_turns(
         });
     }
     Ok(items)
+}
+
+/// Whether all that is said in a turn stands in what is told already.
+fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
+    !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
+}
+
+/// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
+/// (R10.1).
+struct Weak {
+    /// The words that were asked for, and whether they are rare.
+    asked: Vec<(Vec<String>, bool)>,
+    /// Nearness was looked at.
+    near: bool,
+}
+
+impl Weak {
+    fn of(index: &Index, agent_no: i64, query: &Query, near: bool) -> Result<Weak> {
+        let all = index.rows_of(agent_no)?;
+        let frequent = (all as f64 * FREQUENT_SHARE) as i64;
+        let (mut asked, mut unknown) = (Vec::new(), 0);
+        for term in query.words.iter().filter(|t| t.asked()) {
+            let rows = rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1)?;
+            unknown += usize::from(rows == 0);
+            asked.push((needles(term), rows <= frequent.max(FREQUENT_LEAST)));
+        }
+        // Asked in one language and answered in another, the names both have are all the words there can be.
+        if query.language != Language::English && unknown * 2 >= asked.len() {
+            asked.iter_mut().for_each(|(_, rare)| *rare = true);
+        }
+        // A phrase must be there: whoever has it answers.
+        asked.extend(query.phrases.iter().map(|phrase| (needles(phrase), true)));
+        Ok(Weak { asked, near })
+    }
+
+    fn is(&self, query: &Query, hit: &Hit) -> bool {
+        // Said in the time that is asked about: the question may have no other words.
+        let then = query.limit().is_some() || query.favours(hit.turn.at) == Some(true);
+        if hit.beside.is_some() || then || self.asked.len() < WEAK_OF {
+            return false;
+        }
+        let said = letters(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
+        let has: Vec<bool> = self.asked.iter().filter(|(w, _)| stands(&said, w)).map(|(_, rare)| *rare).collect();
+        let near = hit.cosine.is_some_and(|c| c >= TURN_NEAR);
+        has.len() <= 1 && !has.contains(&true) && !(self.near && near)
+    }
 }
 
 /// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
