@@ -294,8 +294,7 @@ fn fused(
     let beside: Vec<i64> = known.iter().copied().filter(|no| !nearest.contains_key(no)).collect();
     let others = near.map(|near| near.to_files(&beside)).transpose()?.unwrap_or_default();
     let cosine = |no: &i64| nearest.get(no).or_else(|| others.get(no)).copied();
-    let by_words =
-        scored.iter().map(|(no, score)| Row { file_no: *no, words: score / best, cosine: cosine(no) });
+    let by_words = scored.iter().map(|(no, score)| Row { file_no: *no, words: score / best, cosine: cosine(no) });
     let by_meaning = nearest.iter().filter(|(no, _)| !known.contains(no));
     Ok(by_words.chain(by_meaning.map(|(no, c)| Row { file_no: *no, words: 0.0, cosine: Some(*c) })).collect())
 }

@@ -557,7 +557,8 @@ fn of_nodes(
                 continue;
             };
             let over = walk::stretches(tx, at.agent_no, id)?;
-            if let Some((better, _)) = told.iter().find(|(_, other)| is_within(&over, other) || is_within(other, &over)) {
+            if let Some((better, _)) = told.iter().find(|(_, other)| is_within(&over, other) || is_within(other, &over))
+            {
                 let why = format!("covers the same turns as {better}");
                 out.dropped.push(Dropped { id: id.to_string(), why });
                 continue;
