@@ -100,6 +100,8 @@ pub struct Query {
     pub people: Vec<Person>,
     /// Input beyond the limits was not used.
     pub cut: bool,
+    /// It has words that stand in every text only; they are looked for after all.
+    pub(super) light: bool,
     /// The language it is written in, as far as its function words tell.
     pub(super) language: Language,
     dense: String,
@@ -158,6 +160,7 @@ impl Query {
         }
         if query.is_empty() {
             query.words.append(&mut query.dropped);
+            query.light = true;
         }
         let nothing_else = |text: &str| {
             let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());

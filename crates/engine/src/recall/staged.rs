@@ -121,6 +121,14 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
         out.degraded.push("there is no word in this question".into());
         return Ok(out);
     }
+    // A search finds them; as a question they ask for nothing and every text answers.
+    if query.light && named.ids.is_empty() {
+        out.degraded.push("this question has only words that stand in every text".into());
+        return Ok(out);
+    }
+    if query.cut {
+        out.degraded.push("the question is too long: only its beginning was looked for".into());
+    }
     let files = FileFilter {
         kinds: vec![Kind::Leaf, Kind::OpenLoop, Kind::Proposal, Kind::Note],
         limit: CANDIDATES,
@@ -197,6 +205,10 @@ fn admitted(
     let id = id_of(entry);
     if entry.status.as_deref() == Some("superseded") {
         refused.insert(id, "superseded by a newer one");
+        return Ok(false);
+    }
+    if entry.kind == Kind::Note && !entry.by_hand() {
+        refused.insert(id, "a page nobody has written in");
         return Ok(false);
     }
     let scope = at.read(|tx| scope_of(tx, at.agent_no, entry))?;
