@@ -423,11 +423,7 @@ impl Context {
 
     /// What an index answers. One that turns out to be torn is made again and asked once more (R10.10); where the home
     /// cannot be written it stays as it is, and the error says so.
-    pub fn asked<T>(
-        &self,
-        files: Option<&AssistantHome>,
-        mut ask: impl FnMut(&mut Index) -> Result<T>,
-    ) -> Result<T> {
+    pub fn asked<T>(&self, files: Option<&AssistantHome>, mut ask: impl FnMut(&mut Index) -> Result<T>) -> Result<T> {
         let mut index = self.caught_up_index(files)?;
         match ask(&mut index) {
             Err(e) if e.kind() == ErrorKind::Damaged && !self.read_only => {

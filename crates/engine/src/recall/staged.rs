@@ -16,6 +16,7 @@ use super::search::{Filter, Hit, Legs, search_by};
 use super::snippet::{MATCH_END, MATCH_START};
 use super::stop_words::Language;
 use super::terms::{self, letters, needles, rows_with, stands};
+use super::when;
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::clock::Millis;
@@ -120,6 +121,9 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     if query.is_empty() {
         out.degraded.push("there is no word in this question".into());
         return Ok(out);
+    }
+    if let Some(day) = when::no_day(question.text) {
+        out.degraded.push(format!("there is no {day}: it was looked for as words"));
     }
     // A search finds them; as a question they ask for nothing and every text answers.
     if query.light && named.ids.is_empty() {
@@ -458,8 +462,10 @@ fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
 /// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
 /// (R10.1).
 struct Weak {
-    /// The words that were asked for, and whether they are rare.
+    /// The words that were asked for, and whether they are rare; of other spellings and pieces the rare ones.
     asked: Vec<(Vec<String>, bool)>,
+    /// How many were asked for.
+    of: usize,
     /// Nearness was looked at.
     near: bool,
 }
@@ -478,21 +484,41 @@ impl Weak {
         if query.language != Language::English && unknown * 2 >= asked.len() {
             asked.iter_mut().for_each(|(_, rare)| *rare = true);
         }
+        let of = asked.len() + query.phrases.len();
+        for term in query.words.iter().filter(|t| !t.asked()) {
+            let rows = rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1)?;
+            if (1..=frequent.max(FREQUENT_LEAST)).contains(&rows) {
+                asked.push((needles(term), true));
+            }
+        }
         // A phrase must be there: whoever has it answers.
         asked.extend(query.phrases.iter().map(|phrase| (needles(phrase), true)));
-        Ok(Weak { asked, near })
+        Ok(Weak { asked, of, near })
     }
 
     fn is(&self, query: &Query, hit: &Hit) -> bool {
         // Said in the time that is asked about: the question may have no other words.
         let then = query.limit().is_some() || query.favours(hit.turn.at) == Some(true);
-        if hit.beside.is_some() || then || self.asked.len() < WEAK_OF {
+        if hit.beside.is_some() || then || self.of < WEAK_OF {
             return false;
         }
-        let said = letters(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
-        let has: Vec<bool> = self.asked.iter().filter(|(w, _)| stands(&said, w)).map(|(_, rare)| *rare).collect();
-        let near = hit.cosine.is_some_and(|c| c >= TURN_NEAR);
-        has.len() <= 1 && !has.contains(&true) && !(self.near && near)
+        let has = self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
+        has.len() <= 1 && !has.contains(&true) && !self.is_near(hit.cosine)
+    }
+
+    /// A summary has many words and is near to much.
+    fn is_summary(&self, query: &Query, summary: &str, cosine: Option<f64>) -> bool {
+        !query.only_times && self.words_in(summary).is_empty() && !self.is_near(cosine)
+    }
+
+    /// Of each word that was asked for and stands there, whether it is rare.
+    fn words_in(&self, text: &str) -> Vec<bool> {
+        let text = letters(text);
+        self.asked.iter().filter(|(words, _)| stands(&text, words)).map(|(_, rare)| *rare).collect()
+    }
+
+    fn is_near(&self, cosine: Option<f64>) -> bool {
+        self.near && cosine.is_some_and(|c| c >= TURN_NEAR)
     }
 }
 
@@ -550,11 +576,17 @@ fn of_nodes(
         let best = found.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
         scores.extend(found.into_iter().map(|(id, score)| (id, score / best)));
     }
+    let mut cosines: HashMap<NodeId, f64> = HashMap::new();
     if let Some(near) = vector.map(|vector| Nearness::again(index, at.agent_no, vector)) {
         for (id, cosine) in near.nodes(&within, NODES)? {
             *scores.entry(id).or_default() += f64::from(cosine);
+            cosines.insert(id, cosine.into());
         }
     }
+    if scores.is_empty() {
+        return Ok(Vec::new());
+    }
+    let weak = Weak::of(index, at.agent_no, query, vector.is_some())?;
     let mut ranked: Vec<(NodeId, f64)> = scores.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     let best = ranked.first().map_or(1.0, |(_, s)| *s);
@@ -562,6 +594,12 @@ fn of_nodes(
     at.read(|tx| {
         for (id, score) in ranked.into_iter().filter(|(_, score)| *score >= FLOOR * best).take(NODES) {
             let Some(node) = lineage::find(tx, at.agent_no, id)?.filter(|n| !n.abandoned) else { continue };
+            if weak.is_summary(query, &node.summary, cosines.get(&id).copied()) && !named.ids.contains(&id.to_string())
+            {
+                let why = "has no word of the question, and is not near".to_owned();
+                out.dropped.push(Dropped { id: id.to_string(), why });
+                continue;
+            }
             let thread = thread::named(tx, at.agent_no, &node.thread)?;
             let scope = Scope::Thread(thread.no, thread.label);
             let mut reasons = vec!["a summary".to_owned()];
