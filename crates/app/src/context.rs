@@ -445,10 +445,22 @@ impl Context {
         if ahead {
             index = self.recreate_index(INDEX_BUSY)?;
         }
+        match self.caught_up(&mut index, files, rebuilt != Rebuilt::No || ahead) {
+            // Torn inside: it is derived, so it is made again. What is damaged still is the ledger.
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                index = self.recreate_index(INDEX_BUSY)?;
+                self.caught_up(&mut index, files, true)?;
+            }
+            other => other?,
+        }
+        Ok(index)
+    }
+
+    fn caught_up(&self, index: &mut Index, files: Option<&AssistantHome>, new: bool) -> Result<()> {
         // One that another command has just made is as empty as a new one.
         let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == 0 && c.missing > 0);
-        let until = if rebuilt != Rebuilt::No || ahead || empty {
-            self.build(&mut index)?;
+        let until = if new || empty {
+            self.build(index)?;
             None
         } else {
             let until = Some(Instant::now() + CATCH_UP);
@@ -458,7 +470,22 @@ impl Context {
         if let Some(at) = files {
             index.catch_up_files(at, until)?;
         }
-        Ok(index)
+        Ok(())
+    }
+
+    /// What an index answers. One that turns out to be torn is made again and asked once more (R10.10); where the home
+    /// cannot be written it stays as it is, and the error says so.
+    pub fn asked<T>(&self, files: Option<&AssistantHome>, mut ask: impl FnMut(&mut Index) -> Result<T>) -> Result<T> {
+        let mut index = self.caught_up_index(files)?;
+        match ask(&mut index) {
+            Err(e) if e.kind() == ErrorKind::Damaged && !self.read_only => {
+                drop(index);
+                let mut index = self.recreate_index(INDEX_BUSY)?;
+                self.caught_up(&mut index, files, true)?;
+                ask(&mut index)
+            }
+            other => other,
+        }
     }
 
     /// Brings the rows of files up to date as far as a command may wait for it. Returns how many changes are missing.

@@ -30,6 +30,7 @@ mod moment;
 mod mutated;
 mod noticed;
 mod pages;
+mod recall_odd;
 mod reference;
 mod remember;
 mod roundtrip;

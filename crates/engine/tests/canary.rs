@@ -17,6 +17,7 @@ use heirloom_engine::thread;
 use heirloom_testkit::Rng;
 use serde_json::{Value, json};
 
+use crate::recall::Kin;
 use crate::story::{MINUTE, NOON, Story, answer, item, user, within};
 
 const THREADS: usize = 40;
@@ -168,9 +169,11 @@ fn told() -> Told {
         .write(audit, |tx| thread::link(tx, story.agent_no, threads[LINKED.0], threads[LINKED.1], None))
         .unwrap();
     story.refresh();
-    let (mut index, _) =
+    let (index, _) =
         Index::open(&story.folder.path().join("index.db"), story.ledger.id(), std::time::Duration::from_secs(5))
             .unwrap();
+    // Near are texts that share words: to this model the threads are as like each other as can be.
+    let mut index = index.with_embedder(Kin::new()).unwrap();
     index.catch_up(&story.ledger, None, &mut |_| {}).unwrap();
     index.catch_up_files(&story.at(), None).unwrap();
     Told { story, index, threads, projects }
@@ -218,12 +221,15 @@ fn asked(prompts: usize) {
         let other = (here + 1 + random.below(THREADS - 1)) % THREADS;
         let about = *random.pick(&ABOUT);
         // The strongest likeness there is: the other thread's own word, and nearly its own sentences.
-        let prompt = match n % 6 {
+        let prompt = match n % 8 {
             0 => format!("who looks after {}, and what about the {about}?", canary(other)),
             1 => format!("Why did we move the {about} to the {} queue?", canary(other)),
             2 => format!("what is still open of the {about}, which papers do I have to sign?"),
             3 => format!("Sign the {} papers for the {about}", canary(other)),
             4 => format!("Was entschieden wir über {} {}?", canary(here), canary(other)),
+            // Word for word what a leaf, and nearly what a summary of the other one says.
+            5 => format!("The {about} runs on {}, as its fact says.", canary(other)),
+            6 => format!("on what does the {about} run, and which queue was it moved to because it is faster?"),
             _ => format!("the {about} on Sundays: {} or {}", canary(other), canary(here)),
         };
         let event = Event::ALL[(n / THREADS + n) % Event::ALL.len()];

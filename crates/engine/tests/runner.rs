@@ -26,6 +26,7 @@ mod live;
 mod memory;
 mod odd_sessions;
 mod place;
+mod recall;
 mod review;
 mod rewritten;
 mod rollups;

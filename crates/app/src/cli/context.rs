@@ -180,11 +180,15 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     let recalled = match ask.prompt.filter(|p| !p.trim().is_empty()) {
         Some(text) => {
             let place = inject::place_of(at, &ask.session, &ask.hint)?;
-            let mut index = context.caught_up_index(Some(at))?;
             let question = Question { text, most: inject::budget::items(event, ask.budget), deep: false };
-            let mut recalled = recall::recall(at, &mut index, Some(&place), &question)?;
-            recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
-            recalled
+            match context.asked(Some(at), |index| recall::recall(at, index, Some(&place), &question)) {
+                Ok(mut recalled) => {
+                    recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+                    recalled
+                }
+                // What does not need the index is given all the same.
+                Err(e) => Recalled { degraded: vec![format!("nothing was recalled: {e}")], ..Recalled::default() },
+            }
         }
         None => Recalled::default(),
     };
@@ -205,6 +209,9 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         return Ok(Exit::Ok);
     }
     print::out(&print::safe(&given.block));
+    for reason in given.degraded.iter().filter(|_| !args.explain) {
+        print::note(&format!("less than it could be: {}", print::safe_line(reason)));
+    }
     if given.block.is_empty() {
         print::note("nothing new to give: what there is was given before, or the memory is empty");
     }

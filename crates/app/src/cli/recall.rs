@@ -4,6 +4,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::recall::{self, Hint, Place, Question, Recalled};
 use heirloom_engine::thread;
+use heirloom_engine::tokens;
 use heirloom_engine::transcript::read;
 use serde_json::json;
 
@@ -49,6 +50,9 @@ pub struct Args {
     explain: bool,
 }
 
+/// Tokens of a question that are shown again.
+const SHOWN: usize = 60;
+
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
@@ -57,10 +61,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         return Err(Error::not_found("nothing is stored yet").hint("heirloom up"));
     };
     let place = place(&context, agent_no, &args)?;
-    let mut index = context.caught_up_index(Some(at))?;
     let query = args.query.join(" ");
     let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
-    let mut recalled = recall::recall(at, &mut index, place.as_ref(), &question)?;
+    let mut recalled = context.asked(Some(at), |index| recall::recall(at, index, place.as_ref(), &question))?;
     if context.json {
         recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
     }
@@ -117,7 +120,11 @@ fn people(context: &Context, query: &str, recalled: &Recalled, understood: Optio
         print::note(&format!("less than it could be: {}", print::safe_line(reason)));
     }
     if recalled.items.is_empty() {
-        print::line(&format!("Nothing is known that answers {}.", print::safe_line(query)));
+        let asked = match query.trim() {
+            "" => "an empty question".to_owned(),
+            asked => tokens::cut(&print::safe_line(asked), SHOWN),
+        };
+        print::line(&format!("Nothing is known that answers {asked}."));
         print::line("heirloom search looks at every word that was said.");
     }
     let now = context.ledger.now();

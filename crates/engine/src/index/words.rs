@@ -10,14 +10,16 @@ use super::rows::{parts, scope_token};
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::document::Document;
 
-/// Keys whose values are for programs, or stand in a column or a token of their own.
-const UNSPOKEN: &[&str] = &["id", "title", "class", "scope", "flush", "format", "source", "workspace"];
+/// Keys whose values are for programs, or stand in a column or a token of their own. `verification: check-before-use`
+/// would answer every question with a "use" in it with every leaf.
+const UNSPOKEN: &[&str] =
+    &["id", "title", "class", "scope", "flush", "format", "source", "workspace", "verification", "staleness"];
 
 /// A file, as the index wants it.
 pub(super) struct Words {
     pub title: String,
     pub parts: Vec<String>,
-    /// The text as it is written, for a model.
+    /// The text as it is written, for a model: without the front matter, whose dates draw every vector to a day.
     pub plain: String,
     pub scope: String,
 }
@@ -33,20 +35,15 @@ pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
     }
     let body = doc.body();
     let hidden = rendered(entry.kind, doc);
-    if hidden.is_empty() {
-        text.push_str(&body);
-    } else {
-        for (line, words) in (doc.body_line()..).zip(body.split_inclusive('\n')) {
-            if !hidden.iter().any(|lines| lines.contains(&line)) {
-                text.push_str(words);
-            }
-        }
-    }
+    let seen = (doc.body_line()..).zip(body.split_inclusive('\n'));
+    let plain: String =
+        seen.filter(|(line, _)| !hidden.iter().any(|lines| lines.contains(line))).map(|(_, words)| words).collect();
+    text.push_str(&plain);
     Words {
         title: fold(&entry.title),
         parts: parts(&text).into_iter().map(fold).collect(),
         scope: tokens(entry).join(" "),
-        plain: text,
+        plain,
     }
 }
 

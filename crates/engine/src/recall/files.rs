@@ -3,7 +3,7 @@
 //! The engine tells which files; where in a file is looked up in the file itself, as it is on disk now, so a line number
 //! is right when it is printed. Only the files that are shown are read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::params;
 
+use super::nearness::Nearness;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
@@ -24,14 +25,24 @@ use crate::assistant::{AssistantHome, LARGEST_FILE, bootstrap};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{Index, RowId, scope_token, unspoken};
+use crate::index::{FilesWithin, Index, RowId, scope_token, unspoken};
 use crate::redact::redact_lines;
 
 /// Candidates taken from the full-text engine at first.
 const CANDIDATES: usize = 200;
 
+/// Files taken by nearness alone, before anybody asks whose they are: what is another thread's must not crowd out what is
+/// one's own.
+const NEAREST: usize = 300;
+
+/// Of those, so many are looked at that may be told: each is read, few are told.
+const MOST_ONLY_NEAR: usize = 8;
+
 /// What a word in the title counts against one in the text.
 const TITLE: f64 = 4.0;
+
+/// What the cosine counts against the words, of which the best file has 1: as of turns.
+const COSINE: f64 = 1.0;
 
 /// What is history counts less, and what was superseded less still.
 const ARCHIVED: f64 = 0.6;
@@ -80,6 +91,13 @@ pub struct FileHit {
     pub trace: Trace,
 }
 
+impl FileHit {
+    /// The share of the query's words that stand in it.
+    pub(super) fn covered(&self) -> f64 {
+        if self.of == 0 { 0.0 } else { self.matched as f64 / self.of as f64 }
+    }
+}
+
 /// What a search for files came to.
 #[derive(Clone, Default, Debug)]
 pub struct FilesFound {
@@ -91,18 +109,42 @@ pub struct FilesFound {
     pub not_indexed: u64,
     pub cut_short: bool,
     pub query_cut: bool,
+    /// Why it is less than it could be: vectors that are torn.
+    pub less: Vec<String>,
 }
 
 /// Searches the visible files of an agent. A limit of the query holds beside the filter; a time without a word finds the
 /// files of that time. An empty query is `Usage`; a query without a hit is an empty list.
 pub fn search_files(at: &AssistantHome, index: &mut Index, query: &Query, filter: &FileFilter) -> Result<FilesFound> {
+    let all = Choice { vector: None, enough: filter.limit, admit: &mut |_| Ok(true) };
+    choose_files(at, index, query, filter, all)
+}
+
+/// What a choice among files goes by, beside words and filter.
+pub(super) struct Choice<'c> {
+    /// Of the query; without one only words find.
+    pub vector: Option<&'c [f32]>,
+    /// So many are enough not to look at more candidates for them.
+    pub enough: usize,
+    /// Asked of each candidate before its file is read, best first, until there are as many as the filter wants.
+    pub admit: &'c mut dyn FnMut(&Entry) -> Result<bool>,
+}
+
+/// [`search_files`], fused with what is near in meaning, of what is let through only (R10.2).
+pub(super) fn choose_files(
+    at: &AssistantHome,
+    index: &mut Index,
+    query: &Query,
+    filter: &FileFilter,
+    mut choice: Choice,
+) -> Result<FilesFound> {
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
     let mut filter = filter.clone();
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.deadline(Some(Instant::now() + DEADLINE))?;
-    let out = run(at, index, query, &filter);
+    let out = run(at, index, query, &filter, &mut choice);
     index.deadline(None)?;
     out.map_err(|e| match e.kind() {
         ErrorKind::Damaged => {
@@ -112,7 +154,13 @@ pub fn search_files(at: &AssistantHome, index: &mut Index, query: &Query, filter
     })
 }
 
-fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) -> Result<FilesFound> {
+fn run(
+    at: &AssistantHome,
+    index: &Index,
+    query: &Query,
+    filter: &FileFilter,
+    choice: &mut Choice,
+) -> Result<FilesFound> {
     let conn = index.connection();
     let mut out = FilesFound { looked_for: query.shown(), query_cut: query.cut, ..FilesFound::default() };
     // Rows of another history are numbers of other files: none is shown.
@@ -131,8 +179,8 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
             let (from, to) = time_of(entry, &at.zone);
             query.stretches().iter().any(|(first, last)| to >= *first && from <= *last)
         });
-        let rows = of_time.map(|entry| (entry.file_no, 1.0)).collect();
-        out.hits = hits(at, &seek, query, rows, &HashMap::new(), filter)?;
+        let rows = of_time.map(|entry| Row { file_no: entry.file_no, words: 1.0, cosine: None }).collect();
+        out.hits = hits(at, &seek, query, rows, filter, choice)?;
         if !out.hits.is_empty() || !query.has_words() {
             return Ok(out);
         }
@@ -143,6 +191,15 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
     if (terms.is_empty() && query.phrases.is_empty()) || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
         return Ok(out);
     }
+    let near = choice.vector.map(|vector| Nearness::again(index, at.agent_no, vector));
+    let nearest = match near.as_ref().filter(|_| query.is_open()) {
+        Some(near) => {
+            let kinds = (!filter.kinds.is_empty()).then(|| filter.kinds.clone());
+            let within = FilesWithin { kinds, scopes: None, archived: filter.archived };
+            near.files(&within, NEAREST, &mut out.less)?
+        }
+        None => HashMap::new(),
+    };
     let expression = expression(query, &terms, filter);
     let seek = Seek::new(query, &terms, Scratch::new(conn)?);
     let mut wanted = CANDIDATES;
@@ -151,9 +208,10 @@ fn run(at: &AssistantHome, index: &Index, query: &Query, filter: &FileFilter) ->
         let covered = coverage(conn, &FILES, &rows, &terms, range, all)?;
         let full = rows.len() >= wanted;
         out.cut_short |= cut;
-        out.hits = hits(at, &seek, query, rows, &covered, filter)?;
+        let rows = fused(rows, &covered, near.as_ref(), &nearest)?;
+        out.hits = hits(at, &seek, query, rows, filter, choice)?;
         // What the engine cannot filter is filtered behind it: look further until there is enough or nothing left.
-        if out.hits.len() >= filter.limit || !full || cut || wanted >= CANDIDATES * 64 {
+        if out.hits.len() >= choice.enough || !full || cut || wanted >= CANDIDATES * 64 {
             return Ok(out);
         }
         wanted *= 4;
@@ -197,7 +255,7 @@ fn candidates(
         "SELECT rowid, bm25(files_fts, ?5, 1.0, 0.0) AS s FROM files_fts
          WHERE files_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY s, rowid LIMIT ?4",
     )?;
-    let (mut found, mut seen) = (Vec::new(), std::collections::HashSet::new());
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
     let mut rows = statement.query(params![expression, range.0, range.1, wanted as i64, TITLE])?;
     loop {
         match rows.next() {
@@ -214,22 +272,62 @@ fn candidates(
     }
 }
 
+/// A candidate.
+struct Row {
+    file_no: i64,
+    /// What its words are worth: 1 of the best, 0 of what has none.
+    words: f64,
+    cosine: Option<f32>,
+}
+
+/// Both legs together: to what has words how near it is, and what is near beside it.
+fn fused(
+    rows: Vec<(i64, f64)>,
+    covered: &HashMap<i64, f64>,
+    near: Option<&Nearness>,
+    nearest: &HashMap<i64, f32>,
+) -> Result<Vec<Row>> {
+    let scored: Vec<(i64, f64)> =
+        rows.into_iter().map(|(no, score)| (no, covered_score(score, covered.get(&no)))).collect();
+    let best = scored.iter().map(|(_, score)| *score).fold(f64::MIN_POSITIVE, f64::max);
+    let known: HashSet<i64> = scored.iter().map(|(no, _)| *no).collect();
+    let beside: Vec<i64> = known.iter().copied().filter(|no| !nearest.contains_key(no)).collect();
+    let others = near.map(|near| near.to_files(&beside)).transpose()?.unwrap_or_default();
+    let cosine = |no: &i64| nearest.get(no).or_else(|| others.get(no)).copied();
+    let by_words = scored.iter().map(|(no, score)| Row { file_no: *no, words: score / best, cosine: cosine(no) });
+    let by_meaning = nearest.iter().filter(|(no, _)| !known.contains(no));
+    Ok(by_words.chain(by_meaning.map(|(no, c)| Row { file_no: *no, words: 0.0, cosine: Some(*c) })).collect())
+}
+
 /// The candidates a filter lets through, best first, as far as they are wanted; each read as it is now.
 fn hits(
     at: &AssistantHome,
     seek: &Seek,
     query: &Query,
-    rows: Vec<(i64, f64)>,
-    covered: &HashMap<i64, f64>,
+    rows: Vec<Row>,
     filter: &FileFilter,
+    choice: &mut Choice,
 ) -> Result<Vec<FileHit>> {
-    let top = rows.iter().map(|(no, score)| covered_score(*score, covered.get(no))).fold(0.0, f64::max);
+    let (mut rows, mut near): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.words > 0.0);
+    near.sort_by(|a, b| b.cosine.unwrap_or(0.0).total_cmp(&a.cosine.unwrap_or(0.0)).then(b.file_no.cmp(&a.file_no)));
+    let mut only_near = Vec::new();
+    for row in near {
+        if only_near.len() == MOST_ONLY_NEAR {
+            break;
+        }
+        let entry = at.read(|tx| catalogue::numbered(tx, at.agent_no, row.file_no))?;
+        if let Some(entry) = entry.filter(|e| lets_through(filter, e, &at.zone))
+            && (choice.admit)(&entry)?
+        {
+            only_near.push(row.file_no);
+            rows.push(row);
+        }
+    }
     let mut ranked = at.read(|tx| {
         let mut ranked = Vec::with_capacity(rows.len());
-        for (file_no, score) in rows {
-            let score = covered_score(score, covered.get(&file_no));
+        for row in rows {
             // Gone since it was indexed, or other than it was: its next rows are on their way.
-            if let Some(entry) = catalogue::numbered(tx, at.agent_no, file_no)?
+            if let Some(entry) = catalogue::numbered(tx, at.agent_no, row.file_no)?
                 && lets_through(filter, &entry, &at.zone)
                 && only::file(tx, at.agent_no, filter.threads.as_deref(), &entry)?
             {
@@ -240,22 +338,34 @@ fn hits(
                 };
                 let (from, to) = time_of(&entry, &at.zone);
                 let near = query.favours(Some(from)) == Some(true) || query.favours(Some(to)) == Some(true);
-                let (words, date) = (score / top.max(f64::MIN_POSITIVE), if near { DATE } else { 0.0 });
-                let sum = (words + date) * weight;
-                ranked.push((Trace { words, cosine: None, neighbours: 0.0, date, people: 0.0, weight, sum }, entry));
+                let date = if near { DATE } else { 0.0 };
+                let own = row.words + COSINE * f64::from(row.cosine.unwrap_or(0.0).max(0.0));
+                let trace = Trace {
+                    words: row.words,
+                    cosine: row.cosine.map(f64::from),
+                    neighbours: 0.0,
+                    date,
+                    people: 0.0,
+                    weight,
+                    sum: (own + date) * weight,
+                };
+                ranked.push((trace, row, entry));
             }
         }
         Ok(ranked)
     })?;
     // Equal scores: what changed later first, whatever number it has.
-    ranked.sort_by(|(a, e), (b, f)| {
+    ranked.sort_by(|(a, _, e), (b, _, f)| {
         b.sum.total_cmp(&a.sum).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
     });
-    let best = ranked.first().map_or(1.0, |(trace, _)| trace.sum).max(f64::MIN_POSITIVE);
+    let mut best = None;
     let mut hits = Vec::new();
-    for (trace, entry) in ranked {
+    for (trace, row, entry) in ranked {
         if hits.len() >= filter.limit {
             break;
+        }
+        if !only_near.contains(&row.file_no) && !(choice.admit)(&entry)? {
+            continue;
         }
         let bytes = match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
             Ok(Some((bytes, _))) => bytes,
@@ -268,12 +378,15 @@ fn hits(
             continue;
         }
         let place = seek.place(&entry, &doc)?;
+        let best = *best.get_or_insert(trace.sum.max(f64::MIN_POSITIVE));
+        // Plain text does not know all the engine folds: what it found has a word.
+        let least = usize::from(row.words > 0.0);
         hits.push(FileHit {
             score: trace.sum / best,
             trace,
             line: place.line,
             passage: place.passage,
-            matched: place.matched.max(1).min(seek.asked.len()),
+            matched: place.matched.max(least).min(seek.asked.len()),
             of: seek.asked.len(),
             entry,
         });

@@ -7,6 +7,7 @@
 mod chat;
 pub mod expand;
 pub mod files;
+mod german;
 pub mod given;
 pub mod named;
 mod nearness;

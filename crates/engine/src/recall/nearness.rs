@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::query::Query;
 use super::search::{Filter, Legs};
 use crate::error::{ErrorKind, Result};
-use crate::index::{Document, Index, NodesWithin, TurnsWithin, Within};
+use crate::index::{Document, FilesWithin, Index, NodesWithin, TurnsWithin, Within};
 use crate::ledger::Read;
 use crate::scope::{NodeId, TurnId};
 
@@ -105,6 +105,47 @@ impl<'i> Nearness<'i> {
                 _ => None,
             })
             .collect())
+    }
+
+    /// The same question once more: its vector is made once, whatever is compared with it.
+    pub fn again(index: &'i Index, agent_no: i64, vector: &[f32]) -> Nearness<'i> {
+        Nearness { index, agent_no, vector: vector.to_vec() }
+    }
+
+    /// The vector itself, for [`Nearness::again`].
+    pub fn into_vector(self) -> Vec<f32> {
+        self.vector
+    }
+
+    /// The files nearest by themselves, by their number; torn vectors leave the words alone and say so.
+    pub fn files(&self, within: &FilesWithin, most: usize, less: &mut Vec<String>) -> Result<HashMap<i64, f32>> {
+        let found = match self.index.nearest(&self.vector, self.agent_no, Within::Files(within), most) {
+            Ok(found) => found,
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                less.push(format!("by words only: {e}"));
+                return Ok(HashMap::new());
+            }
+            Err(e) => return Err(e),
+        };
+        let near = found.found.into_iter().filter(|(_, cosine)| *cosine >= FLOOR);
+        Ok(near.filter_map(|(document, cosine)| Some((file(document)?, cosine))).collect())
+    }
+
+    /// How near some files are that were found by their words.
+    pub fn to_files(&self, files: &[i64]) -> Result<HashMap<i64, f32>> {
+        let documents: Vec<Document> = files.iter().map(|no| Document::File(*no)).collect();
+        match self.index.similarities(&self.vector, self.agent_no, &documents) {
+            Ok(found) => Ok(found.into_iter().filter_map(|(d, cosine)| Some((file(d)?, cosine))).collect()),
+            Err(e) if e.kind() == ErrorKind::Damaged => Ok(HashMap::new()),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+fn file(document: Document) -> Option<i64> {
+    match document {
+        Document::File(no) => Some(no),
+        _ => None,
     }
 }
 

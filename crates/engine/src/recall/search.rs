@@ -115,18 +115,30 @@ pub struct Searched {
 /// gains, and a time without a word finds what was said then, latest first. An empty query is `Usage`; a query without a
 /// hit is an empty list.
 pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
+    search_by(ledger, index, agent, query, filter, None)
+}
+
+/// [`search`] with the vector of the query where somebody has asked the model already.
+pub(super) fn search_by(
+    ledger: &Ledger,
+    index: &mut Index,
+    agent: &AgentId,
+    query: &Query,
+    filter: &Filter,
+    vector: Option<&[f32]>,
+) -> Result<Searched> {
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
     let mut filter = filter.clone();
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
     index.deadline(Some(Instant::now() + DEADLINE))?;
-    let mut out = run(ledger, index, agent, query, &filter);
+    let mut out = run(ledger, index, agent, query, &filter, vector);
     // Nothing of what fits was said then: perhaps the words are those of a text ("he moved two years ago").
     let missed = |found: &Searched| !found.hits.iter().any(|h| gain(query, h.turn.at) > 0.0);
     if !query.told.is_empty() && query.has_words() && matches!(&out, Ok(found) if missed(found)) {
-        out =
-            run(ledger, index, agent, &query.as_words(), &filter).map(|found| Searched { other_times: true, ..found });
+        out = run(ledger, index, agent, &query.as_words(), &filter, vector)
+            .map(|found| Searched { other_times: true, ..found });
     }
     index.deadline(None)?;
     // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
@@ -138,7 +150,14 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query
     })
 }
 
-fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
+fn run(
+    ledger: &Ledger,
+    index: &Index,
+    agent: &AgentId,
+    query: &Query,
+    filter: &Filter,
+    vector: Option<&[f32]>,
+) -> Result<Searched> {
     let conn = index.connection();
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
@@ -164,7 +183,10 @@ fn run(ledger: &Ledger, index: &Index, agent: &AgentId, query: &Query, filter: &
             }
             out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
             let look = Look { tx, conn, query, filter, terms: &terms, agent_no, range, all };
-            let near = Nearness::of(tx, index, agent_no, query, filter.legs, &mut out.less)?;
+            let near = match vector {
+                Some(vector) => Some(Nearness::again(index, agent_no, vector)),
+                None => Nearness::of(tx, index, agent_no, query, filter.legs, &mut out.less)?,
+            };
             let mut found = match filter.legs {
                 Legs::Vectors => Vec::new(),
                 _ => look.candidates(&mut out.cut_short)?,

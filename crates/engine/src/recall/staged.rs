@@ -2,18 +2,21 @@
 //! neither answers or where they are asked for. Then governance (R10.2): who may hear it, how old and how sure it is, how
 //! many of a class, nothing twice.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 
-use super::files::{FileFilter, FileHit, search_files};
+use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::named::{Named, named};
 use super::nearness::Nearness;
 use super::place::Place;
 use super::query::{Query, Term, understand};
 use super::recalled::{Dropped, Item, Recalled, Stage};
-use super::search::{Filter, Legs, search};
+use super::search::{Filter, Hit, Legs, search_by};
 use super::snippet::{MATCH_END, MATCH_START};
+use super::stop_words::Language;
+use super::terms::{self, letters, needles, rows_with, stands};
+use super::when;
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::clock::Millis;
@@ -24,6 +27,7 @@ use crate::head::scope_of;
 use crate::index::{Index, NodesWithin};
 use crate::ledger::Read;
 use crate::lineage;
+use crate::lineage::walk::{self, Stretch};
 use crate::memory::class::Verification;
 use crate::memory::leaf::class_of;
 use crate::memory::staleness::staleness;
@@ -61,6 +65,19 @@ const STALE_REFERENCE: f64 = 0.3;
 const UNSURE: f64 = 0.7;
 const UNSURE_BELOW: f64 = 0.5;
 
+/// A file with fewer words of the question is told where it is at least so near, and so near beside the nearest one.
+const NEAR: f64 = 0.25;
+const NEAR_SHARE: f64 = 0.75;
+
+/// And never more of them: likeness finds something to every question.
+const MOST_BY_MEANING: usize = 3;
+
+/// Files that may be told, enough not to look at more candidates.
+const ENOUGH_FILES: usize = 8;
+
+/// Why most is left out.
+const OTHER_THREAD: &str = "of another thread, which the question does not name";
+
 /// Classes in the order they are told, and the most of each.
 const CLASSES: [(&str, usize); 9] = [
     ("preference", 3),
@@ -81,6 +98,14 @@ const ENOUGH: usize = 3;
 const NODES: usize = 20;
 const MOST_NODES: usize = 2;
 
+/// A turn that has one word of so many that are asked for, and that one a frequent one, is told only if it is near.
+const WEAK_OF: usize = 3;
+const TURN_NEAR: f64 = 0.3;
+
+/// A word in more than this share of the rows is a frequent one; in few rows none is.
+const FREQUENT_SHARE: f64 = 0.01;
+const FREQUENT_LEAST: i64 = 5;
+
 /// Sessions of a thread whose words are searched: the newest. `search` looks at all of them.
 const SESSIONS: usize = 300;
 
@@ -97,30 +122,53 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
         out.degraded.push("there is no word in this question".into());
         return Ok(out);
     }
+    if let Some(day) = when::no_day(question.text) {
+        out.degraded.push(format!("there is no {day}: it was looked for as words"));
+    }
+    // A search finds them; as a question they ask for nothing and every text answers.
+    if query.light && named.ids.is_empty() {
+        out.degraded.push("this question has only words that stand in every text".into());
+        return Ok(out);
+    }
+    if query.cut {
+        out.degraded.push("the question is too long: only its beginning was looked for".into());
+    }
     let files = FileFilter {
         kinds: vec![Kind::Leaf, Kind::OpenLoop, Kind::Proposal, Kind::Note],
         limit: CANDIDATES,
         ..FileFilter::default()
     };
-    let found = search_files(at, index, &query, &files)?;
+    let near = at.read(|tx| Nearness::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
+    let vector = near.map(Nearness::into_vector);
+    // Whose a file is, is asked before it is read: what may not be told crowds out nothing (R10.3).
+    let (mut heard_of, mut refused) = (HashMap::new(), BTreeMap::new());
+    let mut admit = |entry: &Entry| admitted(at, place, &named, entry, &mut heard_of, &mut refused);
+    let choice = Choice { vector: vector.as_deref(), enough: ENOUGH_FILES, admit: &mut admit };
+    let found = choose_files(at, index, &query, &files, choice)?;
+    out.dropped.extend(refused.into_iter().take(CANDIDATES).map(|(id, why)| Dropped { id, why: why.into() }));
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} changed files are not in the index yet", found.not_indexed));
     }
     if found.cut_short {
         out.degraded.push("the search took too long and was broken off".into());
     }
+    out.degraded.extend(found.less);
+    let nearest = found.hits.iter().filter_map(|h| h.trace.cosine).fold(0.0, f64::max);
+    let height = found.hits.iter().map(FileHit::covered).fold(0.0, f64::max);
     let mut items = Vec::new();
     for hit in found.hits {
-        items.extend(of_file(at, place, &named, hit, now, &mut out.dropped)?);
+        if let Some(heard) = heard_of.get(&hit.entry.file_no).cloned() {
+            items.extend(of_file(hit, heard, (nearest, height), now, &mut out.dropped));
+        }
     }
-    items.sort_by(|a, b| class_rank(&a.kind).cmp(&class_rank(&b.kind)).then(b.score.total_cmp(&a.score)));
     let structured = govern(items, &mut out.dropped);
-    let answers = structured.len();
-    out.items = structured;
-    let summaries = of_nodes(at, index, place, &named, &query, &mut out)?;
+    // Likeness alone is no answer to stop at.
+    let answers = structured.iter().filter(|found| !found.by_meaning).count();
+    out.items = structured.into_iter().map(|found| found.item).collect();
+    let summaries = of_nodes(at, index, place, &named, &query, vector.as_deref(), &mut out)?;
     out.items.extend(summaries);
     if question.deep || answers < ENOUGH {
-        let turns = of_turns(at, index, place, &named, &query, question, &mut out)?;
+        let turns = of_turns(at, index, place, &named, &query, vector.as_deref(), question, &mut out)?;
         out.items.extend(turns);
     }
     unlike(&mut out);
@@ -134,36 +182,84 @@ fn class_rank(kind: &str) -> usize {
     CLASSES.iter().position(|(name, _)| *name == kind).unwrap_or(CLASSES.len())
 }
 
-/// A file as an item, unless somebody else's or not to the point.
-fn of_file(
+/// That a file may be told: under whose name, and what spoke for it.
+#[derive(Clone)]
+struct Heard {
+    thread: Option<String>,
+    reasons: Vec<String>,
+    asked_for: bool,
+}
+
+fn id_of(entry: &Entry) -> String {
+    entry.item.clone().unwrap_or_else(|| entry.path.to_string())
+}
+
+/// Whether a file may be told here at all; asked of each once.
+fn admitted(
     at: &AssistantHome,
     place: Option<&Place>,
     named: &Named,
-    hit: FileHit,
-    now: Millis,
-    dropped: &mut Vec<Dropped>,
-) -> Result<Option<Item>> {
-    let entry = &hit.entry;
-    let id = entry.item.clone().unwrap_or_else(|| entry.path.to_string());
-    let mut drop = |why: String| dropped.push(Dropped { id: id.clone(), why });
-    if entry.status.as_deref() == Some("superseded") {
-        drop("superseded by a newer one".into());
-        return Ok(None);
+    entry: &Entry,
+    heard_of: &mut HashMap<i64, Heard>,
+    refused: &mut BTreeMap<String, &'static str>,
+) -> Result<bool> {
+    if heard_of.contains_key(&entry.file_no) {
+        return Ok(true);
     }
-    let covered = if hit.of == 0 { 0.0 } else { hit.matched as f64 / hit.of as f64 };
-    let asked_for = named.ids.contains(&id);
-    if covered < LEAST_COVERED && !asked_for {
-        drop(format!("has {} of {} words of the question", hit.matched, hit.of));
-        return Ok(None);
+    let id = id_of(entry);
+    if entry.status.as_deref() == Some("superseded") {
+        refused.insert(id, "superseded by a newer one");
+        return Ok(false);
+    }
+    if entry.kind == Kind::Note && !entry.by_hand() {
+        refused.insert(id, "a page nobody has written in");
+        return Ok(false);
     }
     let scope = at.read(|tx| scope_of(tx, at.agent_no, entry))?;
-    let mut reasons = vec![format!("{} of {} words", hit.matched, hit.of)];
-    let Some(of) = heard(place, named, asked_for, &scope, &mut reasons) else {
-        drop("of another thread, which the question does not name".into());
-        return Ok(None);
+    let (asked_for, mut reasons) = (named.ids.contains(&id), Vec::new());
+    let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
+        refused.insert(id, OTHER_THREAD);
+        return Ok(false);
     };
+    heard_of.insert(entry.file_no, Heard { thread, reasons, asked_for });
+    Ok(true)
+}
+
+/// An item with how it was found.
+struct Found {
+    item: Item,
+    /// It has too little of the question's words, and is near in meaning.
+    by_meaning: bool,
+}
+
+/// A file as an item, unless it is not to the point. `nearest`: the cosine of the nearest file; `height`: the most words
+/// of the question any has.
+fn of_file(
+    hit: FileHit,
+    heard: Heard,
+    (nearest, height): (f64, f64),
+    now: Millis,
+    dropped: &mut Vec<Dropped>,
+) -> Option<Found> {
+    let entry = &hit.entry;
+    let id = id_of(entry);
+    let has_words = hit.covered() >= LEAST_COVERED;
+    let cosine = hit.trace.cosine.unwrap_or(0.0);
+    let is_near = cosine >= NEAR && cosine >= NEAR_SHARE * nearest;
+    if !has_words && !is_near && !heard.asked_for {
+        let why = match hit.matched {
+            0 => format!("is near {cosine:.2} only"),
+            n => format!("has {n} of {} words of the question", hit.of),
+        };
+        dropped.push(Dropped { id, why });
+        return None;
+    }
+    let mut reasons = vec![format!("{} of {} words", hit.matched, hit.of)];
+    reasons.extend(hit.trace.cosine.map(|c| format!("near {c:.2}")));
+    reasons.extend(heard.reasons);
     let class = class_of(entry).filter(|_| entry.kind == Kind::Leaf);
-    let (mut score, mut marks) = (hit.score, Vec::new());
+    // The best by words has 1 of them however few they are: beside nearness they count as what they are.
+    let (mut score, mut marks) = ((hit.trace.sum - hit.trace.words * (1.0 - height)).max(0.0), Vec::new());
     if let Some(class) = class {
         weigh(entry, class, now, &mut score, &mut marks, &mut reasons);
     }
@@ -184,7 +280,8 @@ fn of_file(
     };
     let time = ["observed", "opened", "proposed", "created"].iter().find_map(|k| entry.field(k));
     let at = time.and_then(crate::clock::parse_rfc3339).or(Some(entry.stamp.modified_ns / 1_000_000));
-    Ok(Some(Item { id, stage: Stage::Structured, kind, text, thread: of, at, score, reasons, marks }))
+    let item = Item { id, stage: Stage::Structured, kind, text, thread: heard.thread, at, score, reasons, marks };
+    Some(Found { item, by_meaning: !has_words && !heard.asked_for })
 }
 
 /// Whether an item may be told here, and under whose name: `Some(None)` is one's own.
@@ -246,25 +343,34 @@ fn weigh(
     }
 }
 
-/// What is too weak beside the best, and too many of a class.
-fn govern(items: Vec<Item>, dropped: &mut Vec<Dropped>) -> Vec<Item> {
-    let best = items.iter().map(|i| i.score).fold(f64::MIN_POSITIVE, f64::max);
+/// In the order of the classes, without what is too weak beside the best and what is too many.
+fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
+    items.sort_by(|a, b| {
+        class_rank(&a.item.kind).cmp(&class_rank(&b.item.kind)).then(b.item.score.total_cmp(&a.item.score))
+    });
+    let best = items.iter().map(|i| i.item.score).fold(f64::MIN_POSITIVE, f64::max);
+    let mut nearest: Vec<f64> = items.iter().filter(|i| i.by_meaning).map(|i| i.item.score).collect();
+    nearest.sort_by(|a, b| b.total_cmp(a));
+    let least = nearest.get(MOST_BY_MEANING - 1).copied().unwrap_or(0.0);
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
-    for mut item in items {
-        item.score /= best;
-        if item.score < FLOOR {
-            dropped.push(Dropped { id: item.id, why: format!("scores {:.2} of the best", item.score) });
+    for mut found in items {
+        let (id, share) = (found.item.id.clone(), found.item.score / best);
+        let most = CLASSES.iter().find(|(name, _)| *name == found.item.kind).map_or(2, |(_, most)| *most);
+        let count = counts.entry(found.item.kind.clone()).or_default();
+        let why = if found.by_meaning && found.item.score < least {
+            format!("more than {MOST_BY_MEANING} are as near")
+        } else if !found.by_meaning && share < FLOOR {
+            format!("scores {share:.2} of the best")
+        } else if *count == most {
+            format!("more than {most} of the class {}", found.item.kind)
+        } else {
+            *count += 1;
+            found.item.score = share;
+            out.push(found);
             continue;
-        }
-        let most = CLASSES.iter().find(|(name, _)| *name == item.kind).map_or(2, |(_, most)| *most);
-        let count = counts.entry(item.kind.clone()).or_default();
-        if *count == most {
-            dropped.push(Dropped { id: item.id, why: format!("more than {most} of the class {}", item.kind) });
-            continue;
-        }
-        *count += 1;
-        out.push(item);
+        };
+        dropped.push(Dropped { id, why });
     }
     out
 }
@@ -276,13 +382,16 @@ fn of_turns(
     place: Option<&Place>,
     named: &Named,
     query: &Query,
+    vector: Option<&[f32]>,
     question: &Question,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
     // Of another thread nothing is told: nothing of it may crowd out what is this one's.
     let sessions = place.map(|place| at.read(|tx| sessions(tx, place, named))).transpose()?;
-    let filter = Filter { limit: TURNS.max(question.most), sessions, ..Filter::default() };
-    let found = search(at.ledger, index, &at.agent, query, &filter)?;
+    // The model was asked once; where it gave nothing it is not asked again.
+    let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
+    let filter = Filter { limit: TURNS.max(question.most), sessions, legs, ..Filter::default() };
+    let found = search_by(at.ledger, index, &at.agent, query, &filter, vector)?;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
     }
@@ -290,6 +399,9 @@ fn of_turns(
         out.degraded.push("the search took too long and was broken off".into());
     }
     out.degraded.extend(found.less);
+    let weak = Weak::of(index, at.agent_no, query, vector.is_some())?;
+    let told: Vec<fold::Words> = out.items.iter().map(|item| fold::words(&item.text)).collect();
+    let too_weak: HashSet<TurnId> = found.hits.iter().filter(|h| weak.is(query, h)).map(|h| h.turn.id).collect();
     let mut items = Vec::new();
     for hit in found.hits {
         let id = hit.turn.id.to_string();
@@ -301,11 +413,26 @@ fn of_turns(
                 std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
             }
         };
+        let mut drop = |why: String| out.dropped.push(Dropped { id: id.clone(), why });
         // What was said in the very session is in its context, or was cut from it: the handoff tells that.
-        let Some(thread) = heard(place, named, named.ids.contains(&id), &scope, &mut reasons) else {
-            out.dropped.push(Dropped { id, why: "of another thread, which the question does not name".into() });
+        let asked_for = named.ids.contains(&id);
+        let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
+            drop(OTHER_THREAD.into());
             continue;
         };
+        // What stands next to a weak one is as weak.
+        if !asked_for && too_weak.contains(&hit.beside.unwrap_or(hit.turn.id)) {
+            drop(match hit.beside {
+                Some(turn) => format!("next to {turn}, which is left out"),
+                None => format!("has {} of {} words, no rare one, and is not near", hit.matched, hit.of),
+            });
+            continue;
+        }
+        let words = fold::words(&hit.turn.text);
+        if let Some(n) = told.iter().position(|told| is_told(&words, told)) {
+            drop(format!("all of it stands in {}", out.items[n].id));
+            continue;
+        }
         let text: String = hit.passage.chars().filter(|c| !matches!(*c, MATCH_START | MATCH_END)).collect();
         if tokens(&text) == 0 {
             continue;
@@ -325,6 +452,74 @@ fn of_turns(
         });
     }
     Ok(items)
+}
+
+/// Whether all that is said in a turn stands in what is told already.
+fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
+    !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
+}
+
+/// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
+/// (R10.1).
+struct Weak {
+    /// The words that were asked for, and whether they are rare; of other spellings and pieces the rare ones.
+    asked: Vec<(Vec<String>, bool)>,
+    /// How many were asked for.
+    of: usize,
+    /// Nearness was looked at.
+    near: bool,
+}
+
+impl Weak {
+    fn of(index: &Index, agent_no: i64, query: &Query, near: bool) -> Result<Weak> {
+        let all = index.rows_of(agent_no)?;
+        let frequent = (all as f64 * FREQUENT_SHARE) as i64;
+        let (mut asked, mut unknown) = (Vec::new(), 0);
+        for term in query.words.iter().filter(|t| t.asked()) {
+            let rows = rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1)?;
+            unknown += usize::from(rows == 0);
+            asked.push((needles(term), rows <= frequent.max(FREQUENT_LEAST)));
+        }
+        // Asked in one language and answered in another, the names both have are all the words there can be.
+        if query.language != Language::English && unknown * 2 >= asked.len() {
+            asked.iter_mut().for_each(|(_, rare)| *rare = true);
+        }
+        let of = asked.len() + query.phrases.len();
+        for term in query.words.iter().filter(|t| !t.asked()) {
+            let rows = rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1)?;
+            if (1..=frequent.max(FREQUENT_LEAST)).contains(&rows) {
+                asked.push((needles(term), true));
+            }
+        }
+        // A phrase must be there: whoever has it answers.
+        asked.extend(query.phrases.iter().map(|phrase| (needles(phrase), true)));
+        Ok(Weak { asked, of, near })
+    }
+
+    fn is(&self, query: &Query, hit: &Hit) -> bool {
+        // Said in the time that is asked about: the question may have no other words.
+        let then = query.limit().is_some() || query.favours(hit.turn.at) == Some(true);
+        if hit.beside.is_some() || then || self.of < WEAK_OF {
+            return false;
+        }
+        let has = self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
+        has.len() <= 1 && !has.contains(&true) && !self.is_near(hit.cosine)
+    }
+
+    /// A summary has many words and is near to much.
+    fn is_summary(&self, query: &Query, summary: &str, cosine: Option<f64>) -> bool {
+        !query.only_times && self.words_in(summary).is_empty() && !self.is_near(cosine)
+    }
+
+    /// Of each word that was asked for and stands there, whether it is rare.
+    fn words_in(&self, text: &str) -> Vec<bool> {
+        let text = letters(text);
+        self.asked.iter().filter(|(words, _)| stands(&text, words)).map(|(_, rare)| *rare).collect()
+    }
+
+    fn is_near(&self, cosine: Option<f64>) -> bool {
+        self.near && cosine.is_some_and(|c| c >= TURN_NEAR)
+    }
 }
 
 /// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
@@ -357,6 +552,7 @@ fn of_nodes(
     place: Option<&Place>,
     named: &Named,
     query: &Query,
+    vector: Option<&[f32]>,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
     let within = NodesWithin {
@@ -380,29 +576,48 @@ fn of_nodes(
         let best = found.iter().map(|(_, s)| *s).fold(f64::MIN_POSITIVE, f64::max);
         scores.extend(found.into_iter().map(|(id, score)| (id, score / best)));
     }
-    let near = at.read(|tx| Nearness::of(tx, index, at.agent_no, query, Legs::Fused, &mut Vec::new()))?;
-    if let Some(near) = near {
+    let mut cosines: HashMap<NodeId, f64> = HashMap::new();
+    if let Some(near) = vector.map(|vector| Nearness::again(index, at.agent_no, vector)) {
         for (id, cosine) in near.nodes(&within, NODES)? {
             *scores.entry(id).or_default() += f64::from(cosine);
+            cosines.insert(id, cosine.into());
         }
     }
+    if scores.is_empty() {
+        return Ok(Vec::new());
+    }
+    let weak = Weak::of(index, at.agent_no, query, vector.is_some())?;
     let mut ranked: Vec<(NodeId, f64)> = scores.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     let best = ranked.first().map_or(1.0, |(_, s)| *s);
-    let mut items = Vec::new();
+    let (mut items, mut told): (Vec<Item>, Vec<(NodeId, Vec<Stretch>)>) = Default::default();
     at.read(|tx| {
         for (id, score) in ranked.into_iter().filter(|(_, score)| *score >= FLOOR * best).take(NODES) {
             let Some(node) = lineage::find(tx, at.agent_no, id)?.filter(|n| !n.abandoned) else { continue };
+            if weak.is_summary(query, &node.summary, cosines.get(&id).copied()) && !named.ids.contains(&id.to_string())
+            {
+                let why = "has no word of the question, and is not near".to_owned();
+                out.dropped.push(Dropped { id: id.to_string(), why });
+                continue;
+            }
             let thread = thread::named(tx, at.agent_no, &node.thread)?;
             let scope = Scope::Thread(thread.no, thread.label);
             let mut reasons = vec!["a summary".to_owned()];
             let Some(thread) = heard(place, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
                 continue;
             };
+            let over = walk::stretches(tx, at.agent_no, id)?;
+            if let Some((better, _)) = told.iter().find(|(_, other)| is_within(&over, other) || is_within(other, &over))
+            {
+                let why = format!("covers the same turns as {better}");
+                out.dropped.push(Dropped { id: id.to_string(), why });
+                continue;
+            }
             if items.len() == MOST_NODES {
                 out.dropped.push(Dropped { id: id.to_string(), why: format!("more than {MOST_NODES} summaries") });
                 continue;
             }
+            told.push((id, over));
             items.push(Item {
                 id: id.to_string(),
                 stage: Stage::Lineage,
@@ -418,6 +633,14 @@ fn of_nodes(
         Ok(())
     })?;
     Ok(items)
+}
+
+/// Whether all turns of one summary are among those of another: a chunk and the session over it say nearly the same.
+fn is_within(one: &[Stretch], other: &[Stretch]) -> bool {
+    let holds = |a: &Stretch, b: &Stretch| {
+        (a.session_no, a.lane_no) == (b.session_no, b.lane_no) && a.turns.0 <= b.turns.0 && b.turns.1 <= a.turns.1
+    };
+    !one.is_empty() && one.iter().all(|b| other.iter().any(|a| holds(a, b)))
 }
 
 /// Whose a turn is.

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// A language whose function words are known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Language {
+    #[default]
     English,
     German,
     French,

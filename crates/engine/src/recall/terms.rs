@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use super::query::{Query, Term};
 use crate::clock::Millis;
 use crate::error::Result;
-use crate::index::RowId;
+use crate::index::{Index, RowId};
 
 /// A full-text table and the columns words are looked for in.
 pub(super) struct Table {
@@ -200,4 +200,15 @@ pub(super) fn stands(text: &str, words: &[String]) -> bool {
         // Characters of unspaced scripts stand side by side, words of a name with one sign between them.
         several => text.contains(&several.join(" ")) || text.contains(&several.concat()),
     }
+}
+
+/// How many rows of an agent have a term, counted up to `most`.
+pub(super) fn rows_with(index: &Index, table: &Table, term: &Term, agent_no: i64, most: i64) -> Result<i64> {
+    let (first, last) = RowId::range(agent_no, 0, i64::MAX);
+    let mut count = index.connection().prepare_cached(&format!(
+        "SELECT count(*) FROM (SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+        table.name
+    ))?;
+    let expression = format!("{} : {}", table.words, term.expression());
+    Ok(count.query_row(params![expression, first, last, most], |r| r.get(0))?)
 }

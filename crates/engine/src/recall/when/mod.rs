@@ -109,6 +109,32 @@ pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     found
 }
 
+/// The first day a text names that no calendar has: `31 February`, `2025-02-30`. It is looked for as words, and whoever
+/// asked should know.
+pub(super) fn no_day(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
+    for (at, word) in words.iter().enumerate() {
+        let parts: Vec<&str> = word.split('-').collect();
+        if let [year, month, day] = parts[..]
+            && (year.len(), month.len(), day.len()) == (4, 2, 2)
+            && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()))
+            && ["19", "20", "21"].contains(&&year[..2])
+            && word.parse::<jiff::civil::Date>().is_err()
+        {
+            return Some((*word).to_owned());
+        }
+        let Some((month, false)) = vocabulary::month(&word.to_lowercase()) else { continue };
+        let most = jiff::civil::Date::new(2024, month, 1).map_or(31, |first| first.days_in_month());
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|n| words.get(n));
+        for day in beside {
+            if day.len() <= 2 && day.parse::<i8>().is_ok_and(|day| (most + 1..=39).contains(&day)) {
+                return Some(format!("{day} {word}"));
+            }
+        }
+    }
+    None
+}
+
 fn in_zone(told: &grammar::Told, span: Range<usize>, zone: &TimeZone) -> Option<When> {
     let at = |t: jiff::civil::DateTime| Some(t.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
     // An end that cannot be said in milliseconds is not the same as none.

@@ -267,3 +267,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn days_no_calendar_has() {
+    for (text, want) in [
+        ("the roof on 31 February 2025", Some("31 February")),
+        ("am 30. Februar", Some("30 Februar")),
+        ("June 31st", None),
+        ("June 31", Some("31 June")),
+        ("29 February", None),
+        ("2025-02-30", Some("2025-02-30")),
+        ("2025-13-01?", Some("2025-13-01")),
+        ("2025-02-28", None),
+        ("may 45", None),
+        ("in June 2025", None),
+        ("number 1234-56-78", None),
+        ("", None),
+    ] {
+        assert_eq!(super::no_day(text).as_deref(), want, "{text}");
+    }
+}

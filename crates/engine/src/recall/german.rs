@@ -1,0 +1,75 @@
+//! Other ways a German word stands in a text: umlauts and ß written out or not, endings, and compounds that begin with it
+//! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on the
+//! query, so that the index stays one for all languages.
+
+use super::query::{Kind, Term};
+
+/// A beginning shorter than this begins too much.
+const LEAST: usize = 5;
+
+/// Endings, the longest first.
+const ENDINGS: [&str; 9] = ["ern", "en", "er", "em", "es", "et", "e", "n", "s"];
+
+/// The variants of a word of a German question.
+pub(super) fn variants(word: &str) -> Vec<Term> {
+    let word = word.to_lowercase();
+    if word.chars().count() < 4 || !word.chars().all(char::is_alphabetic) {
+        return Vec::new();
+    }
+    let mut spelled = vec![word.clone()];
+    for (written, folded) in [("ae", "a"), ("oe", "o"), ("ue", "u")] {
+        add(&mut spelled, |form| form.replace(written, folded));
+    }
+    for (letter, written) in [('ä', "ae"), ('ö', "oe"), ('ü', "ue")] {
+        add(&mut spelled, |form| form.replace(letter, written));
+    }
+    add(&mut spelled, |form| form.replace("ss", "ß"));
+    add(&mut spelled, |form| form.replace('ß', "ss"));
+    let mut out: Vec<Term> = Vec::new();
+    for form in &spelled {
+        let ending = ENDINGS.iter().find_map(|e| form.strip_suffix(e).filter(|stem| stem.chars().count() >= LEAST));
+        let stem = ending.unwrap_or(form);
+        let prefix = stem.chars().count() >= LEAST;
+        if prefix || *form != word {
+            out.push(Term { text: if prefix { stem.to_owned() } else { form.clone() }, prefix, kind: Kind::Variant });
+        }
+    }
+    out
+}
+
+/// Adds the changed forms of those there are.
+fn add(forms: &mut Vec<String>, change: impl Fn(&str) -> String) {
+    for n in 0..forms.len() {
+        let changed = change(&forms[n]);
+        if !forms.contains(&changed) && forms.len() < 6 {
+            forms.push(changed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_endings_and_compounds() {
+        let of = |word: &str| {
+            let terms = variants(word).into_iter();
+            terms.map(|t| t.text + if t.prefix { "*" } else { "" }).collect::<Vec<_>>().join(" ")
+        };
+        for (word, want) in [
+            ("Datenbank", "datenbank*"),
+            ("Rechnungen", "rechnung*"),
+            ("Häuser", "häuser* haeus*"),
+            ("groesse", "groess* gross* groeß* große*"),
+            ("Straße", "straß* strass*"),
+            ("läuft", "läuft* laeuft*"),
+            ("neue", "neu"),
+            ("groß", "gross*"),
+            ("Bau", ""),
+            ("v2.1", ""),
+        ] {
+            assert_eq!(of(word), want, "{word}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What recall chooses (R10.1–R10.3): what answers in other words is found, nothing is told twice or by chance, and
+//! likeness lets nobody hear what is another's.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::index::{Embedder, Index};
+use heirloom_engine::lineage::Kind;
+use heirloom_engine::lineage::distillate::Distillate;
+use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
+use heirloom_engine::recall::{self, Hint, Place, Question, Recalled, Stage};
+use heirloom_engine::scope::SessionKey;
+use heirloom_testkit::word_vector;
+
+use crate::story::{MINUTE, NOON, Story, answer, user, within};
+
+/// Words that mean the same to [`Kin`].
+const KIN: [&[&str]; 5] = [
+    &["database", "postgresql", "storage", "datenbank"],
+    &["deploy", "ship", "release", "rollout"],
+    &["billed", "invoiced", "charged"],
+    &["chose", "use", "picked"],
+    &["reply", "answer", "replies"],
+];
+
+/// Words that pull nowhere.
+const LIGHT: &str = " a an and are at be by can did do does for how in is it of on our or the this to up we what when which who why with you your ";
+
+/// A model in miniature: near are texts whose words mean the same. Counts how often it is asked.
+pub struct Kin {
+    pub asked: AtomicUsize,
+    pub fails: bool,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Kin {
+    pub fn new() -> Arc<Kin> {
+        Arc::new(Kin { asked: AtomicUsize::new(0), fails: false, seen: Mutex::default() })
+    }
+
+    fn of(text: &str) -> Vec<f32> {
+        let lower = text.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !LIGHT.contains(&format!(" {w} ")));
+        let kin = words.map(|w| KIN.iter().find(|kin| kin.contains(&w)).map_or(w, |kin| kin[0]));
+        word_vector(7, 256, &kin.collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl Embedder for Kin {
+    fn model(&self) -> &str {
+        "kin"
+    }
+
+    fn dimensions(&self) -> usize {
+        256
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.seen.lock().unwrap().extend(texts.iter().map(|t| (*t).to_owned()));
+        if self.fails {
+            return Err(Error::new(ErrorKind::Busy, "nobody answers"));
+        }
+        Ok(texts.iter().map(|t| Kin::of(t)).collect())
+    }
+}
+
+struct Told {
+    story: Story,
+    index: Index,
+}
+
+impl Told {
+    fn new(story: Story, model: Option<Arc<Kin>>) -> Told {
+        let path = story.folder.path().join("index.db");
+        let mut index = Index::open(&path, story.ledger.id(), Duration::from_secs(5)).unwrap().0;
+        if let Some(model) = model {
+            index = index.with_embedder(model).unwrap();
+        }
+        index.catch_up(&story.ledger, None, &mut |_| {}).unwrap();
+        index.catch_up_files(&story.at(), None).unwrap();
+        Told { story, index }
+    }
+
+    /// As a session in a project would be told; as a person without one.
+    fn ask(&mut self, workspace: Option<&str>, text: &str) -> Recalled {
+        let at = self.story.at();
+        let place = workspace.map(|id| {
+            let hint = Hint { workspace: Some(id.to_owned()), thread: None };
+            let key = SessionKey::from("little:asks".to_owned());
+            at.read(|tx| Place::of(tx, at.agent_no, &key, &hint)).unwrap()
+        });
+        let question = Question { text, most: 20, deep: false };
+        recall::recall(&at, &mut self.index, place.as_ref(), &question).unwrap()
+    }
+}
+
+fn leaf(story: &Story, class: Class, scope: Scope, text: &str) -> String {
+    memory::add(&story.at().desk().unwrap(), &NewLeaf::new(class, scope, text)).unwrap().id
+}
+
+fn of(workspace: &str) -> Scope {
+    Scope::Workspace(workspace.to_owned())
+}
+
+const HERE: &str = "here--0123456789abcdef";
+const THERE: &str = "there--fedcba9876543210";
+
+fn texts(found: &Recalled) -> Vec<&str> {
+    found.items.iter().map(|i| i.text.as_str()).collect()
+}
+
+fn why<'r>(found: &'r Recalled, id: &str) -> &'r str {
+    found.dropped.iter().find(|d| d.id == id).map_or("not found", |d| d.why.as_str())
+}
+
+#[test]
+fn a_leaf_is_found_by_other_words_for_the_same() {
+    let story = Story::new();
+    leaf(&story, Class::Fact, of(HERE), "We chose PostgreSQL for storage");
+    leaf(&story, Class::Fact, of(HERE), "The staging machine stands in Falkenstein");
+    leaf(&story, Class::Preference, Scope::Agent, "Answer in short sentences");
+    let mut told = Told::new(story, Some(Kin::new()));
+    let found = told.ask(Some(HERE), "which database do we use");
+    assert_eq!(texts(&found), ["We chose PostgreSQL for storage"], "{found:?}");
+    assert!(found.items[0].reasons.iter().any(|r| r.starts_with("near ")), "{found:?}");
+    let found = told.ask(Some(HERE), "how long may your replies be, in sentences");
+    assert_eq!(texts(&found), ["Answer in short sentences"], "{found:?}");
+    assert_eq!(texts(&told.ask(Some(HERE), "who won the football match on Saturday")), [""; 0]);
+    // One word is looked for as it is.
+    assert_eq!(texts(&told.ask(Some(HERE), "database")), [""; 0]);
+    // The words alone find nothing, and nothing claims otherwise.
+    let mut without = Told::new(told.story, None);
+    assert_eq!(texts(&without.ask(Some(HERE), "which database do we use")), [""; 0]);
+}
+
+#[test]
+fn policies_in_the_front_matter_are_no_words() {
+    let story = Story::new();
+    leaf(&story, Class::Fact, of(HERE), "The kiln stands in the yard");
+    let mut told = Told::new(story, None);
+    let found = told.ask(None, "check the glaze before use");
+    assert!(found.items.is_empty() && found.dropped.is_empty(), "{found:?}");
+}
+
+#[test]
+fn likeness_lets_nobody_hear_another_projects_leaf() {
+    let story = Story::new();
+    let there = leaf(&story, Class::Fact, of(THERE), "We chose PostgreSQL for storage");
+    leaf(&story, Class::Preference, Scope::Agent, "Prefers PostgreSQL as database");
+    let mut told = Told::new(story, Some(Kin::new()));
+    for question in ["which database do we use", "We chose PostgreSQL for storage", "PostgreSQL storage"] {
+        let found = told.ask(Some(HERE), question);
+        assert_eq!(texts(&found), ["Prefers PostgreSQL as database"], "{question}: {found:?}");
+        assert_eq!(why(&found, &there), "of another thread, which the question does not name");
+    }
+    // At home, and for a person, it is.
+    for place in [Some(THERE), None] {
+        assert!(texts(&told.ask(place, "which database do we use")).contains(&"We chose PostgreSQL for storage"));
+    }
+    // Asked for by its id: an explicit signal, and it says whose it is.
+    let found = told.ask(Some(HERE), &format!("which database do we use, see {there}"));
+    let item = found.items.iter().find(|i| i.id == there).expect("it is named");
+    assert_eq!(item.thread.as_deref(), Some("there"));
+}
+
+#[test]
+fn what_may_not_be_told_crowds_out_nothing() {
+    let story = Story::new();
+    for n in 0..70 {
+        leaf(&story, Class::Fact, of(THERE), &format!("We use the database PostgreSQL in cluster {n}"));
+    }
+    leaf(&story, Class::Fact, of(HERE), "We picked SQLite for storage, cheap and small");
+    for model in [Some(Kin::new()), None] {
+        let mut told = Told::new(Story { ..story_of(&story) }, model.clone());
+        let found =
+            told.ask(Some(HERE), if model.is_some() { "which database do we use" } else { "cheap storage cluster" });
+        assert_eq!(texts(&found), ["We picked SQLite for storage, cheap and small"], "{found:?}");
+    }
+}
+
+/// The same home through other handles.
+fn story_of(story: &Story) -> Story {
+    let (home, ledger) = crate::tree::open_at(story.home.root(), heirloom_engine::clock::Clock::Fixed(NOON));
+    let folder = tempfile::tempdir().unwrap();
+    Story { folder, home, ledger, agent: story.agent.clone(), agent_no: story.agent_no }
+}
+
+#[test]
+fn a_question_is_embedded_once_and_a_model_that_does_not_answer_is_asked_once() {
+    let model = Kin::new();
+    let story = Story::new();
+    leaf(&story, Class::Fact, of(HERE), "We chose PostgreSQL for storage");
+    story.said("talk", &[user("The release is on Thursday", NOON - 9 * MINUTE), answer("Noted.", NOON - 8 * MINUTE)]);
+    story.summed_up("talk", &[Kind::Session], "Talked about the release.", &Distillate::default());
+    let mut told = Told::new(story, Some(model.clone()));
+    model.seen.lock().unwrap().clear();
+    let found = told.ask(None, "when do we ship the new version");
+    assert_eq!(*model.seen.lock().unwrap(), ["when do we ship the new version"]);
+    let stages: Vec<Stage> = found.items.iter().map(|i| i.stage).collect();
+    assert!(stages.contains(&Stage::Lineage) && stages.contains(&Stage::Transcript), "{found:?}");
+    assert!(found.degraded.is_empty(), "{found:?}");
+    let deaf = Arc::new(Kin { asked: AtomicUsize::new(0), fails: true, seen: Mutex::default() });
+    told.index = told.index.with_embedder(deaf.clone()).unwrap();
+    let found = told.ask(None, "when is the release of the new version");
+    assert_eq!(deaf.asked.load(Ordering::Relaxed), 1);
+    assert_eq!(found.degraded, ["by words only: nobody answers"]);
+    assert!(texts(&found).iter().any(|t| t.contains("Thursday")), "{found:?}");
+}
+
+#[test]
+fn of_summaries_over_the_same_turns_the_best_is_told() {
+    let story = Story::new();
+    let mut nodes = Vec::new();
+    for (session, summary, before) in [
+        ("one", "The roof was mended by Maier.", 90),
+        ("two", "Maier mended the chimney beside the roof in spring.", 70),
+    ] {
+        let at = NOON - before * MINUTE;
+        story.said(session, &[user("about the roof", at), answer("yes", at + 1)]);
+        nodes.push(story.summed_up(session, &[Kind::Session], summary, &Distillate::default()));
+    }
+    let mut told = Told::new(story, Some(Kin::new()));
+    let found = told.ask(None, "who mended the roof, was it Maier?");
+    let summaries: Vec<&str> =
+        found.items.iter().filter(|i| i.stage == Stage::Lineage).map(|i| i.id.as_str()).collect();
+    assert_eq!(summaries.len(), 2, "one of each session: {found:?}");
+    for pair in nodes {
+        let ids: Vec<String> = pair.iter().map(ToString::to_string).collect();
+        let told: Vec<&String> = ids.iter().filter(|id| summaries.contains(&id.as_str())).collect();
+        assert_eq!(told.len(), 1, "{ids:?} {found:?}");
+        let other = ids.iter().find(|id| *id != told[0]).unwrap();
+        assert_eq!(why(&found, other), format!("covers the same turns as {}", told[0]));
+    }
+}
+
+#[test]
+fn the_words_themselves_are_told_where_they_answer_and_nothing_says_it_already() {
+    let story = Story::new();
+    let project = story.project("house");
+    let mut lines = vec![within(&project)];
+    for n in 0..60 {
+        let at = NOON - (200 - n) * MINUTE;
+        lines.push(user(&format!("please look at the window number {n} again"), at));
+        lines.push(answer(&format!("done with number {n}"), at + 1));
+    }
+    lines.push(user("The zeppelin is moored by the window", NOON - 5 * MINUTE));
+    lines.push(user("Maier gets the key", NOON - 4 * MINUTE));
+    story.said("s", &lines);
+    let leaf = leaf(&story, Class::Preference, Scope::Agent, "Maier gets the key, always");
+    let mut told = Told::new(story, Some(Kin::new()));
+    // "look" and "number" stand everywhere and are not what was asked about.
+    let found = told.ask(None, "look up how many tulips and daffodils a gardener plants");
+    assert_eq!(texts(&found), [""; 0], "{found:?}");
+    assert!(found.dropped.iter().any(|d| d.why.contains("no rare one")), "{found:?}");
+    // One word of many that is rare is a lead.
+    let found = told.ask(None, "that zeppelin somebody mentioned months ago, what happened");
+    assert!(texts(&found).iter().any(|t| t.contains("zeppelin")), "{found:?}");
+    let found = told.ask(None, "who gets the key from Maier?");
+    assert_eq!(texts(&found)[0], "Maier gets the key, always");
+    assert!(!found.items.iter().any(|i| i.stage == Stage::Transcript && i.text.contains("Maier")), "{found:?}");
+    assert!(found.dropped.iter().any(|d| d.why == format!("all of it stands in {leaf}")), "{found:?}");
+}
