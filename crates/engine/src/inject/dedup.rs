@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::Event;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
@@ -35,23 +34,6 @@ impl Held {
 pub(super) fn digest_of(key: &[u8], said: &[u8]) -> Vec<u8> {
     let Ok(key) = <[u8; 32]>::try_from(key) else { return Vec::new() };
     blake3::keyed_hash(&key, said).as_bytes()[..8].to_vec()
-}
-
-/// The epoch a context is given in: as often as the session's context was cut before. A program says so itself before its
-/// mark has come in (`Compact`, `Clear`); the mark is then the same cut, not another one.
-pub(super) fn epoch(tx: &Read, place: &Place, event: Event) -> Result<u64> {
-    let counted = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
-    let given = last_given(tx, place.agent_no, place.session.as_str(), Millis::MAX)?;
-    let cut_now = matches!(event, Event::Compact | Event::Clear) && given.is_some_and(|given| given >= counted);
-    Ok(counted.max(given.unwrap_or(0)) + u64::from(cut_now))
-}
-
-/// The epoch of the last context a session was given up to a moment.
-fn last_given(tx: &Read, agent_no: i64, session: &str, until: Millis) -> Result<Option<u64>> {
-    let given: Option<i64> = tx
-        .prepare_cached("SELECT max(epoch) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3")?
-        .query_row(params![agent_no, session, until], |r| r.get(0))?;
-    Ok(given.map(|epoch| epoch as u64))
 }
 
 /// Forks of forks that are followed up; a chain this long is somebody's mistake.
@@ -108,7 +90,10 @@ fn parent(tx: &Read, agent_no: i64, fork: i64, until: Millis) -> Result<Option<(
     let copied = no.map(|parent| last_in_both(tx, fork, parent)).transpose()?.flatten();
     let until = until.min(copied.or(began).unwrap_or(Millis::MAX));
     let counted = no.map_or(Ok(0), |no| lineage::epoch_at(tx, no, until))?;
-    let epoch = counted.max(last_given(tx, agent_no, &session, until)?.unwrap_or(0));
+    let given: Option<i64> = tx
+        .prepare_cached("SELECT max(epoch) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3")?
+        .query_row(params![agent_no, session, until], |r| r.get(0))?;
+    let epoch = counted.max(given.unwrap_or(0) as u64);
     Ok(Some((no, Stretch { session, epoch, until })))
 }
 

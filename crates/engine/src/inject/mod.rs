@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
+use crate::lineage;
 use crate::recall::place::{Hint, Place};
 use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
@@ -160,7 +161,7 @@ pub fn place_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result
 fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
         let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
-        let epoch = dedup::epoch(tx, &place, ask.event)?;
+        let epoch = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
         let now = at.ledger.now();
         let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &place, epoch)?)?;
         let Recalled { items, mut dropped, degraded } = recalled;
