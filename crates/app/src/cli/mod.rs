@@ -17,6 +17,7 @@ mod export;
 mod files;
 mod forget;
 mod head;
+pub mod hook;
 mod import;
 mod job;
 mod memory;
@@ -81,6 +82,7 @@ enum Command {
     Compact(compact::Args),
     Context(context::Args),
     Head(head::Args),
+    Hook(hook::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -121,6 +123,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Compact(args) => compact::run(global, args),
         Command::Context(args) => context::run(global, args),
         Command::Head(args) => head::run(global, args),
+        Command::Hook(args) => hook::run(global, &args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),
