@@ -101,42 +101,6 @@ fn nothing_is_given_twice_until_the_context_is_cut() {
 }
 
 #[test]
-fn a_program_that_says_it_was_cut_is_given_all_of_it_again_before_its_mark_comes_in() {
-    let world = told();
-    let session = ["--session", "turns:house"];
-    let ask = |args: &[&str]| context(&world, &[&session[..], args].concat());
-    let prompt = ["--prompt", "who fixes the roof, what about the offer of Maier?"];
-    let begun = ask(&["--event", "start"]);
-    assert!(block(&begun).contains("Answer in short sentences"));
-    assert_eq!(block(&ask(&["--event", "start"])), "", "it still holds that");
-    assert!(!block(&ask(&prompt)).is_empty());
-    let cut = ask(&["--event", "compact"]);
-    assert!(
-        block(&cut).contains("Answer in short sentences") && block(&cut).contains("Before the compaction"),
-        "{cut}"
-    );
-    assert_eq!(cut["epoch"], json!(begun["epoch"].as_u64().unwrap() + 1));
-    assert_eq!(ask(&prompt)["epoch"], cut["epoch"]);
-    assert_eq!(block(&ask(&prompt)), "");
-    // The mark of that cut comes in: nothing was cut since.
-    let line =
-        json!({"session": "house", "id": "9", "text": "Meanwhile it rained all day.", "time": "2026-11-20T12:00:00Z"});
-    world.feed(&["append"], format!("{line}\n").as_bytes());
-    world.says(0, &["compact", "--session", "turns:house"]);
-    let after = ask(&prompt);
-    assert_eq!(after["epoch"], cut["epoch"]);
-    assert!(after["dropped"].to_string().contains("given before") && !block(&after).contains("Maier"), "{after}");
-    // And the next one counts again, with or without the program saying so.
-    let line =
-        json!({"session": "house", "id": "10", "text": "And the day after that.", "time": "2026-11-20T13:00:00Z"});
-    world.feed(&["append"], format!("{line}\n").as_bytes());
-    world.says(0, &["compact", "--session", "turns:house"]);
-    assert!(block(&ask(&prompt)).contains("Maier"));
-    assert!(block(&ask(&["--event", "clear"])).contains("Answer in short sentences"));
-    world.verified();
-}
-
-#[test]
 fn a_program_that_keeps_nothing_gets_the_same_bytes_again() {
     let world = told();
     let args = [&NEW[..], &["--for-one-call"]].concat();

@@ -171,7 +171,8 @@ fn handle(
     let missing = || Error::new(ErrorKind::Busy, format!("nothing is stored for the agent {agent} yet"));
     let agent_no = ledger.read(|tx| read::agent_no(tx, &agent))?.ok_or_else(missing)?;
     let actor = format!("hook {}", harness.spec().name);
-    let at = AssistantHome::open(home, &ledger, &agent, agent_no, &actor, crate::print::zone())?.ok_or_else(missing)?;
+    let at = AssistantHome::open(home, &ledger, &agent, agent_no, &actor, crate::print::machine_zone())?
+        .ok_or_else(missing)?;
     let gives = harness.hooks().iter().any(|h| h.event == unsaved.event && h.gives);
     let mut index = if gives { open_index(home, &ledger)? } else { None };
     handle_at(&at, index.as_mut(), harness, told, unsaved, gives)
@@ -231,11 +232,12 @@ fn canonical(tx: &Read, agent_no: i64, id: &str) -> Result<String> {
 fn open_index(home: &Home, ledger: &Ledger) -> Result<Option<Index>> {
     let path = home.file_path(&layout::INDEX_DB)?;
     let Ok(Some(index)) = Index::open_read_only(&path, ledger.id()) else { return Ok(None) };
-    let embedder = config::file(home)?.embeddings.embedder()?;
-    // A prompt waits for no endpoint.
-    if !embedder.is_quick() {
+    let settings = config::file(home)?.embeddings;
+    // A prompt waits for no endpoint, and for no model that has to be read first.
+    if settings.model_at()? != config::ModelAt::BuiltIn {
         return Ok(Some(index));
     }
+    let embedder = settings.embedder()?;
     Ok(Some(index.with_embedder(embedder)?))
 }
 
@@ -281,7 +283,7 @@ pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u6
                 read::ensure_agent(tx, &agent)
             })?,
         };
-        let at = AssistantHome::create(home, ledger, &agent, agent_no, &actor, crate::print::zone())?;
+        let at = AssistantHome::create(home, ledger, &agent, agent_no, &actor, crate::print::machine_zone())?;
         handle_at(&at, None, harness, &told, &spooled, false)?;
         spool::remove(home, &name)?;
         stored += 1;

@@ -98,7 +98,15 @@ fn parent(tx: &Read, agent_no: i64, fork: i64, until: Millis) -> Result<Option<(
     let copied = no.map(|parent| last_in_both(tx, fork, parent)).transpose()?.flatten();
     let until = until.min(copied.or(began).unwrap_or(Millis::MAX));
     let counted = no.map_or(Ok(0), |no| lineage::epoch_at(tx, no, until))?;
-    let epoch = counted.max(last_given(tx, agent_no, &session, until)?.unwrap_or(0));
+    // What it was given and what its program told of cuts may be ahead of the lineage.
+    let told: Option<i64> = tx
+        .prepare_cached(
+            "SELECT max(epoch) FROM (
+               SELECT epoch FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3
+               UNION ALL SELECT epoch FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2 AND cut_at <= ?3)",
+        )?
+        .query_row(params![agent_no, session, until], |r| r.get(0))?;
+    let epoch = counted.max(told.unwrap_or(0) as u64);
     Ok(Some((no, Stretch { session, epoch, until })))
 }
 
