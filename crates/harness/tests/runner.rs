@@ -2,6 +2,7 @@
 
 mod claude_code;
 mod codex;
+mod install;
 mod lines;
 mod openclaw;
 mod opencode;

@@ -3,6 +3,7 @@
 //! `<project folder>/<session>.jsonl` is the main line, `<project folder>/<session>/subagents/agent-<id>.jsonl` a lane of
 //! it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
 
+pub mod install;
 mod queue;
 mod transcript;
 mod wire;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
+use crate::install::{InstallPlan, Installed};
 use crate::lines::{head_lines, is_plain_word, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -70,5 +72,9 @@ impl Harness for ClaudeCode {
 
     fn resume(&self, native: &str) -> Option<String> {
         is_plain_word(native).then(|| format!("claude --resume {native}"))
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }

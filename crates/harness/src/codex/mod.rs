@@ -3,6 +3,7 @@
 //! A sub-agent is a thread with a file of its own; that it is a lane of another session stands in its first line, not in
 //! its name. Knows nothing of hooks and configuration.
 
+mod install;
 mod transcript;
 mod wire;
 
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
+use crate::install::{InstallPlan, Installed};
 use crate::lines::{head_lines, is_plain_word, is_uuid, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -61,6 +63,10 @@ impl Harness for Codex {
 
     fn resume(&self, native: &str) -> Option<String> {
         is_plain_word(native).then(|| format!("codex resume {native}"))
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }
 

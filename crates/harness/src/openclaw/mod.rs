@@ -1,5 +1,6 @@
 //! OpenClaw: one SQLite database per agent, and the JSON lines of the same events that older versions wrote.
 
+mod install;
 mod transcript;
 mod wire;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
+use crate::install::{InstallPlan, Installed};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -101,6 +103,10 @@ impl Harness for OpenClaw {
         // The program takes the next message on the same command line.
         (!native.is_empty() && native.chars().all(plain))
             .then(|| format!("openclaw agent --session-id {native} --message"))
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }
 

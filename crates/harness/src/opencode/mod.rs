@@ -1,5 +1,6 @@
 //! OpenCode: one SQLite database for all sessions, messages in parts, sub-agents as child sessions.
 
+mod install;
 mod transcript;
 mod wire;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
+use crate::install::{InstallPlan, Installed};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -75,5 +77,9 @@ impl Harness for OpenCode {
     fn resume(&self, native: &str) -> Option<String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         (!native.is_empty() && native.chars().all(plain)).then(|| format!("opencode --session {native}"))
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }
