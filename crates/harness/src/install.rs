@@ -220,6 +220,27 @@ impl Change {
         })
     }
 
+    /// What ours in the file calls: paths of binaries.
+    pub fn calls(&self, now: &str) -> Vec<String> {
+        match self {
+            Change::Json(merge) => merge.calls(now),
+            Change::Own(_) => {
+                let line = now.lines().find_map(|l| l.strip_prefix("const HEIRLOOM = "));
+                let words = line.and_then(|l| serde_json::from_str::<Vec<String>>(l).ok());
+                words.and_then(|w| w.into_iter().next()).into_iter().collect()
+            }
+            Change::Trust { .. } => Vec::new(),
+        }
+    }
+
+    /// The permissions of ours that are not given in the file, though ours is there.
+    pub fn lacks(&self, now: &str) -> Vec<String> {
+        match self {
+            Change::Json(merge) => merge.lacks(now),
+            Change::Own(_) | Change::Trust { .. } => Vec::new(),
+        }
+    }
+
     /// What a person puts into the file by hand where Heirloom may not.
     pub fn by_hand(&self) -> Option<String> {
         match self {

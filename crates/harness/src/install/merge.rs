@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::draft::Draft;
 use super::json::{self, Kind, Node, Odd};
-use super::{Standing, command_is_ours};
+use super::{Standing, command_is_ours, words};
 
 /// Everything of ours in one file.
 #[derive(Clone, PartialEq, Debug)]
@@ -187,6 +187,22 @@ impl Merge {
             }
         }
         Ok(())
+    }
+
+    /// The binaries our hooks in the file call.
+    pub fn calls(&self, text: &str) -> Vec<String> {
+        let found = json::parse(text).ok().and_then(|root| places(&root, self.harness).ok()).unwrap_or_default();
+        found.iter().filter_map(|p| words(&p.command)?.into_iter().next()).collect()
+    }
+
+    /// The members of our entry that do not say what they should, where there is an entry.
+    pub fn lacks(&self, text: &str) -> Vec<String> {
+        let (Some(entry), Ok(root)) = (&self.entry, json::parse(text)) else { return Vec::new() };
+        let Ok(Some(node)) = json::at(&root, entry.path) else { return Vec::new() };
+        let given = |path: &[&str], yes: bool| {
+            json::at(node, path).is_ok_and(|n| n.is_some_and(|n| n.kind == Kind::Plain(Some(yes))))
+        };
+        entry.members.iter().filter(|(path, yes)| !given(path, *yes)).map(|(path, _)| path.join(".")).collect()
     }
 
     /// What a person puts in by hand: the file as it would be if there were none.
