@@ -195,8 +195,9 @@ pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
 /// A program whose files were left alone, and why.
 pub fn refused(harness: &dyn Harness, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
     let by_hand = target.map(Target::by_hand).unwrap_or_default();
-    // Somebody saving in that moment, or a full disk, is nothing to work around by hand.
-    let by_hand = if e.kind() == ErrorKind::Refused { by_hand } else { Vec::new() };
+    // A file that has to be corrected first, somebody saving in that moment, a full disk: nothing to work around.
+    let is_fixed = e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"));
+    let by_hand = if is_fixed { by_hand } else { Vec::new() };
     if !global.json {
         print::line(&format!("{}: nothing was changed", Paint::stdout().bold(harness.spec().title)));
         print::note(&format!("  {e}"));

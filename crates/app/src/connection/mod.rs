@@ -302,7 +302,8 @@ impl Target {
     /// What a person puts into which file where Heirloom may not.
     pub fn by_hand(&self) -> Vec<(PathBuf, String)> {
         let pairs = self.plan.edits.iter().zip(&self.places);
-        pairs.filter_map(|(e, p)| Some((p.path.clone(), e.change.by_hand()?))).collect()
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        pairs.filter_map(|(e, p)| Some((real(&p.path), e.change.by_hand()?))).collect()
     }
 }
 

@@ -72,10 +72,7 @@ impl Merge {
     /// How much of this is in the file.
     pub fn standing(&self, text: &str) -> Result<Standing, Odd> {
         let mut draft = Draft::new(text);
-        let found = match is_empty(text) {
-            true => Vec::new(),
-            false => places(&json::parse(text)?, self.harness)?,
-        };
+        let found = self.found(text)?;
         let other = self.items.iter().any(|item| self.item_at(text, item).is_ok_and(|i| !i.is_empty()))
             || match &self.entry {
                 Some(entry) if !is_empty(text) => json::at(&json::parse(text)?, entry.path)?.is_some(),
@@ -96,19 +93,13 @@ impl Merge {
     /// containers that had to be made.
     pub fn put(&self, draft: &mut Draft) -> Result<Vec<String>, Odd> {
         let mut made = Vec::new();
-        if !is_empty(draft.text()) {
-            // What an older version hooked and this one does not.
-            let wanted: Vec<&str> = self.hooks.iter().map(|h| h.event).collect();
-            let found = places(&json::parse(draft.text())?, self.harness)?;
-            for event in found.iter().map(|p| p.event.as_str()).filter(|e| !wanted.contains(e)) {
-                self.take_hooks(draft, event)?;
-            }
+        // What an older version hooked and this one does not.
+        let wanted: Vec<&str> = self.hooks.iter().map(|h| h.event).collect();
+        for place in self.found(draft.text())?.iter().filter(|p| !wanted.contains(&p.event.as_str())) {
+            self.take_hooks(draft, &place.event)?;
         }
         for hook in &self.hooks {
-            let found: Vec<Place> = match is_empty(draft.text()) {
-                true => Vec::new(),
-                false => places(&json::parse(draft.text())?, self.harness)?,
-            };
+            let found = self.found(draft.text())?;
             let found: Vec<Place> = found.into_iter().filter(|p| p.event == hook.event).collect();
             match found.as_slice() {
                 [one] if one.alone => {
@@ -141,8 +132,7 @@ impl Merge {
             return Ok(());
         }
         let before = draft.text().to_owned();
-        let mut events: Vec<String> =
-            places(&json::parse(&before)?, self.harness)?.into_iter().map(|p| p.event).collect();
+        let mut events: Vec<String> = self.found(&before)?.into_iter().map(|p| p.event).collect();
         events.dedup();
         for event in &events {
             self.take_hooks(draft, event)?;
@@ -159,7 +149,10 @@ impl Merge {
             json::remove_member(draft, entry.path)?;
         }
         // Inner containers first.
-        let mut containers: Vec<Vec<&str>> = vec![vec!["hooks"]];
+        let mut containers: Vec<Vec<&str>> = Vec::new();
+        if !events.is_empty() {
+            containers.push(vec!["hooks"]);
+        }
         containers.extend(events.iter().map(|e| vec!["hooks", e.as_str()]));
         let paths = self.items.iter().map(|i| i.path).chain(self.entry.iter().map(|e| &e.path[..e.path.len() - 1]));
         for path in paths {
@@ -191,7 +184,7 @@ impl Merge {
 
     /// The binaries our hooks in the file call.
     pub fn calls(&self, text: &str) -> Vec<String> {
-        let found = json::parse(text).ok().and_then(|root| places(&root, self.harness).ok()).unwrap_or_default();
+        let found = self.found(text).unwrap_or_default();
         found.iter().filter_map(|p| words(&p.command)?.into_iter().next()).collect()
     }
 
@@ -211,6 +204,14 @@ impl Merge {
         match self.put(&mut draft) {
             Ok(_) => draft.text().to_owned(),
             Err(_) => String::new(),
+        }
+    }
+
+    /// Where hooks of ours are. A program we have none in may mean something else by that word.
+    fn found(&self, text: &str) -> Result<Vec<Place>, Odd> {
+        match self.hooks.is_empty() || is_empty(text) {
+            true => Ok(Vec::new()),
+            false => places(&json::parse(text)?, self.harness),
         }
     }
 
