@@ -174,7 +174,9 @@ fn machine(checks: &mut Vec<Check>) {
     for found in programs::look(&host, None) {
         let title = found.harness.spec().title;
         let Some(root) = &found.root else {
-            checks.push(Check { subject: title, ok: true, what: "not found on this machine".into(), next: None });
+            let what =
+                if connection::is_here(found.harness, &host) { "no sessions yet" } else { "not found on this machine" };
+            checks.push(Check { subject: title, ok: true, what: what.into(), next: None });
             continue;
         };
         checks.push(Check {

@@ -68,13 +68,14 @@ pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
     let files = [
         (
             ".claude-plugin/marketplace.json",
-            json!({"name": "heirloom", "owner": owner, "plugins": [
+            json!({"name": "heirloom", "description": about, "owner": owner, "plugins": [
                 {"name": "heirloom", "source": "./heirloom", "description": about, "version": version}
             ]}),
         ),
         (
             "heirloom/.claude-plugin/plugin.json",
-            json!({"name": "heirloom", "version": version, "description": about, "author": owner}),
+            json!({"name": "heirloom", "version": version, "description": about, "author": owner,
+                "license": "Apache-2.0"}),
         ),
         ("heirloom/hooks/hooks.json", json!({"hooks": Value::Object(hooks)})),
     ];
