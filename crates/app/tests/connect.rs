@@ -378,6 +378,21 @@ fn a_program_is_connected_whole_or_not_at_all() {
     let said = world.says(3, &["connect", "openclaw", "--yes"]);
     assert!(said.contains("plugins.load.paths is not a list"), "{said}");
     assert_eq!(machine(&world), before);
+    // Killed in the middle: what is there is whole, the next command finishes it, and the way back is still known.
+    fs::write(&config, "{}").unwrap();
+    fs::create_dir_all(world.test.user().join(".codex")).unwrap();
+    let codex = world.test.user().join(".codex");
+    fs::write(codex.join("config.toml"), format!("model = 1\n# {}\n", "x".repeat(20_000))).unwrap();
+    let before = machine(&world);
+    let mut shell = world.test.command("/bin/sh");
+    shell.args(["-c", &format!("ulimit -f 16; exec '{HEIRLOOM}' connect codex --yes --trust")]);
+    assert_eq!(run(shell, b"").status, None, "a signal ended it");
+    assert!(serde_json::from_slice::<Value>(&fs::read(codex.join("hooks.json")).unwrap()).is_ok());
+    world.json(&["connect", "codex", "--yes", "--trust"]);
+    world.json(&["disconnect", "codex"]);
+    let left: Vec<_> = machine(&world).into_iter().filter(|(p, _)| !p.to_string_lossy().ends_with(".tmp")).collect();
+    assert_eq!(left, before);
+    fs::remove_dir_all(&codex).unwrap();
     // Planned well, and it fails in the middle: what was written before is taken back.
     fs::write(&config, "{}").unwrap();
     let codex = world.test.user().join(".codex");
@@ -413,6 +428,16 @@ fn what_was_changed_since_stays_and_only_ours_goes() {
     assert_eq!(left["model"], "haiku");
     assert_eq!(left["hooks"]["Mine"], json!([]));
     assert_eq!(left["hooks"].as_object().unwrap().len(), 2, "{left}");
+    // In Codex a hook is trusted at its place.
+    let (world, hooks) = with(".codex", "hooks.json", "{}");
+    world.json(&["connect", "codex", "--yes"]);
+    let text = fs::read_to_string(&hooks).unwrap();
+    fs::write(
+        &hooks,
+        text.replacen("}\n        ]\n      }\n    ]", "}\n        ]\n      },\n      {\"hooks\": []}\n    ]", 1),
+    )
+    .unwrap();
+    assert!(world.says(0, &["disconnect"]).contains("trust them again"));
     // Written anew by a program that knows no comments and another form.
     let (world, settings) = with(".openclaw", "openclaw.json", "// mine\n{gateway: {port: 1}}\n");
     world.json(&["connect", "openclaw", "--yes"]);
@@ -467,6 +492,16 @@ fn trust_is_the_users_to_give() {
     fs::write(&config, &trusted).unwrap();
     world.json(&["disconnect", "codex"]);
     assert_eq!(fs::read_to_string(&config).unwrap(), before);
+    // A folder that a variable names by a link: Codex keeps trust under what is really there.
+    let elsewhere = world.test.folder("elsewhere");
+    fs::create_dir(elsewhere.join("codex")).unwrap();
+    symlink(elsewhere.join("codex"), elsewhere.join("link")).unwrap();
+    let mut command = world.test.command(HEIRLOOM);
+    command.env("CODEX_HOME", elsewhere.join("link")).args(["connect", "codex", "--yes", "--trust"]);
+    assert_eq!(run(command, b"").status, Some(0));
+    let real = fs::canonicalize(elsewhere.join("codex")).unwrap();
+    let text = fs::read_to_string(real.join("config.toml")).unwrap();
+    assert!(text.contains(&format!("\"{}:stop:0:0\"", real.join("hooks.json").display())), "{text}");
     // Settings that cannot be added to: neither file is changed.
     fs::write(&config, "hooks = {}\n").unwrap();
     world.says(3, &["connect", "codex", "--yes", "--trust"]);
@@ -527,6 +562,12 @@ fn doctor_says_how_each_program_is_connected() {
     finds(text.replacen('{', "{\"enabledPlugins\": {\"heirloom@heirloom\": true},", 1), "told twice");
     finds("{".into(), "cannot be read: line 1");
     fs::write(&settings, &text).unwrap();
+    // Which version of a program was seen last.
+    let projects = world.test.user().join(".claude/projects/-p");
+    fs::create_dir_all(&projects).unwrap();
+    fs::write(projects.join("s.jsonl"), crate::world::claude_line("s", 1, "user", "hello there")).unwrap();
+    world.json(&["up"]);
+    assert!(world.says(0, &["doctor"]).contains("last seen as 2.1.330"));
     let plugin = world.test.user().join(".config/opencode/plugin/heirloom.js");
     let script = fs::read_to_string(&plugin).unwrap();
     fs::write(&plugin, script.replace(HEIRLOOM, "/gone/heirloom")).unwrap();

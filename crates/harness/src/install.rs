@@ -241,6 +241,14 @@ impl Change {
         }
     }
 
+    /// Whether hooks of others stand behind ours in the same list.
+    pub fn moves_others(&self, now: &str) -> bool {
+        match self {
+            Change::Json(merge) => merge.moves_others(now),
+            Change::Own(_) | Change::Trust { .. } => false,
+        }
+    }
+
     /// What a person puts into the file by hand where Heirloom may not.
     pub fn by_hand(&self) -> Option<String> {
         match self {

@@ -66,6 +66,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         if !global.json {
             print::line(&format!("  {state}"));
+            if target.moves_trusted() && !changes.is_empty() {
+                print::line(&format!(
+                    "  hooks behind Heirloom's move up; {title} asks you to trust them again (/hooks)"
+                ));
+            }
         }
         all.push(
             json!({"program": harness.spec().name, "state": state, "files": files_json(&changes), "refused": null}),

@@ -1,7 +1,9 @@
 //! `heirloom doctor`
 
+use std::collections::BTreeMap;
+
 use heirloom_engine::error::{ErrorKind, Result};
-use heirloom_engine::transcript::read;
+use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_harness::install::trust::Trusted;
 use serde_json::json;
 
@@ -43,7 +45,8 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         store(context, &mut checks)?;
         files(context, &mut checks)?;
     }
-    machine(&mut checks);
+    let versions = context.as_ref().map(versions).transpose()?.unwrap_or_default();
+    machine(&versions, &mut checks);
     connections(global, &mut checks);
 
     let good = checks.iter().all(|c| c.ok);
@@ -169,7 +172,16 @@ fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-fn machine(checks: &mut Vec<Check>) {
+/// The version of each program that made its newest session.
+fn versions(context: &Context) -> Result<BTreeMap<String, String>> {
+    let Some(no) = context.ledger.read(|tx| read::agent_no(tx, context.agent()))? else { return Ok(BTreeMap::new()) };
+    let mut sessions = context.ledger.read(|tx| read::sessions(tx, no, &SessionFilter::default()))?;
+    sessions.sort_by_key(|s| s.last_at);
+    let seen = sessions.into_iter().filter_map(|s| Some((s.key.harness().to_owned(), s.version?)));
+    Ok(seen.collect())
+}
+
+fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     let host = config::host();
     for found in programs::look(&host, None) {
         let title = found.harness.spec().title;
@@ -185,10 +197,11 @@ fn machine(checks: &mut Vec<Check>) {
             what: match found.errors.first() {
                 Some(e) => e.to_string(),
                 None => format!(
-                    "{}  {}, {}",
+                    "{}  {}, {}{}",
                     root.display(),
                     print::counted(found.files.len() as u64, "store"),
-                    print::bytes(found.bytes)
+                    print::bytes(found.bytes),
+                    versions.get(found.harness.spec().name).map_or(String::new(), |v| format!(", last seen as {v}"))
                 ),
             },
             next: found.errors.first().and_then(|e| e.next_step().map(str::to_owned)),

@@ -83,6 +83,9 @@ pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
 impl Target {
     /// Reads the program's files.
     pub fn look(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Target> {
+        // Codex resolves the folder it is told, and keeps the user's trust under what comes out.
+        let codex_home = host.codex_home.as_ref().map(|p| std::fs::canonicalize(p).unwrap_or_else(|_| p.clone()));
+        let host = &HostPaths { codex_home, ..host.clone() };
         let plan = harness
             .install_plan(host, how)
             .ok_or_else(|| Error::usage(format!("{} cannot be connected", harness.spec().title)))?;
@@ -277,6 +280,13 @@ impl Target {
         pairs.flat_map(|(e, p)| e.change.lacks(p.now.as_deref().unwrap_or_default())).collect()
     }
 
+    /// Whether hooks of others stand behind ours, which trust by place notices when ours go.
+    pub fn moves_trusted(&self) -> bool {
+        let asks = self.plan.edits.iter().any(|e| matches!(e.change, Change::Trust { .. }));
+        let mut pairs = self.plan.edits.iter().zip(&self.places);
+        asks && pairs.any(|(e, p)| e.change.moves_others(p.now.as_deref().unwrap_or_default()))
+    }
+
     /// What in its own settings keeps it from calling us, and what to do.
     pub fn obstacle(&self) -> Option<(&'static str, &'static str)> {
         (self.plan.obstacle)(&self.texts())
@@ -391,4 +401,32 @@ pub fn own_folder(
         }
     }
     Ok(changed.into_iter().map(|(place, _)| place.path).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(folder: &Path) -> HostPaths {
+        HostPaths { home: folder.join("user"), system: Some(folder.to_owned()), ..HostPaths::default() }
+    }
+
+    #[test]
+    fn an_administrator_can_forbid_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = heirloom_harness::by_name("claude-code").unwrap();
+        let how = Installed { command: vec!["/opt/heirloom".into()] };
+        std::fs::create_dir_all(folder.path().join("user/.claude")).unwrap();
+        let plan = || Target::look(claude, &host(folder.path()), &how).unwrap().connect(&Record::default(), false);
+        assert_eq!(plan().unwrap().len(), 1);
+        let policies = folder.path().join("etc/claude-code");
+        let drop_ins = policies.join("managed-settings.d");
+        std::fs::create_dir_all(&drop_ins).unwrap();
+        std::fs::write(policies.join("managed-settings.json"), "{\"model\": \"opus\"}").unwrap();
+        assert_eq!(plan().unwrap().len(), 1);
+        std::fs::write(drop_ins.join("10-hooks.json"), "{\"allowManagedHooksOnly\": true}").unwrap();
+        let Err(error) = plan() else { panic!("it was planned") };
+        assert_eq!(error.kind(), heirloom_engine::error::ErrorKind::Refused);
+        assert!(error.to_string().contains("10-hooks.json forbids it"), "{error}");
+    }
 }

@@ -150,3 +150,40 @@ fn unchanged(error: Error, path: &Path) -> Error {
     };
     error.hint(hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_since_it_was_read_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::create(&folder.path().join("home")).unwrap();
+        let held = home.lock("connect").unwrap();
+        let user = folder.path().join("user");
+        let settings = user.join(".claude/settings.json");
+        std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        let look = || Place::find(&user, &user.join(".claude"), "settings.json").unwrap();
+        // Made, changed and removed by the program after we looked.
+        let place = look();
+        std::fs::write(&settings, "theirs").unwrap();
+        let busy = |result: Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::Busy);
+        busy(place.write(&held, None, Some("ours")));
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), "theirs");
+        let place = look();
+        std::fs::write(&settings, "later").unwrap();
+        busy(place.write(&held, place.now.as_deref(), Some("ours")));
+        busy(place.write(&held, place.now.as_deref(), None));
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), "later");
+        let place = look();
+        std::fs::remove_file(&settings).unwrap();
+        busy(place.write(&held, place.now.as_deref(), Some("ours")));
+        assert!(!settings.exists());
+        // And where nobody came between, it is done at once, however fresh the file is.
+        std::fs::write(&settings, "fresh").unwrap();
+        look().write(&held, Some("fresh"), Some("ours")).unwrap();
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), "ours");
+        let names: Vec<_> = std::fs::read_dir(user.join(".claude")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["settings.json"], "no temporary file stays");
+    }
+}

@@ -198,6 +198,18 @@ impl Merge {
         entry.members.iter().filter(|(path, yes)| !given(path, *yes)).map(|(path, _)| path.join(".")).collect()
     }
 
+    /// Whether a group behind one of ours is somebody else's: with ours gone it has another place.
+    pub fn moves_others(&self, text: &str) -> bool {
+        let found = self.found(text).unwrap_or_default();
+        let Ok(root) = json::parse(text) else { return false };
+        found.iter().any(|place| {
+            let groups = json::at(&root, &["hooks", place.event.as_str()]).ok().flatten().map(|n| &n.kind);
+            let Some(Kind::Array(groups)) = groups else { return false };
+            let ours = |g: usize| found.iter().any(|p| p.event == place.event && p.group == g);
+            (place.group + 1..groups.len()).any(|g| !ours(g))
+        })
+    }
+
     /// What a person puts in by hand: the file as it would be if there were none.
     pub fn by_hand(&self) -> String {
         let mut draft = Draft::new("");
