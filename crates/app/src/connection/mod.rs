@@ -77,7 +77,7 @@ pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
 pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
     let nothing = Installed { command: Vec::new() };
     let folder = harness.install_plan(host, &nothing).map(|plan| plan.folder);
-    folder.into_iter().chain(harness.roots(host)).any(|folder| folder.is_dir())
+    folder.into_iter().chain(harness.roots(host)).any(|folder| folder.is_absolute() && folder.is_dir())
 }
 
 impl Target {

@@ -342,33 +342,29 @@ impl Style {
     }
 
     fn narrow(&self, value: &Json) -> String {
-        let compact = value.to_string();
-        if self.gap.is_empty() && self.narrow_file {
-            return compact;
-        }
-        // A blank after colons and commas, outside strings.
-        let (mut out, mut inside, mut escaped) = (String::new(), false, false);
-        for c in compact.chars() {
-            out.push(c);
-            match c {
-                _ if escaped => escaped = false,
-                '\\' if inside => escaped = true,
-                '"' => inside = !inside,
-                ':' | ',' if !inside => out.push(' '),
-                _ => {}
+        let (colon, gap) = if self.narrow_file { (self.colon, self.gap) } else { (": ", " ") };
+        let comma = format!(",{gap}");
+        match value {
+            Json::Object(map) => {
+                let one = |(k, v): (&String, &Json)| format!("{}{colon}{}", Json::from(k.as_str()), self.narrow(v));
+                format!("{{{}}}", in_order(map).into_iter().map(one).collect::<Vec<_>>().join(&comma))
             }
+            Json::Array(items) => {
+                format!("[{}]", items.iter().map(|v| self.narrow(v)).collect::<Vec<_>>().join(&comma))
+            }
+            other => other.to_string(),
         }
-        out
     }
 
     fn wide(&self, value: &Json, indent: &str) -> String {
         let inner = format!("{indent}{}", self.unit);
         let nl = self.line_end;
         let lines: Vec<String> = match value {
-            Json::Object(map) => map
-                .iter()
-                .map(|(k, v)| format!("{inner}{}: {}", Json::from(k.as_str()), self.wide(v, &inner)))
-                .collect(),
+            Json::Object(map) => {
+                let one =
+                    |(k, v): (&String, &Json)| format!("{inner}{}: {}", Json::from(k.as_str()), self.wide(v, &inner));
+                in_order(map).into_iter().map(one).collect()
+            }
             Json::Array(items) => items.iter().map(|v| format!("{inner}{}", self.wide(v, &inner))).collect(),
             other => return other.to_string(),
         };
@@ -378,6 +374,14 @@ impl Style {
         }
         format!("{open}{nl}{}{nl}{indent}{close}", lines.join(&format!(",{nl}")))
     }
+}
+
+/// The members as people write them: what a thing is comes first.
+fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
+    let mut members: Vec<(&String, &Json)> = map.iter().collect();
+    let rank = |key: &str| ["enabled", "type", "command"].iter().position(|k| *k == key).unwrap_or(usize::MAX);
+    members.sort_by_key(|(key, _)| rank(key));
+    members
 }
 
 fn is_space(c: char) -> bool {
