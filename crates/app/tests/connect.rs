@@ -246,6 +246,7 @@ fn nothing_is_written_unless_it_is_said() {
     assert!(!said.contains("abcdefghijklmnop"), "credentials around the change are not shown: {said}");
     let said = world.says(3, &["connect"]);
     assert!(said.contains("+  \"hooks\": {") && said.contains("heirloom connect --yes"), "{said}");
+    assert!(world.says(3, &["connect", "claude-code"]).contains("heirloom connect claude-code --yes"));
     let json = world.json_of(3, &["connect"]);
     assert_eq!(json["programs"][0]["state"], "not connected");
     names(&json["programs"][0], "program state files permits trust then refused");

@@ -67,7 +67,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if global.json {
         print::line(&json!({"programs": all}).to_string());
     } else if exit == Exit::Refused && !args.yes && !args.dry_run && !can_ask(global) {
-        print::note("Nothing was written: there is no terminal to ask at. To go on: heirloom connect --yes");
+        let names: String = args.harness.iter().map(|name| format!(" {name}")).collect();
+        let trust = if args.trust { " --trust" } else { "" };
+        print::note(&format!(
+            "Nothing was written: there is no terminal to ask at. To go on: heirloom connect{names} --yes{trust}"
+        ));
     }
     Ok(exit)
 }

@@ -46,8 +46,12 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         files(context, &mut checks)?;
     }
     let versions = context.as_ref().map(versions).transpose()?.unwrap_or_default();
+    let programs = checks.len();
     machine(&versions, &mut checks);
     connections(global, &mut checks);
+    // What is said of one program stands together.
+    let titles: Vec<&str> = heirloom_harness::ALL.iter().map(|h| h.spec().title).collect();
+    checks[programs..].sort_by_key(|c| titles.iter().position(|t| *t == c.subject));
 
     let good = checks.iter().all(|c| c.ok);
     if global.json {

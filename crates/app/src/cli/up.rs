@@ -234,7 +234,7 @@ impl Default for Offered {
 /// Offers to connect the programs on this machine that are not: asks at a terminal, does it where that was said, else
 /// touches nothing.
 fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
-    let mut offered = Offered::default();
+    let (mut offered, mut told) = (Offered::default(), false);
     let how = match connection::installed(global) {
         Ok(how) => how,
         Err(e) => {
@@ -247,8 +247,11 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
         let state = match state {
             Ok(State::Connected | State::Otherwise(_)) => "connected".to_owned(),
             _ if yes || connect::can_ask(global) => {
-                if offered.programs.is_empty() && !global.json {
-                    print::line("");
+                if !told && !global.json {
+                    print::line(
+                        "\nFrom now on as it happens, and remembered in them (heirloom disconnect takes it back):",
+                    );
+                    told = true;
                 }
                 let ask = Ask { dry_run: false, yes, trust: false, diff: false, global };
                 let outcome = connect::connect(harness, host, &how, &ask)?;
