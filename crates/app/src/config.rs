@@ -225,8 +225,11 @@ pub fn host() -> HostPaths {
         home: user_home().unwrap_or_default(),
         claude_config_dir: variable("CLAUDE_CONFIG_DIR"),
         codex_home: variable("CODEX_HOME"),
+        xdg_config_home: variable("XDG_CONFIG_HOME").filter(|p| p.is_absolute()),
         xdg_data_home: variable("XDG_DATA_HOME").filter(|p| p.is_absolute()),
         openclaw_state_dir: variable("OPENCLAW_STATE_DIR"),
+        openclaw_config_path: variable("OPENCLAW_CONFIG_PATH"),
+        system: Some(PathBuf::from("/")),
     }
 }
 

@@ -72,6 +72,7 @@ pub fn write_out() -> Result<Demo> {
         xdg_data_home: Some(machine.join("data")),
         openclaw_state_dir: Some(machine.join("openclaw")),
         home: machine,
+        ..HostPaths::default()
     };
     Ok(Demo { home: folder.join("home"), host })
 }

@@ -144,6 +144,14 @@ pub fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''"))
 }
 
+/// A path as people write it: from their home on.
+pub fn tilde(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if !home.as_os_str().is_empty() => format!("~/{}", rest.display()),
+        _ => path.display().to_string(),
+    }
+}
+
 /// What a session is called: its title, else what a person said first, in one line and without credentials.
 pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
     let name = match &session.title {

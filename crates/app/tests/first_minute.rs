@@ -30,7 +30,7 @@ fn the_demo_imports_its_samples_every_time_and_leaves_the_memory_alone() {
     let mut last = None;
     for _ in 0..2 {
         let json = world.json(&["up", "--demo"]);
-        names(&json, "home programs import stored threads now");
+        names(&json, "home programs import stored threads now connect");
         assert_eq!(json["stored"]["sessions"], 5, "{json}");
         assert!(json["import"]["turns"]["new"].as_i64().unwrap() > 60, "{json}");
         assert_eq!(json["import"]["problems"], Value::Array(vec![]));
@@ -93,7 +93,7 @@ fn all_four_programs_are_found_and_their_stores_left_as_they_were() {
     let_it_settle();
 
     let json = world.json(&["up"]);
-    names(&json, "home programs import stored threads now");
+    names(&json, "home programs import stored threads now connect");
     names(&json["import"], "sources records bytes turns set_aside seconds problems");
     names(&json["import"]["sources"], "read unchanged failed rewritten");
     names(&json["import"]["turns"], "new known shared");

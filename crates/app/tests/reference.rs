@@ -13,6 +13,8 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("up", &["up", "--demo"]),
     ("import", &["import", "DEMO"]),
     ("append", &[]),
+    ("connect", &["connect", "codex", "--yes"]),
+    ("disconnect", &["disconnect", "codex"]),
     ("search", &["search", "redis", "--explain"]),
     ("recall", &["recall", "why did we drop redis"]),
     ("show", &["show", "TURN", "-C", "1"]),

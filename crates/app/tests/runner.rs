@@ -6,6 +6,7 @@ mod audited;
 mod bad_input;
 mod bench_recall;
 mod compact;
+mod connect;
 mod continuity;
 mod cut;
 mod days;

@@ -13,6 +13,7 @@ pub mod codex;
 mod command_hooks;
 pub mod fidelity;
 pub mod hook;
+pub mod install;
 mod lines;
 mod loose;
 pub mod openclaw;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
 use hook::{HookError, HookSpec, Injection};
+use install::{InstallPlan, Installed};
 
 /// Every program, in the order people see them.
 pub const ALL: &[&dyn Harness] =
@@ -83,6 +85,9 @@ pub trait Harness: Sync {
         let _ = (event, block);
         None
     }
+
+    /// What connects this program (R12.2); `None` where there is no program that could be.
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan>;
 }
 
 /// What is true of a program whatever the session.
@@ -116,8 +121,14 @@ pub struct HostPaths {
     pub claude_config_dir: Option<PathBuf>,
     /// `CODEX_HOME`
     pub codex_home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`
+    pub xdg_config_home: Option<PathBuf>,
     /// `XDG_DATA_HOME`
     pub xdg_data_home: Option<PathBuf>,
     /// `OPENCLAW_STATE_DIR`
     pub openclaw_state_dir: Option<PathBuf>,
+    /// `OPENCLAW_CONFIG_PATH`
+    pub openclaw_config_path: Option<PathBuf>,
+    /// The root of the file system, below which an administrator's settings are; `None` looks at none.
+    pub system: Option<PathBuf>,
 }

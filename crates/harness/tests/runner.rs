@@ -3,6 +3,7 @@
 mod claude_code;
 mod codex;
 mod hooks;
+mod install;
 mod lines;
 mod openclaw;
 mod opencode;

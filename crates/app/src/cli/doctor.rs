@@ -1,13 +1,17 @@
 //! `heirloom doctor`
 
+use std::collections::BTreeMap;
+
 use heirloom_engine::error::{ErrorKind, Result};
-use heirloom_engine::transcript::read;
+use heirloom_engine::transcript::read::{self, SessionFilter};
+use heirloom_harness::install::trust::Trusted;
 use serde_json::json;
 
+use crate::connection::{State, Target};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
-use crate::{config, programs, retention};
+use crate::{config, connection, programs, retention};
 
 /// Check the home, its store, its files, and the programs on this machine; repairs nothing
 #[derive(clap::Args, Debug)]
@@ -41,7 +45,13 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         store(context, &mut checks)?;
         files(context, &mut checks)?;
     }
-    machine(&mut checks);
+    let versions = context.as_ref().map(versions).transpose()?.unwrap_or_default();
+    let programs = checks.len();
+    machine(&versions, &mut checks);
+    connections(global, &mut checks);
+    // What is said of one program stands together.
+    let titles: Vec<&str> = heirloom_harness::ALL.iter().map(|h| h.spec().title).collect();
+    checks[programs..].sort_by_key(|c| titles.iter().position(|t| *t == c.subject));
 
     let good = checks.iter().all(|c| c.ok);
     if global.json {
@@ -181,12 +191,23 @@ fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-fn machine(checks: &mut Vec<Check>) {
+/// The version of each program that made its newest session.
+fn versions(context: &Context) -> Result<BTreeMap<String, String>> {
+    let Some(no) = context.ledger.read(|tx| read::agent_no(tx, context.agent()))? else { return Ok(BTreeMap::new()) };
+    let mut sessions = context.ledger.read(|tx| read::sessions(tx, no, &SessionFilter::default()))?;
+    sessions.sort_by_key(|s| s.last_at);
+    let seen = sessions.into_iter().filter_map(|s| Some((s.key.harness().to_owned(), s.version?)));
+    Ok(seen.collect())
+}
+
+fn machine(versions: &BTreeMap<String, String>, checks: &mut Vec<Check>) {
     let host = config::host();
     for found in programs::look(&host, None) {
         let title = found.harness.spec().title;
         let Some(root) = &found.root else {
-            checks.push(Check { subject: title, ok: true, what: "not found on this machine".into(), next: None });
+            let what =
+                if connection::is_here(found.harness, &host) { "no sessions yet" } else { "not found on this machine" };
+            checks.push(Check { subject: title, ok: true, what: what.into(), next: None });
             continue;
         };
         checks.push(Check {
@@ -195,10 +216,11 @@ fn machine(checks: &mut Vec<Check>) {
             what: match found.errors.first() {
                 Some(e) => e.to_string(),
                 None => format!(
-                    "{}  {}, {}",
+                    "{}  {}, {}{}",
                     root.display(),
                     print::counted(found.files.len() as u64, "store"),
-                    print::bytes(found.bytes)
+                    print::bytes(found.bytes),
+                    versions.get(found.harness.spec().name).map_or(String::new(), |v| format!(", last seen as {v}"))
                 ),
             },
             next: found.errors.first().and_then(|e| e.next_step().map(str::to_owned)),
@@ -223,6 +245,81 @@ fn machine(checks: &mut Vec<Check>) {
                     )
                 }),
             });
+        }
+    }
+}
+
+/// How the programs on this machine are connected.
+fn connections(global: &Global, checks: &mut Vec<Check>) {
+    let host = config::host();
+    let how = match connection::installed(global) {
+        Ok(how) => how,
+        Err(e) => {
+            let next = e.next_step().map(str::to_owned);
+            return checks.push(Check { subject: "Connections", ok: false, what: e.to_string(), next });
+        }
+    };
+    for harness in connection::connectable().filter(|h| connection::is_here(*h, &host)) {
+        let spec = harness.spec();
+        let mut say = |ok: bool, what: String, next: Option<String>| {
+            checks.push(Check { subject: spec.title, ok, what, next });
+        };
+        let looked = Target::look(harness, &host, &how).and_then(|target| target.state().map(|state| (target, state)));
+        let (target, state) = match looked {
+            Ok(looked) => looked,
+            Err(e) => {
+                say(false, e.to_string(), e.next_step().map(str::to_owned));
+                continue;
+            }
+        };
+        let connect = Some(format!("heirloom connect {}", spec.name));
+        if state == State::Not {
+            say(true, "not connected".into(), connect);
+            continue;
+        }
+        if let Some((path, why)) = target.forbidden() {
+            say(false, format!("{} keeps it from calling Heirloom: {why}", path.display()), None);
+        }
+        if let Some((what, next)) = target.obstacle() {
+            say(false, what.into(), Some(next.into()));
+        }
+        let gone: Vec<String> = target.calls().into_iter().filter(|path| !connection::can_run(path)).collect();
+        for path in &gone {
+            say(false, format!("calls {path}, which cannot be run; its turns go on without Heirloom"), connect.clone());
+        }
+        let lacks = target.lacks();
+        if !lacks.is_empty() {
+            say(false, format!("does not give Heirloom its permission: {}", lacks.join(", ")), connect.clone());
+        }
+        match state {
+            State::Otherwise(how) if target.has_ours() => {
+                let next = format!("keep one of the two: heirloom disconnect {}", spec.name);
+                say(false, format!("{how}, and by its settings: everything is told twice"), Some(next));
+            }
+            State::Otherwise(how) => say(true, how.into(), None),
+            State::Connected => match target.trusted() {
+                Ok(None) => say(true, "connected".into(), None),
+                Ok(Some(Trusted::Yes)) => say(true, "connected, and its hooks are trusted".into(), None),
+                Ok(Some(Trusted::Off)) => {
+                    let next = "switch them on in codex: /hooks".to_owned();
+                    say(false, "connected, but some of its hooks are switched off".into(), Some(next));
+                }
+                Ok(Some(trust)) => {
+                    let why = match trust {
+                        Trusted::Modified => "changed since you trusted them",
+                        _ => "not trusted yet",
+                    };
+                    let next =
+                        "open codex, type /hooks and trust Heirloom's; or heirloom connect codex --trust".to_owned();
+                    say(false, format!("connected, but its hooks are {why} and do not run"), Some(next));
+                }
+                Err(e) => say(false, e.to_string(), e.next_step().map(str::to_owned)),
+            },
+            // Said already.
+            State::Older | State::Partly if !gone.is_empty() || !lacks.is_empty() => {}
+            State::Older => say(false, "connected, but in an older form or for another home".into(), connect),
+            State::Partly => say(false, "connected in part only".into(), connect),
+            State::Not => {}
         }
     }
 }

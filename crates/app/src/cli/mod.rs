@@ -7,7 +7,9 @@ mod audit;
 mod bench;
 mod channel;
 mod compact;
+mod connect;
 mod context;
+mod disconnect;
 mod doctor;
 mod draft;
 mod expand;
@@ -70,6 +72,8 @@ enum Command {
     Up(up::Args),
     Import(import::Args),
     Append(append::Args),
+    Connect(connect::Args),
+    Disconnect(disconnect::Args),
     Search(search::Args),
     Recall(recall::Args),
     Show(show::Args),
@@ -110,6 +114,8 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Up(args) => up::run(global, args),
         Command::Import(args) => import::run(global, args),
         Command::Append(args) => append::run(global, args),
+        Command::Connect(args) => connect::run(global, args),
+        Command::Disconnect(args) => disconnect::run(global, args),
         Command::Search(args) => search::run(global, args),
         Command::Recall(args) => recall::run(global, args),
         Command::Show(args) => show::run(global, args),

@@ -6,10 +6,13 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::head::memory::{self, Section, Tier1Line};
 use heirloom_engine::transcript::read::{self, SessionFilter};
+use heirloom_harness::HostPaths;
 use serde_json::json;
 
+use super::connect::{self, Ask};
 use super::import::{self, Plan};
 use super::report;
+use crate::connection::{self, State, Target};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -18,12 +21,17 @@ use crate::{config, demo, programs, retention};
 /// Find every session on this machine, import it, and say what is there
 ///
 /// Looks for Claude Code, Codex, OpenCode and OpenClaw at their usual places, reads only what is new, and never changes
-/// their files. Running it again is cheap and changes nothing.
+/// their files; then offers to connect each of them, as heirloom connect does. Running it again is cheap and changes
+/// nothing.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Show it with sample sessions, in a throw-away home under the cache folder
     #[arg(long)]
     demo: bool,
+
+    /// Connect every program that was found without asking
+    #[arg(long, short, conflicts_with = "demo")]
+    yes: bool,
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
@@ -57,7 +65,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             None => vec![format!("  {title}"), "not found".into()],
             Some(root) => vec![
                 format!("  {title}"),
-                tilde(root, &user_home),
+                programs::tilde(root, &user_home),
                 print::counted(
                     f.files.len() as u64,
                     if f.harness.foreign().is_some() { "store" } else { "session file" },
@@ -83,7 +91,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         plan.demo_turns(&host.home);
     }
     if !anything && !args.demo && Context::open(&global).is_err() {
-        return nothing_here(&global, &programs_json);
+        return nothing_here(&global, &programs_json, &host, args.yes);
     }
     let context = Context::create(&global)?;
     let done = import::import(&context, plan, if args.demo { "cli up --demo" } else { "cli up" })?;
@@ -102,6 +110,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             .iter()
             .map(|l| json!({"text": l.text, "reference": l.reference, "open": l.open}))
             .collect();
+        let offered = if args.demo { Offered::default() } else { offer(&global, &host, args.yes)? };
         let value = json!({
             "threads": threads, "now": now,
             "home": context.home.root().display().to_string(), "programs": programs_json,
@@ -109,9 +118,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             "stored": {"sessions": totals.sessions, "turns": totals.turns, "workspaces": totals.workspaces,
                        "source_bytes": totals.source_bytes, "first_at": totals.first_at.map(rfc3339),
                        "last_at": totals.last_at.map(rfc3339)},
+            "connect": offered.programs,
         });
         print::line(&value.to_string());
-        return Ok(done.exit());
+        return Ok(worse(done.exit(), offered.exit));
     }
     print::line("");
     let t = &done.totals;
@@ -190,7 +200,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     };
     if let Ok(at_home) = context.assistant("cli up") {
         let page = at_home.files.shown().join("MEMORY.md");
-        at("Your memory", &format!("{}  (yours to edit)", tilde(&page, &user_home)));
+        at("Your memory", &format!("{}  (yours to edit)", programs::tilde(&page, &user_home)));
     }
     at("Search it", &format!("heirloom {home}search \"{example}\""));
     at("Read it", &format!("heirloom {home}timeline"));
@@ -198,8 +208,70 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     at("It lives in", &context.home.root().display().to_string());
     if args.demo {
         print::line("\nThese were sample sessions. Your own: heirloom up");
+        return Ok(done.exit());
     }
-    Ok(done.exit())
+    let offered = offer(&global, &host, args.yes)?;
+    if offered.open {
+        at("Connect it", "heirloom connect  (shows what it would change, asks, and can undo it)");
+    }
+    Ok(worse(done.exit(), offered.exit))
+}
+
+/// What became of the offer to connect.
+struct Offered {
+    programs: Vec<serde_json::Value>,
+    exit: Exit,
+    /// Something could be connected, and nobody could be asked.
+    open: bool,
+}
+
+impl Default for Offered {
+    fn default() -> Offered {
+        Offered { programs: Vec::new(), exit: Exit::Ok, open: false }
+    }
+}
+
+/// Offers to connect the programs on this machine that are not: asks at a terminal, does it where that was said, else
+/// touches nothing.
+fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
+    let (mut offered, mut told) = (Offered::default(), false);
+    let how = match connection::installed(global) {
+        Ok(how) => how,
+        Err(e) => {
+            print::note(&format!("No program can be connected: {e}"));
+            return Ok(offered);
+        }
+    };
+    for harness in connection::connectable().filter(|h| connection::is_here(*h, host)) {
+        let state = Target::look(harness, host, &how).and_then(|target| target.state());
+        let state = match state {
+            Ok(State::Connected | State::Otherwise(_)) => "connected".to_owned(),
+            _ if yes || connect::can_ask(global) => {
+                if !told && !global.json {
+                    print::line(
+                        "\nFrom now on as it happens, and remembered in them (heirloom disconnect takes it back):",
+                    );
+                    told = true;
+                }
+                let ask = Ask { dry_run: false, yes, trust: false, diff: false, global };
+                let outcome = connect::connect(harness, host, &how, &ask)?;
+                if outcome.exit != Exit::Ok {
+                    offered.exit = Exit::Problems;
+                }
+                outcome.json["state"].as_str().unwrap_or_default().to_owned()
+            }
+            _ => {
+                offered.open = true;
+                "not connected".to_owned()
+            }
+        };
+        offered.programs.push(json!({"program": harness.spec().name, "state": state}));
+    }
+    Ok(offered)
+}
+
+fn worse(one: Exit, other: Exit) -> Exit {
+    if one == Exit::Ok { other } else { one }
 }
 
 /// What is being worked on, as MEMORY.md says it.
@@ -209,15 +281,19 @@ fn worked_on(context: &Context) -> Result<Vec<Tier1Line>> {
     Ok(lines.into_iter().filter(|l| l.section == Section::Now && l.left_out.is_none()).take(6).collect())
 }
 
-fn nothing_here(global: &Global, programs: &[serde_json::Value]) -> Result<Exit> {
-    if global.json {
-        print::line(&json!({"programs": programs, "import": null}).to_string());
-    } else {
+fn nothing_here(global: &Global, programs: &[serde_json::Value], host: &HostPaths, yes: bool) -> Result<Exit> {
+    if !global.json {
         print::line("\nNo sessions on this machine yet; nothing was stored.");
         print::line("See it with sample sessions:  heirloom up --demo");
         print::line("Import from elsewhere:        heirloom import PATH…");
     }
-    Ok(Exit::Ok)
+    let offered = offer(global, host, yes)?;
+    if global.json {
+        print::line(&json!({"programs": programs, "import": null, "connect": offered.programs}).to_string());
+    } else if offered.open {
+        print::line("Keep what comes:              heirloom connect");
+    }
+    Ok(offered.exit)
 }
 
 /// What a person last said in a session, or its title.
@@ -232,11 +308,4 @@ fn last_words(context: &Context, session: &read::SessionRow) -> Result<String> {
     let words = prompt.filter(|t| t.role == heirloom_engine::event::Role::User).map(|t| t.text);
     let words = words.or_else(|| session.title.clone()).unwrap_or_default();
     Ok(print::safe_line(&heirloom_engine::redact::redact(&words)))
-}
-
-fn tilde(path: &std::path::Path, home: &std::path::Path) -> String {
-    match path.strip_prefix(home) {
-        Ok(rest) if !home.as_os_str().is_empty() => format!("~/{}", rest.display()),
-        _ => path.display().to_string(),
-    }
 }

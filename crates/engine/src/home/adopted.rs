@@ -1,5 +1,5 @@
 //! An assistant home that stays where it is: another program's workspace, used in place. The same checks as for a home,
-//! and the same handle below it.
+//! and the same handle below it. Also the handle for settings of other programs, which are theirs.
 
 use std::path::Path;
 
@@ -26,6 +26,17 @@ impl Home {
             ))
             .hint("choose a folder beside the home"));
         }
+        Ok(Rooted::new(dir, shown))
+    }
+
+    /// A handle of a folder above files of other programs, for changing their settings with the same care as our own
+    /// files ([`Rooted::publish`]). The way to the folder may lead over symlinks, nothing below it may. Who owns the
+    /// folder and who else may write there is the other program's business; that a file is ours is checked with each.
+    pub fn foreign(folder: &Path) -> Result<Rooted> {
+        let (dir, shown) = open_root(folder).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::not_found(format!("there is no folder {}", folder.display())),
+            _ => e,
+        })?;
         Ok(Rooted::new(dir, shown))
     }
 }

@@ -12,6 +12,8 @@ pub const CONFIG: RelPath = RelPath::literal("config.toml");
 pub const STATE: RelPath = RelPath::literal("state");
 /// The ledger.
 pub const RUNTIME_DB: RelPath = RelPath::literal("state/runtime.db");
+/// What `connect` changed in the settings of other programs, and the way back. Losing it loses no more than exactness.
+pub const CONNECTED: RelPath = RelPath::literal("state/connected.json");
 /// Derived: full text, vectors, term statistics. Deleting it loses nothing.
 pub const INDEX_DB: RelPath = RelPath::literal("state/index.db");
 /// Copies made before a migration and on request.

@@ -4,6 +4,7 @@
 //! it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
 
 mod hook;
+pub mod install;
 mod queue;
 mod transcript;
 mod wire;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
 use crate::hook::{HookSpec, Injection};
+use crate::install::{InstallPlan, Installed};
 use crate::lines::{head_lines, is_plain_word, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -88,5 +90,9 @@ impl Harness for ClaudeCode {
 
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
         hook::reply(event, block)
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }

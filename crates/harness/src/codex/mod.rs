@@ -4,6 +4,7 @@
 //! its name. Knows nothing of hooks and configuration.
 
 mod hook;
+mod install;
 mod transcript;
 mod wire;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
 use crate::hook::{HookSpec, Injection};
+use crate::install::{InstallPlan, Installed};
 use crate::lines::{head_lines, is_plain_word, is_uuid, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -79,6 +81,10 @@ impl Harness for Codex {
 
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
         hook::reply(event, block)
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }
 

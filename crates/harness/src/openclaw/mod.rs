@@ -1,6 +1,7 @@
 //! OpenClaw: one SQLite database per agent, and the JSON lines of the same events that older versions wrote.
 
 mod hook;
+mod install;
 mod transcript;
 mod wire;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
 use crate::hook::{HookSpec, Injection};
+use crate::install::{InstallPlan, Installed};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -119,6 +121,10 @@ impl Harness for OpenClaw {
 
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
         hook::reply(event, block)
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }
 

@@ -1,6 +1,7 @@
 //! OpenCode: one SQLite database for all sessions, messages in parts, sub-agents as child sessions.
 
 mod hook;
+mod install;
 mod transcript;
 mod wire;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
 use crate::hook::{HookSpec, Injection};
+use crate::install::{InstallPlan, Installed};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -93,5 +95,9 @@ impl Harness for OpenCode {
 
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
         hook::reply(event, block)
+    }
+
+    fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
+        Some(install::plan(host, how))
     }
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
+use crate::install::{InstallPlan, Installed};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The plain line format.
@@ -51,6 +52,10 @@ impl Harness for Turns {
     }
 
     fn resume(&self, _native: &str) -> Option<String> {
+        None
+    }
+
+    fn install_plan(&self, _host: &HostPaths, _how: &Installed) -> Option<InstallPlan> {
         None
     }
 }

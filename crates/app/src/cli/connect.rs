@@ -1,0 +1,309 @@
+//! `heirloom connect` (R12.2)
+
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::home::{Home, HomeOptions};
+use heirloom_harness::install::trust::Trusted;
+use heirloom_harness::{Harness, HostPaths, claude_code};
+use serde_json::{Value, json};
+
+use crate::connection::{self, FileChange, Record, State, Target};
+use crate::context::Global;
+use crate::error::{Exit, kind_name};
+use crate::print::{self, Paint};
+use crate::{config, programs};
+
+/// Have agent programs tell Heirloom what is said, and give them what it remembers
+///
+/// Shows what it would change in a program's own settings, asks, and writes all of it or nothing. What you or others
+/// wrote there stays as it is to the byte; `heirloom disconnect` takes it back. Running it again changes nothing. Without
+/// a terminal nothing is written unless --yes is given.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// claude-code, codex, opencode, openclaw [default: those on this machine]
+    harness: Vec<String>,
+
+    /// Show the changes and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Codex: also write down that you trust these hooks; without it, open codex, type /hooks and trust them there
+    #[arg(long)]
+    trust: bool,
+
+    /// Claude Code: write the hooks as a plugin into this folder instead, for claude plugin marketplace add
+    #[arg(long, value_name = "DIR")]
+    plugin: Option<PathBuf>,
+}
+
+/// What became of a program.
+pub struct Outcome {
+    pub json: Value,
+    pub exit: Exit,
+}
+
+pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    if let Some(folder) = &args.plugin {
+        return plugin(global, &args, folder);
+    }
+    let host = config::host();
+    let harnesses = chosen(&args.harness, &host)?;
+    let how = connection::installed(global)?;
+    let mut all = Vec::new();
+    let mut exit = Exit::Ok;
+    for harness in harnesses {
+        let ask = Ask { dry_run: args.dry_run, yes: args.yes, trust: args.trust, diff: true, global };
+        let outcome = connect(harness, &host, &how, &ask)?;
+        // What was refused first is what the whole command says.
+        exit = if exit == Exit::Ok { outcome.exit } else { exit };
+        all.push(outcome.json);
+    }
+    if global.json {
+        print::line(&json!({"programs": all}).to_string());
+    } else if exit == Exit::Refused && !args.yes && !args.dry_run && !can_ask(global) {
+        let names: String = args.harness.iter().map(|name| format!(" {name}")).collect();
+        let trust = if args.trust { " --trust" } else { "" };
+        print::note(&format!(
+            "Nothing was written: there is no terminal to ask at. To go on: heirloom connect{names} --yes{trust}"
+        ));
+    }
+    Ok(exit)
+}
+
+/// Those named, or those on this machine.
+pub fn chosen(names: &[String], host: &HostPaths) -> Result<Vec<&'static dyn Harness>> {
+    if !names.is_empty() {
+        return connection::named(names);
+    }
+    let here: Vec<_> = connection::connectable().filter(|h| connection::is_here(*h, host)).collect();
+    if here.is_empty() {
+        return Err(Error::not_found("no agent program was found on this machine")
+            .hint("start one once, or name it: heirloom connect claude-code"));
+    }
+    Ok(here)
+}
+
+/// How much a person wants to be asked.
+pub struct Ask<'g> {
+    pub dry_run: bool,
+    pub yes: bool,
+    pub trust: bool,
+    /// Show the changes line by line.
+    pub diff: bool,
+    pub global: &'g Global,
+}
+
+/// Connects one program, if its files and its user let us.
+pub fn connect(
+    harness: &'static dyn Harness,
+    host: &HostPaths,
+    how: &heirloom_harness::install::Installed,
+    ask: &Ask,
+) -> Result<Outcome> {
+    let record = record(ask.global);
+    let target = match Target::look(harness, host, how) {
+        Ok(target) => target,
+        Err(e) => return Ok(refused(harness, None, &e, ask.global)),
+    };
+    let changes = match target.connect(&record, ask.trust) {
+        Ok(changes) => changes,
+        Err(e) => return Ok(refused(harness, Some(&target), &e, ask.global)),
+    };
+    let title = harness.spec().title;
+    let paint = Paint::stdout();
+    let loud = !ask.global.json;
+    if changes.is_empty() {
+        let how = match target.state()? {
+            State::Otherwise(how) => how,
+            _ => "already connected",
+        };
+        if loud {
+            print::line(&format!("{}: {how}", paint.bold(title)));
+            say_trust(&target)?;
+        }
+        return Ok(outcome(&target, "already connected", &[], Exit::Ok));
+    }
+    if loud {
+        print::line(&paint.bold(title));
+        show(&changes, ask.diff && !ask.yes);
+        if !target.plan.permits.is_empty() {
+            print::line(&format!("  This lets Heirloom {}.", target.plan.permits.join(", and ")));
+        }
+    }
+    if ask.dry_run {
+        return Ok(outcome(&target, "would be connected", &changes, Exit::Ok));
+    }
+    if !ask.yes && !can_ask(ask.global) {
+        return Ok(outcome(&target, "not connected", &changes, Exit::Refused));
+    }
+    if !ask.yes && !said_yes(&format!("Connect {title}?")) {
+        print::line("  left as it is");
+        return Ok(outcome(&target, "not connected", &changes, Exit::Ok));
+    }
+    if let Err(e) = target.apply(&home(ask.global)?, &changes) {
+        return Ok(refused(harness, Some(&target), &e, ask.global));
+    }
+    let target = Target::look(harness, host, how)?;
+    if loud {
+        print::line(&format!("  connected; {}", target.plan.then));
+        say_trust(&target)?;
+        say_obstacle(&target);
+    }
+    Ok(outcome(&target, "connected", &changes, Exit::Ok))
+}
+
+/// What was changed before, where there is a home.
+pub fn record(global: &Global) -> Record {
+    let at = config::home(global.home.as_deref());
+    let options = HomeOptions { allow_network_fs: config::allow_network_fs() };
+    at.and_then(|at| Home::open_with(&at.value, &options)).map(|home| Record::load(&home)).unwrap_or_default()
+}
+
+/// The home, made if there is none: what was changed is remembered in it.
+pub fn home(global: &Global) -> Result<Home> {
+    let at = config::home(global.home.as_deref())?;
+    Home::create_with(&at.value, &HomeOptions { allow_network_fs: config::allow_network_fs() })
+}
+
+/// Lists changes, with every line of them where that is wanted.
+pub fn show(changes: &[FileChange], diff: bool) {
+    let user = config::user_home().unwrap_or_default();
+    for change in changes {
+        print::line(&format!("  {}  {}", programs::tilde(&change.path, &user), change.meaning));
+        if diff {
+            for line in change.diff().lines() {
+                let paint = Paint::stdout();
+                let line = match line.as_bytes().first() {
+                    Some(b'+') => paint.accent(line),
+                    Some(b'-') => paint.warn(line),
+                    _ => line.to_owned(),
+                };
+                print::line(&format!("    {line}"));
+            }
+        }
+    }
+}
+
+/// Changes for programs.
+pub fn files_json(changes: &[FileChange]) -> Vec<Value> {
+    let one = |c: &FileChange| json!({"path": c.path.display().to_string(), "change": c.kind(), "meaning": c.meaning, "diff": c.diff()});
+    changes.iter().map(one).collect()
+}
+
+/// A program whose files were left alone, and why.
+pub fn refused(harness: &dyn Harness, target: Option<&Target>, e: &Error, global: &Global) -> Outcome {
+    let by_hand = target.map(Target::by_hand).unwrap_or_default();
+    // A file that has to be corrected first, somebody saving in that moment, a full disk: nothing to work around.
+    let is_fixed = e.kind() == ErrorKind::Refused && e.next_step().is_some_and(|next| next.contains("by hand"));
+    let by_hand = if is_fixed { by_hand } else { Vec::new() };
+    if !global.json {
+        print::line(&format!("{}: nothing was changed", Paint::stdout().bold(harness.spec().title)));
+        print::note(&format!("  {e}"));
+        if let Some(next) = e.next_step() {
+            print::note(&format!("  {next}"));
+        }
+        for (path, text) in &by_hand {
+            print::line(&format!("  By hand, into {}:", path.display()));
+            for line in text.lines() {
+                print::line(&format!("    {line}"));
+            }
+        }
+    }
+    let by_hand: Vec<Value> =
+        by_hand.iter().map(|(p, t)| json!({"path": p.display().to_string(), "text": t})).collect();
+    let json = json!({
+        "program": harness.spec().name, "state": "refused", "files": [], "permits": [], "trust": null, "then": null,
+        "refused": {"kind": kind_name(e.kind()), "what": e.to_string(), "next": e.next_step(), "by_hand": by_hand},
+    });
+    Outcome { json, exit: Exit::of(e) }
+}
+
+fn outcome(target: &Target, state: &str, changes: &[FileChange], exit: Exit) -> Outcome {
+    let trust = target.trusted().ok().flatten().map(trust_word);
+    let json = json!({
+        "program": target.harness.spec().name, "state": state, "files": files_json(changes),
+        "permits": target.plan.permits, "trust": trust, "then": target.plan.then, "refused": null,
+    });
+    Outcome { json, exit }
+}
+
+/// What the user's trust is called in JSON.
+pub fn trust_word(trust: Trusted) -> &'static str {
+    match trust {
+        Trusted::Yes => "trusted",
+        Trusted::Modified => "modified",
+        Trusted::No => "untrusted",
+        Trusted::Off => "off",
+    }
+}
+
+/// What is left for the user to do, where a program asks for trust.
+fn say_trust(target: &Target) -> Result<()> {
+    let title = target.harness.spec().title;
+    match target.trusted()? {
+        None | Some(Trusted::Yes) => {}
+        Some(Trusted::Off) => print::line(&format!("  {title} has some of these hooks switched off; see /hooks there")),
+        Some(Trusted::No | Trusted::Modified) => print::line(&format!(
+            "  {title} runs them once you trust them: open codex, type /hooks and trust Heirloom's, or run \
+             heirloom connect codex --trust"
+        )),
+    }
+    Ok(())
+}
+
+fn say_obstacle(target: &Target) {
+    if let Some((what, next)) = target.obstacle() {
+        print::note(&format!("  but {what}: {next}"));
+    }
+}
+
+/// Whether there is somebody to ask.
+pub fn can_ask(global: &Global) -> bool {
+    !global.json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Asks; anything but a yes is a no.
+fn said_yes(question: &str) -> bool {
+    print::out(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
+/// Claude Code's hooks as a plugin folder, in the form its marketplaces have.
+fn plugin(global: &Global, args: &Args, folder: &Path) -> Result<Exit> {
+    if args.harness.iter().any(|h| h != "claude-code") || args.trust {
+        return Err(Error::usage("only Claude Code takes its hooks as a plugin folder")
+            .hint("heirloom connect claude-code --plugin DIR"));
+    }
+    let folder = std::path::absolute(folder).map_err(|e| Error::io("find", folder, e))?;
+    let how = connection::installed(global)?;
+    let files = claude_code::install::plugin(&how, env!("CARGO_PKG_VERSION"));
+    // Ours from an earlier time; anything else is somebody's.
+    let is_ours = |text: &str| text.contains("\"heirloom\"") || text.contains("heirloom hook claude-code ");
+    let home = if args.dry_run { None } else { Some(home(global)?) };
+    let changed = connection::own_folder(home.as_ref(), &config::host().home, &folder, &files, is_ours)?;
+    let quoted = programs::quoted(&folder.display().to_string());
+    let then =
+        [format!("claude plugin marketplace add {quoted}"), "claude plugin install heirloom@heirloom".to_owned()];
+    if global.json {
+        let files: Vec<String> = changed.iter().map(|p| p.display().to_string()).collect();
+        print::line(&json!({"plugin": folder.display().to_string(), "written": files, "then": then}).to_string());
+        return Ok(Exit::Ok);
+    }
+    for path in &changed {
+        print::line(&format!("{}  {}", if args.dry_run { "would write" } else { "wrote" }, path.display()));
+    }
+    if changed.is_empty() {
+        print::line("The plugin is there already.");
+    }
+    print::line("To install it:");
+    then.iter().for_each(|command| print::line(&format!("  {command}")));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,432 @@
+//! Connecting the programs on this machine: what a plan would change in their files, the change itself, all of it or
+//! nothing, and how a connection stands. Knows how files are written and nothing of what a program wants in them, which
+//! is its adapter's.
+
+mod binary;
+mod place;
+mod record;
+
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::home::Home;
+use heirloom_engine::redact::redact;
+use heirloom_harness::install::json::Odd;
+use heirloom_harness::install::trust::{self, Trusted};
+use heirloom_harness::install::{Change, Declined, InstallPlan, Installed, Standing};
+use heirloom_harness::{ALL, Harness, HostPaths};
+
+pub use binary::{can_run, installed};
+use place::Place;
+use record::Memo;
+pub use record::Record;
+
+/// The lock that keeps two commands from connecting at once.
+const LOCK: &str = "connect";
+
+/// A program, its plan, and its files as they are.
+pub struct Target {
+    pub harness: &'static dyn Harness,
+    pub plan: InstallPlan,
+    places: Vec<Place>,
+}
+
+/// What is to happen to a file.
+pub struct FileChange {
+    place: usize,
+    pub path: PathBuf,
+    pub meaning: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    memo: Option<Memo>,
+}
+
+/// How a program's connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Connected,
+    /// In another way, which the plan does not touch.
+    Otherwise(&'static str),
+    Older,
+    Partly,
+    Not,
+}
+
+/// The programs that can be connected.
+pub fn connectable() -> impl Iterator<Item = &'static dyn Harness> {
+    let nowhere = HostPaths::default();
+    let nothing = Installed { command: Vec::new() };
+    ALL.iter().copied().filter(move |h| h.install_plan(&nowhere, &nothing).is_some())
+}
+
+/// Those with these names, in the order given; an unknown one is a usage error.
+pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
+    names
+        .iter()
+        .map(|name| {
+            connectable().find(|h| h.spec().name == name).ok_or_else(|| {
+                let known: Vec<&str> = connectable().map(|h| h.spec().name).collect();
+                Error::usage(format!("there is no program {name:?} to connect"))
+                    .hint(format!("it can be {}", known.join(", ")))
+            })
+        })
+        .collect()
+}
+
+/// Whether the program was ever started here, by its folders.
+pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
+    let nothing = Installed { command: Vec::new() };
+    let folder = harness.install_plan(host, &nothing).map(|plan| plan.folder);
+    folder.into_iter().chain(harness.roots(host)).any(|folder| folder.is_absolute() && folder.is_dir())
+}
+
+impl Target {
+    /// Reads the program's files.
+    pub fn look(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Target> {
+        // Codex resolves the folder it is told, and keeps the user's trust under what comes out.
+        let codex_home = host.codex_home.as_ref().map(|p| std::fs::canonicalize(p).unwrap_or_else(|_| p.clone()));
+        let host = &HostPaths { codex_home, ..host.clone() };
+        let plan = harness
+            .install_plan(host, how)
+            .ok_or_else(|| Error::usage(format!("{} cannot be connected", harness.spec().title)))?;
+        let places = plan.edits.iter().map(|e| Place::find(&host.home, &e.folder, &e.path)).collect::<Result<_>>()?;
+        Ok(Target { harness, plan, places })
+    }
+
+    fn texts(&self) -> Vec<Option<&str>> {
+        self.places.iter().map(|p| p.now.as_deref()).collect()
+    }
+
+    fn first(&self) -> &str {
+        self.places.first().and_then(|p| p.now.as_deref()).unwrap_or_default()
+    }
+
+    /// What connecting would change; nothing where it is connected. `trust` also writes what the user's trust is kept
+    /// as. Refused, and nothing is planned, where a file is not what it should be or is not ours to change.
+    pub fn connect(&self, record: &Record, trust: bool) -> Result<Vec<FileChange>> {
+        if let Some((path, why)) = self.forbidden() {
+            return Err(Error::refused(format!("{} forbids it: {why}", path.display()))
+                .hint("ask whoever administers this machine; nothing was changed"));
+        }
+        let mut changes = Vec::new();
+        if (self.plan.otherwise)(&self.texts()).is_some() {
+            return Ok(changes);
+        }
+        let mut first = self.first().to_owned();
+        for (i, (edit, place)) in self.plan.edits.iter().zip(&self.places).enumerate() {
+            if matches!(edit.change, Change::Trust { .. }) && !trust {
+                continue;
+            }
+            let now = place.now.as_deref();
+            let memo = record.get(&place.path);
+            let past = memo.map(|m| m.past(now));
+            let edited = edit.change.put(now, past.as_ref(), &first).map_err(|why| declined(why, &place.path))?;
+            if i == 0 {
+                first.clone_from(&edited.text);
+            }
+            if now == Some(edited.text.as_str()) {
+                continue;
+            }
+            if let Some(fixed) = &place.fixed {
+                return Err(again(fixed));
+            }
+            let mut folders = memo.map(|m| m.folders.clone()).unwrap_or_default();
+            folders.extend(place.missing_folders().into_iter().filter(|f| !folders.contains(f)).collect::<Vec<_>>());
+            changes.push(FileChange {
+                place: i,
+                path: place.path.clone(),
+                meaning: edit.meaning.clone(),
+                before: place.now.clone(),
+                memo: Some(Memo::new(&edited, folders)),
+                after: Some(edited.text),
+            });
+        }
+        Ok(changes)
+    }
+
+    /// What disconnecting would change, in the order it has to be done.
+    pub fn disconnect(&self, record: &Record) -> Result<Vec<FileChange>> {
+        let mut changes = Vec::new();
+        for (i, (edit, place)) in self.plan.edits.iter().zip(&self.places).enumerate().rev() {
+            let Some(now) = &place.now else { continue };
+            let past = record.get(&place.path).map(|m| m.past(Some(now)));
+            let after = edit.change.take(now, past.as_ref(), self.first()).map_err(|why| declined(why, &place.path))?;
+            if after.as_ref() == Some(now) {
+                continue;
+            }
+            if let Some(fixed) = &place.fixed {
+                return Err(again(fixed));
+            }
+            changes.push(FileChange {
+                place: i,
+                path: place.path.clone(),
+                meaning: match after {
+                    Some(_) => "without what is Heirloom's; the rest stays as it is".into(),
+                    None => "only Heirloom's, so it goes".into(),
+                },
+                before: place.now.clone(),
+                after,
+                memo: None,
+            });
+        }
+        Ok(changes)
+    }
+
+    /// Writes the changes, all of them or none, and remembers the way back.
+    pub fn apply(&self, home: &Home, changes: &[FileChange]) -> Result<()> {
+        let held = home.lock(LOCK)?;
+        let old = Record::load(home);
+        let mut new = old.clone();
+        // What is remembered comes first: of a change that was cut off, the way back is known, too.
+        for change in changes.iter().filter(|c| c.memo.is_some()) {
+            new.set(&change.path, change.memo.clone());
+        }
+        if new != old {
+            new.save(home, &held)?;
+        }
+        for (n, change) in changes.iter().enumerate() {
+            let written = self.places[change.place].write(&held, change.before.as_deref(), change.after.as_deref());
+            let Err(error) = written else { continue };
+            for done in changes[..n].iter().rev() {
+                if let Err(e) = self.places[done.place].write(&held, done.after.as_deref(), done.before.as_deref()) {
+                    crate::print::note(&format!("{} could not be put back: {e}", done.path.display()));
+                }
+            }
+            self.remove_folders(changes, &new)?;
+            old.save(home, &held)?;
+            return Err(error);
+        }
+        if changes.iter().any(|c| c.memo.is_none()) {
+            self.remove_folders(changes, &old)?;
+            for place in &self.places {
+                new.set(&place.path, None);
+            }
+            new.save(home, &held)?;
+        }
+        Ok(())
+    }
+
+    /// The folders that were made for files that are gone, if nothing else is in them.
+    fn remove_folders(&self, changes: &[FileChange], record: &Record) -> Result<()> {
+        for change in changes {
+            let folders = record.get(&change.path).map(|m| m.folders.as_slice()).unwrap_or_default();
+            for folder in folders.iter().rev() {
+                self.places[change.place].remove_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How the connection stands. An error is about a file that cannot be made sense of.
+    pub fn state(&self) -> Result<State> {
+        let mut all = Vec::new();
+        for (edit, place) in self.plan.edits.iter().zip(&self.places) {
+            if matches!(edit.change, Change::Trust { .. }) {
+                continue;
+            }
+            let standing = edit.change.standing(place.now.as_deref(), self.first());
+            all.push(standing.map_err(|why| declined(why, &place.path))?);
+        }
+        if let Some(how) = (self.plan.otherwise)(&self.texts()) {
+            return Ok(State::Otherwise(how));
+        }
+        let every = |what: Standing| all.iter().all(|s| *s == what);
+        Ok(if every(Standing::Current) {
+            State::Connected
+        } else if every(Standing::Absent) {
+            State::Not
+        } else if all.iter().any(|s| matches!(s, Standing::Partly | Standing::Absent)) {
+            State::Partly
+        } else {
+            State::Older
+        })
+    }
+
+    /// Whether anything of ours is in the program's own files, however it is connected.
+    pub fn has_ours(&self) -> bool {
+        let mut pairs = self.plan.edits.iter().zip(&self.places);
+        pairs.any(|(e, p)| {
+            !matches!(e.change, Change::Trust { .. })
+                && e.change.standing(p.now.as_deref(), self.first()).is_ok_and(|s| s != Standing::Absent)
+        })
+    }
+
+    /// What the program keeps of the user's trust in our hooks: the weakest of them. `None` where it asks for none.
+    pub fn trusted(&self) -> Result<Option<Trusted>> {
+        for (edit, place) in self.plan.edits.iter().zip(&self.places) {
+            let Change::Trust { hooks, harness } = &edit.change else { continue };
+            let declined = |why: Odd| declined(Declined::Odd(why), &place.path);
+            let wanted = trust::of_hooks(self.first(), hooks, harness).map_err(declined)?;
+            let found = trust::standing(place.now.as_deref().unwrap_or_default(), &wanted).map_err(declined)?;
+            let worst = [Trusted::Off, Trusted::Modified, Trusted::No, Trusted::Yes];
+            return Ok(worst.into_iter().find(|t| found.contains(t)));
+        }
+        Ok(None)
+    }
+
+    /// What our hooks and plugins in its files call, once each.
+    pub fn calls(&self) -> Vec<String> {
+        let pairs = self.plan.edits.iter().zip(&self.places);
+        let mut all: Vec<String> =
+            pairs.flat_map(|(e, p)| e.change.calls(p.now.as_deref().unwrap_or_default())).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The permissions it lacks, by the names they have in its settings.
+    pub fn lacks(&self) -> Vec<String> {
+        let pairs = self.plan.edits.iter().zip(&self.places);
+        pairs.flat_map(|(e, p)| e.change.lacks(p.now.as_deref().unwrap_or_default())).collect()
+    }
+
+    /// Whether hooks of others stand behind ours, which trust by place notices when ours go.
+    pub fn moves_trusted(&self) -> bool {
+        let asks = self.plan.edits.iter().any(|e| matches!(e.change, Change::Trust { .. }));
+        let mut pairs = self.plan.edits.iter().zip(&self.places);
+        asks && pairs.any(|(e, p)| e.change.moves_others(p.now.as_deref().unwrap_or_default()))
+    }
+
+    /// What in its own settings keeps it from calling us, and what to do.
+    pub fn obstacle(&self) -> Option<(&'static str, &'static str)> {
+        (self.plan.obstacle)(&self.texts())
+    }
+
+    /// The administrator's file that forbids it, and why.
+    pub fn forbidden(&self) -> Option<(PathBuf, &'static str)> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for path in &self.plan.policies {
+            match std::fs::read_dir(path) {
+                Ok(entries) => files.extend(entries.filter_map(|e| Some(e.ok()?.path()))),
+                Err(_) => files.push(path.clone()),
+            }
+        }
+        files.retain(|f| f.extension().is_some_and(|e| e == "json"));
+        files.sort();
+        files.into_iter().find_map(|file| {
+            let why = (self.plan.forbids)(&std::fs::read_to_string(&file).ok()?)?;
+            Some((file, why))
+        })
+    }
+
+    /// What a person puts into which file where Heirloom may not.
+    pub fn by_hand(&self) -> Vec<(PathBuf, String)> {
+        let pairs = self.plan.edits.iter().zip(&self.places);
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        pairs.filter_map(|(e, p)| Some((real(&p.path), e.change.by_hand()?))).collect()
+    }
+}
+
+impl FileChange {
+    /// The change as programs and people write it down; credentials in the lines around it are not shown.
+    pub fn diff(&self) -> String {
+        let (old, new) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let name = self.path.display().to_string();
+        let side = |there: bool| if there { name.as_str() } else { "/dev/null" };
+        let diff = similar::TextDiff::from_lines(old, new);
+        let header = (side(self.before.is_some()), side(self.after.is_some()));
+        redact(&diff.unified_diff().context_radius(3).header(header.0, header.1).to_string()).into_owned()
+    }
+
+    /// `made`, `changed` or `removed`.
+    pub fn kind(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "made",
+            (_, None) => "removed",
+            _ => "changed",
+        }
+    }
+}
+
+fn declined(why: Declined, path: &Path) -> Error {
+    let path = path.display();
+    let (what, next) = match why {
+        Declined::NotOurs => (
+            format!("{path} was not written by Heirloom, or somebody changed it since"),
+            "it was left as it is; move it away and run the same command again",
+        ),
+        Declined::Odd(Odd::Malformed(wrong)) => (
+            format!("{path} cannot be read: line {}: {}", wrong.line, wrong.what),
+            "it was left as it is; correct it and run the same command again",
+        ),
+        Declined::Odd(Odd::Twice(key)) => {
+            (format!("{path} says {key} twice"), "it was left as it is; keep one of them")
+        }
+        Declined::Odd(Odd::NotA(what, key)) => (
+            format!("in {path}, {key} is not {what}"),
+            "it was left as it is; correct it and run the same command again",
+        ),
+        Declined::Odd(Odd::Elsewhere(key)) => (
+            format!("in {path}, {key} comes from another file ($include)"),
+            "it was left as it is; put the lines below in by hand, in that file",
+        ),
+    };
+    Error::refused(what).hint(next)
+}
+
+/// An error told once more.
+fn again(error: &Error) -> Error {
+    let told = Error::new(error.kind(), error.to_string());
+    match error.next_step() {
+        Some(next) => told.hint(next),
+        None => told,
+    }
+}
+
+/// Files of ours in a folder a person named: those that are not there in this form yet, written unless it is only for
+/// looking. Refused, with nothing written, where something else is in the place of one.
+pub fn own_folder(
+    home: Option<&Home>,
+    user: &Path,
+    folder: &Path,
+    files: &[(PathBuf, String)],
+    is_ours: fn(&str) -> bool,
+) -> Result<Vec<PathBuf>> {
+    let mut changed = Vec::new();
+    for (name, text) in files {
+        let place = Place::find(user, folder, &name.to_string_lossy())?;
+        if let Some(fixed) = &place.fixed {
+            return Err(again(fixed));
+        }
+        match &place.now {
+            Some(now) if now == text => continue,
+            Some(now) if !is_ours(now) => return Err(declined(Declined::NotOurs, &place.path)),
+            _ => changed.push((place, text)),
+        }
+    }
+    if let Some(home) = home {
+        let held = home.lock(LOCK)?;
+        for (place, text) in &changed {
+            place.write(&held, place.now.as_deref(), Some(text))?;
+        }
+    }
+    Ok(changed.into_iter().map(|(place, _)| place.path).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(folder: &Path) -> HostPaths {
+        HostPaths { home: folder.join("user"), system: Some(folder.to_owned()), ..HostPaths::default() }
+    }
+
+    #[test]
+    fn an_administrator_can_forbid_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = heirloom_harness::by_name("claude-code").unwrap();
+        let how = Installed { command: vec!["/opt/heirloom".into()] };
+        std::fs::create_dir_all(folder.path().join("user/.claude")).unwrap();
+        let plan = || Target::look(claude, &host(folder.path()), &how).unwrap().connect(&Record::default(), false);
+        assert_eq!(plan().unwrap().len(), 1);
+        let policies = folder.path().join("etc/claude-code");
+        let drop_ins = policies.join("managed-settings.d");
+        std::fs::create_dir_all(&drop_ins).unwrap();
+        std::fs::write(policies.join("managed-settings.json"), "{\"model\": \"opus\"}").unwrap();
+        assert_eq!(plan().unwrap().len(), 1);
+        std::fs::write(drop_ins.join("10-hooks.json"), "{\"allowManagedHooksOnly\": true}").unwrap();
+        let Err(error) = plan() else { panic!("it was planned") };
+        assert_eq!(error.kind(), heirloom_engine::error::ErrorKind::Refused);
+        assert!(error.to_string().contains("10-hooks.json forbids it"), "{error}");
+    }
+}

@@ -1,0 +1,189 @@
+//! A settings file of another program: found without following a link, read whole, and replaced with the care of our own
+//! files: compared with what it was read as in the instant of the exchange, so that what the program saves meanwhile is
+//! never lost.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::clock::Clock;
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::home::{Home, HomeLock, Publication, Published, RelPath, Rooted, digest};
+
+/// No settings file is larger.
+const LARGEST: u64 = 4 << 20;
+
+/// A file, and what is in it.
+pub struct Place {
+    /// Its path, for people and for the note of what was done.
+    pub path: PathBuf,
+    /// The text; `None` where there is no file.
+    pub now: Option<String>,
+    /// Why it cannot be changed, though it may be read.
+    pub fixed: Option<Error>,
+    root: Option<Rooted>,
+    below: Option<RelPath>,
+}
+
+impl Place {
+    /// Finds and reads `folder/name`. Links are allowed on the way to the user's home, or to the folder that an
+    /// environment variable names, and nowhere below.
+    pub fn find(home: &Path, folder: &Path, name: &str) -> Result<Place> {
+        let path = folder.join(name);
+        let anchor = match folder.starts_with(home) {
+            true => home,
+            false => folder.parent().unwrap_or(folder),
+        };
+        let below = path.strip_prefix(anchor).ok().and_then(Path::to_str);
+        let Some(below) = below.filter(|_| path.is_absolute()) else {
+            return Err(Error::refused(format!("{} is no absolute path in UTF-8", path.display()))
+                .hint("set the variable that names the program's folder to such a path"));
+        };
+        if let Some(fixed) = link(anchor, below, &path) {
+            // Looking is harmless: somebody may have put our hooks in by hand.
+            let now = std::fs::read_to_string(&path).ok();
+            return Ok(Place { path, now, fixed: Some(fixed), root: None, below: None });
+        }
+        let below = RelPath::parse(below)?;
+        let root = match Home::foreign(anchor) {
+            Ok(root) => root,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Ok(Place { path, now: None, fixed: Some(e), root: None, below: None });
+            }
+            Err(e) => return Err(e),
+        };
+        let bytes = root.read(&below, LARGEST).map_err(|e| unchanged(e, &path))?;
+        let now = bytes.map(String::from_utf8).transpose().map_err(|_| {
+            Error::refused(format!("{} is not UTF-8", path.display())).hint("it was left as it is; correct it first")
+        })?;
+        let read_only = std::fs::symlink_metadata(&path).is_ok_and(|m| m.permissions().mode() & 0o200 == 0);
+        let fixed = read_only.then(|| {
+            Error::refused(format!("{} is read-only", path.display()))
+                .hint("somebody wants it to stay as it is; make it writable (chmod u+w) if that was you")
+        });
+        Ok(Place { path, now, fixed, root: Some(root), below: Some(below) })
+    }
+
+    /// The folders above it that are missing, outermost first, below the folder it was looked for in.
+    pub fn missing_folders(&self) -> Vec<PathBuf> {
+        let above = self.path.ancestors().skip(1).take_while(|p| !p.exists());
+        let mut missing: Vec<PathBuf> = above.map(Path::to_owned).collect();
+        missing.reverse();
+        missing
+    }
+
+    /// Gives the file this text, or takes it away; what is there must be `from`. Durable when it returns; on an error
+    /// the file is as it was.
+    pub fn write(&self, held: &HomeLock, from: Option<&str>, to: Option<&str>) -> Result<()> {
+        let (Some(root), Some(below)) = (&self.root, &self.below) else {
+            return Err(Error::refused(format!("{} cannot be changed", self.path.display())));
+        };
+        let base = from.map(|text| digest(text.as_bytes()));
+        let Some(to) = to else {
+            let Some(expected) = base else { return Ok(()) };
+            let mut keep = |_: &[u8]| Err(self.busy());
+            return match root.remove_exactly(held, below, expected, &mut keep)? {
+                true => Ok(()),
+                false => Err(self.busy()),
+            };
+        };
+        if let Some(parent) = below.parent() {
+            root.create_dir_all(&parent).map_err(|e| unchanged(e, &self.path))?;
+            // What a killed command left behind.
+            let _ = root.sweep(&parent, Clock::System.now());
+        }
+        // The bytes were read a moment ago and are compared again in the exchange: whoever saved them is done, and
+        // whoever saves in between gets the file back, so there is nothing to wait for.
+        let what = Publication { path: below, bytes: to.as_bytes(), base, own: base };
+        match root.publish(held, &what, Clock::System.now(), &mut |_| Err(self.busy()))? {
+            Published::Written(_) | Published::Unchanged(_) => Ok(()),
+            Published::Moved | Published::Deferred { .. } | Published::Displaced(_) => Err(self.busy()),
+        }
+    }
+
+    /// Removes a folder above it, if nothing is in it.
+    pub fn remove_folder(&self, folder: &Path) -> Result<()> {
+        let (Some(root), Some(below)) = (&self.root, &self.below) else { return Ok(()) };
+        let mut above = below.parent();
+        while let Some(path) = above {
+            if self.path.ends_with(below.as_str()) && folder.ends_with(path.as_str()) {
+                return root.remove_empty_dir(&path).map(drop);
+            }
+            above = path.parent();
+        }
+        Ok(())
+    }
+
+    fn busy(&self) -> Error {
+        Error::new(ErrorKind::Busy, format!("{} was saved by somebody else in this moment", self.path.display()))
+            .hint("nothing was changed; run the same command again")
+    }
+}
+
+/// The first link between the anchor and the file, and what is really there.
+fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
+    let mut at = anchor.to_owned();
+    for name in Path::new(below).components() {
+        at.push(name);
+        let meta = std::fs::symlink_metadata(&at).ok()?;
+        if meta.is_symlink() {
+            let real = std::fs::canonicalize(path).or_else(|_| {
+                std::fs::canonicalize(&at)
+                    .map(|real| path.strip_prefix(&at).map_or_else(|_| real.clone(), |rest| real.join(rest)))
+            });
+            let what = match &real {
+                Ok(real) => format!("{} is a symlink; the settings are really {}", at.display(), real.display()),
+                Err(_) => format!("{} is a symlink that points to nothing", at.display()),
+            };
+            return Some(Error::refused(what).hint(
+                "what keeps them there would not know of a change; put the lines below in by hand, in the real file",
+            ));
+        }
+    }
+    None
+}
+
+/// An error about a foreign file: it says that nothing happened, and nothing about our own home.
+fn unchanged(error: Error, path: &Path) -> Error {
+    let hint = match error.kind() {
+        ErrorKind::Refused => format!("{} was left as it is", path.display()),
+        _ => return error,
+    };
+    error.hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_saved_since_it_was_read_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::create(&folder.path().join("home")).unwrap();
+        let held = home.lock("connect").unwrap();
+        let user = folder.path().join("user");
+        let settings = user.join(".claude/settings.json");
+        std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        let look = || Place::find(&user, &user.join(".claude"), "settings.json").unwrap();
+        // Made, changed and removed by the program after we looked.
+        let place = look();
+        std::fs::write(&settings, "theirs").unwrap();
+        let busy = |result: Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::Busy);
+        busy(place.write(&held, None, Some("ours")));
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), "theirs");
+        let place = look();
+        std::fs::write(&settings, "later").unwrap();
+        busy(place.write(&held, place.now.as_deref(), Some("ours")));
+        busy(place.write(&held, place.now.as_deref(), None));
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), "later");
+        let place = look();
+        std::fs::remove_file(&settings).unwrap();
+        busy(place.write(&held, place.now.as_deref(), Some("ours")));
+        assert!(!settings.exists());
+        // And where nobody came between, it is done at once, however fresh the file is.
+        std::fs::write(&settings, "fresh").unwrap();
+        look().write(&held, Some("fresh"), Some("ours")).unwrap();
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), "ours");
+        let names: Vec<_> = std::fs::read_dir(user.join(".claude")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, ["settings.json"], "no temporary file stays");
+    }
+}

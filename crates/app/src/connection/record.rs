@@ -1,0 +1,102 @@
+//! What was changed in the settings of programs, remembered in the home for one purpose: that undoing it gives back the
+//! very bytes that were there. Holds places and lengths of what is ours, and digests; of what others wrote it holds only
+//! a value that ours took the place of. Without it, ours is still known by its own marks and taken out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use heirloom_engine::clock::Clock;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::home::{Home, HomeLock, Publication, digest, layout};
+use heirloom_harness::install::draft::Step;
+use heirloom_harness::install::{Edited, Past};
+use serde::{Deserialize, Serialize};
+
+/// The only form so far.
+const VERSION: u32 = 1;
+const LARGEST: u64 = 4 << 20;
+
+/// Every file that was changed, by its path.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Record {
+    version: u32,
+    files: BTreeMap<PathBuf, Memo>,
+}
+
+/// One of them.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
+#[serde(default)]
+pub struct Memo {
+    /// BLAKE3 of the text the steps are for; `None` where there is no exact way back.
+    of: Option<String>,
+    was_absent: bool,
+    /// In that text, from `at`, `len` bytes give way to `text`.
+    steps: Vec<(usize, usize, String)>,
+    /// Containers that were made.
+    made: Vec<String>,
+    /// Folders that were made, outermost first.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Record {
+    /// The record of a home; empty where there is none that can be read.
+    pub fn load(home: &Home) -> Record {
+        let bytes = home.read(&layout::CONNECTED, LARGEST).ok().flatten().unwrap_or_default();
+        serde_json::from_slice(&bytes).ok().filter(|r: &Record| r.version == VERSION).unwrap_or_default()
+    }
+
+    /// Writes it, if it says anything else than what is there.
+    pub fn save(&self, home: &Home, held: &HomeLock) -> Result<()> {
+        let old = home.read(&layout::CONNECTED, LARGEST)?;
+        let record = Record { version: VERSION, files: self.files.clone() };
+        let mut bytes = serde_json::to_vec_pretty(&record).map_err(|e| Error::usage("no record").because(e))?;
+        bytes.push(b'\n');
+        let base = old.as_deref().map(digest);
+        if old.is_none() && self.files.is_empty() {
+            return Ok(());
+        }
+        let what = Publication { path: &layout::CONNECTED, bytes: &bytes, base, own: base };
+        // Nobody else writes it; whoever did has had it replaced.
+        let _ = home.publish(held, &what, Clock::System.now(), &mut |_| Ok(()))?;
+        Ok(())
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&Memo> {
+        self.files.get(path)
+    }
+
+    /// Remembers a change, or forgets it.
+    pub fn set(&mut self, path: &Path, memo: Option<Memo>) {
+        match memo {
+            Some(memo) => self.files.insert(path.to_owned(), memo),
+            None => self.files.remove(path),
+        };
+    }
+}
+
+impl Memo {
+    pub fn new(edited: &Edited, folders: Vec<PathBuf>) -> Memo {
+        Memo {
+            of: edited.exact.then(|| sum(&edited.text)),
+            was_absent: edited.was_absent,
+            steps: edited.steps.iter().map(|s| (s.at, s.len, s.text.clone())).collect(),
+            made: edited.made.clone(),
+            folders,
+        }
+    }
+
+    /// What it means for a text.
+    pub fn past(&self, now: Option<&str>) -> Past {
+        let step = |(at, len, text): &(usize, usize, String)| Step { at: *at, len: *len, text: text.clone() };
+        Past {
+            exact: self.of.is_some() && self.of == now.map(sum),
+            was_absent: self.was_absent,
+            steps: self.steps.iter().map(step).collect(),
+            made: self.made.clone(),
+        }
+    }
+}
+
+fn sum(text: &str) -> String {
+    digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,103 @@
+//! Claude Code's settings: command hooks in `settings.json`, or the same hooks as a plugin.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::hook::HOOKS;
+use crate::HostPaths;
+use crate::hook::HookSpec;
+use crate::install::json::{self, Kind};
+use crate::install::merge::{Hook, Merge};
+use crate::install::{Change, Edit, InstallPlan, Installed};
+
+const NAME: &str = "claude-code";
+
+/// The plugin by its name and its marketplace, as the program's settings name it.
+const PLUGIN: &str = "heirloom@heirloom";
+
+/// Hooks in the user's own settings.
+pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
+    let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.join(".claude"));
+    let policies = host.system.iter().flat_map(|root| {
+        let places = ["etc/claude-code", "Library/Application Support/ClaudeCode"];
+        places.into_iter().flat_map(|place| {
+            let place = root.join(place);
+            [place.join("managed-settings.json"), place.join("managed-settings.d")]
+        })
+    });
+    InstallPlan {
+        edits: vec![Edit {
+            folder: folder.clone(),
+            path: "settings.json".into(),
+            meaning: "Claude Code tells Heirloom when a session starts, of each prompt, after each answer, around a \
+                      compaction and at the end"
+                .into(),
+            change: Change::Json(merge(how)),
+        }],
+        folder,
+        permits: &[],
+        then: "takes effect in the next session",
+        policies: policies.collect(),
+        forbids,
+        obstacle,
+        otherwise,
+    }
+}
+
+/// The same hooks as a plugin in a marketplace of its own: paths below a folder, and what is in the files.
+pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
+    let about = "One memory under your agent programs: this session is kept, and earlier ones are known in it";
+    let owner = json!({"name": "Heirloom"});
+    let mut hooks = Map::new();
+    for hook in merge(how).hooks {
+        let group = json!([{"hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]}]);
+        hooks.insert(hook.event.to_owned(), group);
+    }
+    let files = [
+        (
+            ".claude-plugin/marketplace.json",
+            json!({"name": "heirloom", "description": about, "owner": owner, "plugins": [
+                {"name": "heirloom", "source": "./heirloom", "description": about, "version": version}
+            ]}),
+        ),
+        (
+            "heirloom/.claude-plugin/plugin.json",
+            json!({"name": "heirloom", "version": version, "description": about, "author": owner,
+                "license": "Apache-2.0"}),
+        ),
+        ("heirloom/hooks/hooks.json", json!({"hooks": Value::Object(hooks)})),
+    ];
+    files.into_iter().map(|(path, value)| (PathBuf::from(path), format!("{value:#}\n"))).collect()
+}
+
+fn merge(how: &Installed) -> Merge {
+    let hook = |h: &HookSpec| Hook { event: h.event, command: how.hook(NAME, h.event), timeout: h.timeout_s.into() };
+    Merge { harness: NAME, hooks: HOOKS.iter().map(hook).collect(), items: Vec::new(), entry: None }
+}
+
+fn is_on(text: &str, path: &[&str]) -> bool {
+    let Ok(root) = json::parse(text) else { return false };
+    json::at(&root, path).is_ok_and(|found| found.is_some_and(|node| node.kind == Kind::Plain(Some(true))))
+}
+
+fn forbids(policy: &str) -> Option<&'static str> {
+    if is_on(policy, &["disableAllHooks"]) {
+        return Some("it switches all hooks off (disableAllHooks)");
+    }
+    is_on(policy, &["allowManagedHooksOnly"])
+        .then_some("it allows the administrator's hooks only (allowManagedHooksOnly)")
+}
+
+fn obstacle(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
+    let settings = files.first().copied().flatten()?;
+    is_on(settings, &["disableAllHooks"]).then_some((
+        "its settings switch all hooks off (disableAllHooks), so it does not call Heirloom",
+        "take disableAllHooks out of settings.json",
+    ))
+}
+
+fn otherwise(files: &[Option<&str>]) -> Option<&'static str> {
+    let settings = files.first().copied().flatten()?;
+    is_on(settings, &["enabledPlugins", PLUGIN]).then_some("connected as a plugin (heirloom@heirloom)")
+}

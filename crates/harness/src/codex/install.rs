@@ -1,0 +1,52 @@
+//! Codex's settings: command hooks in `hooks.json`, and the user's trust in them in `config.toml`.
+
+use super::hook::HOOKS;
+use crate::HostPaths;
+use crate::hook::HookSpec;
+use crate::install::merge::{Hook, Merge};
+use crate::install::{Change, Edit, InstallPlan, Installed, trust};
+
+const NAME: &str = "codex";
+
+/// Hooks in the user's own settings.
+pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
+    let folder = host.codex_home.clone().unwrap_or_else(|| host.home.join(".codex"));
+    let hook = |h: &HookSpec| Hook { event: h.event, command: how.hook(NAME, h.event), timeout: h.timeout_s.into() };
+    let hooks = Merge { harness: NAME, hooks: HOOKS.iter().map(hook).collect(), items: Vec::new(), entry: None };
+    InstallPlan {
+        edits: vec![
+            Edit {
+                folder: folder.clone(),
+                path: "hooks.json".into(),
+                meaning: "Codex tells Heirloom when a session starts, of each prompt, after each answer, around a \
+                          compaction and at the end"
+                    .into(),
+                change: Change::Json(hooks),
+            },
+            Edit {
+                folder: folder.clone(),
+                path: "config.toml".into(),
+                meaning: "Codex runs these hooks without asking: your trust in them, by their digests".into(),
+                change: Change::Trust {
+                    hooks: folder.join("hooks.json").to_string_lossy().into_owned(),
+                    harness: NAME,
+                },
+            },
+        ],
+        folder,
+        permits: &[],
+        then: "takes effect in the next session",
+        policies: Vec::new(),
+        forbids: |_| None,
+        obstacle,
+        otherwise: |_| None,
+    }
+}
+
+fn obstacle(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
+    let config = files.get(1).copied().flatten()?;
+    trust::hooks_are_off(config).then_some((
+        "its settings switch hooks off, so it does not call Heirloom",
+        "take hooks = false out of the section features of config.toml",
+    ))
+}

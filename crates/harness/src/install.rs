@@ -1,0 +1,335 @@
+//! Connecting a program: what Heirloom puts into its settings, and how that is taken out again.
+//!
+//! A plan is data and pure functions: paths relative to the program's own folder, and per path what should be there. The
+//! application reads the files, shows what a plan would do to them, and writes. Whatever others wrote stays as it is to
+//! the byte; what we put in can be told from it without a note anywhere, by our command, our name or our first line. Knows
+//! no file and no environment.
+
+pub mod draft;
+pub mod json;
+pub mod merge;
+pub mod trust;
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use draft::Draft;
+use json::Odd;
+use merge::Merge;
+
+/// How the programs are to call Heirloom.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Installed {
+    /// The binary by its absolute path, and the options every call needs (`--home`, `--agent`).
+    pub command: Vec<String>,
+}
+
+impl Installed {
+    /// The shell command for an event: the last three words are always `hook <harness> <event>`, which is how it is
+    /// known again.
+    pub fn hook(&self, harness: &str, event: &str) -> String {
+        let words = self.command.iter().map(String::as_str).chain(["hook", harness, event]);
+        words.map(quoted).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The texts of a plan's files, in the order of its edits; `None` where there is no file.
+pub type Files<'f> = &'f [Option<&'f str>];
+
+/// What connects a program.
+#[derive(Clone, Debug)]
+pub struct InstallPlan {
+    /// The program's own folder for settings. Where it is missing, the program was never started here.
+    pub folder: PathBuf,
+    /// In the order they are made; undone in the opposite order. A program never reads of a file that is not there yet.
+    pub edits: Vec<Edit>,
+    /// What the program is allowed by this, to be named when the user is asked.
+    pub permits: &'static [&'static str],
+    /// What is left to do after it.
+    pub then: &'static str,
+    /// Files of an administrator, by absolute path, that may forbid it, and what in them does. A folder stands for the
+    /// `.json` files in it.
+    pub policies: Vec<PathBuf>,
+    pub forbids: fn(&str) -> Option<&'static str>,
+    /// What in the files of this plan (as they are, in order) keeps a connected program from calling us, and what to do.
+    pub obstacle: fn(Files) -> Option<(&'static str, &'static str)>,
+    /// How these files say that the program is connected in another way, where they do.
+    pub otherwise: fn(Files) -> Option<&'static str>,
+}
+
+/// A file, and what should be in it.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// The program's folder.
+    pub folder: PathBuf,
+    /// Below it.
+    pub path: String,
+    /// What that means, in a line.
+    pub meaning: String,
+    pub change: Change,
+}
+
+/// What should be in a file.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The whole file is ours.
+    Own(Own),
+    /// Ours among the settings of others, in JSON or JSON5.
+    Json(Merge),
+    /// The digests of the hooks that the plan's first file holds. Only written where the user says so.
+    Trust {
+        /// The path of that file as the program knows it.
+        hooks: String,
+        harness: &'static str,
+    },
+}
+
+/// A file that is ours.
+#[derive(Clone, Debug)]
+pub struct Own {
+    pub text: String,
+    /// Whether a text is one we wrote, now or earlier, and nobody changed.
+    pub is_ours: fn(&str) -> bool,
+}
+
+/// How much of what should be in a file is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    Absent,
+    /// Some of it.
+    Partly,
+    /// All of it, in another form: an older version, or another place of the binary.
+    Older,
+    Current,
+}
+
+/// A file as it is to be, and the way back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edited {
+    pub text: String,
+    /// The containers that had to be made.
+    pub made: Vec<String>,
+    /// How to get back to what was there first, to the byte.
+    pub steps: Vec<draft::Step>,
+    /// Whether the steps lead to what was there before us. Not so where something of ours stood there already and nobody
+    /// knows how it came.
+    pub exact: bool,
+    /// There was no file.
+    pub was_absent: bool,
+}
+
+/// What is remembered of an earlier change: enough to undo it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Past {
+    /// The steps back fit the file as it is.
+    pub exact: bool,
+    /// There was no file.
+    pub was_absent: bool,
+    pub steps: Vec<draft::Step>,
+    pub made: Vec<String>,
+}
+
+/// Why a file is left alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Declined {
+    Odd(Odd),
+    /// Somebody changed a file of ours, or it never was one.
+    NotOurs,
+}
+
+impl From<Odd> for Declined {
+    fn from(what: Odd) -> Declined {
+        Declined::Odd(what)
+    }
+}
+
+impl Change {
+    /// The file with what should be in it. `first` is the text of the plan's first file, as it will be.
+    pub fn put(&self, now: Option<&str>, past: Option<&Past>, first: &str) -> Result<Edited, Declined> {
+        // Where nothing of ours is left, what was once done there is over.
+        let fresh = self.standing(now, first)? == Standing::Absent;
+        let past = past.filter(|_| !fresh);
+        let mut draft = match (past.filter(|p| p.exact), now) {
+            (Some(past), Some(text)) => Draft::resume(text, &past.steps).unwrap_or_else(|| Draft::new(text)),
+            (_, text) => Draft::new(text.unwrap_or_default()),
+        };
+        let mut made = past.map(|p| p.made.clone()).unwrap_or_default();
+        match self {
+            Change::Own(own) => {
+                let end = draft.text().len();
+                if draft.text() != own.text {
+                    draft.replace(0..end, &own.text);
+                }
+            }
+            Change::Json(merge) => made.extend(merge.put(&mut draft)?),
+            Change::Trust { hooks, harness } => trust::put(&mut draft, &trust::of_hooks(first, hooks, harness)?)?,
+        }
+        made.sort();
+        made.dedup();
+        Ok(Edited {
+            text: draft.text().to_owned(),
+            made,
+            steps: draft.steps(),
+            exact: fresh || past.is_some_and(|p| p.exact),
+            was_absent: if fresh { now.is_none() } else { past.is_some_and(|p| p.was_absent) },
+        })
+    }
+
+    /// The file without what is ours; `None` where no file should be left. `first` is the text of the plan's first file
+    /// as it is.
+    pub fn take(&self, now: &str, past: Option<&Past>, first: &str) -> Result<Option<String>, Declined> {
+        if let Change::Own(own) = self {
+            return if now == own.text || (own.is_ours)(now) { Ok(None) } else { Err(Declined::NotOurs) };
+        }
+        if let Some(past) = past.filter(|p| p.exact)
+            && let Some(text) = draft::undo(now, &past.steps)
+        {
+            return Ok((!past.was_absent).then_some(text));
+        }
+        let mut draft = Draft::new(now);
+        match self {
+            Change::Json(merge) => merge.take(&mut draft, past.map(|p| p.made.as_slice()))?,
+            Change::Trust { hooks, harness } => {
+                trust::take(&mut draft, &trust::of_hooks(first, hooks, harness)?)?;
+            }
+            Change::Own(_) => {}
+        }
+        // A file that we made and in which nothing is left.
+        let rest: String = draft.text().chars().filter(|c| !c.is_whitespace()).collect();
+        let gone = past.is_some_and(|p| p.was_absent) && (rest.is_empty() || rest == "{}");
+        Ok((!gone).then(|| draft.text().to_owned()))
+    }
+
+    /// How much of it is there.
+    pub fn standing(&self, now: Option<&str>, first: &str) -> Result<Standing, Declined> {
+        let Some(text) = now else { return Ok(Standing::Absent) };
+        Ok(match self {
+            Change::Own(own) if text == own.text => Standing::Current,
+            Change::Own(own) if (own.is_ours)(text) => Standing::Older,
+            Change::Own(_) => return Err(Declined::NotOurs),
+            Change::Json(merge) => merge.standing(text)?,
+            Change::Trust { hooks, harness } => {
+                let found = trust::standing(text, &trust::of_hooks(first, hooks, harness)?)?;
+                match found.iter().filter(|t| **t == trust::Trusted::Yes).count() {
+                    0 => Standing::Absent,
+                    n if n == found.len() => Standing::Current,
+                    _ => Standing::Partly,
+                }
+            }
+        })
+    }
+
+    /// What ours in the file calls: paths of binaries.
+    pub fn calls(&self, now: &str) -> Vec<String> {
+        match self {
+            Change::Json(merge) => merge.calls(now),
+            Change::Own(_) => {
+                let line = now.lines().find_map(|l| l.strip_prefix("const HEIRLOOM = "));
+                let words = line.and_then(|l| serde_json::from_str::<Vec<String>>(l).ok());
+                words.and_then(|w| w.into_iter().next()).into_iter().collect()
+            }
+            Change::Trust { .. } => Vec::new(),
+        }
+    }
+
+    /// The permissions of ours that are not given in the file, though ours is there.
+    pub fn lacks(&self, now: &str) -> Vec<String> {
+        match self {
+            Change::Json(merge) => merge.lacks(now),
+            Change::Own(_) | Change::Trust { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether hooks of others stand behind ours in the same list.
+    pub fn moves_others(&self, now: &str) -> bool {
+        match self {
+            Change::Json(merge) => merge.moves_others(now),
+            Change::Own(_) | Change::Trust { .. } => false,
+        }
+    }
+
+    /// What a person puts into the file by hand where Heirloom may not.
+    pub fn by_hand(&self) -> Option<String> {
+        match self {
+            Change::Json(merge) => Some(merge.by_hand()),
+            Change::Own(_) | Change::Trust { .. } => None,
+        }
+    }
+}
+
+/// Whether a hook's command is one of ours: our binary's name first, and `hook <harness> <event>` last. A tool that wraps
+/// ours does not count; nor does one that only speaks of us.
+pub fn command_is_ours(command: &str, harness: &str) -> bool {
+    let Some(words) = words(command) else { return false };
+    let [binary, .., hook, of, _] = words.as_slice() else { return false };
+    let name = Path::new(binary).file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    name.starts_with("heirloom") && hook == "hook" && of == harness
+}
+
+/// The words of a simple shell command, quotes taken off; `None` where it is anything but simple.
+pub fn words(command: &str) -> Option<Vec<String>> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '\\' => word.push(chars.next()?),
+                        '$' | '`' => return None,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            '$' | '`' | ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n' => return None,
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+/// A word for a shell: as it is where it is plain, else in single quotes.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/.-_+@%,:".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// How the first line of a script of ours begins.
+const SIGNED: &str = "// written by heirloom connect, replaced by it; sha256 of what follows: ";
+/// The line of a script that says how to call Heirloom, as the script has it before it is installed.
+const CALL: &str = "const HEIRLOOM = [\"heirloom\"]";
+
+/// A script of ours for a program: told how to call Heirloom, and signed so that we know whether somebody changed it.
+pub fn script(source: &str, how: &Installed) -> String {
+    let words = serde_json::Value::from(how.command.clone());
+    let body = source.replacen(CALL, &format!("const HEIRLOOM = {words}"), 1);
+    format!("{SIGNED}{}\n{body}", sum(&body))
+}
+
+/// Whether a script is as we wrote it.
+pub fn is_our_script(text: &str) -> bool {
+    let Some((first, body)) = text.split_once('\n') else { return false };
+    first.strip_prefix(SIGNED).is_some_and(|signed| signed == sum(body))
+}
+
+fn sum(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
+}

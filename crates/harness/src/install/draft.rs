@@ -1,0 +1,191 @@
+//! A text that is being changed and still knows what it was: every edit is remembered as a piece put in or taken out,
+//! so that the change can be undone to the byte, and what is kept for that holds nothing of what others wrote.
+
+use std::ops::Range;
+
+/// One step back: in the changed text, these bytes give way to that text. Steps are in order and do not overlap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Where, in the changed text.
+    pub at: usize,
+    /// How many bytes there are ours.
+    pub len: usize,
+    /// What stood there before; empty where something was only put in.
+    pub text: String,
+}
+
+/// A piece of the text: a stretch of what was there, or something put in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Piece {
+    Kept(Range<usize>),
+    Put(String),
+}
+
+/// A text under change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Draft {
+    base: String,
+    pieces: Vec<Piece>,
+    text: String,
+}
+
+impl Draft {
+    /// Nothing changed yet.
+    pub fn new(text: &str) -> Draft {
+        Draft { base: text.to_owned(), pieces: vec![Piece::Kept(0..text.len())], text: text.to_owned() }
+    }
+
+    /// Goes on where an earlier change stopped: `steps` lead from `text` back to what was there first. `None` where they
+    /// do not fit the text.
+    pub fn resume(text: &str, steps: &[Step]) -> Option<Draft> {
+        let (mut base, mut pieces, mut at) = (String::new(), Vec::new(), 0);
+        for step in steps {
+            let kept = text.get(at..step.at)?;
+            let end = step.at.checked_add(step.len)?;
+            let put = text.get(step.at..end)?;
+            pieces.push(Piece::Kept(base.len()..base.len() + kept.len()));
+            base.push_str(kept);
+            pieces.push(Piece::Put(put.to_owned()));
+            base.push_str(&step.text);
+            at = end;
+        }
+        let kept = text.get(at..)?;
+        pieces.push(Piece::Kept(base.len()..base.len() + kept.len()));
+        base.push_str(kept);
+        Some(Draft { base, pieces, text: text.to_owned() })
+    }
+
+    /// The text as it is now.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it was before the first change.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Puts `with` in the place of a range of the present text. Both ends are character boundaries.
+    pub fn replace(&mut self, range: Range<usize>, with: &str) {
+        self.text.replace_range(range.clone(), with);
+        let mut pieces = Vec::with_capacity(self.pieces.len() + 2);
+        let mut with = Some(with).filter(|w| !w.is_empty());
+        let mut at = 0;
+        for piece in std::mem::take(&mut self.pieces) {
+            let len = match &piece {
+                Piece::Kept(span) => span.len(),
+                Piece::Put(text) => text.len(),
+            };
+            let (begin, end) = (at, at + len);
+            at = end;
+            // What lies before the range, and after it; both may be part of one piece.
+            let before = range.start.clamp(begin, end) - begin;
+            let after = range.end.clamp(begin, end) - begin;
+            if range.start <= end && begin <= range.start {
+                pieces.extend(part(&piece, 0..before));
+                if let Some(with) = with.take() {
+                    pieces.push(Piece::Put(with.to_owned()));
+                }
+                pieces.extend(part(&piece, after..len));
+            } else if end <= range.start {
+                pieces.push(piece);
+            } else {
+                pieces.extend(part(&piece, after..len));
+            }
+        }
+        // Only an empty text has no piece to put it in.
+        pieces.extend(with.map(|w| Piece::Put(w.to_owned())));
+        self.pieces = pieces;
+    }
+
+    /// The way back from the present text to the first one.
+    pub fn steps(&self) -> Vec<Step> {
+        let (mut steps, mut at, mut base, mut put) = (Vec::new(), 0, 0, 0);
+        let mut close = |put: &mut usize, at: usize, missing: &str| {
+            if *put > 0 || !missing.is_empty() {
+                steps.push(Step { at: at - *put, len: *put, text: missing.to_owned() });
+                *put = 0;
+            }
+        };
+        for piece in &self.pieces {
+            match piece {
+                Piece::Put(text) => {
+                    put += text.len();
+                    at += text.len();
+                }
+                Piece::Kept(span) if span.is_empty() => {}
+                Piece::Kept(span) => {
+                    close(&mut put, at, &self.base[base..span.start]);
+                    at += span.len();
+                    base = span.end;
+                }
+            }
+        }
+        close(&mut put, at, &self.base[base..]);
+        steps
+    }
+}
+
+/// Takes the steps back; `None` where they do not fit the text.
+pub fn undo(text: &str, steps: &[Step]) -> Option<String> {
+    Draft::resume(text, steps).map(|draft| draft.base)
+}
+
+fn part(piece: &Piece, range: Range<usize>) -> Option<Piece> {
+    if range.is_empty() {
+        return None;
+    }
+    Some(match piece {
+        Piece::Kept(span) => Piece::Kept(span.start + range.start..span.start + range.end),
+        Piece::Put(text) => Piece::Put(text[range].to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_change_can_be_taken_back(
+            text in "[a-zé{},\n]{0,60}",
+            edits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), "[A-Zß]{0,6}"), 0..12),
+        ) {
+            let mut draft = Draft::new(&text);
+            for (n, (from, to, with)) in edits.iter().enumerate() {
+                let ends: Vec<usize> = draft.text().char_indices().map(|(i, _)| i).chain([draft.text().len()]).collect();
+                let (a, b) = (*from.get(&ends), *to.get(&ends));
+                let mut expected = draft.text().to_owned();
+                expected.replace_range(a.min(b)..a.max(b), with);
+                draft.replace(a.min(b)..a.max(b), with);
+                prop_assert_eq!(draft.text(), &expected);
+                prop_assert_eq!(draft.base(), &text);
+                prop_assert_eq!(undo(draft.text(), &draft.steps()), Some(text.clone()));
+                if n % 3 == 2 {
+                    // What was written down is as good as what is remembered.
+                    draft = Draft::resume(draft.text(), &draft.steps()).unwrap();
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_kept_for_the_way_back_holds_nothing_that_stayed(text in "[a-z]{1,40}", at in any::<prop::sample::Index>()) {
+            let mut draft = Draft::new(&text);
+            draft.replace(at.index(text.len() + 1)..at.index(text.len() + 1), "OURS");
+            let steps = draft.steps();
+            prop_assert_eq!(steps.len(), 1);
+            prop_assert_eq!((steps[0].len, steps[0].text.as_str()), (4, ""));
+        }
+    }
+
+    #[test]
+    fn steps_that_do_not_fit_are_refused() {
+        let step = |at, len| Step { at, len, text: String::new() };
+        assert_eq!(undo("abc", &[step(1, 9)]), None);
+        assert_eq!(undo("abc", &[step(2, 1), step(1, 1)]), None);
+        assert_eq!(undo("é", &[step(1, 1)]), None);
+        assert_eq!(undo("abc", &[step(usize::MAX, 2)]), None);
+    }
+}
