@@ -26,6 +26,7 @@ mod moment;
 mod mutated;
 mod noticed;
 mod pages;
+mod real;
 mod reference;
 mod remember;
 mod roundtrip;

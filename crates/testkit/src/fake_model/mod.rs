@@ -531,25 +531,26 @@ impl Reading {
     }
 }
 
-/// How the programs ask for a summary of what was said: Claude Code, Codex, OpenCode (its first and its later ones),
-/// OpenClaw (likewise).
+/// How the programs ask for a summary of what was said, in the prompt: Claude Code, Codex, OpenCode (its first and its
+/// later ones).
 const SUMMARIES: &[&str] = &[
     "Your task is to create a detailed summary of",
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
     "Create a new anchored summary from the conversation history",
     "Update the anchored summary",
-    "Create a structured context checkpoint summary",
-    "Update the existing structured summary",
 ];
 
-/// How they ask for a session's title: OpenCode, Claude Code.
-const TITLES: &[&str] = &["You are a title generator", "Generate a concise, sentence-case title"];
+/// How the instructions of a request for a summary begin: OpenClaw.
+const SUMMARISERS: &[&str] = &["You are a context summarization assistant"];
+
+/// How the instructions of a request for a title begin: OpenCode.
+const TITLES: &[&str] = &["You are a title generator"];
 
 fn purpose(prompt: &str, heard: &str) -> Purpose {
-    let begins = heard.trim_start();
-    if TITLES.iter().any(|t| begins.starts_with(t)) {
+    let begins = |openings: &[&str]| openings.iter().any(|opening| heard.starts_with(opening));
+    if begins(TITLES) {
         Purpose::Title
-    } else if SUMMARIES.iter().any(|s| prompt.contains(s)) {
+    } else if begins(SUMMARISERS) || SUMMARIES.iter().any(|s| prompt.contains(s)) {
         Purpose::Summary
     } else {
         Purpose::Turn
