@@ -33,6 +33,10 @@ check_for_update_on_startup = false
 [analytics]
 enabled = false
 
+[features]
+apps = false
+plugins = false
+
 [model_providers.fake]
 name = "fake"
 base_url = "{url}/v1"

@@ -10,11 +10,17 @@ use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
 use crate::roundtrip::rows;
 use crate::world::let_it_settle;
 
-/// Two turns in one session and one in another project, then a compaction and a turn after it.
+/// Two turns in one session, one with a tool, and one in another project; then a compaction somebody asks for in the one
+/// and, since the model says that its context is nearly full, one the program makes by itself in the other.
 fn is_kept(machine: &Machine, program: &mut dyn Program) {
     // A summary longer than what it stands for would not be taken over.
     let plan: Vec<String> = (1..=120).map(|n| format!("Step {n}: measure plank {n} and saw it.")).collect();
-    machine.model.answers(table([("port", Reply::text(plan.join("\n")))]));
+    let plan = Reply::text(plan.join("\n"));
+    machine.model.answers(table([
+        ("zephyr", Reply::shell("echo the tool said 4711")),
+        ("port", plan.clone()),
+        ("heron", plan.reporting(190_000)),
+    ]));
     let (alpha, beta) = (machine.project("alpha"), machine.project("beta"));
     let first = program.turn(&alpha, "The codename is zephyr.", None);
     let session = first.session.as_str();
@@ -22,44 +28,60 @@ fn is_kept(machine: &Machine, program: &mut dyn Program) {
     assert!(first.stdout.contains("Understood, that is answer "), "it shows what the model said: {}", first.stdout);
     let second = program.turn(&alpha, "And the port is 4711.", Some(session));
     assert_eq!(second.session, session);
-    assert!(second.heard.contains("codename is zephyr"), "the program goes on where it was: {}", second.heard);
+    for words in ["codename is zephyr", "the tool said 4711"] {
+        assert!(second.heard.contains(words), "the program goes on where it was: {}", second.heard);
+    }
     let other = program.turn(&beta, "Plant the heron tree.", None);
     assert_ne!(other.session, session);
     assert!(!other.heard.contains("zephyr"), "another conversation: {}", other.heard);
     came_in(machine, program);
 
     let (one, two) = (key(program, session), key(program, &other.session));
-    assert_eq!(of_people(machine, &one), ["The codename is zephyr.", "And the port is 4711."]);
-    assert_eq!(of_people(machine, &two), ["Plant the heron tree."]);
-    assert_eq!(answers(machine, &one).len(), 2, "{:?}", answers(machine, &one));
-    assert_eq!(answers(machine, &two).len(), 1);
+    assert_eq!(said(machine, &one, "user"), ["The codename is zephyr.", "And the port is 4711."]);
+    assert_eq!(said(machine, &two, "user"), ["Plant the heron tree."]);
+    assert_eq!(said(machine, &one, "assistant").len(), 2);
+    // A program that compacts at the end of the turn has the model go on after it.
+    assert!(said(machine, &two, "assistant")[0].starts_with("Step 1: "), "{:?}", said(machine, &two, "assistant"));
+    let turns = machine.world.turns(&one);
+    let results = turns.iter().filter(|t| t["kind"] == "tool-result");
+    let results: Vec<&str> = results.map(|t| t["text"].as_str().unwrap()).collect();
+    assert!(results.len() == 1 && results[0].contains("the tool said 4711"), "{turns:#?}");
+    assert_eq!(turns.iter().filter(|t| t["kind"] == "tool-call").count(), 1, "{turns:#?}");
     let of = |key: &str| machine.world.turns(key)[0]["workspace"].clone();
     assert_ne!(of(&one), of(&two), "two projects");
 
     program.compact(&alpha, session);
-    let mark = machine.model.mark();
-    program.turn(&alpha, "Go on, please.", Some(session));
-    // Where a program gives the summary back as the model's own words, it is not among what the model heard.
-    let sent = machine.model.requests().split_off(mark);
-    let has_it = |r: &Request| r.asked.is_some() && r.body.to_string().contains("of what was said so far");
-    assert!(sent.iter().any(has_it), "the model has the summary");
+    for (project, prompt, session) in [(&alpha, "Go on, please.", session), (&beta, "Water it.", &other.session)] {
+        let mark = machine.model.mark();
+        program.turn(project, prompt, Some(session));
+        // Where a program gives the summary back as the model's own words, it is not among what the model heard.
+        let sent = machine.model.requests().split_off(mark);
+        let has_it = |r: &Request| r.asked.is_some() && r.body.to_string().contains("of what was said so far");
+        assert!(sent.iter().any(has_it), "the model has the summary: {prompt}");
+    }
     came_in(machine, program);
-    let said = of_people(machine, &one);
-    assert_eq!(said, ["The codename is zephyr.", "And the port is 4711.", "Go on, please."]);
-    let turns = machine.world.turns(&one);
+    let all = ["The codename is zephyr.", "And the port is 4711.", "Go on, please."];
+    assert_eq!(said(machine, &one, "user"), all);
+    assert_eq!(said(machine, &two, "user"), ["Plant the heron tree.", "Water it."]);
+    for key in [&one, &two] {
+        has_its_summary(machine, key);
+    }
+    machine.world.verified();
+    println!("{} wanted to call {:?}", program.name(), machine.model.outside());
+}
+
+/// The summary its program made is told from what was said, and stands in the lineage as that program's own.
+fn has_its_summary(machine: &Machine, session: &str) {
+    let turns = machine.world.turns(session);
     let summaries: Vec<&Value> = turns.iter().filter(|t| t["kind"] == "compact-summary").collect();
     assert_eq!(summaries.len(), 1, "{turns:#?}");
     assert!(summaries[0]["text"].as_str().unwrap().contains("of what was said so far"), "{}", summaries[0]);
-
-    // The lineage has the program's own summary, over what it was made of.
-    machine.world.says(0, &["session", "end", &one]);
+    machine.world.says(0, &["session", "end", session]);
     machine.world.says(0, &["work", "--drain"]);
-    let expanded = machine.world.json(&["expand", &one]);
+    let expanded = machine.world.json(&["expand", session]);
     let node = expanded["compactions"][0]["node"].as_str().unwrap_or_else(|| panic!("no compaction: {expanded:#}"));
     let node = &machine.world.json(&["expand", node])["node"];
     assert_eq!((&node["source"], &node["summary_turn"]), (&json!("harness"), &summaries[0]["turn"]), "{node:#}");
-    machine.world.verified();
-    println!("{} wanted to call {:?}", program.name(), machine.model.outside());
 }
 
 fn key(program: &dyn Program, session: &str) -> String {
@@ -78,6 +100,12 @@ fn came_in(machine: &Machine, program: &dyn Program) {
     }
     if let Some((path, tables)) = program.database() {
         rows_are_exported(machine, program, &path, tables);
+    }
+    for session in world.sessions() {
+        let shown = world.json(&["session", "show", &session]);
+        let records = shown["records"].as_array().unwrap();
+        let odd = records.iter().find(|r| ["unknown", "quarantined"].contains(&r["class"].as_str().unwrap()));
+        assert_eq!(odd, None, "every record is understood: {shown}");
     }
     let again = world.import(0, &[]);
     assert_eq!(again["turns"]["new"], 0, "every turn once: {again}");
@@ -98,18 +126,11 @@ fn rows_are_exported(machine: &Machine, program: &dyn Program, path: &Path, tabl
     assert_eq!(exported, stored);
 }
 
-/// What people said in a session, in order.
-fn of_people(machine: &Machine, session: &str) -> Vec<String> {
+/// What somebody said in a session, in order, without the quotation marks one program puts around it.
+fn said(machine: &Machine, session: &str, role: &str) -> Vec<String> {
     let turns = machine.world.turns(session);
-    let people = turns.iter().filter(|t| t["role"] == "user" && t["kind"] == "message");
-    people.map(|t| t["text"].as_str().unwrap().trim().trim_matches('"').to_owned()).collect()
-}
-
-/// What the model answered, in order.
-fn answers(machine: &Machine, session: &str) -> Vec<String> {
-    let turns = machine.world.turns(session);
-    let answers = turns.iter().filter(|t| t["role"] == "assistant" && t["kind"] == "message");
-    answers.map(|t| t["text"].as_str().unwrap().to_owned()).collect()
+    let theirs = turns.iter().filter(|t| t["role"] == role && t["kind"] == "message");
+    theirs.map(|t| t["text"].as_str().unwrap().trim().trim_matches('"').to_owned()).collect()
 }
 
 #[test]

@@ -60,7 +60,9 @@ impl<'m> OpenClaw<'m> {
     fn command(&self) -> Command {
         let mut command = self.machine.command("openclaw");
         command.env("OPENCLAW_GATEWAY_TOKEN", "tests");
-        for off in ["OPENCLAW_DISABLE_BONJOUR", "OPENCLAW_SKIP_CHANNELS", "OPENCLAW_SKIP_CRON"] {
+        for off in
+            ["OPENCLAW_DISABLE_BONJOUR", "OPENCLAW_NO_AUTO_UPDATE", "OPENCLAW_SKIP_CHANNELS", "OPENCLAW_SKIP_CRON"]
+        {
             command.env(off, "1");
         }
         command
