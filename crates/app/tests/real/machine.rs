@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -110,32 +110,18 @@ impl Machine {
     pub fn run(&self, label: &str, mut command: Command) -> Ran {
         let (stdout, log) = self.log(label, &mut command);
         let began = Instant::now();
-        let child = command.stdin(Stdio::null()).process_group(0).spawn();
-        let mut child = child.unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
-        let group = group_of(&child);
-        let status = wait(&mut child, PATIENCE);
-        // Whatever it left running would work on in a home that is about to vanish.
-        let _ = kill_process_group(group, Signal::KILL);
+        let status = finish(&mut command, PATIENCE);
         println!("{label}: {:.1} s", began.elapsed().as_secs_f64());
-        let Some(status) = status else {
-            let _ = child.wait();
-            panic!("{label} was still running after {PATIENCE:?}: {}", shown(&log));
-        };
+        let status = status.unwrap_or_else(|| panic!("{label} was still running after {PATIENCE:?}: {}", shown(&log)));
         assert!(status.success(), "{label}: {status}: {}", shown(&log));
         Ran { stdout: fs::read_to_string(stdout).unwrap_or_default(), log }
     }
 
-    /// Starts a server, which ends with the value, and also when the tests themselves are killed: its keeper waits for
-    /// the end of a pipe only we hold.
+    /// Starts a server.
     pub fn start(&self, label: &str, command: &Command) -> Server {
-        const KEEPER: &str = r#""$@" </dev/null & cat >/dev/null; kill -TERM 0"#;
-        let mut keeper = Command::new("/bin/sh");
-        keeper.args(["-c", KEEPER, "sh"]).arg(command.get_program()).args(command.get_args()).env_clear();
-        keeper.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        keeper.current_dir(command.get_current_dir().expect("a server has a folder"));
+        let mut keeper = kept(command);
         let (stdout, log) = self.log(label, &mut keeper);
-        let child = keeper.stdin(Stdio::piped()).process_group(0).spawn().expect("a shell");
-        Server { child, stdout, log }
+        Server { child: keeper.spawn().expect("a shell"), stdout, log }
     }
 
     /// What the model was told with the first of its prompts since `mark` that contains this one.
@@ -178,6 +164,31 @@ impl Drop for Machine {
     }
 }
 
+/// Runs a process in a group of its own to its end; `None` where it had to be ended. Nothing of the group is left: it
+/// would work on in a home that is about to vanish.
+fn finish(command: &mut Command, patience: Duration) -> Option<ExitStatus> {
+    let child = command.stdin(Stdio::null()).process_group(0).spawn();
+    let mut child = child.unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    let group = Pid::from_child(&child);
+    let status = wait(&mut child, patience);
+    let _ = kill_process_group(group, Signal::KILL);
+    if status.is_none() {
+        let _ = child.wait();
+    }
+    status
+}
+
+/// A command under a keeper, which ends it when the pipe it waits for ends: also when the tests are killed.
+fn kept(command: &Command) -> Command {
+    const KEEPER: &str = r#""$@" </dev/null & cat >/dev/null; kill -TERM 0"#;
+    let mut keeper = Command::new("/bin/sh");
+    keeper.args(["-c", KEEPER, "sh"]).arg(command.get_program()).args(command.get_args()).env_clear();
+    keeper.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    keeper.current_dir(command.get_current_dir().expect("a server has a folder"));
+    keeper.stdin(Stdio::piped()).process_group(0);
+    keeper
+}
+
 /// A process that runs as long as this lives.
 pub struct Server {
     child: Child,
@@ -208,26 +219,21 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let group = group_of(&self.child);
+        let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::TERM);
-        if wait(&mut self.child, Duration::from_secs(20)).is_some() {
-            // The keeper is gone at once; what it kept may still be writing.
-            let began = Instant::now();
-            while kill_process_group(group, Signal::TERM).is_ok() && began.elapsed() < Duration::from_secs(20) {
-                std::thread::sleep(Duration::from_millis(100));
-            }
+        // The keeper is gone at once; what it kept may still be writing.
+        let _ = wait(&mut self.child, Duration::from_secs(20));
+        let began = Instant::now();
+        while kill_process_group(group, Signal::TERM).is_ok() && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(100));
         }
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
     }
 }
 
-fn group_of(child: &Child) -> Pid {
-    Pid::from_child(child)
-}
-
 /// The exit status, or `None` where it is still running after that.
-fn wait(child: &mut Child, patience: Duration) -> Option<std::process::ExitStatus> {
+fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("a child of ours") {
@@ -250,4 +256,62 @@ pub fn shown(log: &Path) -> String {
         text += &format!("\n== {end}\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
     }
     text
+}
+
+mod tests {
+    use heirloom_testkit::TestHome;
+
+    use super::*;
+
+    /// A command that says its number and the number of what it started, and waits for longer than anybody likes.
+    fn slow(test: &TestHome, out: &Path) -> Command {
+        let mut command = test.command("/bin/sh");
+        command.args(["-c", "sleep 600 & echo $$ $! ready; wait"]).stdout(File::create(out).unwrap());
+        command
+    }
+
+    /// Whether any of the processes it named runs: not those that are over and were not asked for yet.
+    fn running(out: &Path) -> bool {
+        let said = fs::read_to_string(out).unwrap();
+        let pids: Vec<&str> = said.split_whitespace().filter(|w| w.parse::<u32>().is_ok()).collect();
+        assert_eq!(pids.len(), 2, "{said:?}");
+        let mut ps = Command::new("ps");
+        let listed = ps.args(["-o", "stat=", "-p", &pids.join(",")]).output().unwrap();
+        String::from_utf8_lossy(&listed.stdout).lines().any(|state| !state.trim().starts_with('Z'))
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_it_started() {
+        let test = TestHome::new();
+        let out = test.folder("out").join("pids");
+        assert_eq!(finish(&mut slow(&test, &out), Duration::from_secs(2)), None);
+        assert!(!running(&out));
+        let mut quick = test.command("/bin/sh");
+        quick.args(["-c", "exit 3"]);
+        assert_eq!(finish(&mut quick, Duration::from_secs(60)).unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn a_server_ends_with_its_value_and_with_whoever_started_it() {
+        let test = TestHome::new();
+        let stdout = test.folder("out").join("pids");
+        for killed in [false, true] {
+            let mut keeper = kept(&slow(&test, &stdout));
+            keeper.stdout(File::create(&stdout).unwrap());
+            let mut server = Server { child: keeper.spawn().unwrap(), stdout: stdout.clone(), log: stdout.clone() };
+            server.says("ready", 1);
+            assert!(running(&stdout));
+            if killed {
+                // What is left of us when we are killed: the end of the pipe.
+                drop(server.child.stdin.take());
+                let began = Instant::now();
+                while running(&stdout) {
+                    assert!(began.elapsed() < Duration::from_secs(60), "it is still there");
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+            drop(server);
+            assert!(!running(&stdout));
+        }
+    }
 }
