@@ -140,9 +140,14 @@ impl Context {
         Ok(Context { home, home_from, ledger, agent, json: global.json, read_only })
     }
 
+    /// What hooks could not store is stored first: it may be what was forgotten.
+    ///
     /// Something forgotten may not be gone everywhere yet: a command was killed, or somebody was reading. Whoever comes
     /// by finishes it; what keeps that from being done is said, and tried again later.
     fn finished(self) -> Result<Context> {
+        if let Err(e) = crate::hook::drain_spool(&self.home, &self.ledger, self.agent()) {
+            crate::print::note(&format!("what hooks left in the spool is not stored yet: {e}; it is tried again"));
+        }
         for agent_no in forget::unfinished(&self.ledger)? {
             if let Err(e) = self.finish_forgetting(agent_no) {
                 crate::print::note(&format!("something forgotten is not gone everywhere yet: {e}; it is tried again"));
@@ -478,7 +483,7 @@ fn shown(text: &str) -> String {
     format!("{:?}", heirloom_engine::redact::redact(text).chars().take(80).collect::<String>())
 }
 
-fn options() -> HomeOptions {
+pub fn options() -> HomeOptions {
     HomeOptions { allow_network_fs: config::allow_network_fs() }
 }
 

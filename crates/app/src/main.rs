@@ -5,6 +5,7 @@ mod config;
 mod context;
 mod demo;
 mod error;
+mod hook;
 mod print;
 mod programs;
 mod retention;
@@ -16,6 +17,11 @@ use clap::Parser;
 use crate::error::{Exit, kind_name};
 
 fn main() -> ExitCode {
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if let Some((global, program, event)) = cli::hook::plainly(&arguments) {
+        hook::run(&global, &program, &event);
+        return ExitCode::SUCCESS;
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) if e.use_stderr() && std::env::args_os().any(|a| a == "--json") => return misused(&e),

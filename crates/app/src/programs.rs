@@ -12,7 +12,10 @@ use heirloom_engine::scope::{AgentId, SessionKey};
 use heirloom_engine::source::file::{LineFile, find};
 use heirloom_engine::transcript::read::{self, SessionRow};
 use heirloom_harness::{ALL, Form, Harness, HostPaths};
+use serde_json::Value;
 
+use crate::config;
+use crate::context::Context;
 use crate::print::safe_line;
 
 /// How much of a file is looked at to tell whose it is.
@@ -67,6 +70,27 @@ pub fn capture(
         Form::Lines => capture.file(program, agent, path),
         Form::Foreign => capture.database(program, agent, path),
     })
+}
+
+/// Reads the store a hook named (`{"harness", "agent", "path"}`); without a path every store of that program. One that is
+/// gone is nothing to read.
+pub fn read_store(context: &Context, payload: &str, actor: &str) -> Result<()> {
+    let wanted: Value = serde_json::from_str(payload).unwrap_or_default();
+    let text = |field: &str| wanted[field].as_str().filter(|text| !text.is_empty());
+    let Some(harness) = text("harness").and_then(heirloom_harness::by_name) else { return Ok(()) };
+    let agent = text("agent").and_then(|id| AgentId::parse(id).ok()).unwrap_or_else(|| context.agent().clone());
+    let host = config::host();
+    let stores = match text("path") {
+        Some(path) => vec![PathBuf::from(path)],
+        None => look(&host, Some(harness.spec().name)).into_iter().flat_map(|found| found.files).collect(),
+    };
+    let user_home = Some(host.home.as_path()).filter(|h| !h.as_os_str().is_empty());
+    let mut reading = Capture::new(&context.ledger, None, actor, &context.scratch()?, user_home)?;
+    for path in stores.iter().filter(|path| path.exists()) {
+        let Some(form) = harness.claims(path) else { continue };
+        capture(&mut reading, harness, &agent, path, form)?;
+    }
+    reading.finish().map(drop)
 }
 
 /// The engine's view of a program.

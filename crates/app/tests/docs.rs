@@ -442,7 +442,7 @@ mod documents {
     ];
 
     /// Command words that documents may use although the program does not have them yet.
-    const PLANNED_COMMANDS: &[&str] = &["connect", "disconnect", "run", "hook", "serve", "mcp"];
+    const PLANNED_COMMANDS: &[&str] = &["connect", "disconnect", "run", "serve", "mcp"];
 
     #[derive(Default, Debug)]
     struct Row {

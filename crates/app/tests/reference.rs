@@ -16,6 +16,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("search", &["search", "redis"]),
     ("recall", &["recall", "why did we drop redis"]),
     ("show", &["show", "TURN", "-C", "1"]),
+    ("hook", &[]),
     ("compact", &["compact", "--session", "SESSION", "--dry-run"]),
     ("context", &["context", "--session", "SESSION", "--event", "start"]),
     ("context list", &["context", "list"]),

@@ -17,8 +17,11 @@ mod files;
 mod first_minute;
 mod forget;
 mod given;
+mod harnesses;
 mod heads;
+
 mod help;
+mod hooks;
 mod killed;
 mod memory;
 mod mixed_day;

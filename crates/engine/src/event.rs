@@ -283,3 +283,54 @@ pub struct RowQuery {
     /// `SELECT * FROM …`, read with all columns in declaration order.
     pub sql: &'static str,
 }
+
+/// What a program's hook says happened (R12.1), decoded from its payload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HookEvent {
+    /// The program's session id.
+    pub session: String,
+    /// The agent whose memory this is, where the program tells; `None`: the home's default agent.
+    pub agent: Option<String>,
+    /// Empty for the main line, else the sub-agent it happened in.
+    pub lane: String,
+    /// Working directory.
+    pub cwd: Option<String>,
+    /// Where the program says it keeps this session. To be believed only beneath its roots (R14.3).
+    pub store: Option<std::path::PathBuf>,
+    /// The program's id of the run, the same as its store has.
+    pub run: Option<String>,
+    pub moment: Moment,
+}
+
+/// The moments of a session that somebody may have to act on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// A session begins or goes on.
+    Start(Beginning),
+    /// A person said something. Never what a program said in their place (R12.3). `entry`: what the program's store will
+    /// call it, where that is known already. `first_chance`: the program offers no earlier moment to be given something.
+    Prompt { text: String, entry: Option<String>, first_chance: bool },
+    /// A run is over; `answer`: its last words, where the payload has them.
+    TurnEnd { answer: Option<String> },
+    /// The context is about to be cut.
+    Compacting,
+    /// The context was cut; the session goes on.
+    Compacted,
+    /// The program starts over under the same session id.
+    Cleared,
+    /// The session is over, as far as the program says so.
+    End,
+}
+
+/// How a session begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beginning {
+    Startup,
+    Resume,
+    /// A person cleared the context, and wants it clear.
+    Clear,
+    /// The context was cut just now.
+    Compact,
+    /// As a copy of another session.
+    Fork,
+}

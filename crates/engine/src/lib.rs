@@ -14,7 +14,8 @@
 //! 5. [`recall`] finds turns again; [`transcript::read`] and [`transcript::export`] lead from any of them to the
 //!    original words and bytes.
 //! 6. [`inject`] puts together what a program is given back, and remembers that it was.
-//! 7. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
+//! 7. [`lifecycle`] says what happens when a program's hook calls: the whole product as one match.
+//! 8. [`verify`](verify::verify) recomputes all of it; [`worker`] does what may wait.
 //!
 //! The storeys, each using those below it only (a test reads the `use` lines):
 //!
@@ -24,7 +25,7 @@
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
-//! | 4 conduct | [`verify`] · [`forget`] · [`worker`] |
+//! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
@@ -43,6 +44,7 @@ pub mod home;
 pub mod index;
 pub mod inject;
 pub mod ledger;
+pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
 pub mod profile;

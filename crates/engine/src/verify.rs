@@ -314,7 +314,7 @@ fn references(tx: &Read, report: &mut Report) -> Result<()> {
 /// ends that became records of their own.
 fn batches(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement =
-        tx.prepare("SELECT audit_no, detail FROM audit WHERE action IN ('transcript.append', 'transcript.forget') ORDER BY audit_no")?;
+        tx.prepare("SELECT audit_no, detail FROM audit WHERE action IN ('transcript.append', 'transcript.forget') OR action GLOB 'hook.*' ORDER BY audit_no")?;
     let mut digests = tx.prepare("SELECT digest FROM records WHERE record_no BETWEEN ?1 AND ?2 ORDER BY record_no")?;
     let mut rows = statement.query([])?;
     let mut covered = 0i64;

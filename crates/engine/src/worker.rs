@@ -34,8 +34,11 @@ pub struct Drained {
     pub later: u64,
 }
 
+/// Reads a program's store, named by the payload of a [`JobKind::Capture`]: which programs there are is not known here.
+pub type ReadStore<'r> = dyn FnMut(&str) -> Result<()> + 'r;
+
 /// Runs every job that is due. `owner` names this worker in the leases.
-pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str) -> Result<Drained> {
+pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, read: &mut ReadStore) -> Result<Drained> {
     let mut drained = Drained::default();
     // Another model was plugged in: nothing has come in, and there is work all the same.
     if vectors_lacking(ledger, index)? > 0 && !index.embedder_rests() {
@@ -55,7 +58,7 @@ pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str) -> Result<Drained>
             Ok(job)
         })?;
         let Some(job) = claimed else { break };
-        match run(ledger, index, &job, owner) {
+        match run(ledger, index, &job, owner, read) {
             Ok(()) => drained.done += 1,
             Err(e) => {
                 drained.failed += 1;
@@ -71,7 +74,7 @@ pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str) -> Result<Drained>
     Ok(drained)
 }
 
-fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str) -> Result<()> {
+fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut ReadStore) -> Result<()> {
     match job.kind {
         JobKind::Index => {
             index.catch_up(ledger, None, &mut |_| {})?;
@@ -105,6 +108,14 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str) -> Result<()>
             tx.note("job", job.no);
             Ok(())
         }),
+        // Reading what was read already stores nothing.
+        JobKind::Capture => {
+            read(&job.payload)?;
+            ledger.write(Audit::new(owner, "job.done"), |tx| {
+                tx.note("job", job.no);
+                jobs::complete(tx, job, owner)
+            })
+        }
     }
 }
 

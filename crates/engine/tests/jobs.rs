@@ -84,14 +84,14 @@ fn draining_indexes_and_closes_what_went_quiet() {
     let world = World::at(Clock::Fixed(NOON));
     world.line(&format!("{{\"session\":\"x\",\"id\":\"a\",\"role\":\"user\",\"text\":\"zebra\",\"at\":{NOON}}}"));
     let (mut index, _) = world.index();
-    let done = drain(&world.ledger, &mut index, "worker").unwrap();
+    let done = drain(&world.ledger, &mut index, "worker", &mut |_| Ok(())).unwrap();
     assert_eq!((done.done, done.failed, done.later), (1, 0, 1));
     assert_eq!(world.search(&mut index, "zebra"), ["zebra"]);
     let rows = world.audit_rows();
-    drain(&world.ledger, &mut index, "worker").unwrap();
+    drain(&world.ledger, &mut index, "worker", &mut |_| Ok(())).unwrap();
     assert_eq!(world.audit_rows(), rows, "an empty queue costs no write");
     let later = at(&world, NOON + 11 * MINUTE);
-    let done = drain(&later, &mut index, "worker").unwrap();
+    let done = drain(&later, &mut index, "worker", &mut |_| Ok(())).unwrap();
     assert_eq!((done.done, done.later), (1, 0));
     assert!(world.dump().contains("run 0 superseded a..- closed by idle"), "{}", world.dump());
     assert_eq!(world.findings_with(Some(&index)), Vec::<String>::new());
@@ -103,7 +103,7 @@ fn an_imported_conversation_that_goes_quiet_is_closed_too() {
     world.write("s.jsonl", format!("{{\"id\":\"a\",\"role\":\"user\",\"text\":\"x\",\"at\":{NOON}}}\n"));
     world.import(&["s.jsonl"]);
     let (mut index, _) = world.index();
-    drain(&at(&world, NOON + 11 * MINUTE), &mut index, "worker").unwrap();
+    drain(&at(&world, NOON + 11 * MINUTE), &mut index, "worker", &mut |_| Ok(())).unwrap();
     assert!(world.dump().contains("closed by idle"), "{}", world.dump());
 }
 
@@ -117,9 +117,9 @@ fn what_comes_in_while_the_index_is_busy_is_indexed_afterwards() {
     // Somebody else is writing the index.
     let other = rusqlite::Connection::open(world.path("index.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    drain(&world.ledger, &mut index, "worker").unwrap();
+    drain(&world.ledger, &mut index, "worker", &mut |_| Ok(())).unwrap();
     assert_eq!(world.search(&mut index, "zebra"), Vec::<String>::new());
     other.execute_batch("ROLLBACK").unwrap();
-    drain(&at(&world, NOON + MINUTE), &mut index, "worker").unwrap();
+    drain(&at(&world, NOON + MINUTE), &mut index, "worker", &mut |_| Ok(())).unwrap();
     assert_eq!(world.search(&mut index, "zebra"), ["zebra"]);
 }

@@ -32,6 +32,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("index", 3),
     ("recall", 3),
     ("inject", 3),
+    ("lifecycle", 4),
     ("verify", 4),
     ("forget", 4),
     ("worker", 4),
@@ -163,6 +164,12 @@ fn what_is_kept_is_never_updated_or_deleted() {
         if room_of(&path) == "forget" || path.ends_with("lineage/tombstone.rs") {
             continue;
         }
+        // Of a turn that only a hook told of, what the program's store calls it is filled in; what was said stays (R4.4).
+        let confirmed = "UPDATE turns SET entry = ?2, record_no = ?3, parent = ?4, at = coalesce(?5, at),";
+        let text = match path.ends_with("append/provisional.rs") {
+            true => text.replacen(confirmed, "", 1),
+            false => text.clone(),
+        };
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         for table in ["turns", "records", "blocks", "audit", "witnesses", "turn_references", "quarantine", "nodes"] {
             for verb in ["update", "delete from", "replace into", "insert or replace into"] {

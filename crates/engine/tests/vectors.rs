@@ -274,7 +274,7 @@ fn another_model_takes_over_in_the_background() {
             follow(&world, &mut index);
             assert!(other.seen().is_empty(), "nobody who waits asks a model far away");
         }
-        worker::drain(&world.ledger, &mut index, "test").unwrap();
+        worker::drain(&world.ledger, &mut index, "test", &mut |_| Ok(())).unwrap();
         assert_eq!(missing(&world.ledger, &index), Missing::default());
         assert_eq!(nearest(&world, &index, &other, "newt lynx river 31"), "newt lynx crosses river 31");
         is_as_made_anew(&world, &index, &other);
@@ -298,7 +298,7 @@ fn a_model_that_does_not_answer_keeps_no_words_waiting() {
     assert!(world.search(&mut first, "599")[0].ends_with("river 599"));
     let lacking = missing(&world.ledger, &first);
     assert_eq!((lacking.turns, lacking.of_turns), (300, 600));
-    let drained = worker::drain(&world.ledger, &mut first, "test").unwrap();
+    let drained = worker::drain(&world.ledger, &mut first, "test", &mut |_| Ok(())).unwrap();
     assert_eq!(drained.failed, 0);
     assert_eq!(nearest(&world, &first, &model, "newt lynx river 31"), "newt lynx crosses river 31");
     assert_eq!(world.findings_with(Some(&first)), Vec::<String>::new());

@@ -10,15 +10,21 @@
 
 pub mod claude_code;
 pub mod codex;
+mod command_hooks;
+pub mod fidelity;
+pub mod hook;
 mod lines;
 mod loose;
 pub mod openclaw;
 pub mod opencode;
+mod plugin_hooks;
 pub mod turns;
 
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
+
+use hook::{HookError, HookSpec, Injection};
 
 /// Every program, in the order people see them.
 pub const ALL: &[&dyn Harness] =
@@ -55,6 +61,28 @@ pub trait Harness: Sync {
 
     /// The shell command that resumes a session in the program, where there is one. `cwd` is where it must be run.
     fn resume(&self, native: &str) -> Option<String>;
+
+    /// The hooks this program is asked to call, in the order people see them; none: it has no hooks.
+    fn hooks(&self) -> &'static [HookSpec] {
+        &[]
+    }
+
+    /// What it does with what it is given. Of meaning only where there are hooks that give.
+    fn injection(&self) -> Injection {
+        Injection { channel: "none", stores: true, characters: 0 }
+    }
+
+    /// What a hook's payload says (R12.1).
+    fn decode_hook(&self, event: &str, payload: &[u8]) -> hook::Decoded {
+        let _ = (event, payload);
+        Err(HookError::UnknownEvent)
+    }
+
+    /// What is printed for a hook that has something to give; `None`: this one gives nothing.
+    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
+        let _ = (event, block);
+        None
+    }
 }
 
 /// What is true of a program whatever the session.

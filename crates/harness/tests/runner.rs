@@ -2,6 +2,7 @@
 
 mod claude_code;
 mod codex;
+mod hooks;
 mod lines;
 mod openclaw;
 mod opencode;

@@ -108,7 +108,8 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
     }
     capture.finish()?;
     // Every line has queued what may wait; with the index in step most of it is done already.
-    heirloom_engine::worker::drain(&context.ledger, &mut index, &super::import::worker_name(actor))?;
+    let mut read = |payload: &str| crate::programs::read_store(context, payload, actor);
+    heirloom_engine::worker::drain(&context.ledger, &mut index, &super::import::worker_name(actor), &mut read)?;
     // What else is waiting must not hold up whoever appends.
     context.distil(actor, Some(std::time::Duration::from_millis(200)))?;
     if acknowledge {

@@ -231,7 +231,8 @@ pub fn store(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
             jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
             Ok(())
         })?;
-        heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor))?;
+        let mut read = |payload: &str| programs::read_store(context, payload, actor);
+        heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor), &mut read)?;
     }
     bar.finish_and_clear();
     Ok(Done { totals, problems, seconds: started.elapsed().as_secs_f64(), nothing_found })

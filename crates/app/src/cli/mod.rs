@@ -16,6 +16,7 @@ mod export;
 mod files;
 mod forget;
 mod head;
+pub mod hook;
 mod import;
 mod job;
 mod memory;
@@ -80,6 +81,7 @@ enum Command {
     Compact(compact::Args),
     Context(context::Args),
     Head(head::Args),
+    Hook(hook::Args),
     Profile(profile::Args),
     Artifact(artifact::Args),
     Job(job::Args),
@@ -120,6 +122,7 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Compact(args) => compact::run(global, args),
         Command::Context(args) => context::run(global, args),
         Command::Head(args) => head::run(global, args),
+        Command::Hook(args) => hook::run(global, &args),
         Command::Artifact(args) => artifact::run(global, args),
         Command::Job(args) => job::run(global, args),
         Command::Channel(args) => channel::run(global, args),

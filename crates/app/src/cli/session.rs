@@ -264,5 +264,6 @@ fn form_name(form: OriginForm) -> &'static str {
         OriginForm::File => "file",
         OriginForm::Database => "database",
         OriginForm::Live => "live",
+        OriginForm::Hook => "hook",
     }
 }

@@ -17,6 +17,9 @@ use crate::programs;
 #[derive(clap::Args, Debug)]
 pub struct Args {}
 
+/// So many turns a search takes in on its way (R10.10: within 50 ms).
+const A_FEW: u64 = 200;
+
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.ledger.read(|tx| read::agent_no(tx, context.agent()))?;
@@ -65,7 +68,8 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         wrong.push("the search index is missing: heirloom reindex".to_owned());
     }
     match missing {
-        Some(0) => {}
+        // A search follows these by itself; a hook that stored some has queued the rest.
+        Some(n) if n <= A_FEW => {}
         Some(n) => wrong.push(format!("{} not in the search index yet: heirloom work", print::counted(n, "turn"))),
         None => wrong.push("the search index does not fit the ledger: heirloom reindex".into()),
     }

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use heirloom_engine::error::Result;
+use heirloom_engine::index::Index;
+use heirloom_engine::ledger::jobs;
 use heirloom_engine::lineage::marks;
 use heirloom_engine::worker;
 use serde_json::json;
@@ -10,7 +12,7 @@ use serde_json::json;
 use super::import::worker_name;
 use crate::context::{Context, Global};
 use crate::error::Exit;
-use crate::print;
+use crate::{print, programs};
 
 /// Do queued work: close what has been quiet, distil conversations, render pages, bring the index up to date
 ///
@@ -20,34 +22,27 @@ pub struct Args {
     /// Do what is due and stop; without it, go on as long as something will become due
     #[arg(long)]
     drain: bool,
+
+    /// As a hook starts it: in a session of its own, one at a time, without a word
+    #[arg(long, hide = true, requires = "drain")]
+    detached: bool,
 }
 
 /// How long the worker sleeps while jobs wait for their time.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// The worker of hooks yields to the program whose hook started it.
+const WORKER_NICENESS: i32 = 10;
+
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    if args.detached {
+        return detached(global);
+    }
     let context = Context::open(global)?;
     let mut total = worker::Drained::default();
     loop {
         let (mut index, _) = context.index()?;
-        let drained = worker::drain(&context.ledger, &mut index, &worker_name("cli work"))?;
-        let distilled = context.distil("cli work", None)?;
-        for problem in &distilled.problems {
-            print::note(&problem.to_string());
-        }
-        total.done += distilled.sessions - distilled.problems.len() as u64;
-        total.failed += distilled.problems.len() as u64;
-        if drained.done > 0 {
-            // A run that was closed is shown as such.
-            context.settle_conversations("cli work");
-        }
-        // Nodes that were just made, then files.
-        index.catch_up(&context.ledger, None, &mut |_| {})?;
-        context.build_files(&mut index, "cli work")?;
-        total.done += drained.done;
-        total.failed += drained.failed;
-        let (due, next) = context.ledger.read(|tx| marks::counts(tx, context.ledger.now(), None))?;
-        total.later = drained.later + due + u64::from(next.is_some());
+        total = pass(&context, &mut index, "cli work", total)?;
         if args.drain || total.later == 0 {
             break;
         }
@@ -62,4 +57,50 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line(&format!("{} done, {} failed, {} waiting for their time", total.done, total.failed, total.later));
     }
     Ok(if total.failed > 0 { Exit::Problems } else { Exit::Ok })
+}
+
+/// Everything that is due, once.
+fn pass(context: &Context, index: &mut Index, actor: &str, before: worker::Drained) -> Result<worker::Drained> {
+    let mut total = before;
+    let mut read = |payload: &str| programs::read_store(context, payload, actor);
+    let drained = worker::drain(&context.ledger, index, &worker_name(actor), &mut read)?;
+    let distilled = context.distil(actor, None)?;
+    for problem in &distilled.problems {
+        print::note(&problem.to_string());
+    }
+    total.done += drained.done + distilled.sessions - distilled.problems.len() as u64;
+    total.failed += drained.failed + distilled.problems.len() as u64;
+    if drained.done > 0 {
+        // A run that was closed is shown as such.
+        context.settle_conversations(actor);
+    }
+    // Nodes that were just made, then files.
+    index.catch_up(&context.ledger, None, &mut |_| {})?;
+    context.build_files(index, actor)?;
+    let (due, next) = context.ledger.read(|tx| marks::counts(tx, context.ledger.now(), None))?;
+    total.later = drained.later + due + u64::from(next.is_some());
+    Ok(total)
+}
+
+/// The worker of hooks: does what is due and is gone. Whoever queues something while it lets go of the lock is seen when
+/// it looks again.
+fn detached(global: &Global) -> Result<Exit> {
+    // Refused where it leads a session already, as when a person tries it in a terminal.
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::nice(WORKER_NICENESS);
+    let context = Context::create(global)?;
+    loop {
+        let Some(lock) = context.home.try_lock(crate::hook::worker::LOCK)? else { return Ok(Exit::Ok) };
+        let (mut index, _) = context.index()?;
+        let done = pass(&context, &mut index, "worker", worker::Drained::default())?;
+        drop(index);
+        drop(lock);
+        let now = context.ledger.now();
+        let jobs = context.ledger.read(|tx| jobs::counts(tx, now))?.due;
+        let sessions = context.ledger.read(|tx| marks::counts(tx, now, None))?.0;
+        // What cannot be done now is left to the next one.
+        if jobs + sessions == 0 || done.done == 0 {
+            return Ok(Exit::Ok);
+        }
+    }
 }

@@ -258,6 +258,14 @@ fn known(tx: &Read, origin: &Origin) -> Result<Option<Known>> {
     Ok(Some(known))
 }
 
+/// How many bytes of a file are stored.
+pub(super) fn stored(capture: &Capture, program: &Program, agent: &AgentId, path: &Path) -> Result<u64> {
+    let Ok(canonical) = path.canonicalize() else { return Ok(0) };
+    let placement = (program.place)(&canonical);
+    let origin = origin(program, &placement, agent, OriginForm::File, &canonical);
+    Ok(capture.ledger.read(|tx| known(tx, &origin))?.map_or(0, |k| k.after.next.max(0) as u64))
+}
+
 /// How the beginning of a file compares with what is stored of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SoFar {

@@ -8,6 +8,7 @@
 
 mod database;
 mod file;
+mod hook;
 mod live;
 mod notice;
 

@@ -56,7 +56,7 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     })
 }
 
-/// Turns of a lane behind one, in ledger order: at most so many, and no more once their text passes so many bytes.
+/// Turns of a lane behind one, in ledger order, up to the first that its program has not confirmed yet (R4.4): at most so many, and no more once their text passes so many bytes.
 /// Also whether there are more.
 pub(super) fn behind(
     tx: &Read,
@@ -67,7 +67,9 @@ pub(super) fn behind(
 ) -> Result<(Vec<Loaded>, bool)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {FROM} WHERE t.turn_no IN (
-           SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no LIMIT ?3)
+           SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 AND turn_no < coalesce(
+             (SELECT min(turn_no) FROM provisional_turns p WHERE p.lane_no = ?1 AND settled = 0), 9223372036854775807)
+           ORDER BY turn_no LIMIT ?3)
          ORDER BY t.turn_no"
     ))?;
     let mut rows = statement.query(params![lane_no, after.0, most as i64 + 1])?;

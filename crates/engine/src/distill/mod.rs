@@ -23,6 +23,7 @@ pub mod state;
 mod stretch;
 pub mod summarizer;
 pub mod summary;
+pub(crate) mod tail;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};

@@ -7,6 +7,7 @@
 
 pub mod budget;
 mod dedup;
+pub mod epoch;
 mod parts;
 mod print;
 mod record;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
-use crate::lineage;
+use crate::ledger::{Audit, Write};
 use crate::recall::place::{Hint, Place};
 use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
@@ -140,7 +141,15 @@ const PROMPT_TOKENS: usize = 200;
 /// Puts a context together, records it, and says what it is. Nothing new to say: nothing is recorded.
 pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let given = plan(at, ask, recalled)?;
-    record::store(at, ask, given)
+    if given.parts.is_empty() {
+        return at.read(|tx| record::standing_only(tx, ask, given));
+    }
+    at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| record(tx, at, ask, given))
+}
+
+/// Records a planned context in a transaction of the caller's, and says what it is (R4.2).
+pub(crate) fn record(tx: &mut Write, at: &AssistantHome, ask: &Ask, given: Given) -> Result<Given> {
+    record::store(tx, at, ask, given)
 }
 
 /// The same without recording it: a look at what would be given.
@@ -158,10 +167,11 @@ pub fn place_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result
     at.read(|tx| Place::of(tx, at.agent_no, session, hint))
 }
 
-fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
+/// What would be given, in parts.
+pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
         let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
-        let epoch = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
+        let epoch = epoch::current(tx, &place)?;
         let now = at.ledger.now();
         let held = dedup::held(tx, &place, epoch)?;
         let Recalled { items, mut dropped, degraded } = recalled;

@@ -8,12 +8,14 @@ use crate::assistant::{AssistantHome, LARGEST_FILE};
 use crate::clock::Millis;
 use crate::distill::handoff;
 use crate::distill::standing::still_stands;
+use crate::distill::tail;
 use crate::document::Document;
 use crate::error::Result;
 use crate::head::{self, Head, memory};
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::lineage::distillate::Distillate;
 use crate::memory::pending;
 use crate::recall::{self, Item, Place};
 use crate::redact::redact;
@@ -82,12 +84,13 @@ pub(super) fn drafts(
 fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
     let Some(known) = &place.known else { return Ok(Vec::new()) };
     let standing = head::SessionStanding::of(tx, known.no)?;
-    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    let d = now_standing(at, tx, place, known.no, &standing.distillate)?;
     if d.is_empty() {
         return Ok(Vec::new());
     }
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
-    let mut out = vec![Piece::heading(format!("## Before the compaction [{}]\n", nodes.join(" ")))];
+    let reference = if nodes.is_empty() { String::new() } else { format!(" [{}]", nodes.join(" ")) };
+    let mut out = vec![Piece::heading(format!("## Before the compaction{reference}\n"))];
     out.extend(pieces(&handoff::render(&d, HANDOFF_TOKENS), 3));
     Ok(out)
 }
@@ -96,7 +99,7 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Pi
 fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
     let Some(last) = others(tx, place)?.into_iter().next() else { return Ok(Vec::new()) };
     let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, place)?))?;
-    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    let d = now_standing(at, tx, place, last.session_no, &standing.distillate)?;
     let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, &last, now)))];
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
     if !nodes.is_empty() {
@@ -121,13 +124,27 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -
     Ok(out)
 }
 
+/// Where a session stands with what it said since its last chunk: as much of it as may be told here (R10.3), without what
+/// has been dealt with since (R6.3).
+fn now_standing(
+    at: &AssistantHome,
+    tx: &Read,
+    place: &Place,
+    session_no: i64,
+    before: &Distillate,
+) -> Result<Distillate> {
+    let mut may_tell = |turn| Ok(place.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?));
+    let d = tail::standing(tx, session_no, before, &mut may_tell)?;
+    still_stands(tx, at.agent_no, &d)
+}
+
 /// What happened in the thread since this session was last active: a line for each other session (R10.5).
 fn meanwhile(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
     let since = place.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
     for other in others(tx, place)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
         let standing = head::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, place)?))?;
-        let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+        let d = now_standing(at, tx, place, other.session_no, &standing.distillate)?;
         let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
         let node = standing.nodes.first().map(NodeId::to_string);
         let reference = node.as_ref().map(|n| format!(" · [{n}]")).unwrap_or_default();
@@ -145,11 +162,22 @@ fn members_of(tx: &Read, place: &Place) -> Result<Vec<i64>> {
     place.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 
-/// The other sessions of the thread, last active first.
+/// The other sessions of the thread, and those of the project whose newest words are in no thread yet, last active first.
 fn others(tx: &Read, place: &Place) -> Result<Vec<SessionIn>> {
-    let Some(thread) = &place.thread else { return Ok(Vec::new()) };
-    let mut all = thread::sessions(tx, &thread::members(tx, thread.no)?, SESSIONS)?;
+    let mut all = match &place.thread {
+        Some(thread) => thread::sessions(tx, &thread::members(tx, thread.no)?, SESSIONS)?,
+        None => Vec::new(),
+    };
+    if let Some(workspace) = &place.workspace {
+        for lately in thread::unthreaded(tx, place.agent_no, workspace, SESSIONS)? {
+            match all.iter_mut().find(|s| s.session_no == lately.session_no) {
+                Some(known) => known.last_at = known.last_at.max(lately.last_at),
+                None => all.push(lately),
+            }
+        }
+    }
     all.retain(|s| s.session != place.session);
+    all.sort_by_key(|s| std::cmp::Reverse(s.last_at));
     Ok(all)
 }
 

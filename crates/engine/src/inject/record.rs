@@ -9,7 +9,7 @@ use super::{Ask, Given, dedup, print};
 use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ledger::{Audit, Read, Write};
+use crate::ledger::{Read, Write};
 use crate::scope::SessionKey;
 use crate::tokens::tokens;
 
@@ -37,70 +37,72 @@ const LARGEST: usize = 4 << 20;
 
 /// Records a context and what it gave. Where the program does not keep what it is given, what the session holds already
 /// goes with it, byte for byte (R10.6).
-pub(super) fn store(at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
+pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
     if given.parts.is_empty() {
-        if !ask.can.stores {
-            given.block = at.read(|tx| standing(tx, &given))?;
-            given.tokens = tokens(&given.block);
-        }
-        return Ok(given);
+        return standing_only(tx, ask, given);
     }
     let mut key = [0u8; 32];
     getrandom::fill(&mut key).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
     let request = super::request(ask, &given.place, given.epoch, &given.parts);
-    at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| {
-        let before = if ask.can.stores { String::new() } else { standing(tx, &given)? };
-        let next: i64 = tx
-            .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'contexts'", [], |r| r.get(0))
-            .optional()?
-            .unwrap_or(0);
-        let id = ContextId(next + 1);
-        let digest = print::hex(&blake3::keyed_hash(&key, print::body(&given.parts).as_bytes()).as_bytes()[..8]);
-        let block = print::block(&given, Some((id, &digest)), tx.now(), &at.agent);
-        let content = json!({
-            "request": request, "degraded": given.degraded, "block": block,
-            "profile": given.parts.iter().map(|p| json!({
-                "part": p.part.name(), "cacheable": p.cacheable, "tokens": p.tokens,
-                "items": p.items().collect::<Vec<_>>(),
-            })).collect::<Vec<_>>(),
-            "dropped": given.dropped.iter().map(|d| json!({"id": d.id, "why": d.why})).collect::<Vec<_>>(),
-        });
-        let packed = zstd::bulk::compress(content.to_string().as_bytes(), LEVEL)
-            .map_err(|e| Error::new(ErrorKind::Machine, "a context could not be packed").because(e))?;
-        let manifest = manifest(tx, &ask.can.manifest())?;
-        tx.execute(
-            "INSERT INTO contexts (context_no, agent_no, session_key, event, epoch, manifest_no, tokens, at, fingerprint,
+    let before = if ask.can.stores { String::new() } else { standing(tx, &given)? };
+    let next: i64 = tx
+        .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'contexts'", [], |r| r.get(0))
+        .optional()?
+        .unwrap_or(0);
+    let id = ContextId(next + 1);
+    let digest = print::hex(&blake3::keyed_hash(&key, print::body(&given.parts).as_bytes()).as_bytes()[..8]);
+    let block = print::block(&given, Some((id, &digest)), tx.now(), &at.agent);
+    let content = json!({
+        "request": request, "degraded": given.degraded, "block": block,
+        "profile": given.parts.iter().map(|p| json!({
+            "part": p.part.name(), "cacheable": p.cacheable, "tokens": p.tokens,
+            "items": p.items().collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "dropped": given.dropped.iter().map(|d| json!({"id": d.id, "why": d.why})).collect::<Vec<_>>(),
+    });
+    let packed = zstd::bulk::compress(content.to_string().as_bytes(), LEVEL)
+        .map_err(|e| Error::new(ErrorKind::Machine, "a context could not be packed").because(e))?;
+    let manifest = manifest(tx, &ask.can.manifest())?;
+    tx.execute(
+        "INSERT INTO contexts (context_no, agent_no, session_key, event, epoch, manifest_no, tokens, at, fingerprint,
                                    content, key, digest)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-            params![
-                id.0,
-                at.agent_no,
-                given.place.session.as_str(),
-                ask.event.name(),
-                given.epoch as i64,
-                manifest,
-                tokens(&block) as i64,
-                tx.now(),
-                given.fingerprint.as_bytes(),
-                packed,
-                key.as_slice(),
-                digest.as_bytes(),
-            ],
-        )?;
-        let items: Vec<(String, Vec<u8>)> = given
-            .parts
-            .iter()
-            .flat_map(|p| p.said.iter().map(|(item, said)| (item.as_deref().unwrap_or(p.part.name()), said)))
-            .map(|(item, said)| (item.to_owned(), dedup::digest_of(&key, said)))
-            .collect();
-        dedup::note(tx, &given.place, given.epoch, id.0, &items)?;
-        tx.note("context", id.to_string());
-        tx.note("items", items.len());
-        given.id = Some(id);
-        given.block = before + &block;
+        params![
+            id.0,
+            at.agent_no,
+            given.place.session.as_str(),
+            ask.event.name(),
+            given.epoch as i64,
+            manifest,
+            tokens(&block) as i64,
+            tx.now(),
+            given.fingerprint.as_bytes(),
+            packed,
+            key.as_slice(),
+            digest.as_bytes(),
+        ],
+    )?;
+    let items: Vec<(String, Vec<u8>)> = given
+        .parts
+        .iter()
+        .flat_map(|p| p.said.iter().map(|(item, said)| (item.as_deref().unwrap_or(p.part.name()), said)))
+        .map(|(item, said)| (item.to_owned(), dedup::digest_of(&key, said)))
+        .collect();
+    dedup::note(tx, &given.place, given.epoch, id.0, &items)?;
+    tx.note("context", id.to_string());
+    tx.note("items", items.len());
+    given.id = Some(id);
+    given.block = before + &block;
+    given.tokens = tokens(&given.block);
+    Ok(given)
+}
+
+/// Nothing is new: a program that keeps nothing is given again what the session holds.
+pub(super) fn standing_only(tx: &Read, ask: &Ask, mut given: Given) -> Result<Given> {
+    if !ask.can.stores {
+        given.block = standing(tx, &given)?;
         given.tokens = tokens(&given.block);
-        Ok(())
-    })?;
+    }
     Ok(given)
 }
 

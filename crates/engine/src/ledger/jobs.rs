@@ -16,15 +16,18 @@ pub enum JobKind {
     Index,
     /// Close runs and sessions that have been quiet for ten minutes.
     CloseIdle,
+    /// Read a program's store; the payload says which (R12.5).
+    Capture,
 }
 
 impl JobKind {
-    pub const ALL: &[JobKind] = &[JobKind::Index, JobKind::CloseIdle];
+    pub const ALL: &[JobKind] = &[JobKind::Index, JobKind::CloseIdle, JobKind::Capture];
 
     pub fn name(self) -> &'static str {
         match self {
             JobKind::Index => "index",
             JobKind::CloseIdle => "close-idle",
+            JobKind::Capture => "capture",
         }
     }
 

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_lineage.sql"),
     include_str!("migrations/0004_roots.sql"),
     include_str!("migrations/0005_context.sql"),
+    include_str!("migrations/0006_hooks.sql"),
 ];
 
 /// The schema this build reads and writes.

@@ -106,6 +106,38 @@ pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn
     found.into_iter().map(|(s, runs)| Ok(SessionIn { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
 }
 
+/// The newest sessions of a project whose newest run is in no thread yet: nobody has distilled it so far.
+pub fn unthreaded(tx: &Read, agent_no: i64, workspace: &str, most: usize) -> Result<Vec<SessionIn>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT s.session_no, s.session_key, s.title, s.last_at, max(r.run_no) FROM (
+           SELECT session_no, session_key, title, last_at FROM sessions
+           WHERE agent_no = ?1 AND forgotten IS NULL AND workspace_no IN (
+             SELECT v.workspace_no FROM workspaces v JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+             WHERE w.agent_no = ?1 AND w.workspace_id = ?2)
+           ORDER BY last_at DESC LIMIT ?3) s
+         JOIN turn_results r ON r.session_no = s.session_no JOIN lanes l ON l.lane_no = r.lane_no AND l.lane = ''
+         GROUP BY s.session_no",
+    )?;
+    let mut threaded = tx.prepare_cached("SELECT 1 FROM run_threads WHERE run_no = ?1")?;
+    let mut rows = statement.query(params![agent_no, workspace, most as i64])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let run: i64 = r.get(4)?;
+        if threaded.exists([run])? {
+            continue;
+        }
+        out.push(SessionIn {
+            session_no: r.get(0)?,
+            session: SessionKey::from(r.get::<_, String>(1)?),
+            title: r.get(2)?,
+            runs: 1,
+            turns: hull(tx, run, run)?,
+            last_at: r.get(3)?,
+        });
+    }
+    Ok(out)
+}
+
 /// From the first turn of one run to the last of another.
 fn hull(tx: &Read, first_run: i64, last_run: i64) -> Result<(TurnId, TurnId)> {
     let mut first = tx.prepare_cached("SELECT coalesce(min(turn_no), 0) FROM turns WHERE run_no = ?1")?;

@@ -36,7 +36,8 @@ fn row(r: &rusqlite::Row) -> rusqlite::Result<StreamRow> {
         form: match r.get::<_, i64>(2)? {
             0 => OriginForm::File,
             1 => OriginForm::Database,
-            _ => OriginForm::Live,
+            2 => OriginForm::Live,
+            _ => OriginForm::Hook,
         },
         path: PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(path)),
         key: r.get(4)?,

@@ -46,6 +46,15 @@ pub enum OriginForm {
     File = 0,
     Database = 1,
     Live = 2,
+    /// What a program's hooks say. Its turns are provisional until the program's own store says them (R4.4).
+    Hook = 3,
+}
+
+impl OriginForm {
+    /// Whoever says something says it behind what was said: such a stream has no other order.
+    pub fn is_said_live(self) -> bool {
+        matches!(self, OriginForm::Live | OriginForm::Hook)
+    }
 }
 
 /// Where a stream stood when the plan was made. The commit refuses a plan whose stream has moved.

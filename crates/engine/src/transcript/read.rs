@@ -607,3 +607,14 @@ pub fn totals(tx: &Read, agent_no: i64) -> Result<Totals> {
 fn path_of(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
 }
+
+/// The id of the project that one is an alias of, or its own; `None`: nothing is stored of it.
+pub fn canonical_workspace(tx: &Read, agent_no: i64, id: &str) -> Result<Option<String>> {
+    Ok(tx
+        .prepare_cached(
+            "SELECT w.workspace_id FROM workspaces v JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+             WHERE v.agent_no = ?1 AND v.workspace_id = ?2",
+        )?
+        .query_row(params![agent_no, id], |r| r.get(0))
+        .optional()?)
+}

@@ -408,6 +408,13 @@ pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
             out.sessions.insert(session?);
         }
     }
+    // What the program's store never said stands as the hook told it (R4.4).
+    tx.prepare_cached(
+        "UPDATE provisional_turns SET settled = 1 WHERE settled = 0 AND (SELECT status FROM turn_results r
+           JOIN turns t USING (run_no) WHERE t.turn_no = provisional_turns.turn_no) != ?1
+         AND (SELECT coalesce(last_at, 0) FROM sessions s WHERE s.session_no = provisional_turns.session_no) <= ?2",
+    )?
+    .execute(params![RUN_OPEN, before])?;
     out.next = tx
         .query_row(
             "SELECT min(coalesce(last_at, 0)) FROM turn_results WHERE status = ?1 AND closed_by IS NULL",

@@ -3,6 +3,7 @@
 //! `<project folder>/<session>.jsonl` is the main line, `<project folder>/<session>/subagents/agent-<id>.jsonl` a lane of
 //! it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
 
+mod hook;
 mod queue;
 mod transcript;
 mod wire;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
+use crate::hook::{HookSpec, Injection};
 use crate::lines::{head_lines, is_plain_word, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -70,5 +72,21 @@ impl Harness for ClaudeCode {
 
     fn resume(&self, native: &str) -> Option<String> {
         is_plain_word(native).then(|| format!("claude --resume {native}"))
+    }
+
+    fn hooks(&self) -> &'static [HookSpec] {
+        hook::HOOKS
+    }
+
+    fn injection(&self) -> Injection {
+        hook::INJECTION
+    }
+
+    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
+        hook::decode(event, payload)
+    }
+
+    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
+        hook::reply(event, block)
     }
 }

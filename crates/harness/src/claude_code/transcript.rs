@@ -37,6 +37,11 @@ const MACHINE_OPENINGS: &[&str] = &[
     INTERRUPTION,
 ];
 
+/// Whether the program put a text into the conversation, as far as its words tell.
+pub(super) fn is_by_machine(text: &str) -> bool {
+    MACHINE_OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
+}
+
 /// How the summary after a compaction begins, also in versions that do not mark its record.
 const CONTINUATION: &str = "This session is being continued from a previous conversation that ran out of context";
 
@@ -227,7 +232,7 @@ impl Transcript {
             || record.is_sidechain.0
             || !self.placement.lane.is_empty()
             || record.prompt_source.get() == Some("system")
-            || MACHINE_OPENINGS.iter().any(|opening| text.starts_with(opening));
+            || is_by_machine(text);
         if by_machine { (Role::System, TurnKind::MachinePrompt) } else { (Role::User, TurnKind::Message) }
     }
 

@@ -3,6 +3,7 @@
 //! A sub-agent is a thread with a file of its own; that it is a lane of another session stands in its first line, not in
 //! its name. Knows nothing of hooks and configuration.
 
+mod hook;
 mod transcript;
 mod wire;
 
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
+use crate::hook::{HookSpec, Injection};
 use crate::lines::{head_lines, is_plain_word, is_uuid, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -61,6 +63,22 @@ impl Harness for Codex {
 
     fn resume(&self, native: &str) -> Option<String> {
         is_plain_word(native).then(|| format!("codex resume {native}"))
+    }
+
+    fn hooks(&self) -> &'static [HookSpec] {
+        hook::HOOKS
+    }
+
+    fn injection(&self) -> Injection {
+        hook::INJECTION
+    }
+
+    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
+        hook::decode(event, payload)
+    }
+
+    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
+        hook::reply(event, block)
     }
 }
 

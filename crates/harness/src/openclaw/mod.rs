@@ -1,5 +1,6 @@
 //! OpenClaw: one SQLite database per agent, and the JSON lines of the same events that older versions wrote.
 
+mod hook;
 mod transcript;
 mod wire;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
+use crate::hook::{HookSpec, Injection};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -101,6 +103,22 @@ impl Harness for OpenClaw {
         // The program takes the next message on the same command line.
         (!native.is_empty() && native.chars().all(plain))
             .then(|| format!("openclaw agent --session-id {native} --message"))
+    }
+
+    fn hooks(&self) -> &'static [HookSpec] {
+        hook::HOOKS
+    }
+
+    fn injection(&self) -> Injection {
+        hook::INJECTION
+    }
+
+    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
+        hook::decode(event, payload)
+    }
+
+    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
+        hook::reply(event, block)
     }
 }
 

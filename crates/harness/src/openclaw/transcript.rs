@@ -32,6 +32,11 @@ const MACHINE_PROMPTS: &[&str] = &[
     "Read HEARTBEAT.md",
 ];
 
+/// Whether the program put a text into the conversation, as far as its words tell.
+pub(super) fn is_by_machine(text: &str) -> bool {
+    MACHINE_PROMPTS.iter().any(|start| text.trim_start().starts_with(start))
+}
+
 /// Decoder of one session.
 #[derive(Serialize, Deserialize, Default)]
 pub(super) struct Transcript {
@@ -130,7 +135,7 @@ impl Transcript {
                 let text = words(&blocks);
                 let machine = self.unattended
                     || matches!(message.provenance.kind.as_str(), "inter_session" | "internal_system")
-                    || MACHINE_PROMPTS.iter().any(|start| text.trim_start().starts_with(start));
+                    || is_by_machine(&text);
                 decoded.turns.push(match machine {
                     true => NewTurn::new(Role::System, TurnKind::MachinePrompt, text),
                     false => NewTurn::new(Role::User, TurnKind::Message, text),

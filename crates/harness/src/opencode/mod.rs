@@ -1,5 +1,6 @@
 //! OpenCode: one SQLite database for all sessions, messages in parts, sub-agents as child sessions.
 
+mod hook;
 mod transcript;
 mod wire;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
+use crate::hook::{HookSpec, Injection};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -75,5 +77,21 @@ impl Harness for OpenCode {
     fn resume(&self, native: &str) -> Option<String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         (!native.is_empty() && native.chars().all(plain)).then(|| format!("opencode --session {native}"))
+    }
+
+    fn hooks(&self) -> &'static [HookSpec] {
+        hook::HOOKS
+    }
+
+    fn injection(&self) -> Injection {
+        hook::INJECTION
+    }
+
+    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
+        hook::decode(event, payload)
+    }
+
+    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
+        hook::reply(event, block)
     }
 }

@@ -17,7 +17,7 @@ use crate::ledger::blocks::{self, Packed};
 use crate::ledger::{Read, Write};
 use crate::scope::SessionKey;
 use crate::transcript::codes::{class_code, kind_code, role_code};
-use crate::transcript::prepare::{Batch, Origin, OriginForm, Place};
+use crate::transcript::prepare::{Batch, Origin, Place};
 use crate::transcript::read;
 
 /// Set with the first forget: before it, nothing has to be looked for.
@@ -57,7 +57,7 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
                 let of = planned.turn.session.as_deref().unwrap_or(&native);
                 let session = seen.session(tx, agent_no, &step.origin, of, fork_of.as_deref())?;
                 let place = match record.place {
-                    Place::New { position, .. } if step.origin.form != OriginForm::Live => {
+                    Place::New { position, .. } if !step.origin.form.is_said_live() => {
                         Some(place_entry(&lane, position, planned.index))
                     }
                     _ => None,
@@ -145,6 +145,19 @@ fn judge(
             if r.get(3)? {
                 verdict = Verdict::BytesGone;
             }
+        }
+    }
+    // A hook told it first, and it was forgotten before the program's store said it.
+    if let (Some(no), Some(run)) = (session.no, turn.run.as_deref()) {
+        let told = tx
+            .prepare_cached(
+                "SELECT 1 FROM provisional_turns p JOIN turns t USING (turn_no)
+                 WHERE p.session_no = ?1 AND p.run_key = ?2 AND t.role = ?3 AND t.kind = ?4 AND t.forgotten IS NOT NULL
+                   AND (t.text_length = ?5 OR t.role = 0)",
+            )?
+            .exists(params![no, run, shape.0, shape.1, shape.2])?;
+        if told {
+            return Ok(Verdict::Gone);
         }
     }
     if turn.entry.is_none()

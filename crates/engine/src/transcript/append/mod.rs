@@ -6,6 +6,7 @@
 mod forgotten;
 mod identity;
 mod places;
+mod provisional;
 mod streams;
 
 use std::collections::{BTreeMap, HashMap};
@@ -76,6 +77,7 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
         working_in: HashMap::new(),
         workspaces: HashMap::new(),
         runs: Runs::default(),
+        provisional_in: HashMap::new(),
         digests: blake3::Hasher::new(),
         out: Appended::default(),
         names,
@@ -210,6 +212,8 @@ struct Appender<'n> {
     working_in: HashMap<i64, Option<i64>>,
     workspaces: HashMap<(i64, String), i64>,
     runs: Runs,
+    /// Whether a session has provisional turns.
+    provisional_in: HashMap<i64, bool>,
     digests: blake3::Hasher,
     out: Appended,
     names: &'n mut Names,
@@ -220,8 +224,7 @@ impl Appender<'_> {
         let agent_no = self.agent(tx, &step.origin.agent)?;
         let source_no = source(tx, agent_no, &step.origin, self.now)?;
         let stream = open_stream(tx, source_no, &step.key)?;
-        if step.origin.form == OriginForm::Live {
-            // Whoever says something says it behind what was said: a live stream has no other order.
+        if step.origin.form.is_said_live() {
             shift(&mut step, &stream);
         } else if stream.at != step.before {
             if !self.rebase(tx, &stream, &mut step)? {
@@ -252,7 +255,7 @@ impl Appender<'_> {
             self.record(tx, &mut at, record)?;
         }
         // A stream without a single turn still belongs to the session its place names.
-        if !at.settled && step.after.next > 0 && step.origin.form != OriginForm::Live {
+        if !at.settled && step.after.next > 0 && !step.origin.form.is_said_live() {
             self.enter(tx, &mut at)?;
         }
         let pending = if step.after.pending.is_empty() { None } else { Some(blocks::squeeze(&step.after.pending)?) };
@@ -510,13 +513,21 @@ impl Appender<'_> {
         };
         self.spans.entry(lane_at.session_no).or_default().take(turn.at);
         let entry = turn.entry.clone().unwrap_or_else(|| identity::place_entry(&at.lane, position, index));
-        if let Some(known) = self.known(tx, at, lane_at, &entry, &turn)? {
+        let hooked = at.origin.form == OriginForm::Hook;
+        let known = match self.known(tx, at, lane_at, &entry, &turn)? {
+            None if hooked => self.said_already(tx, lane_at, &turn)?,
+            // An echo is no confirmation: the record it repeats is.
+            None if !turn.echo => self.provisional(tx, lane_at, &turn)?,
+            known => known,
+        };
+        if let Some(known) = known {
             self.out.turns.push(TurnId(known.turn_no));
             if known.session_no == lane_at.session_no {
+                let confirmed = !hooked && !turn.echo && self.confirm(tx, lane_at, &known, &entry, record_no, &turn)?;
                 if !turn.echo {
                     self.runs.met(lane_at.lane_no, known.run_no);
                 }
-                if known.record_no != record_no {
+                if known.record_no != record_no && !confirmed {
                     self.out.witnesses += witness(tx, known.turn_no, record_no, turn.echo)?;
                 }
             } else {
@@ -581,6 +592,9 @@ impl Appender<'_> {
         let turn_no = tx.last_insert_rowid();
         if turn.echo {
             witness(tx, turn_no, record_no, true)?;
+        }
+        if hooked {
+            self.note_provisional(tx, lane_at, turn_no, turn.run.as_deref())?;
         }
         self.runs.stored(run_no, turn_no, &turn, model_no);
         self.out.turns.push(TurnId(turn_no));

@@ -1,0 +1,44 @@
+//! `heirloom hook`
+
+use std::ffi::OsString;
+
+use heirloom_engine::error::Result;
+
+use crate::context::Global;
+use crate::error::Exit;
+
+/// What a program's hook runs: the payload comes on standard input, what is printed is the program's to read
+///
+/// Written into the programs' settings by heirloom connect. It always succeeds, within a fraction of a second, and prints
+/// what the program accepts or nothing; what it had to skip stands in logs/hooks.log.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The program: claude-code, codex, opencode, openclaw
+    program: String,
+
+    /// The program's own name of what happened, such as UserPromptSubmit
+    event: String,
+}
+
+pub fn run(global: &Global, args: &Args) -> Result<Exit> {
+    crate::hook::run(global, &args.program, &args.event);
+    Ok(Exit::Ok)
+}
+
+/// The arguments of a hook as programs give them, read without the help of the argument parser, which takes longer than
+/// everything else a hook does. `None`: they are something else, or want to be explained.
+pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
+    let mut rest = arguments.get(1..)?.iter();
+    let mut global = Global::default();
+    let mut words = Vec::new();
+    while let Some(argument) = rest.next() {
+        match argument.to_str() {
+            Some("--home") => global.home = Some(rest.next()?.into()),
+            Some("--agent") => global.agent = Some(rest.next()?.to_str()?.to_owned()),
+            Some(word) if !word.starts_with('-') => words.push(word.to_owned()),
+            _ => return None,
+        }
+    }
+    let [command, program, event] = words.try_into().ok()?;
+    (command == "hook").then_some((global, program, event))
+}

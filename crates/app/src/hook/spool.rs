@@ -1,0 +1,114 @@
+//! The spool: what a hook could not store, one file each, stored by whoever opens the home next (R12.5).
+//!
+//! `spool/<milliseconds>-<random>.hook`: a line of JSON that says what it is, then the payload byte for byte.
+
+use heirloom_engine::clock::Millis;
+use heirloom_engine::error::{Error, ErrorKind, Result};
+use heirloom_engine::home::{Home, RelPath, layout};
+use serde::{Deserialize, Serialize};
+
+/// The form of the file.
+const VERSION: u32 = 1;
+
+/// The largest file that is read back: a payload and its line.
+const LARGEST: u64 = 17 << 20;
+
+/// A payload that waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spooled {
+    pub harness: String,
+    pub event: String,
+    /// When the hook ran.
+    pub at: Millis,
+    pub payload: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    v: u32,
+    harness: String,
+    event: String,
+    at: Millis,
+    bytes: usize,
+}
+
+/// Puts a payload into the spool: whole and synced, or not at all.
+pub fn put(home: &Home, spooled: &Spooled) -> Result<()> {
+    let mut random = [0u8; 8];
+    getrandom::fill(&mut random).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
+    let name = format!("{:013}-{:016x}.hook", spooled.at.max(0), u64::from_le_bytes(random));
+    let header = Header {
+        v: VERSION,
+        harness: spooled.harness.clone(),
+        event: spooled.event.clone(),
+        at: spooled.at,
+        bytes: spooled.payload.len(),
+    };
+    let mut bytes =
+        serde_json::to_vec(&header).map_err(|e| Error::new(ErrorKind::Machine, "a spool record").because(e))?;
+    bytes.push(b'\n');
+    bytes.extend_from_slice(&spooled.payload);
+    home.write_new(&layout::SPOOL.join(&name)?, &bytes).map(drop)
+}
+
+/// What waits, oldest first.
+pub fn names(home: &Home) -> Result<Vec<RelPath>> {
+    let mut names = Vec::new();
+    for entry in home.list(&layout::SPOOL)? {
+        let Some(name) = entry.name.to_str().filter(|n| n.ends_with(".hook") && !n.starts_with('.')) else { continue };
+        names.push(layout::SPOOL.join(name)?);
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Reads one. `None`: it is gone, or of a newer build, or nobody can read it, in which case it was moved aside.
+pub fn read(home: &Home, name: &RelPath) -> Result<Option<Spooled>> {
+    let Some(bytes) = home.read(name, LARGEST)? else { return Ok(None) };
+    match parse(&bytes) {
+        Some(Parsed::Spooled(spooled)) => Ok(Some(spooled)),
+        Some(Parsed::Newer) => Ok(None),
+        None => {
+            set_aside(home, name)?;
+            Ok(None)
+        }
+    }
+}
+
+enum Parsed {
+    Spooled(Spooled),
+    /// Of a newer build, which will read it.
+    Newer,
+}
+
+fn parse(bytes: &[u8]) -> Option<Parsed> {
+    let at = bytes.iter().position(|b| *b == b'\n')?;
+    let header: Header = serde_json::from_slice(&bytes[..at]).ok()?;
+    let payload = &bytes[at + 1..];
+    if header.v > VERSION {
+        return Some(Parsed::Newer);
+    }
+    (header.v == VERSION && payload.len() == header.bytes).then(|| {
+        Parsed::Spooled(Spooled {
+            harness: header.harness,
+            event: header.event,
+            at: header.at,
+            payload: payload.to_vec(),
+        })
+    })
+}
+
+/// Keeps a record nobody can read out of the way, with its bytes.
+pub fn set_aside(home: &Home, name: &RelPath) -> Result<()> {
+    let Some(bytes) = home.read(name, LARGEST)? else { return Ok(()) };
+    let leaf = name.as_str().rsplit('/').next().unwrap_or_default();
+    let aside = layout::SPOOL.join(&format!("{leaf}.unreadable"))?;
+    // One that was set aside before has these bytes.
+    let _kept = home.write_new(&aside, &bytes)?;
+    home.remove(name).map(drop)
+}
+
+/// Removes one that was stored.
+pub fn remove(home: &Home, name: &RelPath) -> Result<()> {
+    home.remove(name).map(drop)
+}

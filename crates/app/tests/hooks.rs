@@ -1,0 +1,439 @@
+//! What programs' hooks tell and are given: kept at once, once, and never at the program's cost.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const SESSION: &str = "3f2a9c1e-0b7d-4e55-9a41-6c1d2e3f4a5b";
+
+/// A machine with a project and Claude Code's folder, and a home that knows something.
+struct Machine {
+    world: World,
+    project: PathBuf,
+    transcript: PathBuf,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let world = World::new();
+        let user = world.test.user();
+        let project = user.join("barn");
+        fs::create_dir_all(project.join(".git")).unwrap();
+        let folder = user.join(".claude/projects/-barn");
+        fs::create_dir_all(&folder).unwrap();
+        world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+        Machine { world, project, transcript: folder.join(format!("{SESSION}.jsonl")) }
+    }
+
+    fn payload(&self, event: &str, more: Value) -> Value {
+        let mut payload = json!({
+            "session_id": SESSION, "transcript_path": self.transcript, "cwd": self.project, "hook_event_name": event,
+        });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+    }
+
+    /// Runs a hook, which must succeed, and gives back what it printed.
+    fn hook(&self, event: &str, more: Value) -> String {
+        let out = self.world.feed(&["hook", "claude-code", event], self.payload(event, more).to_string().as_bytes());
+        assert_eq!(out.status, Some(0), "{}", out.stderr);
+        assert_eq!(out.stderr, "", "a hook says nothing on standard error");
+        out.stdout
+    }
+
+    /// What a hook gave the model.
+    fn given(&self, event: &str, more: Value) -> String {
+        let said = self.hook(event, more);
+        if said.is_empty() {
+            return said;
+        }
+        let reply: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(reply.as_object().unwrap().len(), 1, "no field the program does not know: {reply}");
+        assert_eq!(reply["hookSpecificOutput"]["hookEventName"], event);
+        reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
+    }
+
+    fn line(&self, id: &str, parent: Value, run: &str, at: &str, message: Value) -> String {
+        json!({
+            "type": message["role"], "uuid": id, "parentUuid": parent, "sessionId": SESSION, "cwd": self.project,
+            "promptId": run, "timestamp": format!("2026-11-20T{at}Z"), "message": message,
+        })
+        .to_string()
+            + "\n"
+    }
+
+    /// A run as the program writes it: prompt, a call, its result, an answer.
+    fn run(&self, run: &str, minute: u32, prompt: &str, answer: &str) -> [String; 4] {
+        let id = |n: u32| format!("{run}-{n}");
+        let at = |s: u32| format!("10:{minute:02}:{s:02}");
+        [
+            self.line(&id(1), Value::Null, run, &at(0), json!({"role": "user", "content": prompt})),
+            self.line(
+                &id(2),
+                json!(id(1)),
+                run,
+                &at(1),
+                json!({"id": format!("m{run}"), "role": "assistant", "model": "opus", "content": [
+                    {"type": "tool_use", "id": format!("t{run}"), "name": "Bash", "input": {"command": "ls"}}]}),
+            ),
+            self.line(
+                &id(3),
+                json!(id(2)),
+                run,
+                &at(2),
+                json!({"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": format!("t{run}"), "content": "barn.rs"}]}),
+            ),
+            self.line(
+                &id(4),
+                json!(id(3)),
+                run,
+                &at(3),
+                json!({"id": format!("n{run}"), "role": "assistant", "model": "opus",
+                       "content": [{"type": "text", "text": answer}]}),
+            ),
+        ]
+    }
+
+    fn write(&self, lines: &[String]) {
+        let mut all = fs::read_to_string(&self.transcript).unwrap_or_default();
+        all.extend(lines.iter().map(String::as_str));
+        fs::write(&self.transcript, all).unwrap();
+    }
+
+    fn counts(&self) -> (i64, i64, i64) {
+        let ledger = Connection::open(self.world.ledger()).unwrap();
+        let count = |sql: &str| ledger.query_row(sql, [], |r| r.get(0)).unwrap();
+        (
+            count("SELECT count(*) FROM turns"),
+            count("SELECT count(*) FROM provisional_turns"),
+            count("SELECT count(*) FROM witnesses"),
+        )
+    }
+
+    /// Waits for the worker a hook started.
+    fn at_rest(&self) {
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            self.world.says(0, &["work", "--drain"]);
+            let ledger = Connection::open(self.world.ledger()).unwrap();
+            let busy: i64 = ledger
+                .query_row(
+                    "SELECT count(*) FROM jobs WHERE kind = 'capture' AND state IN ('queued', 'running')",
+                    [],
+                    |r| r.get(0),
+                )
+                .unwrap();
+            if busy == 0 {
+                return;
+            }
+            assert!(Instant::now() < until, "the worker is not done");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
+    let m = Machine::new();
+    let prompt = "Please move the barn door to the north side.";
+    m.hook("SessionStart", json!({"source": "startup"}));
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
+    // Said a moment ago and in no file: found already.
+    assert_eq!(m.counts(), (1, 1, 0));
+    assert_eq!(m.world.found("barn door north").len(), 1);
+
+    let [asked, call, result, answered] = m.run("p1", 0, prompt, "The door is on the north side now.");
+    m.write(&[asked, call, result]);
+    // The last line is not on disk when the turn ends.
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": "The door is on the north side now."}));
+    m.at_rest();
+    assert_eq!(m.counts(), (4, 1, 1), "the answer waits for its line");
+    m.write(&[answered]);
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!(m.counts(), (4, 0, 2));
+
+    // The same without hooks.
+    let plain = World::new();
+    plain.import(0, &[&m.transcript]);
+    assert_eq!(m.world.content(), plain.content());
+    m.world.exports(&m.transcript);
+    m.world.verified();
+
+    // Told again, and read again: nothing new.
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": prompt}));
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": "The door is on the north side now."}));
+    m.at_rest();
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!(m.counts().0, 4);
+    assert_eq!(m.counts().1, 0);
+    m.world.verified();
+}
+
+#[test]
+fn equal_prompts_of_two_runs_are_two_turns() {
+    let m = Machine::new();
+    for run in ["p1", "p2"] {
+        m.hook("UserPromptSubmit", json!({"prompt_id": run, "prompt": "Go on, please."}));
+    }
+    assert_eq!(m.counts().0, 2);
+    for (n, run) in ["p1", "p2"].into_iter().enumerate() {
+        m.write(&m.run(run, n as u32, "Go on, please.", "Done."));
+    }
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!(m.counts(), (8, 0, 2));
+    m.world.verified();
+}
+
+#[test]
+fn what_the_program_says_in_the_persons_place_is_no_prompt() {
+    let m = Machine::new();
+    for (event, more) in [
+        ("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "<task-notification>\n<task-id>a</task-id>"})),
+        (
+            "UserPromptSubmit",
+            json!({"prompt_id": "p1", "prompt": "Look at the barn.", "agent_id": "a1", "agent_type": "x"}),
+        ),
+        ("SessionStart", json!({"source": "startup", "agent_id": "a1", "agent_type": "x"})),
+        ("SubagentStop", json!({"agent_id": "a1", "agent_type": "", "agent_transcript_path": "/nowhere"})),
+    ] {
+        assert_eq!(m.hook(event, more), "", "{event}");
+    }
+    assert_eq!(m.counts(), (0, 0, 0));
+    // A command of the program's stands in its store in another form.
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "/review the barn"}));
+    assert_eq!(m.counts(), (0, 0, 0));
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "/etc/barn.conf is wrong"}));
+    assert_eq!(m.counts(), (1, 1, 0));
+}
+
+#[test]
+fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
+    let m = Machine::new();
+    let first = m.given("SessionStart", json!({"source": "startup"}));
+    assert!(first.contains("Answer in short sentences"), "{first}");
+    assert_eq!(m.given("SessionStart", json!({"source": "resume"})), "", "it holds that still");
+
+    // Before a cut the summariser is told, and nothing counts as given.
+    let told = m.hook("PreCompact", json!({"trigger": "manual", "custom_instructions": null}));
+    assert!(!told.starts_with('{'), "{told}");
+    let again = m.given("SessionStart", json!({"source": "compact"}));
+    assert!(again.contains("Answer in short sentences"), "{again}");
+    m.hook("PostCompact", json!({"trigger": "manual", "compact_summary": "All is well."}));
+    assert_eq!(m.given("SessionStart", json!({"source": "resume"})), "", "one cut is one epoch");
+
+    let epochs = |m: &Machine| -> (i64, i64) {
+        Connection::open(m.world.ledger())
+            .unwrap()
+            .query_row("SELECT epoch, next FROM context_epochs", [], |r| Ok((r.get(0)?, r.get(1)?)))
+            .unwrap()
+    };
+    assert_eq!(epochs(&m), (1, 1));
+    m.hook("PreCompact", json!({"trigger": "auto", "custom_instructions": null}));
+    assert_eq!(epochs(&m), (1, 2));
+    m.given("SessionStart", json!({"source": "compact"}));
+    m.hook("PostCompact", json!({"trigger": "auto", "compact_summary": "All is well."}));
+    assert_eq!(epochs(&m), (2, 2));
+}
+
+#[test]
+fn after_a_clear_there_is_no_handoff() {
+    let m = Machine::new();
+    m.write(&m.run("p1", 0, "We decided to paint the barn red because it lasts.", "Noted: the barn is red."));
+    m.world.import(0, &[&m.transcript]);
+    m.world.says(0, &["session", "end", &format!("claude-code:{SESSION}")]);
+    m.world.says(0, &["work", "--drain"]);
+    let start = |source: &str, id: &str| {
+        let mut payload = m.payload("SessionStart", json!({"source": source}));
+        payload["session_id"] = json!(id);
+        m.world.feed(&["hook", "claude-code", "SessionStart"], payload.to_string().as_bytes()).stdout
+    };
+    assert!(start("startup", "another").contains("Where the last"));
+    let cleared = start("clear", "a-third");
+    assert!(cleared.contains("Answer in short sentences") && !cleared.contains("Where the last"), "{cleared}");
+}
+
+#[test]
+fn whatever_happens_a_hook_succeeds_and_prints_nothing_it_should_not() {
+    let m = Machine::new();
+    let good = m.payload("UserPromptSubmit", json!({"prompt_id": "p9", "prompt": "Is the barn red?"})).to_string();
+    let huge = format!(r#"{{"session_id":"x","prompt":"{}"}}"#, "a".repeat(17 << 20));
+    let cases: [(&str, &str, &[u8]); 9] = [
+        ("claude-code", "UserPromptSubmit", b""),
+        ("claude-code", "UserPromptSubmit", b"{"),
+        ("claude-code", "UserPromptSubmit", b"[1,2,3]"),
+        ("claude-code", "UserPromptSubmit", br#"{"session_id":7,"prompt":{"a":1}}"#),
+        ("claude-code", "UserPromptSubmit", &good.as_bytes()[..good.len() / 2]),
+        ("claude-code", "NoSuchEvent", good.as_bytes()),
+        ("no-such-program", "UserPromptSubmit", good.as_bytes()),
+        ("turns", "UserPromptSubmit", good.as_bytes()),
+        ("claude-code", "UserPromptSubmit", huge.as_bytes()),
+    ];
+    for (program, event, payload) in cases {
+        let out = m.world.feed(&["hook", program, event], payload);
+        let shown = String::from_utf8_lossy(&payload[..payload.len().min(60)]);
+        assert_eq!(
+            (out.status, out.stdout.as_str(), out.stderr.as_str()),
+            (Some(0), "", ""),
+            "{program} {event} {shown}"
+        );
+    }
+    assert_eq!(m.counts().0, 0);
+    // A path outside the program's folders is not read.
+    let secret = m.world.test.user().join("secret.jsonl");
+    fs::write(&secret, m.run("s1", 0, "The secret is tangerine.", "I keep it.").concat()).unwrap();
+    m.hook("Stop", json!({"prompt_id": "s1", "transcript_path": secret, "last_assistant_message": "I keep it."}));
+    m.at_rest();
+    assert!(m.world.found("tangerine").is_empty());
+    // In whatever a hook started, a hook does nothing.
+    let mut command = m.world.test.command(crate::world::HEIRLOOM);
+    command.env("HEIRLOOM_HOOK", "1").args(["hook", "claude-code", "UserPromptSubmit"]);
+    let out = heirloom_testkit::run(command, good.as_bytes());
+    assert_eq!((out.status, out.stdout.as_str()), (Some(0), ""));
+    assert_eq!(m.counts().0, 0);
+}
+
+#[test]
+fn without_a_home_nothing_is_made() {
+    let world = World::new();
+    let out = world.feed(
+        &["hook", "claude-code", "UserPromptSubmit"],
+        br#"{"session_id":"x","prompt_id":"p","prompt":"Anybody there?"}"#,
+    );
+    assert_eq!((out.status, out.stdout.as_str(), out.stderr.as_str()), (Some(0), "", ""));
+    assert!(!world.test.home().exists());
+}
+
+#[test]
+fn what_cannot_be_stored_now_is_spooled_and_stored_by_whoever_comes_next() {
+    let m = Machine::new();
+    let lock = Connection::open(m.world.ledger()).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    assert_eq!(m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "Where is the ladder?"})), "");
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    let spool = m.world.test.home().join("spool");
+    let waiting = || fs::read_dir(&spool).unwrap().count();
+    assert_eq!(waiting(), 1);
+    lock.execute_batch("ROLLBACK").unwrap();
+    drop(lock);
+    // The worker the hook started may be at it.
+    let until = Instant::now() + Duration::from_secs(30);
+    while waiting() > 0 && Instant::now() < until {
+        m.world.says(0, &["session", "list"]);
+    }
+    m.at_rest();
+    assert_eq!((waiting(), m.counts()), (0, (1, 1, 0)));
+    assert_eq!(m.world.found("ladder").len(), 1);
+    m.write(&m.run("p1", 0, "Where is the ladder?", "Behind the barn."));
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!(m.counts(), (4, 0, 1));
+    m.world.verified();
+
+    // What nobody can read is kept out of the way; what a newer build wrote is left to it.
+    fs::write(spool.join("0000000000001-x.hook"), "no header\n").unwrap();
+    fs::write(
+        spool.join("0000000000002-x.hook"),
+        "{\"v\":99,\"harness\":\"x\",\"event\":\"y\",\"at\":1,\"bytes\":0}\n",
+    )
+    .unwrap();
+    m.world.says(0, &["session", "list"]);
+    let mut left: Vec<String> =
+        fs::read_dir(&spool).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, ["0000000000001-x.hook.unreadable", "0000000000002-x.hook"]);
+}
+
+#[test]
+fn what_was_forgotten_before_the_store_said_it_stays_forgotten() {
+    let m = Machine::new();
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "The code is tangerine."}));
+    m.world.says(0, &["forget", "--match", "tangerine", "--yes"]);
+    m.write(&m.run("p1", 0, "The code is tangerine.", "I see."));
+    m.world.import(0, &[&m.transcript]);
+    assert!(m.world.found("tangerine").is_empty());
+    assert!(!String::from_utf8_lossy(&fs::read(m.world.ledger()).unwrap()).contains("tangerine"));
+    m.world.verified();
+}
+
+#[test]
+fn a_turn_nobody_confirmed_is_in_no_chunk_until_the_session_is_quiet() {
+    let m = Machine::new();
+    let at = |minutes: i64, args: &[&str], stdin: &[u8]| {
+        let mut command = m.world.test.command(crate::world::HEIRLOOM);
+        // 2026-11-20T10:00Z and so many minutes.
+        command.env("HEIRLOOM_NOW", (1_795_168_800_000i64 + minutes * 60_000).to_string()).args(args);
+        let out = heirloom_testkit::run(command, stdin);
+        assert_eq!(out.status, Some(0), "{args:?} {}{}", out.stdout, out.stderr);
+    };
+    let told = |run: &str, prompt: &str| {
+        m.payload("UserPromptSubmit", json!({"prompt_id": run, "prompt": prompt})).to_string().into_bytes()
+    };
+    let state = || -> (i64, i64, i64) {
+        let ledger = Connection::open(m.world.ledger()).unwrap();
+        let count = |sql: &str| ledger.query_row(sql, [], |r| r.get(0)).unwrap();
+        (
+            count("SELECT count(*) FROM provisional_turns WHERE settled = 0"),
+            count("SELECT count(*) FROM provisional_turns WHERE settled = 1"),
+            count("SELECT count(*) FROM nodes WHERE kind = 0"),
+        )
+    };
+    at(0, &["hook", "claude-code", "UserPromptSubmit"], &told("p1", "Paint the barn red, please."));
+    m.write(&m.run("p1", 0, "Paint the barn red, please.", "The barn is red now."));
+    at(1, &["import", m.transcript.to_str().unwrap()], b"");
+    at(2, &["hook", "claude-code", "UserPromptSubmit"], &told("p2", "And the gate green."));
+    at(3, &["work", "--drain"], b"");
+    assert_eq!(state(), (1, 0, 0));
+    // The program died with its last words. What was said was said.
+    at(30, &["work", "--drain"], b"");
+    at(31, &["work", "--drain"], b"");
+    assert_eq!(state(), (0, 1, 1));
+    m.world.verified();
+    // It comes back, and writes them after all.
+    m.write(&m.run("p2", 2, "And the gate green.", "Green it is."));
+    at(60, &["import", m.transcript.to_str().unwrap()], b"");
+    at(90, &["work", "--drain"], b"");
+    at(91, &["work", "--drain"], b"");
+    assert_eq!(m.counts().0, 8);
+    assert_eq!(state().0 + state().1, 0);
+    m.world.verified();
+}
+
+#[test]
+fn a_session_in_another_program_begins_where_one_that_still_runs_has_got_to() {
+    let m = Machine::new();
+    for (n, (prompt, answer)) in [
+        ("We need a queue for the mail jobs.", "We decided to use Postgres for the queue because it is there already."),
+        ("Never mock the database in tests.", "Understood."),
+        ("Add a retry to the worker.", "The retry is in. TODO: the limit of five attempts is not enforced yet."),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let run = format!("p{n}");
+        m.hook("UserPromptSubmit", json!({"prompt_id": run, "prompt": prompt}));
+        m.write(&m.run(&run, n as u32, prompt, answer));
+        m.hook("Stop", json!({"prompt_id": run, "last_assistant_message": answer}));
+    }
+    let codex = |cwd: &std::path::Path| -> String {
+        let payload = json!({"session_id": "01a1ffd8-9b6b-7683-a1b7-98a7087cbe56", "transcript_path": null, "cwd": cwd,
+            "hook_event_name": "SessionStart", "model": "gpt-5", "source": "startup"});
+        m.world.feed(&["hook", "codex", "SessionStart"], payload.to_string().as_bytes()).stdout
+    };
+    let elsewhere = m.world.test.user().join("other");
+    fs::create_dir_all(elsewhere.join(".git")).unwrap();
+    let other = codex(&elsewhere);
+    assert!(!other.contains("Postgres") && !other.contains("mock") && !other.contains("attempts"), "{other}");
+    let given = codex(&m.project);
+    for known in
+        ["Where the last session stopped", "use Postgres for the queue", "never mock the database", "five attempts"]
+    {
+        assert!(given.to_lowercase().contains(&known.to_lowercase()), "{known}: {given}");
+    }
+    assert!(given.len() < 8_000, "under 2,000 tokens");
+}

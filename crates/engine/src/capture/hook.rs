@@ -1,0 +1,106 @@
+//! What hooks tell (R5.1, R4.4): a payload is a record of its own, in a stream beside the program's store, and what it says
+//! is provisional until the store says it.
+
+use std::path::{Path, PathBuf};
+
+use super::{Capture, Program, is_moved, notice, origin};
+use crate::error::Result;
+use crate::event::{Decoded, Placement};
+use crate::ledger::jobs::{self, JobKind};
+use crate::ledger::{Audit, Write};
+use crate::lineage::marks;
+use crate::scope::AgentId;
+use crate::transcript::prepare::OriginForm;
+use crate::transcript::{After, IDLE_MS, Step, append};
+
+/// A store that has grown by more than this is left to the worker (R12.5).
+const INLINE_BYTES: u64 = 256 * 1024;
+
+/// A store larger than this is, too: what is stored of it is compared with it first, some milliseconds a megabyte.
+const INLINE_STORE: u64 = 1 << 20;
+
+impl Capture<'_> {
+    /// Plans what a hook told as a record of the session's stream of hooks. Its place is given at the commit.
+    pub fn told(
+        &mut self,
+        program: &Program,
+        agent: &AgentId,
+        native: &str,
+        payload: &[u8],
+        decoded: Decoded,
+    ) -> Result<()> {
+        let placement = Placement { native: native.to_owned(), ..Placement::default() };
+        let origin = origin(program, &placement, agent, OriginForm::Hook, &PathBuf::from("hooks"));
+        let mut bytes = payload.to_vec();
+        bytes.push(b'\n');
+        let record = self.preparer.record(0, &bytes, None, decoded)?;
+        self.preparer.step(Step {
+            origin,
+            key: native.to_owned(),
+            placement,
+            before: None,
+            generation: 0,
+            records: vec![record],
+            after: After { next: bytes.len() as i64, ..After::default() },
+            stat: None,
+            group: None,
+        });
+        Ok(())
+    }
+
+    /// Plans what is new in a session file, if it is little: a hook has no time for more (R12.5). `false`: it is left to
+    /// the worker.
+    pub fn little_of(&mut self, program: &Program, agent: &AgentId, path: &Path) -> Result<bool> {
+        let Ok(size) = std::fs::metadata(path).map(|m| m.len()) else { return Ok(false) };
+        if size > INLINE_STORE || size > INLINE_BYTES + super::file::stored(self, program, agent, path)? {
+            return Ok(false);
+        }
+        let read = super::file::read(self, program, agent, path)?;
+        Ok(!matches!(read, super::Outcome::Failed(_)))
+    }
+
+    /// Commits what is planned and what the caller has to add, in one transaction with one audit row. `None`: the store
+    /// moved on meanwhile, and nothing was stored.
+    pub fn commit_with<T>(
+        &mut self,
+        action: &'static str,
+        agent_no: Option<i64>,
+        also: impl FnOnce(&mut Write) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let batch = self.preparer.finish()?;
+        self.planned_records = 0;
+        let noticed = notice::in_batch(&batch);
+        let mut why = Audit::new(&self.actor, action);
+        if let Some(no) = agent_no {
+            why = why.of_agent(no);
+        }
+        let names = &mut self.names;
+        let done = self.ledger.write(why, |tx| {
+            let appended = append(tx, batch, names)?;
+            if !appended.fresh.is_empty() {
+                let now = tx.now();
+                jobs::enqueue(tx, JobKind::Index, "all", "{}", now)?;
+                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", now + IDLE_MS)?;
+            }
+            notice::store(tx, &appended.fresh, &noticed)?;
+            if appended.records > 0 {
+                marks::mark(tx, &appended.sessions)?;
+            }
+            let out = also(tx)?;
+            Ok((appended, out))
+        });
+        match done {
+            Ok((appended, out)) => {
+                self.count(&appended);
+                self.problems.append(&mut self.planned_problems);
+                self.planned_sources.clear();
+                Ok(Some(out))
+            }
+            Err(e) => {
+                self.names.clear();
+                self.discard();
+                if is_moved(&e) { Ok(None) } else { Err(e) }
+            }
+        }
+    }
+}

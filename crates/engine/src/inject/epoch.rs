@@ -1,0 +1,101 @@
+//! How often a session's context was cut: what was given before a cut is not there any more, and may be given again
+//! (R10.6).
+//!
+//! Two tell of a cut: the program's hook, at once, and the lineage, once the compaction is distilled. Both count the same
+//! cuts, so the larger count holds.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::{Read, Write};
+use crate::lineage;
+use crate::recall::place::Place;
+use crate::scope::SessionKey;
+
+/// Hooks tell of one cut several times, before and after it, within seconds; what comes later is another cut.
+const SAME_CUT_MS: Millis = 60_000;
+
+/// Why a context was cut last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    Compact,
+    Clear,
+}
+
+impl Cause {
+    fn name(self) -> &'static str {
+        match self {
+            Cause::Compact => "compact",
+            Cause::Clear => "clear",
+        }
+    }
+}
+
+struct Row {
+    epoch: u64,
+    next: u64,
+    cut_at: Option<Millis>,
+}
+
+fn row(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Row>> {
+    Ok(tx
+        .prepare_cached("SELECT epoch, next, cut_at FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
+        .query_row(params![agent_no, session.as_str()], |r| {
+            Ok(Row { epoch: r.get::<_, i64>(0)? as u64, next: r.get::<_, i64>(1)? as u64, cut_at: r.get(2)? })
+        })
+        .optional()?)
+}
+
+/// The epoch a session is in.
+pub(super) fn current(tx: &Read, place: &Place) -> Result<u64> {
+    let told = row(tx, place.agent_no, &place.session)?.map_or(0, |r| r.epoch);
+    let distilled = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
+    Ok(told.max(distilled))
+}
+
+/// Why the epoch a session is in began, where its program told.
+pub fn cause(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Cause>> {
+    let found: Option<String> = tx
+        .prepare_cached("SELECT cause FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
+        .query_row(params![agent_no, session.as_str()], |r| r.get(0))
+        .optional()?
+        .flatten();
+    Ok(found.map(|name| if name == "clear" { Cause::Clear } else { Cause::Compact }))
+}
+
+/// Whether something was given in the epoch a session is in.
+pub fn was_given(tx: &Read, place: &Place) -> Result<bool> {
+    let epoch = current(tx, place)?;
+    Ok(tx
+        .prepare_cached("SELECT 1 FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 LIMIT 1")?
+        .exists(params![place.agent_no, place.session.as_str(), epoch as i64])?)
+}
+
+/// The context is about to be cut: whoever tells of the cut afterwards, the epoch grows once.
+pub fn announce(tx: &Write, place: &Place) -> Result<()> {
+    let epoch = current(tx, place)?;
+    tx.prepare_cached(
+        "INSERT INTO context_epochs (agent_no, session_key, epoch, next) VALUES (?1, ?2, ?3, ?3 + 1)
+         ON CONFLICT DO UPDATE SET next = ?3 + 1",
+    )?
+    .execute(params![place.agent_no, place.session.as_str(), epoch as i64])?;
+    Ok(())
+}
+
+/// The context was cut: a new epoch begins, unless it has begun with this very cut. Returns the epoch.
+pub fn cut(tx: &Write, place: &Place, cause: Cause) -> Result<u64> {
+    let (now, at) = (tx.now(), current(tx, place)?);
+    let epoch = match row(tx, place.agent_no, &place.session)? {
+        // Announced, and not carried out yet; or the lineage has told of it meanwhile.
+        Some(row) if row.next > row.epoch => row.next.max(at),
+        Some(row) if row.cut_at.is_some_and(|t| now.abs_diff(t) <= SAME_CUT_MS as u64) => at,
+        _ => at + 1,
+    };
+    tx.prepare_cached(
+        "INSERT INTO context_epochs (agent_no, session_key, epoch, next, cut_at, cause) VALUES (?1, ?2, ?3, ?3, ?4, ?5)
+         ON CONFLICT DO UPDATE SET epoch = ?3, next = ?3, cut_at = ?4, cause = ?5",
+    )?
+    .execute(params![place.agent_no, place.session.as_str(), epoch as i64, now, cause.name()])?;
+    Ok(epoch)
+}

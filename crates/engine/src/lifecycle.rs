@@ -1,0 +1,298 @@
+//! What happens when: one match on what a program's hook tells. Storey 4 (R5.2, R7.3, R12.1).
+//!
+//! | moment | in the hook itself | left to the worker |
+//! |---|---|---|
+//! | session starts | the stable part is given: pages, memory, thread, handoff | what is due anyhow |
+//! | prompt | the prompt is stored; what recall finds for it is given | – |
+//! | turn ends | the answer and a little of the store are stored | the rest of the store, chunks, heads, index |
+//! | before a compaction | the turns so far are stored, the cut is announced, the newest handoff is told | – |
+//! | after a compaction | a new epoch begins; what fell out of the context may be given again | node, handoff, flush, heads |
+//! | session ends | the end is stored | everything that is due |
+//!
+//! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, makes a home, migrates,
+//! sweeps files or writes the index.
+
+use std::path::Path;
+
+use crate::assistant::AssistantHome;
+use crate::capture::{Capture, Program};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::event::{Beginning, Decoded, Fact, HookEvent, Moment, NewTurn, RecordClass, Role, TurnKind};
+use crate::index::Index;
+use crate::inject::epoch::{self, Cause};
+use crate::inject::{self, Ask, Capabilities, ContextId, Event};
+use crate::ledger::Write;
+use crate::ledger::jobs::{self, JobKind};
+use crate::recall::{self, Hint, Place, Question, Recalled};
+use crate::scope::SessionKey;
+
+/// What a hook told, and what its program can take.
+pub struct Hooked<'h> {
+    pub event: &'h HookEvent,
+    /// The payload, byte for byte.
+    pub payload: &'h [u8],
+    /// When it happened: now, or when its record was put into the spool.
+    pub when: Millis,
+    /// Somebody waits for an answer; without it everything is only stored.
+    pub gives: bool,
+    pub can: Capabilities,
+    /// The project its working directory belongs to.
+    pub hint: Hint,
+    /// The program's store of this session, if it may be read (R14.3).
+    pub store: Option<&'h Path>,
+}
+
+/// What was done about it.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Handled {
+    /// What the program is given; empty where there is nothing.
+    pub block: String,
+    pub given: Option<ContextId>,
+    /// There is work for a worker.
+    pub work: bool,
+    /// Why it is less than it could be.
+    pub degraded: Vec<String>,
+}
+
+/// The longest handoff told to a summariser, in tokens: it has the conversation itself.
+const FOR_SUMMARISERS: usize = 600;
+
+/// Does what the moment asks for. `index`: for recall; without one there is none.
+pub fn handle(
+    at: &AssistantHome,
+    capture: &mut Capture,
+    index: Option<&mut Index>,
+    program: &Program,
+    hooked: &Hooked,
+) -> Result<Handled> {
+    let event = hooked.event;
+    let key = SessionKey::new(program.name, &event.session);
+    let place = inject::place_of(at, &key, &hooked.hint)?;
+    let step = Step { at, program, hooked, key, place };
+    // A sub-agent's words are no prompts and it is given nothing; its store is read like any other.
+    if !event.lane.is_empty() {
+        return match event.moment {
+            Moment::TurnEnd { .. } | Moment::End => step.later(capture, "hook.subagent"),
+            _ => Ok(Handled::default()),
+        };
+    }
+    match &event.moment {
+        Moment::Start(Beginning::Startup) => step.begin(capture, Event::Start),
+        Moment::Start(Beginning::Resume | Beginning::Fork) => step.begin(capture, Event::Resume),
+        Moment::Start(Beginning::Clear) => step.begin(capture, Event::Clear),
+        Moment::Start(Beginning::Compact) => step.begin(capture, Event::Compact),
+        Moment::Prompt { text, entry, first_chance } => {
+            step.prompt(capture, index, text, entry.as_deref(), *first_chance)
+        }
+        Moment::TurnEnd { answer } => step.turn_end(capture, answer.as_deref()),
+        Moment::Compacting => step.compacting(capture),
+        Moment::Compacted => step.cut(capture, Cause::Compact, "hook.compacted"),
+        Moment::Cleared => step.cut(capture, Cause::Clear, "hook.cleared"),
+        Moment::End => step.later(capture, "hook.session_end"),
+    }
+}
+
+struct Step<'s> {
+    at: &'s AssistantHome<'s>,
+    program: &'s Program<'s>,
+    hooked: &'s Hooked<'s>,
+    key: SessionKey,
+    place: Place,
+}
+
+impl Step<'_> {
+    fn ask<'a>(&self, event: Event, prompt: Option<&'a str>) -> Ask<'a> {
+        Ask {
+            session: self.key.clone(),
+            event,
+            hint: self.hooked.hint.clone(),
+            prompt,
+            budget: None,
+            can: self.hooked.can.clone(),
+        }
+    }
+
+    /// Gives what a session begins with.
+    fn begin(&self, capture: &mut Capture, event: Event) -> Result<Handled> {
+        let ask = self.ask(event, None);
+        if event == Event::Compact {
+            self.write(capture, "hook.compacted", Plan::Nothing, |tx| {
+                epoch::cut(tx, &self.place, Cause::Compact)?;
+                self.read_later(tx)
+            })?;
+        }
+        if !self.hooked.gives {
+            return Ok(Handled::default());
+        }
+        let given = inject::give(self.at, &ask, Recalled::default())?;
+        let due = self.at.read(|tx| jobs::counts(tx, self.at.ledger.now()))?.due > 0;
+        Ok(Handled { block: given.block, given: given.id, work: due, degraded: given.degraded })
+    }
+
+    /// Stores the prompt and gives what recall finds for it; where the program had no chance before, also what a session
+    /// begins with.
+    fn prompt(
+        &self,
+        capture: &mut Capture,
+        index: Option<&mut Index>,
+        text: &str,
+        entry: Option<&str>,
+        first_chance: bool,
+    ) -> Result<Handled> {
+        if !self.hooked.gives {
+            if let Some(turn) = self.said(text, entry) {
+                self.write(capture, "hook.prompt", Plan::Turn(turn), |_| Ok(()))?;
+            }
+            return Ok(Handled { work: true, ..Handled::default() });
+        }
+        let event = match first_chance && !self.at.read(|tx| epoch::was_given(tx, &self.place))? {
+            true => self.beginning()?,
+            false => Event::Prompt,
+        };
+        let ask = self.ask(event, Some(text));
+        let mut degraded = Vec::new();
+        let recalled = match index.filter(|_| !text.trim().is_empty()) {
+            Some(index) => {
+                let question = Question { text, most: inject::budget::items(event, None), deep: false };
+                recall::recall(self.at, index, Some(&self.place), &question).unwrap_or_else(|e| {
+                    degraded.push(format!("nothing was recalled: {e}"));
+                    Recalled::default()
+                })
+            }
+            None => Recalled::default(),
+        };
+        let planned = inject::plan(self.at, &ask, recalled)?;
+        let plan = self.said(text, entry).map_or(Plan::Nothing, Plan::Turn);
+        let given =
+            self.write(capture, "hook.prompt", plan, |tx| inject::record(tx, self.at, &ask, planned.clone()))?;
+        degraded.extend(given.degraded);
+        Ok(Handled { block: given.block, given: given.id, work: false, degraded })
+    }
+
+    /// The turn of a prompt. Without the program's own id of the run nothing could tell later that its store says the
+    /// same: then there is none, and the store's will do.
+    fn said(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
+        let run = self.hooked.event.run.clone().filter(|_| !text.trim().is_empty())?;
+        let entry = entry.map(str::to_owned);
+        Some(NewTurn { run: Some(run), entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
+    }
+
+    /// How the epoch began that a program's first prompt falls into.
+    fn beginning(&self) -> Result<Event> {
+        self.at.read(|tx| {
+            Ok(match epoch::cause(tx, self.at.agent_no, &self.key)? {
+                Some(Cause::Clear) => Event::Clear,
+                Some(Cause::Compact) => Event::Compact,
+                None if self.place.known.is_some() => Event::Resume,
+                None => Event::Start,
+            })
+        })
+    }
+
+    /// Stores what there is of the turn, and leaves the rest to the worker.
+    fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<Handled> {
+        let answer = answer.filter(|text| !text.trim().is_empty() && self.hooked.event.run.is_some());
+        let turn = answer.map(|text| NewTurn {
+            run: self.hooked.event.run.clone(),
+            ..NewTurn::new(Role::Assistant, TurnKind::Message, text)
+        });
+        self.write(capture, "hook.turn_end", Plan::StoreThen(turn), |tx| self.read_later(tx))?;
+        Ok(Handled { work: true, ..Handled::default() })
+    }
+
+    /// Makes the turns durable and tells the summariser what must not get lost.
+    fn compacting(&self, capture: &mut Capture) -> Result<Handled> {
+        self.write(capture, "hook.compacting", Plan::StoreThen(None), |tx| {
+            epoch::announce(tx, &self.place)?;
+            self.read_later(tx)
+        })?;
+        if !self.hooked.gives {
+            return Ok(Handled { work: true, ..Handled::default() });
+        }
+        let ask = Ask { budget: Some(FOR_SUMMARISERS), ..self.ask(Event::Compact, None) };
+        let told = inject::assemble(self.at, &ask, Recalled::default())?;
+        Ok(Handled { block: told.block, given: None, work: true, degraded: told.degraded })
+    }
+
+    fn cut(&self, capture: &mut Capture, cause: Cause, action: &'static str) -> Result<Handled> {
+        self.write(capture, action, Plan::Nothing, |tx| {
+            epoch::cut(tx, &self.place, cause)?;
+            self.read_later(tx)
+        })?;
+        Ok(Handled { work: true, ..Handled::default() })
+    }
+
+    /// Leaves everything to the worker.
+    fn later(&self, capture: &mut Capture, action: &'static str) -> Result<Handled> {
+        self.write(capture, action, Plan::Nothing, |tx| self.read_later(tx))?;
+        Ok(Handled { work: true, ..Handled::default() })
+    }
+
+    /// Plans the record of the payload, with the turn it tells of.
+    fn told(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
+        let event = self.hooked.event;
+        let turn = NewTurn { at: Some(self.hooked.when), cwd: event.cwd.clone(), ..turn.clone() };
+        let facts = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
+        let decoded = Decoded { turns: vec![turn], facts, ..Decoded::of(RecordClass::Conversation) };
+        capture.told(self.program, &self.at.agent, &event.session, self.hooked.payload, decoded)
+    }
+
+    /// Plans what is new in the program's file, if it is little.
+    fn little(&self, capture: &mut Capture) -> Result<bool> {
+        match self.hooked.store {
+            Some(path) if self.program.foreign.is_none() => capture.little_of(self.program, &self.at.agent, path),
+            _ => Ok(false),
+        }
+    }
+
+    /// One transaction with what is planned and what the moment adds. Where somebody else is just reading the store it is
+    /// planned again without that.
+    fn write<T>(
+        &self,
+        capture: &mut Capture,
+        action: &'static str,
+        plan: Plan,
+        also: impl Fn(&mut Write) -> Result<T>,
+    ) -> Result<T> {
+        let mut may_read = true;
+        loop {
+            match &plan {
+                Plan::Nothing => {}
+                Plan::Turn(turn) => self.told(capture, turn)?,
+                Plan::StoreThen(turn) => {
+                    let read = may_read && self.little(capture)?;
+                    // In front of what the store has to say before it, the answer would stand in the wrong place.
+                    if let Some(turn) = turn.as_ref().filter(|_| read) {
+                        self.told(capture, turn)?;
+                    }
+                }
+            }
+            if let Some(out) = capture.commit_with(action, Some(self.at.agent_no), &also)? {
+                return Ok(out);
+            }
+            may_read = false;
+        }
+    }
+
+    /// Queues the reading of the program's store.
+    fn read_later(&self, tx: &mut Write) -> Result<()> {
+        let payload = serde_json::json!({
+            "harness": self.program.name, "agent": self.at.agent.as_str(),
+            "path": self.hooked.store.map(|p| p.to_string_lossy()),
+        });
+        // Each is a job of its own: one that is running may have passed what has just been written.
+        let now = tx.now();
+        let key = format!("{}/{}/{now}", self.program.name, self.key.native());
+        jobs::enqueue(tx, JobKind::Capture, &key, &payload.to_string(), now).map(drop)
+    }
+}
+
+/// What is stored with a moment.
+enum Plan {
+    Nothing,
+    /// What the payload says.
+    Turn(NewTurn),
+    /// What is new in the program's store, then what the payload says.
+    StoreThen(Option<NewTurn>),
+}

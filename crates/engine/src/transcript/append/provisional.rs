@@ -1,0 +1,123 @@
+//! Turns a hook told of before the program's own store had them (R4.4): shown and searchable, in no chunk, until the store
+//! says the same. Then the turn gets what its program calls it, and keeps its number, its words and its run.
+//!
+//! Matched by the program's own correlation: the run and who speaks. The words only choose within that.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::identity::Known;
+use super::{Appender, Lane, witness};
+use crate::error::Result;
+use crate::event::NewTurn;
+use crate::ledger::Write;
+use crate::transcript::codes::{kind_code, role_code};
+
+impl Appender<'_> {
+    /// The turn a hook's turn says again: the program's store was read first, or the hook told it before. Without a run
+    /// there is nothing but the words to go by, and equal words may be said twice.
+    pub(super) fn said_already(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+        let Some(run) = turn.run.as_deref() else { return Ok(None) };
+        let Some(run_no) = self.runs.at(tx, lane.lane_no, Some(run))? else { return Ok(None) };
+        let mut statement = tx.prepare_cached(
+            "SELECT turn_no, session_no, record_no, block_no, text_offset, text_length FROM turns
+             WHERE run_no = ?1 AND role = ?2 AND kind = ?3 AND text_length = ?4 AND forgotten IS NULL ORDER BY turn_no",
+        )?;
+        let shape = params![run_no, role_code(turn.role), kind_code(turn.kind), turn.text.len() as i64];
+        let mut rows = statement.query(shape)?;
+        while let Some(r) = rows.next()? {
+            if self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)? == turn.text.as_bytes() {
+                return Ok(Some(Known { turn_no: r.get(0)?, session_no: r.get(1)?, record_no: r.get(2)?, run_no }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The provisional turn that a turn of the program's store confirms: of the same run, by the same one, with the same
+    /// words; with other words where it is the only prompt of its run.
+    pub(super) fn provisional(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+        if !self.has_provisional(tx, lane.session_no)? {
+            return Ok(None);
+        }
+        let mut statement = tx.prepare_cached(
+            "SELECT t.turn_no, t.record_no, t.run_no, t.block_no, t.text_offset, t.text_length
+             FROM provisional_turns p JOIN turns t USING (turn_no)
+             WHERE p.session_no = ?1 AND p.lane_no = ?2 AND p.run_key IS ?3 AND t.role = ?4 AND t.kind = ?5
+               AND t.forgotten IS NULL ORDER BY t.turn_no",
+        )?;
+        let mut rows = statement.query(params![
+            lane.session_no,
+            lane.lane_no,
+            turn.run,
+            role_code(turn.role),
+            kind_code(turn.kind)
+        ])?;
+        let mut others = Vec::new();
+        while let Some(r) = rows.next()? {
+            let known =
+                Known { turn_no: r.get(0)?, session_no: lane.session_no, record_no: r.get(1)?, run_no: r.get(2)? };
+            let text = self.opener.slice(tx, r.get(3)?, r.get(4)?, r.get(5)?)?;
+            if text == turn.text.as_bytes() {
+                return Ok(Some(known));
+            }
+            others.push(known);
+        }
+        // A program may write a prompt otherwise than it told it to the hook: with what was pasted, or trimmed. An answer
+        // has several messages, which only their words tell apart.
+        let one_prompt = turn.role == crate::event::Role::User && others.len() == 1;
+        Ok(others.pop().filter(|_| one_prompt))
+    }
+
+    fn has_provisional(&mut self, tx: &Write, session_no: i64) -> Result<bool> {
+        if let Some(known) = self.provisional_in.get(&session_no) {
+            return Ok(*known);
+        }
+        let has =
+            tx.prepare_cached("SELECT 1 FROM provisional_turns WHERE session_no = ?1 LIMIT 1")?.exists([session_no])?;
+        self.provisional_in.insert(session_no, has);
+        Ok(has)
+    }
+
+    /// Notes that a turn is provisional.
+    pub(super) fn note_provisional(&mut self, tx: &Write, lane: Lane, turn_no: i64, run: Option<&str>) -> Result<()> {
+        tx.prepare_cached(
+            "INSERT INTO provisional_turns (turn_no, session_no, lane_no, run_key) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![turn_no, lane.session_no, lane.lane_no, run])?;
+        self.provisional_in.insert(lane.session_no, true);
+        Ok(())
+    }
+
+    /// The program's store says what a hook said: the turn gets the name its program has for it and the record that is
+    /// exported; the hook's record witnesses it. `false`: the turn was not provisional.
+    pub(super) fn confirm(
+        &mut self,
+        tx: &Write,
+        lane: Lane,
+        known: &Known,
+        entry: &str,
+        record_no: i64,
+        turn: &NewTurn,
+    ) -> Result<bool> {
+        if !self.has_provisional(tx, lane.session_no)? {
+            return Ok(false);
+        }
+        let was = tx
+            .prepare_cached("DELETE FROM provisional_turns WHERE turn_no = ?1 RETURNING turn_no")?
+            .query_row([known.turn_no], |r| r.get::<_, i64>(0))
+            .optional()?;
+        if was.is_none() {
+            return Ok(false);
+        }
+        let model_no = self.names.number_of(tx, turn.model.as_deref())?;
+        let usage = turn.usage.map(|u| serde_json::json!([u.input, u.output, u.cache_read, u.cache_write]).to_string());
+        tx.prepare_cached(
+            "UPDATE turns SET entry = ?2, record_no = ?3, parent = ?4, at = coalesce(?5, at),
+                    model_no = coalesce(?6, model_no), usage = coalesce(?7, usage) WHERE turn_no = ?1",
+        )?
+        .execute(params![known.turn_no, entry, record_no, turn.parent, turn.at, model_no, usage])?;
+        self.runs.stored(known.run_no, known.turn_no, turn, model_no);
+        // The record of the hook stands in a stream of its own, beside the program's.
+        self.out.witnesses += witness(tx, known.turn_no, known.record_no, false)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,27 @@
+//! Codex's hooks: in Claude Code's form, with strict schemas. A field too many drops the whole answer without a word.
+
+use crate::command_hooks::{additional_context, decode as decode_command};
+use crate::hook::{Contract, Decoded, HookSpec, Injection};
+
+pub(super) const HOOKS: &[HookSpec] = &[
+    HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 5 },
+    HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 5 },
+    HookSpec { event: "Stop", contract: Contract::Turn, gives: false, timeout_s: 5 },
+    HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 5 },
+    HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: false, timeout_s: 5 },
+    HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 5 },
+    // More than three seconds is clamped, with a warning in every run.
+    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 3 },
+];
+
+/// About ten kilobytes pass whole.
+pub(super) const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
+
+pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+    decode_command(event, payload, |_| false)
+}
+
+pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+    // What is printed before a compaction reaches nobody.
+    matches!(event, "SessionStart" | "UserPromptSubmit").then(|| additional_context(event, block))
+}

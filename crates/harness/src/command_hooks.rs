@@ -1,0 +1,105 @@
+//! Hooks that are commands: Claude Code's, and Codex's in the same form. The payload comes on standard input, what is
+//! printed is the answer.
+
+use std::path::PathBuf;
+
+use heirloom_engine::event::{Beginning, HookEvent, Moment};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::hook::{Decoded, HookError};
+use crate::loose::{Words, loose};
+
+/// What is read of a payload; everything else may change.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Payload {
+    #[serde(deserialize_with = "loose")]
+    pub session_id: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub transcript_path: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub agent_transcript_path: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub cwd: Option<Words>,
+    /// Claude Code's id of a run.
+    #[serde(deserialize_with = "loose")]
+    pub prompt_id: Option<Words>,
+    /// Codex's id of a run.
+    #[serde(deserialize_with = "loose")]
+    pub turn_id: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub agent_id: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub agent_type: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub source: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub prompt: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub last_assistant_message: Option<Words>,
+}
+
+/// The text of a field that has one.
+pub(crate) fn filled(field: &Option<Words>) -> Option<String> {
+    field.as_ref().map(|w| w.0.clone()).filter(|text| !text.is_empty())
+}
+
+/// Decodes a payload. `machine`: whether a prompt was put there by the program itself.
+pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> Decoded {
+    let payload: Payload =
+        serde_json::from_slice(payload).map_err(|e| HookError::Unreadable(format!("not the JSON of a hook: {e}")))?;
+    let session =
+        filled(&payload.session_id).ok_or_else(|| HookError::Unreadable("the payload names no session".to_owned()))?;
+    let in_agent = filled(&payload.agent_id);
+    let moment = match event {
+        "SessionStart" => Moment::Start(match filled(&payload.source).as_deref() {
+            Some("resume") => Beginning::Resume,
+            Some("clear") => Beginning::Clear,
+            Some("compact") => Beginning::Compact,
+            Some("fork") => Beginning::Fork,
+            // A source that is not known yet begins something.
+            _ => Beginning::Startup,
+        }),
+        "UserPromptSubmit" => {
+            let text = filled(&payload.prompt).unwrap_or_default();
+            if machine(&text) {
+                return Ok(None);
+            }
+            Moment::Prompt { text, entry: None, first_chance: false }
+        }
+        "Stop" => Moment::TurnEnd { answer: filled(&payload.last_assistant_message) },
+        // An agent without a type is the program's own, which compacts.
+        "SubagentStop" if filled(&payload.agent_type).is_none() => return Ok(None),
+        "SubagentStop" => Moment::TurnEnd { answer: None },
+        "PreCompact" => Moment::Compacting,
+        "PostCompact" => Moment::Compacted,
+        "SessionEnd" => Moment::End,
+        _ => return Err(HookError::UnknownEvent),
+    };
+    // A command of the program's stands in its store as something else than what was typed.
+    let is_command = matches!(&moment, Moment::Prompt { text, .. } if is_command(text));
+    let lane = in_agent.map(|id| format!("agent-{id}")).unwrap_or_default();
+    let path = if event == "SubagentStop" { &payload.agent_transcript_path } else { &payload.transcript_path };
+    Ok(Some(HookEvent {
+        session,
+        agent: None,
+        lane,
+        cwd: filled(&payload.cwd),
+        store: filled(path).map(PathBuf::from),
+        run: filled(&payload.prompt_id).or_else(|| filled(&payload.turn_id)).filter(|_| !is_command),
+        moment,
+    }))
+}
+
+/// Whether what was typed is a command of the program's, such as `/review src`, and no path.
+fn is_command(text: &str) -> bool {
+    let Some(rest) = text.trim_start().strip_prefix('/') else { return false };
+    let name = rest.split_whitespace().next().unwrap_or_default();
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
+}
+
+/// The answer both accept: these fields and no others, else all of it is dropped.
+pub(crate) fn additional_context(event: &str, block: &str) -> Vec<u8> {
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}).to_string().into_bytes()
+}

@@ -1,0 +1,153 @@
+//! What each program's hooks give us, and what happens instead where they do not: the one table, from which
+//! docs/HARNESSES.md is made (R12.1, D11). Nothing stands here that was not seen in the real program.
+
+use crate::hook::Contract;
+
+/// How well a program serves one event of the contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fidelity {
+    Full,
+    /// There is something in its place; what, and what that means.
+    Degraded(&'static str),
+    /// There is nothing; what happens instead.
+    Absent(&'static str),
+}
+
+/// A program, or a way of using it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// As in `heirloom connect`; empty for a way that has no connection.
+    pub harness: &'static str,
+    pub title: &'static str,
+    /// The version this was seen with.
+    pub seen: &'static str,
+    /// In the order of [`Contract::ALL`].
+    pub cells: [Fidelity; 6],
+    /// It can summarise without writing into its own session. None offers that today.
+    pub side_effect_free_summaries: bool,
+}
+
+use Fidelity::{Absent, Degraded, Full};
+
+/// Every program, and every way of its use that differs.
+pub const TABLE: &[Row] = &[
+    Row {
+        harness: "claude-code",
+        title: "Claude Code",
+        seen: "2.1.330",
+        cells: [Full, Full, Full, Full, Full, Full],
+        side_effect_free_summaries: false,
+    },
+    Row {
+        harness: "codex",
+        title: "Codex",
+        seen: "0.169.0",
+        cells: [
+            Full,
+            Full,
+            Full,
+            Degraded("the turns are made durable and the cut is announced; its summariser takes nothing from hooks"),
+            Full,
+            Full,
+        ],
+        side_effect_free_summaries: false,
+    },
+    Row {
+        harness: "opencode",
+        title: "OpenCode",
+        seen: "1.18.33",
+        cells: [
+            Degraded(
+                "there is a hook, and no way to give anything with it: what a session begins with comes with its first prompt",
+            ),
+            Full,
+            Full,
+            Full,
+            Full,
+            Degraded("a deleted session is ended; any other is closed after ten quiet minutes"),
+        ],
+        side_effect_free_summaries: false,
+    },
+    Row {
+        harness: "openclaw",
+        title: "OpenClaw",
+        seen: "2026.9.6",
+        cells: [
+            Degraded(
+                "not called for the first turn of `openclaw agent`: what a session begins with comes with its first prompt",
+            ),
+            Full,
+            Full,
+            Degraded("the cut is announced; its summariser takes nothing from hooks"),
+            Full,
+            Degraded(
+                "called for a reset, a deletion and the end of the gateway, not at the end of a `--local` run: closed after ten quiet minutes",
+            ),
+        ],
+        side_effect_free_summaries: false,
+    },
+    Row {
+        harness: "",
+        title: "OpenClaw without the plugin",
+        seen: "2026.9.6",
+        cells: [
+            Absent("`heirloom context` prints what a session would begin with, for whoever asks"),
+            Absent("`heirloom recall` finds, `heirloom remember` keeps, when somebody calls them"),
+            Degraded("no hook tells of a turn; `heirloom import` reads its database"),
+            Absent("the compaction is found by the next import"),
+            Degraded("the summary becomes a node with the next import; nothing is given back by itself"),
+            Absent("closed after ten quiet minutes"),
+        ],
+        side_effect_free_summaries: false,
+    },
+];
+
+/// The table as Markdown, and below it what happens in every cell that is not full.
+pub fn markdown() -> String {
+    let heads: Vec<&str> = Contract::ALL.iter().map(|c| c.name()).collect();
+    let mut out = format!("| | {} | seen with |\n|---|{}---|\n", heads.join(" | "), "---|".repeat(heads.len()));
+    for row in TABLE {
+        let cells: Vec<&str> = row
+            .cells
+            .iter()
+            .map(|cell| match cell {
+                Full => "full",
+                Degraded(_) => "degraded",
+                Absent(_) => "absent",
+            })
+            .collect();
+        out.push_str(&format!("| {} | {} | {} |\n", row.title, cells.join(" | "), row.seen));
+    }
+    out.push('\n');
+    for row in TABLE {
+        for (cell, contract) in row.cells.iter().zip(Contract::ALL) {
+            if let Degraded(what) | Absent(what) = cell {
+                out.push_str(&format!("- **{}, {}**: {what}.\n", row.title, contract.name()));
+            }
+        }
+    }
+    if TABLE.iter().all(|row| !row.side_effect_free_summaries) {
+        out.push_str("- **Summaries without side effects**: none of them offers that today; Heirloom makes its own.\n");
+    }
+    out
+}
+
+/// The hooks each program is asked to call, as Markdown.
+pub fn hooks_markdown() -> String {
+    let mut out =
+        "| program | hook | event of the contract | gives something back | told to wait |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for harness in crate::ALL {
+        for hook in harness.hooks() {
+            let gives = if hook.gives { harness.injection().channel } else { "no" };
+            out.push_str(&format!(
+                "| {} | `{}` | {} | {gives} | {} s |\n",
+                harness.spec().title,
+                hook.event,
+                hook.contract.name(),
+                hook.timeout_s
+            ));
+        }
+    }
+    out
+}

@@ -1,0 +1,93 @@
+//! Hooks: what a program calls when something happens, and what it takes back (R12.1, R12.3).
+//!
+//! A payload becomes a [`HookEvent`] in the adapter's `hook.rs`; what is given back goes out through the same file, in
+//! the fields that program accepts and no others. A payload that cannot be read is an error for the log and nothing for
+//! the program.
+
+use heirloom_engine::event::HookEvent;
+
+/// The six events of the contract (R12.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contract {
+    SessionStart,
+    UserPromptSubmit,
+    /// A turn is over: where the conversation is captured live.
+    Turn,
+    PreCompaction,
+    PostCompaction,
+    SessionEnd,
+}
+
+impl Contract {
+    pub const ALL: [Contract; 6] = [
+        Contract::SessionStart,
+        Contract::UserPromptSubmit,
+        Contract::Turn,
+        Contract::PreCompaction,
+        Contract::PostCompaction,
+        Contract::SessionEnd,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Contract::SessionStart => "session-start",
+            Contract::UserPromptSubmit => "user-prompt-submit",
+            Contract::Turn => "turn",
+            Contract::PreCompaction => "pre-compaction",
+            Contract::PostCompaction => "post-compaction",
+            Contract::SessionEnd => "session-end",
+        }
+    }
+}
+
+/// One hook of a program that is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HookSpec {
+    /// The program's own name for it, as in `heirloom hook claude-code SessionStart`.
+    pub event: &'static str,
+    pub contract: Contract,
+    /// What is printed reaches a model.
+    pub gives: bool,
+    /// How long the program is told to wait, in seconds. We are done long before (R12.5).
+    pub timeout_s: u32,
+}
+
+/// What a program does with what it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Injection {
+    /// How it gets there: `additionalContext`, `system`.
+    pub channel: &'static str,
+    /// It stores what it is given and sends it again by itself (R10.6).
+    pub stores: bool,
+    /// The most characters it takes whole (R12.3).
+    pub characters: usize,
+}
+
+/// Why a payload is no event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HookError {
+    /// The program has no such hook, or none that we are called for.
+    UnknownEvent,
+    /// Not the JSON it should be; what is wrong with it.
+    Unreadable(String),
+}
+
+/// What an adapter makes of a payload. `None`: nothing that concerns a memory.
+pub type Decoded = Result<Option<HookEvent>, HookError>;
+
+/// The types of what a plugin sends and gets, as they stand in both plugins: made from the fields that are read here
+/// (D9).
+pub fn plugin_types() -> String {
+    let fields = crate::plugin_hooks::FIELDS.iter().map(|(name, needed)| match needed {
+        true => format!("{name}: string"),
+        false => format!("{name}?: string"),
+    });
+    let fields: Vec<String> = fields.collect();
+    // Two lines, as wide as the files are.
+    let (first, second) = fields.split_at(6.min(fields.len()));
+    format!(
+        " * @typedef {{{{ {},\n *   {} }}}} Payload\n * @typedef {{{{ context: string }}}} Reply\n",
+        first.join(", "),
+        second.join(", ")
+    )
+}

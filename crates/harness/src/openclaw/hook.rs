@@ -1,0 +1,45 @@
+//! OpenClaw's hooks, as our plugin forwards them. What is given lasts for one turn and is not stored by the program.
+
+use heirloom_engine::event::Moment;
+
+use crate::hook::{Contract, Decoded, HookError, HookSpec, Injection};
+use crate::plugin_hooks::{self as plugin, text};
+
+pub(super) const HOOKS: &[HookSpec] = &[
+    HookSpec { event: "before_prompt_build", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
+    HookSpec { event: "agent_end", contract: Contract::Turn, gives: false, timeout_s: 2 },
+    HookSpec { event: "before_compaction", contract: Contract::PreCompaction, gives: false, timeout_s: 2 },
+    HookSpec { event: "after_compaction", contract: Contract::PostCompaction, gives: false, timeout_s: 2 },
+    HookSpec { event: "before_reset", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
+    HookSpec { event: "session_end", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
+];
+
+pub(super) const INJECTION: Injection = Injection { channel: "prependContext", stores: false, characters: 9_000 };
+
+pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+    let payload = plugin::read(payload)?;
+    let moment = match event {
+        "before_prompt_build" => {
+            let prompt = text(&payload.prompt).unwrap_or_default();
+            // A heartbeat and its like: nobody said it.
+            let by_machine = |reason: &str| matches!(reason, "heartbeat" | "cron" | "memory");
+            if super::transcript::is_by_machine(&prompt) || text(&payload.reason).is_some_and(|r| by_machine(&r)) {
+                return Ok(None);
+            }
+            Moment::Prompt { text: prompt, entry: None, first_chance: true }
+        }
+        "agent_end" => Moment::TurnEnd { answer: None },
+        "before_compaction" => Moment::Compacting,
+        "after_compaction" => Moment::Compacted,
+        "before_reset" => Moment::Cleared,
+        // The same id goes on after a reset; the other reasons are an end.
+        "session_end" if matches!(text(&payload.reason).as_deref(), Some("new" | "reset")) => Moment::Cleared,
+        "session_end" => Moment::End,
+        _ => return Err(HookError::UnknownEvent),
+    };
+    plugin::event(&payload, moment).map(Some)
+}
+
+pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+    HOOKS.iter().any(|h| h.event == event && h.gives).then(|| plugin::reply(block))
+}

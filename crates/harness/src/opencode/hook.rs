@@ -1,0 +1,39 @@
+//! OpenCode's hooks, as our plugin forwards them. What a session is to be given goes with every call of the model, and
+//! is not stored by the program.
+
+use heirloom_engine::event::{Beginning, Moment};
+
+use crate::hook::{Contract, Decoded, HookError, HookSpec, Injection};
+use crate::plugin_hooks::{self as plugin, text};
+
+pub(super) const HOOKS: &[HookSpec] = &[
+    HookSpec { event: "chat.message", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
+    HookSpec { event: "session.idle", contract: Contract::Turn, gives: false, timeout_s: 2 },
+    HookSpec { event: "experimental.session.compacting", contract: Contract::PreCompaction, gives: true, timeout_s: 2 },
+    HookSpec { event: "session.compacted", contract: Contract::PostCompaction, gives: true, timeout_s: 2 },
+    HookSpec { event: "session.deleted", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
+];
+
+pub(super) const INJECTION: Injection = Injection { channel: "system", stores: false, characters: 9_000 };
+
+pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+    let payload = plugin::read(payload)?;
+    let moment = match event {
+        "chat.message" => Moment::Prompt {
+            text: text(&payload.prompt).unwrap_or_default(),
+            entry: text(&payload.entry),
+            first_chance: true,
+        },
+        "session.idle" => Moment::TurnEnd { answer: None },
+        "experimental.session.compacting" => Moment::Compacting,
+        // The next call of the model may come without a prompt.
+        "session.compacted" => Moment::Start(Beginning::Compact),
+        "session.deleted" => Moment::End,
+        _ => return Err(HookError::UnknownEvent),
+    };
+    plugin::event(&payload, moment).map(Some)
+}
+
+pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+    HOOKS.iter().any(|h| h.event == event && h.gives).then(|| plugin::reply(block))
+}

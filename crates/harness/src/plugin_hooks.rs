@@ -1,0 +1,79 @@
+//! Hooks of programs that load plugins: ours forwards what happened in this one form, and hands back what it gets. The
+//! type is the contract of both plugins (docs/HOOKS.md).
+
+use std::path::PathBuf;
+
+use heirloom_engine::event::{HookEvent, Moment};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::hook::HookError;
+use crate::loose::{Words, loose};
+
+/// What a plugin sends.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Payload {
+    /// The program's session id.
+    #[serde(deserialize_with = "loose")]
+    pub session: Option<Words>,
+    /// The session that sent this one, where it is a sub-agent's.
+    #[serde(deserialize_with = "loose")]
+    pub parent: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub agent: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub cwd: Option<Words>,
+    /// The program's id of the run.
+    #[serde(deserialize_with = "loose")]
+    pub run: Option<Words>,
+    /// What the person said.
+    #[serde(deserialize_with = "loose")]
+    pub prompt: Option<Words>,
+    /// What the program's store will call it.
+    #[serde(deserialize_with = "loose")]
+    pub entry: Option<Words>,
+    #[serde(deserialize_with = "loose")]
+    pub reason: Option<Words>,
+}
+
+/// The fields of [`Payload`] by the names they are sent under, and whether there is no payload without them.
+pub(crate) const FIELDS: &[(&str, bool)] = &[
+    ("session", true),
+    ("parent", false),
+    ("agent", false),
+    ("cwd", false),
+    ("run", false),
+    ("prompt", false),
+    ("entry", false),
+    ("reason", false),
+];
+
+pub(crate) fn read(payload: &[u8]) -> Result<Payload, HookError> {
+    serde_json::from_slice(payload).map_err(|e| HookError::Unreadable(format!("not the JSON of the plugin: {e}")))
+}
+
+pub(crate) fn text(field: &Option<Words>) -> Option<String> {
+    field.as_ref().map(|w| w.0.clone()).filter(|text| !text.is_empty())
+}
+
+/// The event of a payload.
+pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, HookError> {
+    let session =
+        text(&payload.session).ok_or_else(|| HookError::Unreadable("the payload names no session".to_owned()))?;
+    Ok(HookEvent {
+        session,
+        agent: text(&payload.agent),
+        // Whichever one it is: what matters is that it is none of the main line.
+        lane: text(&payload.parent).map(|parent| format!("of {parent}")).unwrap_or_default(),
+        cwd: text(&payload.cwd),
+        store: None::<PathBuf>,
+        run: text(&payload.run),
+        moment,
+    })
+}
+
+/// What a plugin gets: one object, `context` being all that the model is to be given now.
+pub(crate) fn reply(block: &str) -> Vec<u8> {
+    json!({"context": block}).to_string().into_bytes()
+}
