@@ -17,6 +17,14 @@ bless filter="":
 docs:
     cargo test --locked --package heirloom --test runner docs
 
+# Fetch the real programs the tests drive: about 2 GB, once.
+programs:
+    scripts/real-programs
+
+# The tests with the real programs, those whose name contains FILTER.
+real filter="":
+    HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- real::{{filter}} --nocapture
+
 # Speed and size on a home made for the purpose.
 bench:
     cargo run --release --locked -- bench

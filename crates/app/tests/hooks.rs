@@ -58,13 +58,16 @@ impl Machine {
         reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
     }
 
+    /// A line as the program writes it: what comes as the user names the run, an answer does not.
     fn line(&self, id: &str, parent: Value, run: &str, at: &str, message: Value) -> String {
-        json!({
+        let mut line = json!({
             "type": message["role"], "uuid": id, "parentUuid": parent, "sessionId": SESSION, "cwd": self.project,
-            "promptId": run, "timestamp": format!("2026-11-20T{at}Z"), "message": message,
-        })
-        .to_string()
-            + "\n"
+            "timestamp": format!("2026-11-20T{at}Z"), "message": message,
+        });
+        if message["role"] == "user" {
+            line["promptId"] = json!(run);
+        }
+        line.to_string() + "\n"
     }
 
     /// A run as the program writes it: prompt, a call, its result, an answer.
@@ -172,6 +175,32 @@ fn what_a_hook_tells_and_what_the_store_says_later_are_one() {
     m.world.import(0, &[&m.transcript]);
     assert_eq!(m.counts().0, 4);
     assert_eq!(m.counts().1, 0);
+    m.world.verified();
+}
+
+#[test]
+fn an_answer_that_is_written_after_the_next_prompt_was_told_is_the_one_told_before() {
+    let m = Machine::new();
+    let [asked, call, result, answered] = m.run("p1", 0, "Where is the barn?", "Behind the house.");
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p1", "prompt": "Where is the barn?"}));
+    m.write(&[asked, call, result]);
+    m.hook("Stop", json!({"prompt_id": "p1", "last_assistant_message": "Behind the house."}));
+    m.at_rest();
+    m.hook("UserPromptSubmit", json!({"prompt_id": "p2", "prompt": "And the well?"}));
+    m.write(&[answered]);
+    m.write(&m.run("p2", 1, "And the well?", "Behind the barn."));
+    m.hook("Stop", json!({"prompt_id": "p2", "last_assistant_message": "Behind the barn."}));
+    m.at_rest();
+    m.world.import(0, &[&m.transcript]);
+    assert_eq!((m.counts().0, m.counts().1), (8, 0));
+    let plain = World::new();
+    plain.import(0, &[&m.transcript]);
+    let said = |world: &World| {
+        let mut turns = crate::world::without_numbers(world.turns(&format!("claude-code:{SESSION}")));
+        turns.sort_by_key(Value::to_string);
+        turns
+    };
+    assert_eq!(said(&m.world), said(&plain));
     m.world.verified();
 }
 

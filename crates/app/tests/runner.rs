@@ -31,6 +31,7 @@ mod moment;
 mod mutated;
 mod noticed;
 mod pages;
+mod real;
 mod recall_odd;
 mod reference;
 mod remember;

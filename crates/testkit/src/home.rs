@@ -52,6 +52,12 @@ impl TestHome {
         path
     }
 
+    /// Leaves both folders behind, for somebody to look at, and says where.
+    pub fn keep(&mut self) -> PathBuf {
+        self.dir.disable_cleanup(true);
+        self.dir.path().to_owned()
+    }
+
     /// A command that sees this world only. The environment is empty but for `PATH`, `HOME`, `HEIRLOOM_HOME`,
     /// `NO_COLOR`, `TZ` and `LANG`; so nothing of the person who runs the tests leaks in, neither their colours nor
     /// their `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `XDG_DATA_HOME` or `OPENCLAW_STATE_DIR`.

@@ -1,8 +1,10 @@
-//! A hermetic world for tests: temporary homes, seeded chance, broken input. Dev-dependency only.
+//! A hermetic world for tests: temporary homes, seeded chance, broken input, a model that says what it is told to.
+//! Dev-dependency only.
 //!
 //! Deliberately knows nothing about the engine, the harnesses or what a record looks like beyond its being a line of
 //! JSON; a crate under test never meets its own types here.
 
+pub mod fake_model;
 mod home;
 mod mutate;
 mod rng;

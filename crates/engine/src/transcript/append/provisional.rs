@@ -38,18 +38,23 @@ impl Appender<'_> {
         if !self.has_provisional(tx, lane.session_no)? {
             return Ok(None);
         }
+        let following = match &turn.run {
+            Some(_) => None,
+            None => self.run_it_follows(tx, lane, turn)?,
+        };
         let mut statement = tx.prepare_cached(
             "SELECT t.turn_no, t.record_no, t.run_no, t.block_no, t.text_offset, t.text_length
              FROM provisional_turns p JOIN turns t USING (turn_no)
-             WHERE p.session_no = ?1 AND p.lane_no = ?2 AND p.run_key IS ?3 AND t.role = ?4 AND t.kind = ?5
-               AND t.forgotten IS NULL ORDER BY t.turn_no",
+             WHERE p.session_no = ?1 AND p.lane_no = ?2 AND (p.run_key IS ?3 OR t.run_no = ?6) AND t.role = ?4
+               AND t.kind = ?5 AND t.forgotten IS NULL ORDER BY t.turn_no",
         )?;
         let mut rows = statement.query(params![
             lane.session_no,
             lane.lane_no,
             turn.run,
             role_code(turn.role),
-            kind_code(turn.kind)
+            kind_code(turn.kind),
+            following
         ])?;
         let mut others = Vec::new();
         while let Some(r) = rows.next()? {
@@ -65,6 +70,25 @@ impl Appender<'_> {
         // has several messages, which only their words tell apart.
         let one_prompt = turn.role == crate::event::Role::User && others.len() == 1;
         Ok(others.pop().filter(|_| one_prompt))
+    }
+
+    /// The run of a turn whose program names the run with the prompt only, as Claude Code does: that of the turn it
+    /// follows. The newest run may be a later one, whose prompt a hook has told already.
+    fn run_it_follows(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<i64>> {
+        let of_parent: Option<i64> = match &turn.parent {
+            Some(parent) => tx
+                .prepare_cached(
+                    "SELECT run_no FROM turns WHERE entry = ?1 AND session_no = ?2 AND lane_no = ?3
+                     ORDER BY revision DESC LIMIT 1",
+                )?
+                .query_row(params![parent, lane.session_no, lane.lane_no], |r| r.get(0))
+                .optional()?,
+            None => None,
+        };
+        match of_parent {
+            Some(run_no) => Ok(Some(run_no)),
+            None => self.runs.at(tx, lane.lane_no, None),
+        }
     }
 
     fn has_provisional(&mut self, tx: &Write, session_no: i64) -> Result<bool> {

@@ -1,0 +1,317 @@
+//! One made-up machine with the real programs on it: a throw-away home, a fake model everybody talks to, and what every
+//! process said.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use heirloom_testkit::fake_model::{Asked, FakeModel, Purpose};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::world::{HEIRLOOM, World};
+
+/// Where the programs are: the folder `scripts/real-programs` filled.
+const PROGRAMS: &str = "HEIRLOOM_PROGRAMS";
+
+/// Longer than any one turn takes on a slow machine with others on it.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// Four programs that each keep a processor busy do not get done sooner side by side.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A user's machine.
+pub struct Machine {
+    pub world: World,
+    pub model: FakeModel,
+    programs: PathBuf,
+    /// What every process printed: `NN-label.stdout`, `NN-label.stderr`.
+    runs: PathBuf,
+    count: Cell<usize>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// What a process left.
+pub struct Ran {
+    pub stdout: String,
+    /// Where both of its outputs are.
+    pub log: PathBuf,
+}
+
+/// What became of a turn.
+pub struct Turned {
+    /// What the program printed.
+    pub stdout: String,
+    /// Its own id of the session.
+    pub session: String,
+    /// Everything the model was told with the prompt, whoever said it; empty when the prompt did not reach it.
+    pub heard: String,
+}
+
+impl Machine {
+    /// A new one, or `None`, after saying why, where the programs are not installed.
+    pub fn new() -> Option<Machine> {
+        let Some(programs) = std::env::var_os(PROGRAMS).filter(|p| !p.is_empty()) else {
+            println!("skipped: {PROGRAMS} names no folder with the real programs (scripts/real-programs fills one)");
+            return None;
+        };
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let programs = repository.join(programs);
+        for name in ["node", "claude", "codex", "opencode", "openclaw"] {
+            let binary = programs.join("bin").join(name);
+            assert!(binary.exists(), "there is no {}: run scripts/real-programs", binary.display());
+        }
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let world = World::new();
+        let runs = world.test.folder("runs");
+        let model = FakeModel::usual();
+        Some(Machine { world, model, programs, runs, count: Cell::new(0), _turn: turn })
+    }
+
+    /// The user's home directory.
+    pub fn home(&self) -> PathBuf {
+        self.world.test.user()
+    }
+
+    /// A project of that name; the same name gives the same folder.
+    pub fn project(&self, name: &str) -> PathBuf {
+        let path = self.home().join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// Connects a program before its first turn, as its user would.
+    #[expect(dead_code, reason = "for the tests of what a connected program does")]
+    pub fn connect(&self, name: &str) {
+        self.world.says(0, &["connect", name, "--yes", "--trust"]);
+    }
+
+    /// A program in this home. Nothing of the caller's environment is in it but the path; every way out of the machine
+    /// leads to the fake model, which lets nobody through and remembers whom they wanted ([`FakeModel::outside`]).
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = self.world.test.command(self.programs.join("bin").join(program));
+        let mut path = vec![self.programs.join("bin"), Path::new(HEIRLOOM).parent().unwrap().to_owned()];
+        path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        command.env("PATH", std::env::join_paths(path).unwrap());
+        command.env("TMPDIR", self.world.test.folder("tmp")).env("TERM", "dumb").env("SHELL", "/bin/sh");
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
+            command.env(name, self.model.url());
+        }
+        command.env("NO_PROXY", "127.0.0.1,localhost,::1").env("no_proxy", "127.0.0.1,localhost,::1");
+        command.env("NODE_USE_ENV_PROXY", "1").env("DO_NOT_TRACK", "1");
+        command
+    }
+
+    /// Runs a process to its end, expects it to succeed. One that takes too long is ended with all it started.
+    pub fn run(&self, label: &str, mut command: Command) -> Ran {
+        let (stdout, log) = self.log(label, &mut command);
+        let began = Instant::now();
+        let status = finish(&mut command, PATIENCE);
+        println!("{label}: {:.1} s", began.elapsed().as_secs_f64());
+        let status = status.unwrap_or_else(|| panic!("{label} was still running after {PATIENCE:?}: {}", shown(&log)));
+        assert!(status.success(), "{label}: {status}: {}", shown(&log));
+        Ran { stdout: fs::read_to_string(stdout).unwrap_or_default(), log }
+    }
+
+    /// Starts a server.
+    pub fn start(&self, label: &str, command: &Command) -> Server {
+        let mut keeper = kept(command);
+        let (stdout, log) = self.log(label, &mut keeper);
+        Server { child: keeper.spawn().expect("a shell"), stdout, log }
+    }
+
+    /// What the model was told with the first of its prompts since `mark` that contains this one.
+    pub fn heard_since(&self, mark: usize, prompt: &str) -> String {
+        let is_it = |a: &Asked| a.purpose == Purpose::Turn && a.prompt.contains(prompt);
+        self.model.asked_since(mark).into_iter().find(is_it).map(|a| a.heard).unwrap_or_default()
+    }
+
+    /// A number nobody had before.
+    pub fn next(&self) -> usize {
+        self.count.set(self.count.get() + 1);
+        self.count.get()
+    }
+
+    /// Sends what a process prints into files: standard output, and both by their common beginning.
+    fn log(&self, label: &str, command: &mut Command) -> (PathBuf, PathBuf) {
+        let log = self.runs.join(format!("{:02}-{label}", self.next()));
+        let stdout = log.with_extension("stdout");
+        command.stdout(File::create(&stdout).unwrap());
+        command.stderr(File::create(log.with_extension("stderr")).unwrap());
+        (stdout, log)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        // For whoever looks into it.
+        let requests = self.runs.join("requests.jsonl");
+        if let Ok(mut file) = File::create(&requests) {
+            for request in self.model.requests() {
+                let line = serde_json::json!({"method": request.method, "path": request.path, "body": request.body});
+                let _ = writeln!(file, "{line}");
+            }
+        }
+        println!("everything was kept: {}", self.world.test.keep().display());
+        println!("the programs wanted to call: {:?}", self.model.outside());
+    }
+}
+
+/// Runs a process in a group of its own to its end; `None` where it had to be ended. Nothing of the group is left: it
+/// would work on in a home that is about to vanish.
+fn finish(command: &mut Command, patience: Duration) -> Option<ExitStatus> {
+    let child = command.stdin(Stdio::null()).process_group(0).spawn();
+    let mut child = child.unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    let group = Pid::from_child(&child);
+    let status = wait(&mut child, patience);
+    let _ = kill_process_group(group, Signal::KILL);
+    if status.is_none() {
+        let _ = child.wait();
+    }
+    status
+}
+
+/// A command under a keeper, which ends it when the pipe it waits for ends: also when the tests are killed.
+fn kept(command: &Command) -> Command {
+    const KEEPER: &str = r#""$@" </dev/null & cat >/dev/null; kill -TERM 0"#;
+    let mut keeper = Command::new("/bin/sh");
+    keeper.args(["-c", KEEPER, "sh"]).arg(command.get_program()).args(command.get_args()).env_clear();
+    keeper.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    keeper.current_dir(command.get_current_dir().expect("a server has a folder"));
+    keeper.stdin(Stdio::piped()).process_group(0);
+    keeper
+}
+
+/// A process that runs as long as this lives.
+pub struct Server {
+    child: Child,
+    stdout: PathBuf,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Waits until its output says so, so many times; gives back the output.
+    pub fn says(&mut self, words: &str, times: usize) -> String {
+        let began = Instant::now();
+        loop {
+            let out = fs::read_to_string(&self.stdout).unwrap_or_default();
+            if out.matches(words).count() >= times {
+                return out;
+            }
+            let late = began.elapsed() > PATIENCE;
+            assert!(!late, "no {words:?} after {PATIENCE:?}: {}", shown(&self.log));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// How often its output says so now.
+    pub fn said(&self, words: &str) -> usize {
+        fs::read_to_string(&self.stdout).unwrap_or_default().matches(words).count()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let group = Pid::from_child(&self.child);
+        let _ = kill_process_group(group, Signal::TERM);
+        // The keeper is gone at once; what it kept may still be writing.
+        let _ = wait(&mut self.child, Duration::from_secs(20));
+        let began = Instant::now();
+        while kill_process_group(group, Signal::TERM).is_ok() && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// The exit status, or `None` where it is still running after that.
+fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            return Some(status);
+        }
+        if began.elapsed() > patience {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Where a log is, and its last lines.
+pub fn shown(log: &Path) -> String {
+    let mut text = log.display().to_string();
+    for end in ["stdout", "stderr"] {
+        let all = fs::read(log.with_extension(end)).unwrap_or_default();
+        let all = String::from_utf8_lossy(&all);
+        let lines: Vec<&str> = all.lines().collect();
+        text += &format!("\n== {end}\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
+    }
+    text
+}
+
+mod tests {
+    use heirloom_testkit::TestHome;
+
+    use super::*;
+
+    /// A command that says its number and the number of what it started, and waits for longer than anybody likes.
+    fn slow(test: &TestHome, out: &Path) -> Command {
+        let mut command = test.command("/bin/sh");
+        command.args(["-c", "sleep 600 & echo $$ $! ready; wait"]).stdout(File::create(out).unwrap());
+        command
+    }
+
+    /// Whether any of the processes it named runs: not those that are over and were not asked for yet.
+    fn running(out: &Path) -> bool {
+        let said = fs::read_to_string(out).unwrap();
+        let pids: Vec<&str> = said.split_whitespace().filter(|w| w.parse::<u32>().is_ok()).collect();
+        assert_eq!(pids.len(), 2, "{said:?}");
+        let mut ps = Command::new("ps");
+        let listed = ps.args(["-o", "stat=", "-p", &pids.join(",")]).output().unwrap();
+        String::from_utf8_lossy(&listed.stdout).lines().any(|state| !state.trim().starts_with('Z'))
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_it_started() {
+        let test = TestHome::new();
+        let out = test.folder("out").join("pids");
+        assert_eq!(finish(&mut slow(&test, &out), Duration::from_secs(2)), None);
+        assert!(!running(&out));
+        let mut quick = test.command("/bin/sh");
+        quick.args(["-c", "exit 3"]);
+        assert_eq!(finish(&mut quick, Duration::from_secs(60)).unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn a_server_ends_with_its_value_and_with_whoever_started_it() {
+        let test = TestHome::new();
+        let stdout = test.folder("out").join("pids");
+        for killed in [false, true] {
+            let mut keeper = kept(&slow(&test, &stdout));
+            keeper.stdout(File::create(&stdout).unwrap());
+            let mut server = Server { child: keeper.spawn().unwrap(), stdout: stdout.clone(), log: stdout.clone() };
+            server.says("ready", 1);
+            assert!(running(&stdout));
+            if killed {
+                // What is left of us when we are killed: the end of the pipe.
+                drop(server.child.stdin.take());
+                let began = Instant::now();
+                while running(&stdout) {
+                    assert!(began.elapsed() < Duration::from_secs(60), "it is still there");
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+            drop(server);
+            assert!(!running(&stdout));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The four real programs, each on a machine made for one test, with a model that says what the test wants.
+//!
+//! They run where `HEIRLOOM_PROGRAMS` names a folder that `scripts/real-programs` has filled, one at a time; elsewhere
+//! these tests say so and pass. A test that fails keeps its machine, with what every process printed and what the model
+//! was asked, and says where.
+//!
+//! A test begins with [`Machine::new`], puts programs on it ([`ClaudeCode::on`] …), connects them where it wants hooks
+//! ([`Machine::connect`], before the first turn), scripts the model (`machine.model.answers(table([…]))`) and takes
+//! turns. [`Turned::heard`] is what the model was told with that prompt: what was told in one program and asked in
+//! another is one line each. A reply that [reports](heirloom_testkit::fake_model::Reply::reporting) 190,000 tokens makes
+//! each of them compact by itself before its next turn.
+
+mod claude_code;
+mod codex;
+mod kept;
+mod machine;
+mod openclaw;
+mod opencode;
+
+use std::path::{Path, PathBuf};
+
+pub use claude_code::ClaudeCode;
+pub use codex::Codex;
+pub use machine::{Machine, Turned, shown};
+pub use openclaw::OpenClaw;
+pub use opencode::OpenCode;
+
+/// A program somebody works with.
+pub trait Program {
+    /// Its name in Heirloom.
+    fn name(&self) -> &'static str;
+
+    /// A prompt and its answer, in a new session or in one begun in the same project.
+    fn turn(&mut self, project: &Path, prompt: &str, session: Option<&str>) -> Turned;
+
+    /// Has it summarise a session now.
+    fn compact(&mut self, project: &Path, session: &str);
+
+    /// The files its sessions are in.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The database its sessions are in, and the tables that hold them.
+    fn database(&self) -> Option<(PathBuf, &'static [&'static str])> {
+        None
+    }
+}
