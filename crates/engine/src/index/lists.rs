@@ -44,6 +44,8 @@ pub(crate) struct Lists<'c> {
     /// Rows and tokens of the whole table.
     pub rows: u64,
     pub tokens: u64,
+    /// Every row of the table is of the range that is read: how long a list is can be told from its pages.
+    pub sole: bool,
 }
 
 /// A row with a token.
@@ -83,16 +85,23 @@ impl<'c> Lists<'c> {
             pages: conn.prepare("SELECT id, block FROM fts_data WHERE id BETWEEN ?1 AND ?2 ORDER BY id")?,
             rows,
             tokens,
+            sole: false,
         }))
     }
 
-    /// Shows every row with a token, by segments, rising within each. `most`: a list of more rows than this is given up
-    /// as soon as that is known. `None`: not a form we know.
-    pub fn read(&mut self, token: &str, places: bool, most: i64, each: &mut impl FnMut(Entry)) -> Result<Option<Read>> {
+    /// Shows every row of a range with a token, by segments, rising within each. `most`: with more rows of the range than
+    /// this it is given up as soon as that is known; rows of others do not count. `None`: not a form we know.
+    pub fn read(
+        &mut self,
+        token: &str,
+        places: bool,
+        (range, most): ((i64, i64), i64),
+        each: &mut impl FnMut(Entry),
+    ) -> Result<Option<Read>> {
         // The main index of the table; those of prefixes have other digits.
         let key = [b"0", token.as_bytes()].concat();
         let mut walk = Walk { wanted: places, ..Walk::default() };
-        let mut seen = 0i64;
+        let (mut seen, mut strangers) = (0i64, false);
         for segment in &self.segments {
             let found: Option<i64> = self.find.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
             let page = (found.unwrap_or(0) >> 1).max(segment.first);
@@ -104,9 +113,12 @@ impl<'c> Lists<'c> {
                 let (id, page) = (r.get::<_, i64>(0)?, r.get_ref(1)?);
                 let (true, Ok(page)) = (id == expected, page.as_blob()) else { return Ok(None) };
                 let first = expected == base + (found.unwrap_or(0) >> 1).max(segment.first);
-                let counted = &mut |entry: Entry| {
-                    seen += 1;
-                    each(entry);
+                let counted = &mut |entry: Entry| match entry.row >= range.0 && entry.row <= range.1 {
+                    true => {
+                        seen += 1;
+                        each(entry);
+                    }
+                    false => strangers = true,
                 };
                 more = match if first { walk.first_page(page, &key, counted) } else { walk.page(page, counted) } {
                     Some(more) => more,
@@ -116,7 +128,8 @@ impl<'c> Lists<'c> {
                 if seen > most {
                     return Ok(Some(Read::TooLong));
                 }
-                if first && more {
+                // How long a list is, is known of all rows together only.
+                if first && more && self.sole && !strangers {
                     // The list ends on the page where the next token of the tree begins, or before.
                     let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
                     let end = end.map_or(segment.last, |no| no >> 1);

@@ -3,14 +3,15 @@
 //! with the home. Where the lists are not of a form we know, there is none of this and the engine is asked.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::{Query, Term};
 use super::search::Filter;
 use super::snippet::Scratch;
-use super::terms::{self, TURNS, Weighed};
-use crate::error::{Error, Result};
+use super::terms::{self, DEADLINE, TURNS, Weighed};
+use crate::error::{ErrorKind, Result};
 use crate::index::{Entry, LENGTHS_AT_ONCE, ListRead, Lists, RowId, length_at, scope_token};
 use crate::transcript::role_name;
 
@@ -33,8 +34,8 @@ struct List {
 }
 
 impl List {
-    fn add(&mut self, range: (i64, i64), row: i64, times: u32) {
-        if times == 0 || row < range.0 || row > range.1 {
+    fn add(&mut self, row: i64, times: u32) {
+        if times == 0 {
             return;
         }
         self.rows += 1;
@@ -76,16 +77,12 @@ pub(super) fn score(
     rows: ((i64, i64), i64),
     left_out: &mut Vec<String>,
 ) -> Result<Option<(Vec<Weighed>, Scores)>> {
+    let started = Instant::now();
     match score_all(conn, scratch, query, filter, rows, left_out) {
-        // The time is up: the engine is asked for what it can still say.
-        Err(e) if broken_off(&e) => Ok(None),
+        // The time is up: the engine is asked for what it can still say, and says that it was broken off.
+        Err(e) if e.kind() == ErrorKind::Machine && started.elapsed() > DEADLINE / 2 => Ok(None),
         other => other,
     }
-}
-
-fn broken_off(e: &Error) -> bool {
-    let cause = std::error::Error::source(e).and_then(|cause| cause.downcast_ref());
-    cause.is_some_and(terms::interrupted)
 }
 
 fn score_all(
@@ -105,6 +102,8 @@ fn score_all(
     let (of_phrases, rest) = tokens.split_at(query.phrases.len());
     let (of_words, of_limits) = rest.split_at(query.words.len());
     let mut of_limits = of_limits.iter();
+    let everything = RowId::range(RowId::unpack(range.0).agent_no, 0, i64::MAX);
+    lists.sole = range == everything && i64::try_from(lists.rows) == Ok(all);
     let mut reader = Reader { conn, lists: &mut lists, range };
     // A word that is in so many rows is left out where others are not.
     let most = if all > terms::FEW_ROWS { (all as f64 * terms::FREQUENT_SHARE) as i64 } else { i64::MAX };
@@ -143,8 +142,8 @@ fn score_all(
     for group in &limiting {
         let mut list = List::default();
         for token in of_limits.by_ref().take(group.len()).flatten() {
-            let whole = reader.lists.read(token, false, i64::MAX, &mut |e: Entry| {
-                list.add(range, e.row, u32::from(e.limits));
+            let whole = reader.lists.read(token, false, (range, i64::MAX), &mut |e: Entry| {
+                list.add(e.row, u32::from(e.limits));
             })?;
             if whole.is_none() {
                 return Ok(None);
@@ -191,7 +190,7 @@ impl Reader<'_, '_> {
             [] => Ok(Some(Some(List::default()))),
             [one] if !term.prefix => {
                 let mut list = List::default();
-                match self.lists.read(one, false, most, &mut |e: Entry| list.add(range, e.row, e.times))? {
+                match self.lists.read(one, false, (range, most), &mut |e: Entry| list.add(e.row, e.times))? {
                     Some(ListRead::Whole) => Ok(Some(Some(list.sorted()))),
                     Some(ListRead::TooLong) => Ok(Some(None)),
                     None => Ok(None),
@@ -218,8 +217,8 @@ impl Reader<'_, '_> {
             let (mut left, mut kept) = (Vec::new(), Vec::new());
             let (mut at, mut last) = (0, i64::MAX);
             let most = if n == 0 { PHRASE_BUDGET } else { i64::MAX };
-            let read = self.lists.read(token, true, most, &mut |e: Entry| {
-                if e.places.is_empty() || e.row < range.0 || e.row > range.1 {
+            let read = self.lists.read(token, true, (range, most), &mut |e: Entry| {
+                if e.places.is_empty() {
                     return;
                 }
                 let from = kept.len();
@@ -252,7 +251,7 @@ impl Reader<'_, '_> {
         }
         let mut list = List::default();
         for (row, from, to) in rows {
-            list.add(range, row, (to - from) as u32);
+            list.add(row, (to - from) as u32);
         }
         Ok(Some(Some(list)))
     }
@@ -267,7 +266,7 @@ impl Reader<'_, '_> {
         let mut rows = statement.query(params![expression, self.range.0, self.range.1, limit])?;
         let mut list = List::default();
         while let Some(r) = rows.next()? {
-            list.add(self.range, r.get(0)?, 1);
+            list.add(r.get(0)?, 1);
         }
         Ok((list.rows <= most).then(|| list.sorted()))
     }
