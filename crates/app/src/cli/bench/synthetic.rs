@@ -76,6 +76,9 @@ pub fn write(folder: &Path, turns: u64) -> Result<Vec<Asked>> {
     Ok(queries(&zipf, &said))
 }
 
+/// Draws so many words.
+type Words<'w> = &'w mut dyn FnMut(usize) -> Vec<String>;
+
 /// Words by how often they are said, without the most frequent ones; phrases as they were said.
 fn queries(zipf: &Zipf, said: &[String]) -> Vec<Asked> {
     let mut random = Random::new();
@@ -91,7 +94,7 @@ fn queries(zipf: &Zipf, said: &[String]) -> Vec<Asked> {
             })
             .collect()
     };
-    let mut of = |what, query: &mut dyn FnMut(&mut dyn FnMut(usize) -> Vec<String>, u64) -> String| Asked {
+    let mut of = |what, query: &mut dyn FnMut(Words, u64) -> String| Asked {
         what,
         queries: (0..QUERIES).map(|n| query(&mut words, n)).collect(),
     };
