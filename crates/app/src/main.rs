@@ -25,6 +25,8 @@ fn main() -> ExitCode {
     }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
+        // A program takes any other status of its hook for a no to the user's prompt.
+        Err(e) if e.use_stderr() && cli::hook::is_meant(&arguments) => return ExitCode::SUCCESS,
         Err(e) if e.use_stderr() && std::env::args_os().any(|a| a == "--json") => return misused(&e),
         Err(e) => e.exit(),
     };

@@ -312,6 +312,16 @@ fn whatever_happens_a_hook_succeeds_and_prints_nothing_it_should_not() {
             "{program} {event} {shown}"
         );
     }
+    // Neither does one that is called wrongly: another status would be a no to the prompt.
+    for args in [
+        &["hook"][..],
+        &["hook", "codex"],
+        &["hook", "codex", "Stop", "--new-option"],
+        &["--home", "/x", "hook", "a", "b", "c"],
+    ] {
+        let out = m.world.feed(args, b"{}");
+        assert_eq!((out.status, out.stdout.as_str(), out.stderr.as_str()), (Some(0), "", ""), "{args:?}");
+    }
     assert_eq!(m.counts().0, 0);
     // A path outside the program's folders is not read.
     let secret = m.world.test.user().join("secret.jsonl");

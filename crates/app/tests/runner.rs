@@ -20,7 +20,6 @@ mod forget;
 mod given;
 mod harnesses;
 mod heads;
-
 mod help;
 mod hooks;
 mod killed;

@@ -67,6 +67,17 @@ impl StaticTable {
         StaticTable { buckets, ends, pieces, rows, longest }
     }
 
+    /// The whole words it knows, of letters a to z, in the table's order: a vocabulary for texts that are made up.
+    pub fn plain_words(&self) -> Vec<&'static str> {
+        let end = |row: usize| u32_at(self.ends, 4 * row) as usize;
+        let piece = |row: usize| &self.pieces[if row == 0 { 0 } else { end(row - 1) }..end(row)];
+        (0..self.ends.len() / 4)
+            .map(piece)
+            .filter(|piece| piece.len() > 2 && piece.iter().all(u8::is_ascii_lowercase))
+            .filter_map(|piece| std::str::from_utf8(piece).ok())
+            .collect()
+    }
+
     fn sum(&self, text: &str) -> Vec<f32> {
         let (mut low, mut high) = ([0u32; DIMENSIONS / 2], [0u32; DIMENSIONS / 2]);
         let mut scales = 0u32;

@@ -42,3 +42,16 @@ pub fn plainly(arguments: &[OsString]) -> Option<(Global, String, String)> {
     let [command, program, event] = words.try_into().ok()?;
     (command == "hook").then_some((global, program, event))
 }
+
+/// Whether somebody meant to run a hook, however wrongly.
+pub fn is_meant(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--home" | "--agent") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            other => return other == Some("hook"),
+        }
+    }
+    false
+}

@@ -5,12 +5,15 @@
 //! and built again. Deleting it loses nothing.
 //!
 //! Holds words and vectors, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`];
-//! those of lineage nodes by [`nodes`]. Vectors ([`vectors`]) stand beside the words, of whatever model is plugged in.
+//! those of lineage nodes by [`nodes`]. [`lists`] reads the lists of the full-text engine where they lie, [`lengths`]
+//! keeps beside them what scoring needs. Vectors ([`vectors`]) stand beside the words, of whatever model is plugged in.
 //! Knows nothing about ranking.
 
 mod embedder;
 mod files;
 mod fold;
+mod lengths;
+mod lists;
 mod nodes;
 pub mod rows;
 mod vectors;
@@ -31,19 +34,28 @@ use crate::transcript::Fresh;
 
 pub use embedder::Embedder;
 pub use fold::{BREAK, fold, is_unspaced};
+#[cfg(test)]
+pub(crate) use lengths::SCHEMA as LENGTHS_SCHEMA;
+pub(crate) use lengths::{AT_ONCE as LENGTHS_AT_ONCE, length_at, tokens_of};
+pub(crate) use lists::{Entry, Lists, Read as ListRead};
 pub use nodes::NodeMatches;
 pub use rows::{RowId, scope_token};
 pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWithin, Within};
 pub(crate) use words::unspoken;
 
 /// Changes whenever the same turns, files or nodes would give other rows.
-const INDEX_VERSION: &str = "5";
+const INDEX_VERSION: &str = "6";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
 pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
 
 /// The index commits after this much text, so that other processes get in between and little is redone after a crash.
 const COMMIT_BYTES: usize = 8 << 20;
+
+/// Pages kept in memory. A search reads most pages once: taking the memory for them costs more than reading them. Not
+/// mapped: a disk that fails would end the process instead of the search, and a whole process is no faster for it.
+const READING: &str = "PRAGMA cache_size = -2048";
+const WRITING: &str = "PRAGMA cache_size = -16384";
 
 /// Turns read from the ledger at once when catching up.
 const CATCH_UP_STEP: i64 = 400;
@@ -56,6 +68,8 @@ pub struct Index {
     /// Text added since the last commit; a transaction is open while it is not zero.
     uncommitted: usize,
     writing: bool,
+    /// The first turn of the open transaction, and the agents it has rows of.
+    unmeasured: Option<(i64, BTreeSet<i64>)>,
     embedder: Option<Arc<dyn Embedder>>,
     /// Texts of the open transaction's turns that get vectors in it; `None` where vectors are behind the words.
     waiting: Option<vectors::Waiting>,
@@ -137,6 +151,7 @@ impl Index {
             ledger_id: ledger_id.to_owned(),
             uncommitted: 0,
             writing: false,
+            unmeasured: None,
             embedder: None,
             waiting: None,
             resting: None,
@@ -164,12 +179,13 @@ impl Index {
                  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
                  CREATE VIRTUAL TABLE fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{TOKENIZER}');
                  INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
-                 {} {} {}
+                 {} {} {} {}
                  INSERT INTO meta VALUES ('version', '{INDEX_VERSION}'), ('watermark', '0'), ('rows', '0'), ('mark', '');
                  COMMIT;",
                 files::schema(TOKENIZER),
                 nodes::schema(TOKENIZER),
-                vectors::SCHEMA
+                vectors::SCHEMA,
+                lengths::SCHEMA
             ))?;
             conn.execute("INSERT INTO meta VALUES ('ledger_id', ?1)", [ledger_id])?;
         }
@@ -290,6 +306,7 @@ impl Index {
         }
         if let Some(last) = fresh.last() {
             let mark = mark(last.session_no, last.turn.at, last.turn.text.len() as i64);
+            self.will_measure(first.turn_no, added.keys().copied());
             self.advance(last.turn_no, &added, &mark)?;
         }
         if self.uncommitted > COMMIT_BYTES { self.flush() } else { Ok(()) }
@@ -298,6 +315,7 @@ impl Index {
     /// Commits what was added.
     pub fn flush(&mut self) -> Result<()> {
         if self.writing {
+            self.settle_lengths()?;
             self.settle_vectors()?;
             self.conn.execute_batch("COMMIT")?;
             self.writing = false;
@@ -368,6 +386,7 @@ impl Index {
                 return Ok(0);
             }
             let mark = ledger.read(|tx| mark_of(tx, last))?;
+            self.will_measure(from + 1, rows.keys().copied());
             self.advance(last, &rows, &mark)?;
             self.uncommitted += bytes;
             done += turns as u64;
@@ -425,6 +444,7 @@ impl Index {
         problems.extend(self.file_problems()?);
         problems.extend(self.node_problems()?);
         problems.extend(self.vector_problems()?);
+        problems.extend(self.length_problems()?);
         Ok(problems)
     }
 
@@ -454,6 +474,7 @@ impl Index {
             self.remove_vectors(agent_no, vectors::Sort::Turn, &turns)?;
         }
         self.erase_buried_nodes(ledger)?;
+        self.put_lengths(&turns.iter().map(|(_, turn_no)| (*turn_no, 0)).collect())?;
         let mut gone: BTreeMap<i64, i64> = BTreeMap::new();
         {
             let mut find = self.conn.prepare_cached("SELECT id FROM fts_docsize WHERE id BETWEEN ?1 AND ?2")?;
@@ -503,6 +524,7 @@ impl Index {
         match self.conn.execute_batch("BEGIN IMMEDIATE") {
             Ok(()) => {
                 self.writing = true;
+                self.conn.execute_batch(WRITING)?;
                 self.waiting = self.keeps_step()?.then(vectors::Waiting::default);
                 Ok(true)
             }
@@ -517,10 +539,11 @@ impl Index {
             "INSERT INTO fts (fts) VALUES ('delete-all');
              UPDATE meta SET value = '0' WHERE key IN ('watermark', 'rows') OR key LIKE 'rows:%';",
         )?;
-        for empty in [files::EMPTY, nodes::EMPTY, vectors::EMPTY] {
+        for empty in [files::EMPTY, nodes::EMPTY, vectors::EMPTY, lengths::EMPTY] {
             self.conn.execute_batch(empty)?;
         }
         self.waiting = None;
+        self.unmeasured = None;
         Ok(())
     }
 
@@ -591,9 +614,9 @@ fn configure(conn: &Connection, busy: Duration) -> Result<()> {
     conn.busy_timeout(busy)?;
     conn.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
-         PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
-         PRAGMA cache_size = -16384;",
+         PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
     )?;
+    conn.execute_batch(READING)?;
     Ok(())
 }
 

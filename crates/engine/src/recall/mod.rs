@@ -4,6 +4,7 @@
 //! [`search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
 //! any line of a page down to the words. Searching is lookup asked for by name; nothing here injects anything.
 
+mod bm25;
 mod chat;
 pub mod expand;
 pub mod files;

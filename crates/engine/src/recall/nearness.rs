@@ -55,8 +55,15 @@ impl<'i> Nearness<'i> {
         Ok(vector.iter().any(|x| *x != 0.0).then_some(Nearness { index, agent_no, vector }))
     }
 
-    /// The turns nearest by themselves, within what the search is limited to; at most so many, none of them far.
-    pub fn turns(&self, filter: &Filter, turns: (i64, i64), less: &mut Vec<String>) -> Result<HashMap<i64, f32>> {
+    /// The turns nearest by themselves, within what the search is limited to; at most so many, none of them far. With
+    /// them, how near the turns `known` are, whose words were found.
+    pub fn turns(
+        &self,
+        filter: &Filter,
+        turns: (i64, i64),
+        known: &[i64],
+        less: &mut Vec<String>,
+    ) -> Result<HashMap<i64, f32>> {
         let within = TurnsWithin {
             workspaces: filter.workspaces.clone(),
             harness: filter.harness.clone(),
@@ -65,7 +72,7 @@ impl<'i> Nearness<'i> {
             kinds: None,
             turns: (turns != (0, i64::MAX)).then_some((TurnId(turns.0), TurnId(turns.1))),
         };
-        let found = match self.index.nearest(&self.vector, self.agent_no, Within::Turns(&within), NEAREST) {
+        let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), NEAREST, known) {
             Ok(found) => found,
             // The words are in other tables.
             Err(e) if e.kind() == ErrorKind::Damaged => {
@@ -77,7 +84,7 @@ impl<'i> Nearness<'i> {
         if found.cut_short {
             less.push("the search by vectors took too long and was broken off".into());
         }
-        let near = found.found.into_iter().filter(|(_, cosine)| *cosine >= FLOOR);
+        let near = found.found.into_iter().filter(|(_, cosine)| *cosine >= FLOOR).chain(found.also);
         Ok(near.filter_map(|(document, cosine)| Some((turn(document)?, cosine))).collect())
     }
 

@@ -1,14 +1,15 @@
 //! Finding turns: full-text candidates, scored with their neighbours, cut out as passages (RETRIEVAL.md §3).
 //!
-//! Terms are joined by OR and scored by BM25; stop words and words that stand nearly everywhere are dropped, because the
-//! full-text engine scores every row that matches. A turn next to a good one gains: evidence is often the reply to the
-//! turn that has the words. Scores are relative to the best candidate.
+//! Terms are joined by OR and scored by BM25 ([`super::bm25`]); stop words and words that stand nearly everywhere are
+//! dropped. A turn next to a good one gains: evidence is often the reply to the turn that has the words. Scores are
+//! relative to the best candidate.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use rusqlite::params;
 
+use super::bm25::{self, Scores};
 use super::chat;
 use super::nearness::Nearness;
 use super::query::{Query, Term};
@@ -32,6 +33,13 @@ use crate::transcript::{kind_from_code, role_from_code, role_name};
 
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
+
+/// The best candidates, whose neighbours are looked at: a query each. Always as many, so that how many hits are wanted
+/// does not change which come first.
+const FRONT: usize = 120;
+
+/// As many candidates are enough where a time limits the search; where there are fewer, more are looked at.
+const ENOUGH: usize = 50;
 
 /// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10; with vectors
 /// .4 and .3).
@@ -132,6 +140,7 @@ pub(super) fn search_by(
     }
     let mut filter = filter.clone();
     (filter.since, filter.until) = within(query.limit(), filter.since, filter.until);
+    index.flush()?;
     index.deadline(Some(Instant::now() + DEADLINE))?;
     let mut out = run(ledger, index, agent, query, &filter, vector);
     // Nothing of what fits was said then: perhaps the words are those of a text ("he moved two years ago").
@@ -162,6 +171,8 @@ fn run(
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
     let opener = Opener::default();
+    // One state of the index for everything, and its lock is taken once.
+    let snapshot = conn.unchecked_transaction()?;
     ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
@@ -176,13 +187,25 @@ fn run(
         let then = if query.only_times { said_then(tx, agent_no, query, filter)? } else { Vec::new() };
         let mut terms = Vec::new();
         let ranked = if then.is_empty() && query.has_words() {
-            terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
+            let direct = match filter.legs {
+                Legs::Vectors => None,
+                _ => bm25::score(conn, &scratch, query, filter, (range, all), &mut out.too_frequent)?,
+            };
+            let mut scores = None;
+            if let Some((weighed, of_all)) = direct {
+                (terms, scores) = (weighed, Some(of_all));
+            } else if filter.legs == Legs::Vectors {
+                terms = query.words.iter().map(|t| Weighed { term: t.clone(), rows: 1 }).collect();
+            } else {
+                out.too_frequent.clear();
+                terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
+            }
             if terms.is_empty() && query.phrases.is_empty() {
                 // The time was up before anything could be looked for.
                 return Ok(());
             }
             out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
-            let look = Look { tx, conn, query, filter, terms: &terms, agent_no, range, all };
+            let look = Look { tx, conn, query, filter, terms: &terms, scores, agent_no, range, all };
             let near = match vector {
                 Some(vector) => Some(Nearness::again(index, agent_no, vector)),
                 None => Nearness::of(tx, index, agent_no, query, filter.legs, &mut out.less)?,
@@ -234,11 +257,12 @@ fn run(
         }
         Ok(())
     })?;
+    snapshot.commit()?;
     Ok(out)
 }
 
 /// `scope:("xqw3") AND text:("phrase" AND ("phrase" OR "word"))`.
-fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> String {
+pub(super) fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> String {
     let mut must: Vec<String> = query.phrases.iter().map(|p| p.expression()).collect();
     let any: Vec<String> =
         query.phrases.iter().map(Term::expression).chain(terms.iter().map(|t| t.term.expression())).collect();
@@ -314,6 +338,8 @@ struct Look<'a> {
     query: &'a Query,
     filter: &'a Filter,
     terms: &'a [Weighed],
+    /// Of every turn, where the lists of the engine could be read.
+    scores: Option<Scores>,
     agent_no: i64,
     range: (i64, i64),
     /// Rows of the agent.
@@ -328,18 +354,32 @@ impl Look<'_> {
         *cut_short |= cut;
         let mut wanted = CANDIDATES;
         loop {
-            let (mut rows, cut) = candidates(self.conn, &expression, self.range, wanted)?;
+            let (mut rows, cut) = self.best(&expression, self.range, wanted)?;
             let full = rows.len() >= wanted;
             *cut_short |= cut;
             let known: HashSet<i64> = rows.iter().map(|(turn_no, _)| *turn_no).collect();
             rows.extend(then.iter().filter(|(turn_no, _)| !known.contains(turn_no)));
-            let covered = coverage(self.conn, &TURNS, &rows, self.terms, self.range, self.all)?;
+            let covered = match &self.scores {
+                Some(scores) => scores.coverage(&rows, self.terms, self.all),
+                None => coverage(self.conn, &TURNS, &rows, self.terms, self.range, self.all)?,
+            };
             let kept = keep(self.tx, rows, &covered, self.query, self.filter)?;
             // Filters on time are applied behind the engine: look further until there is enough or nothing left.
-            if kept.len() >= self.filter.limit.min(CANDIDATES) || !full || cut || wanted >= CANDIDATES * 64 {
+            if kept.len() >= ENOUGH || !full || cut || wanted >= CANDIDATES * 64 {
                 return Ok(kept);
             }
             wanted *= 4;
+        }
+    }
+
+    /// The best turns of a range of rows. `true`: broken off.
+    fn best(&self, expression: &str, range: (i64, i64), wanted: usize) -> Result<(Vec<(i64, f64)>, bool)> {
+        match &self.scores {
+            Some(scores) => {
+                let turns = (RowId::unpack(range.0).turn_no, RowId::unpack(range.1).turn_no);
+                Ok((scores.best(wanted, turns), false))
+            }
+            None => candidates(self.conn, expression, range, wanted),
         }
     }
 
@@ -353,14 +393,16 @@ impl Look<'_> {
         less: &mut Vec<String>,
     ) -> Result<()> {
         let open = self.query.is_open();
-        let mut cosines = if open { near.turns(self.filter, turns, less)? } else { HashMap::new() };
-        let known: HashSet<i64> = found.iter().map(|c| c.turn_no).collect();
-        let beside: Vec<i64> = known.iter().copied().filter(|no| !cosines.contains_key(no)).collect();
+        let turn_nos: Vec<i64> = found.iter().map(|c| c.turn_no).collect();
+        let cosines = match open {
+            true => near.turns(self.filter, turns, &turn_nos, less)?,
+            false => near.to(&turn_nos)?,
+        };
         if open {
+            let known: HashSet<i64> = turn_nos.into_iter().collect();
             let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (*no, 0.0)).collect();
             found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
         }
-        cosines.extend(near.to(&beside)?);
         for candidate in found.iter_mut() {
             candidate.cosine = cosines.get(&candidate.turn_no).copied();
             candidate.own = candidate.words + COSINE * f64::from(candidate.cosine.unwrap_or(0.0).max(0.0));
@@ -380,7 +422,7 @@ impl Look<'_> {
             if first > last {
                 continue;
             }
-            let (rows, cut) = candidates(self.conn, expression, (first, last), CANDIDATES)?;
+            let (rows, cut) = self.best(expression, (first, last), CANDIDATES)?;
             found.extend(rows.into_iter().filter(|(turn_no, _)| seen.insert(*turn_no)));
             if cut {
                 return Ok((found, true));
@@ -531,8 +573,7 @@ fn with_neighbours(
     let shares = if fused { NEIGHBOUR_FUSED } else { NEIGHBOUR };
     let own: HashMap<i64, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
     let mut all: HashMap<i64, Candidate> = HashMap::new();
-    // Of a long list only the front can be changed by neighbours; looking them up costs a query each.
-    let front = candidates.len().min(filter.limit.saturating_mul(4).max(40));
+    let front = candidates.len().min(FRONT);
     let mut before = tx.prepare_cached(
         "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 AND forgotten IS NULL ORDER BY turn_no DESC LIMIT 2",
     )?;

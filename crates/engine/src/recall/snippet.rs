@@ -29,10 +29,33 @@ pub struct Scratch<'c> {
 impl<'c> Scratch<'c> {
     pub fn new(conn: &'c Connection) -> Result<Scratch<'c>> {
         conn.execute_batch(&format!(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage USING fts5(text, tokenize='{}');",
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage USING fts5(text, tokenize='{}');
+             CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage_tokens USING fts5vocab(temp, passage, instance);",
             crate::index::TOKENIZER
         ))?;
         Ok(Scratch { conn })
+    }
+
+    /// The tokens the engine makes of texts, in order.
+    pub fn tokens(&self, texts: &[&str]) -> Result<Vec<Vec<String>>> {
+        self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
+        let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (?1, ?2)")?;
+        for (row, text) in (0i64..).zip(texts) {
+            insert.execute(rusqlite::params![row, text])?;
+        }
+        let mut found: Vec<(i64, i64, String)> = self
+            .conn
+            .prepare_cached("SELECT doc, \"offset\", term FROM temp.passage_tokens")?
+            .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        found.sort_unstable();
+        let mut out = vec![Vec::new(); texts.len()];
+        for (row, _, token) in found {
+            if let Some(tokens) = out.get_mut(row as usize) {
+                tokens.push(token);
+            }
+        }
+        Ok(out)
     }
 
     /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match

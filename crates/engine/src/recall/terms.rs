@@ -20,15 +20,16 @@ pub(super) struct Table {
 pub(super) const TURNS: Table = Table { name: "fts", words: "text" };
 pub(super) const FILES: Table = Table { name: "files_fts", words: "{title text}" };
 
-/// Rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row costs about
-/// 1 µs (measured), so a search stays near 20 ms in a home of 100,000 turns and near 40 ms in one of a million.
+/// Rows the engine itself may score for one query, rarest terms first: a tenth of all, within these bounds. A row costs
+/// about 1 µs (measured). That is for files, which are few; turns are scored in memory ([`super::bm25`]) unless the
+/// engine's lists cannot be read.
 const ROW_BUDGET: std::ops::RangeInclusive<i64> = 10_000..=32_000;
 
 /// A term in more than this share of the rows tells nothing, if others are there.
-const FREQUENT_SHARE: f64 = 0.25;
+pub(super) const FREQUENT_SHARE: f64 = 0.25;
 
 /// Below this many rows frequency says nothing about a word.
-const FEW_ROWS: i64 = 500;
+pub(super) const FEW_ROWS: i64 = 500;
 
 /// What a turn with next to nothing of the query loses: BM25 alone lets one rare word in a short line beat the turn that
 /// has them all.
@@ -117,16 +118,14 @@ pub(super) fn coverage(
     all: i64,
 ) -> Result<HashMap<i64, f64>> {
     let mut covered: HashMap<i64, f64> = rows.iter().map(|(turn_no, _)| (*turn_no, 0.0)).collect();
-    // Of a name with signs in it the whole counts; other spellings and its pieces are a fallback.
-    let rarity = |t: &Weighed| (1.0 + all as f64 / (1 + t.rows) as f64).ln() * t.term.weight();
-    let total: f64 = terms.iter().filter(|t| t.rows > 0).map(rarity).sum();
+    let total: f64 = terms.iter().filter(|t| t.rows > 0).map(|t| rarity(t, all)).sum();
     if terms.len() < 2 || total <= 0.0 {
         return Ok(HashMap::new());
     }
     let mut statement = conn
         .prepare_cached(&format!("SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3", table.name))?;
     for term in terms.iter().filter(|t| t.rows > 0) {
-        let share = rarity(term) / total;
+        let share = rarity(term, all) / total;
         let mut seen = std::collections::HashSet::new();
         let mut found =
             statement.query(params![format!("{} : {}", table.words, term.term.expression()), range.0, range.1])?;
@@ -146,6 +145,11 @@ pub(super) fn coverage(
         }
     }
     Ok(covered)
+}
+
+/// What a term counts for. Of a name with signs in it the whole counts; other spellings and its pieces are a fallback.
+pub(super) fn rarity(term: &Weighed, all: i64) -> f64 {
+    (1.0 + all as f64 / (1 + term.rows) as f64).ln() * term.term.weight()
 }
 
 /// A score with what the candidate loses for the part of the query it has not.

@@ -30,28 +30,65 @@ impl Measured {
     }
 }
 
-/// Starts a program again and again: mean CPU, median wall time. One run before that warms the caches.
-pub fn processes(exe: &Path, args: &[String], rounds: u32) -> Result<Cost> {
-    let run = || -> Result<f64> {
-        let started = Instant::now();
-        let status = Command::new(exe)
+/// Costs of the same thing, done again and again.
+#[derive(Clone, Default, Debug)]
+pub struct Costs(Vec<Cost>);
+
+impl Costs {
+    pub fn push(&mut self, cost: Cost) {
+        self.0.push(cost);
+    }
+
+    pub fn append(&mut self, mut others: Costs) {
+        self.0.append(&mut others.0);
+    }
+
+    /// The cost that so many of a hundred stay within, each kind for itself.
+    pub fn within(&self, hundredths: usize) -> Cost {
+        let of = |one: fn(&Cost) -> f64| {
+            let mut all: Vec<f64> = self.0.iter().map(one).collect();
+            all.sort_by(f64::total_cmp);
+            all.get((all.len().saturating_sub(1) * hundredths + 50) / 100).copied().unwrap_or_default()
+        };
+        Cost { cpu: of(|c| c.cpu), wall: of(|c| c.wall) }
+    }
+
+    pub fn median(&self) -> Cost {
+        self.within(50)
+    }
+}
+
+/// Starts a program again and again. One run before that warms the caches.
+pub fn processes(exe: &Path, args: &[String], rounds: u32) -> Result<Costs> {
+    let run = || -> Result<Cost> {
+        let (before, started) = (children_cpu(), Instant::now());
+        let mut child = Command::new(exe)
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status()
+            .spawn()
             .map_err(|e| Error::io("start", exe, e))?;
+        let exact = ended_cpu(child.id());
+        let status = child.wait().map_err(|e| Error::io("wait for", exe, e))?;
         if !status.success() {
             return Err(Error::usage(format!("{} {} ended with {status}", exe.display(), args.join(" "))));
         }
-        Ok(started.elapsed().as_secs_f64())
+        let wall = started.elapsed().as_secs_f64();
+        Ok(Cost { cpu: exact.unwrap_or_else(|| children_cpu() - before), wall })
     };
     run()?;
-    let before = children_cpu();
-    let mut walls = (0..rounds.max(1)).map(|_| run()).collect::<Result<Vec<f64>>>()?;
-    let cpu = (children_cpu() - before) / f64::from(rounds.max(1));
-    walls.sort_by(f64::total_cmp);
-    Ok(Cost { cpu, wall: walls[walls.len() / 2] })
+    (0..rounds.max(1)).map(|_| run()).collect::<Result<Vec<Cost>>>().map(Costs)
+}
+
+/// CPU of a child of one thread, from the kernel's own clock, once it has ended and before it is waited for. Linux only.
+fn ended_cpu(child: u32) -> Option<f64> {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let pid = Pid::from_raw(i32::try_from(child).ok()?)?;
+    waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).ok()?;
+    let clock = std::fs::read_to_string(format!("/proc/{child}/schedstat")).ok()?;
+    let nanoseconds: f64 = clock.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
 }
 
 /// The most memory this process ever held. Linux only.

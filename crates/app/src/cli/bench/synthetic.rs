@@ -1,5 +1,6 @@
-//! Sessions made up from a seed: a program's own format, words by Zipf's law, several projects, tool calls with their
-//! output. The same size gives the same bytes, everywhere.
+//! Sessions made up from a seed: a program's own format, words of English by Zipf's law and made-up names behind them,
+//! several projects, tool calls with their output. The same size gives the same bytes, everywhere. Words stand where
+//! chance puts them: text that means something has fewer different words in a turn, and is found faster.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,12 +17,25 @@ const TURNS_PER_SESSION: u64 = 120;
 
 const PROJECTS: usize = 12;
 
-/// Writes sessions with `turns` turns below `folder`. Returns queries to measure with, and what each is.
-pub fn write(folder: &Path, turns: u64) -> Result<Vec<(&'static str, String)>> {
+/// What people ask for, some queries each.
+pub struct Asked {
+    pub what: &'static str,
+    pub queries: Vec<String>,
+}
+
+/// Queries of each kind.
+const QUERIES: u64 = 6;
+
+/// Words more frequent than this rank are no words anybody looks for, with one in eight as the exception.
+const NOT_ASKED: usize = 100;
+
+/// Writes sessions with `turns` turns below `folder`. Returns queries to measure with.
+pub fn write(folder: &Path, turns: u64) -> Result<Vec<Asked>> {
     let mut random = Random::new();
     let zipf = Zipf::new();
     let mut written = 0u64;
     let mut session = 0u64;
+    let mut said = Vec::new();
     while written < turns {
         let project = (session % PROJECTS as u64) as usize;
         let name = uuid(&mut random);
@@ -39,7 +53,11 @@ pub fn write(folder: &Path, turns: u64) -> Result<Vec<(&'static str, String)>> {
         let until = (written + TURNS_PER_SESSION).min(turns);
         while written < until {
             // One run: a prompt, reasoning-free answer with up to three tools, a closing message.
-            let mut lines = vec![chat.user(&zipf.text(&mut random, 8, 60), &mut random)];
+            let asked = zipf.text(&mut random, 8, 60);
+            if said.len() < 400 {
+                said.push(asked.clone());
+            }
+            let mut lines = vec![chat.user(&asked, &mut random)];
             for _ in 0..random.below(4) {
                 let call = format!("toolu_{:016x}", random.next());
                 lines.push(chat.call(&call, &zipf.text(&mut random, 3, 12), &mut random));
@@ -55,12 +73,48 @@ pub fn write(folder: &Path, turns: u64) -> Result<Vec<(&'static str, String)>> {
         out.flush().map_err(|e| Error::io("write", &path, e))?;
         session += 1;
     }
-    Ok(vec![
-        ("one rare word", word(VOCABULARY - 7)),
-        ("three words", format!("{} {} {}", word(900), word(4_000), word(20_000))),
-        ("eight words, frequent ones among them", [3, 40, 150, 700, 1_500, 6_000, 9_000, 30_000].map(word).join(" ")),
-        ("a question", format!("why did the {} {} {}?", word(350), word(2_400), word(12_000))),
-    ])
+    Ok(queries(&zipf, &said))
+}
+
+/// Draws so many words.
+type Words<'w> = &'w mut dyn FnMut(usize) -> Vec<String>;
+
+/// Words by how often they are said, without the most frequent ones; phrases as they were said.
+fn queries(zipf: &Zipf, said: &[String]) -> Vec<Asked> {
+    let mut random = Random::new();
+    let mut words = |many: usize| -> Vec<String> {
+        (0..many)
+            .map(|_| {
+                loop {
+                    let rank = zipf.rank(&mut random);
+                    if rank > NOT_ASKED {
+                        break zipf.word(rank);
+                    }
+                }
+            })
+            .collect()
+    };
+    let mut of = |what, query: &mut dyn FnMut(Words, u64) -> String| Asked {
+        what,
+        queries: (0..QUERIES).map(|n| query(&mut words, n)).collect(),
+    };
+    let phrase = |n: u64| -> String {
+        let pairs = said.iter().skip(7 * n as usize).filter_map(|text| {
+            let words: Vec<&str> = text.split(' ').collect();
+            words.windows(2).find(|pair| pair.iter().all(|w| zipf.is_asked(w))).map(|pair| pair.join(" "))
+        });
+        format!("\"{}\"", pairs.take(1).collect::<String>())
+    };
+    vec![
+        of("one word", &mut |words, _| words(1).concat()),
+        of("three words", &mut |words, _| words(3).join(" ")),
+        of("eight words, a frequent one", &mut |words, n| {
+            format!("{} {}", words(7).join(" "), zipf.word(20 + 11 * n as usize))
+        }),
+        of("a phrase", &mut |_, n| phrase(n)),
+        of("two words and a day", &mut |words, n| format!("{} on {} November 2023", words(2).join(" "), 15 + n)),
+        of("words nobody said", &mut |_, n| format!("{} {}", word(7 * VOCABULARY + n as usize), word(9 * VOCABULARY))),
+    ]
 }
 
 struct Chat<'s> {
@@ -130,6 +184,8 @@ fn word(rank: usize) -> String {
 /// Ranks drawn by Zipf's law (exponent 1.05), by looking up a cumulative table.
 pub(super) struct Zipf {
     cumulative: Vec<f64>,
+    /// English by rank; made-up names behind it.
+    words: Vec<&'static str>,
 }
 
 impl Zipf {
@@ -141,25 +197,38 @@ impl Zipf {
                 sum
             })
             .collect();
-        Zipf { cumulative }
+        Zipf { cumulative, words: heirloom_embed::StaticTable::built_in().plain_words() }
     }
 
     /// The word of a rank.
     pub(super) fn word(&self, rank: usize) -> String {
-        word(rank.min(self.cumulative.len()))
+        let rank = rank.min(self.cumulative.len());
+        self.words.get(rank).map_or_else(|| word(rank), |word| (*word).to_owned())
+    }
+
+    fn rank(&self, random: &mut Random) -> usize {
+        let total = self.cumulative.last().copied().unwrap_or(1.0);
+        let at = random.unit() * total;
+        self.cumulative.partition_point(|c| *c < at)
+    }
+
+    /// Rare enough for somebody to look for it.
+    fn is_asked(&self, word: &str) -> bool {
+        !self.words[..NOT_ASKED].contains(&word) && word.len() > 4
     }
 
     pub(super) fn text(&self, random: &mut Random, least: u64, most: u64) -> String {
         let words = least + random.below(most - least);
-        let total = self.cumulative.last().copied().unwrap_or(1.0);
         let mut out = String::new();
         for n in 0..words {
-            let at = random.unit() * total;
-            let rank = self.cumulative.partition_point(|c| *c < at);
+            let rank = self.rank(random);
             if n > 0 {
                 out.push(' ');
             }
-            out.push_str(&word(rank));
+            match self.words.get(rank) {
+                Some(word) => out.push_str(word),
+                None => out.push_str(&word(rank)),
+            }
         }
         out
     }

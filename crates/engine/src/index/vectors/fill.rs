@@ -119,6 +119,22 @@ impl Index {
         }
     }
 
+    /// [`Index::nearest`], and the cosines of the documents with the numbers `also`, in the same pass: both legs of a
+    /// fusion then know every candidate. What `within` keeps out and what has no vector is not in it.
+    pub fn nearest_and(
+        &self,
+        vector: &[f32],
+        agent_no: i64,
+        within: Within,
+        limit: usize,
+        also: &[i64],
+    ) -> Result<Nearest> {
+        match self.comparable()? {
+            Some(store) => store.nearest_and(vector, agent_no, within, limit, also),
+            None => Ok(Nearest::default()),
+        }
+    }
+
     /// The cosines of documents that were found otherwise; those without a vector are not in it. For what
     /// [`Index::nearest`] has not among its best: both legs of a fusion then know every candidate.
     pub fn similarities(

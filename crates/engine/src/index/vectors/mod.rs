@@ -76,6 +76,8 @@ pub struct NodesWithin {
 pub struct Nearest {
     /// Each document once, with the cosine of its nearest part, best first.
     pub found: Vec<(Document, f32)>,
+    /// How near the documents are that were named beside, as far as they have vectors and are let through.
+    pub also: Vec<(Document, f32)>,
     /// The search was broken off at its deadline.
     pub cut_short: bool,
 }

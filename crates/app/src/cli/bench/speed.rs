@@ -1,0 +1,168 @@
+//! `heirloom bench speed`: what import and search cost in homes of several sizes.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::index::Index;
+use heirloom_engine::recall::{self, Filter, Legs};
+use serde_json::{Value, json};
+
+use super::measure::{Costs, Measured, processes};
+use super::synthetic::{self, Asked};
+use super::{Plan, import_into};
+use crate::cli::understood;
+use crate::context::{Context, Global};
+use crate::print;
+
+/// Hits of a search, as `heirloom search` has them.
+const LIMIT: usize = 8;
+
+/// Bytes of a vector's code: what a search by vectors must at least look at.
+const CODE: usize = 32;
+
+const LEGS: [(&str, Legs); 3] = [("words", Legs::Words), ("vectors", Legs::Vectors), ("both", Legs::Fused)];
+
+pub(super) fn run(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) -> Result<Value> {
+    let exe = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this program"), e))?;
+    let mut homes = Vec::new();
+    for &turns in sizes {
+        let place = folder.join(format!("{turns}"));
+        if !global.json {
+            print::line(&format!("{} turns, synthetic", print::count(turns)));
+        }
+        let asked = synthetic::write(&place.join("projects"), turns)?;
+        let mut plan = Plan::default();
+        plan.path(&place.join("projects"), heirloom_harness::by_name("claude-code"));
+        let home = place.join("home");
+        let imported = import_into(global, &home, plan)?;
+        if !global.json {
+            imported.print();
+        }
+        // The source is not needed any more; at a million turns it is the larger part.
+        let _ = std::fs::remove_dir_all(place.join("projects"));
+        let bare = processes(&exe, &["--version".into()], rounds)?;
+        let scan = memory_scan(turns, rounds);
+        let inner = Global { home: Some(home.clone()), agent: None, json: global.json };
+        let context = Context::open(&inner)?;
+        let mut index = context.caught_up_index(None)?;
+        let mut kinds = Vec::new();
+        for kind in &asked {
+            kinds.push(Kind {
+                what: kind.what,
+                whole: whole(&exe, &home, kind, rounds)?,
+                legs: legs(&context, &mut index, kind, rounds)?,
+            });
+        }
+        if !global.json {
+            show(&kinds, &bare, &scan);
+        }
+        homes.push(json!({
+            "turns": turns, "import": imported.to_json(), "bare": to_json(&bare), "memory_scan": to_json(&scan),
+            "searches": kinds.iter().map(|kind| kind.to_json(&bare, &scan)).collect::<Vec<_>>(),
+        }));
+    }
+    Ok(json!({"homes": homes, "machine": {"cpus": std::thread::available_parallelism().map_or(0, usize::from)}}))
+}
+
+/// What queries of a kind cost.
+struct Kind {
+    what: &'static str,
+    /// `heirloom search`, from start to end.
+    whole: Costs,
+    /// The search alone, by [`LEGS`].
+    legs: [Costs; 3],
+}
+
+impl Kind {
+    fn to_json(&self, bare: &Costs, scan: &Costs) -> Value {
+        let mut legs = serde_json::Map::new();
+        for ((name, _), costs) in LEGS.iter().zip(&self.legs) {
+            legs.insert((*name).to_owned(), to_json(costs));
+        }
+        json!({
+            "what": self.what, "process": to_json(&self.whole), "legs": legs,
+            "times_bare": ratio(&self.whole, bare), "times_memory_scan": ratio(&self.legs[2], scan),
+        })
+    }
+}
+
+fn ratio(of: &Costs, to: &Costs) -> f64 {
+    of.median().cpu / to.median().cpu.max(1e-9)
+}
+
+fn to_json(costs: &Costs) -> Value {
+    let (half, most) = (costs.median(), costs.within(95));
+    json!({"cpu_ms": half.cpu * 1e3, "cpu_p95_ms": most.cpu * 1e3, "wall_ms": half.wall * 1e3, "wall_p95_ms": most.wall * 1e3})
+}
+
+fn show(kinds: &[Kind], bare: &Costs, scan: &Costs) {
+    let ms = |costs: &Costs| format!("{:.1} / {:.1}", costs.median().cpu * 1e3, costs.within(95).cpu * 1e3);
+    let mut head = vec!["  ms of CPU, half / 95 %".to_owned(), "heirloom search".into(), "× bare".into()];
+    head.extend(LEGS.iter().map(|(name, _)| format!("by {name}")));
+    head.push("× scan".into());
+    let mut rows = vec![head];
+    for kind in kinds {
+        let mut row = vec![format!("  {}", kind.what), ms(&kind.whole), format!("{:.1}", ratio(&kind.whole, bare))];
+        row.extend(kind.legs.iter().map(ms));
+        row.push(format!("{:.1}", ratio(&kind.legs[2], scan)));
+        rows.push(row);
+    }
+    rows.push(vec!["  a bare process".into(), ms(bare), "1.0".into()]);
+    let gap = || String::from("");
+    rows.push(vec!["  a scan of as many codes in memory".into(), gap(), gap(), gap(), gap(), ms(scan), "1.0".into()]);
+    print::out(&print::table(&rows));
+    print::line("");
+}
+
+/// Whole processes.
+fn whole(exe: &Path, home: &Path, kind: &Asked, rounds: u32) -> Result<Costs> {
+    let home = home.to_string_lossy().into_owned();
+    let mut costs = Costs::default();
+    for query in &kind.queries {
+        let args: Vec<String> = ["--home", &home, "--json", "search", query].map(str::to_owned).to_vec();
+        costs.append(processes(exe, &args, each(rounds, kind))?);
+    }
+    Ok(costs)
+}
+
+/// Rounds of each of a kind's queries.
+fn each(rounds: u32, kind: &Asked) -> u32 {
+    rounds.div_ceil(kind.queries.len().max(1) as u32).max(1)
+}
+
+/// The search alone, in this process, the caches warm.
+fn legs(context: &Context, index: &mut Index, kind: &Asked, rounds: u32) -> Result<[Costs; 3]> {
+    let mut out: [Costs; 3] = Default::default();
+    for query in &kind.queries {
+        for ((_, legs), costs) in LEGS.iter().zip(&mut out) {
+            let filter = Filter { limit: LIMIT, legs: *legs, ..Filter::default() };
+            for round in 0..=each(rounds, kind) {
+                let measured = Measured::start();
+                let understood = understood::understand(context, query)?;
+                black_box(recall::search(&context.ledger, index, context.agent(), &understood.query, &filter)?);
+                if round > 0 {
+                    costs.push(measured.stop());
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Comparing as many codes as there are turns, all in memory: no search by vectors can cost less.
+fn memory_scan(turns: u64, rounds: u32) -> Costs {
+    let words = turns as usize * CODE / 8;
+    let codes: Vec<u64> = (0..words as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let mut costs = Costs::default();
+    for round in 0..=rounds.max(1) {
+        let measured = Measured::start();
+        let nearest =
+            codes.chunks_exact(CODE / 8).map(|code| code.iter().map(|w| (w ^ 0x5bd1_e995).count_ones()).sum::<u32>());
+        black_box(nearest.min());
+        if round > 0 {
+            costs.push(measured.stop());
+        }
+    }
+    costs
+}
