@@ -85,7 +85,6 @@ impl Machine {
     }
 
     /// Connects a program before its first turn, as its user would.
-    #[expect(dead_code, reason = "for the tests of what a connected program does")]
     pub fn connect(&self, name: &str) {
         self.world.says(0, &["connect", name, "--yes", "--trust"]);
     }

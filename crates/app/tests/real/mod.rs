@@ -12,6 +12,7 @@
 
 mod claude_code;
 mod codex;
+mod hooked;
 mod kept;
 mod machine;
 mod openclaw;

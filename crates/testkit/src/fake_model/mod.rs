@@ -169,8 +169,8 @@ pub type Script = Box<dyn Fn(&Asked) -> Option<Reply> + Send>;
 
 /// A script as a table: the first row whose words the prompt of a turn contains. Summaries and titles are the usual
 /// ones.
-pub fn table<const N: usize>(rows: [(&str, Reply); N]) -> Script {
-    let rows = rows.map(|(words, reply)| (words.to_owned(), reply));
+pub fn table<'t>(rows: impl IntoIterator<Item = (&'t str, Reply)>) -> Script {
+    let rows: Vec<(String, Reply)> = rows.into_iter().map(|(words, reply)| (words.to_owned(), reply)).collect();
     Box::new(move |asked| {
         let row = rows.iter().find(|(words, _)| asked.purpose == Purpose::Turn && asked.prompt.contains(words));
         row.map(|(_, reply)| reply.clone())

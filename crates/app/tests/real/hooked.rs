@@ -1,0 +1,221 @@
+//! Connected by Heirloom's own command, the programs have one memory: what was told in one is heard in the others, in the
+//! same project and nowhere else; a compaction loses nothing and is given back once; and every turn is kept once.
+
+use std::path::Path;
+
+use heirloom_testkit::fake_model::{Reply, table};
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::{ClaudeCode, Codex, Machine, OpenClaw, OpenCode, Program};
+use crate::world::let_it_settle;
+
+/// What is told in each: a thing, and a word for the preference.
+const TOLD: [(&str, &str, &str); 4] = [
+    ("claude-code", "mail", "amber"),
+    ("codex", "print", "teal"),
+    ("opencode", "scan", "coral"),
+    ("openclaw", "crawl", "ivory"),
+];
+
+/// A decision, a preference and a task that is not finished.
+fn tell(program: &mut dyn Program, project: &Path) {
+    let (_, thing, colour) = *TOLD.iter().find(|(name, ..)| *name == program.name()).unwrap();
+    let first = program.turn(project, &format!("Which store should the {thing} queue have?"), None);
+    program.turn(project, &format!("I prefer {colour} labels."), Some(&first.session));
+    program.turn(project, &format!("Add a retry to the {thing} worker."), Some(&first.session));
+}
+
+fn words_of(name: &str) -> [String; 3] {
+    let (_, thing, colour) = *TOLD.iter().find(|(other, ..)| *other == name).unwrap();
+    [
+        format!("use Postgres for the {thing} queue"),
+        format!("prefer {colour} labels"),
+        format!("five {thing} attempts is not enforced"),
+    ]
+}
+
+fn answers(machine: &Machine) {
+    let mut all: Vec<(String, Reply)> = Vec::new();
+    for (_, thing, colour) in TOLD {
+        let decided = format!("We decided to use Postgres for the {thing} queue because it is there already.");
+        all.push((format!("the {thing} queue have"), Reply::text(decided)));
+        all.push((format!("prefer {colour} labels"), Reply::text("Understood.".to_owned())));
+        let left = format!("The retry is in. TODO: the limit of five {thing} attempts is not enforced yet.");
+        all.push((format!("retry to the {thing} worker"), Reply::text(left)));
+    }
+    let all: Vec<(&str, Reply)> = all.iter().map(|(words, reply)| (words.as_str(), reply.clone())).collect();
+    machine.model.answers(table(all));
+}
+
+/// Waits until what the hooks left to the worker is done.
+fn at_rest(machine: &Machine) {
+    for _ in 0..200 {
+        machine.world.says(0, &["work", "--drain"]);
+        let ledger = Connection::open(machine.world.ledger()).unwrap();
+        let left: i64 = ledger
+            .query_row("SELECT count(*) FROM jobs WHERE kind = 'capture' AND state IN ('queued', 'running')", [], |r| {
+                r.get(0)
+            })
+            .unwrap();
+        if left == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("the worker is not done");
+}
+
+/// Everything stands once, as the programs have it.
+fn is_kept_once(machine: &Machine, programs: &[&mut dyn Program]) {
+    let_it_settle();
+    machine.world.import(0, &[]);
+    let again = machine.world.import(0, &[]);
+    assert_eq!(again["turns"]["new"], 0, "{again}");
+    for session in machine.world.sessions() {
+        let turns = machine.world.turns(&session);
+        let mut said: Vec<(&str, &str)> = turns
+            .iter()
+            .filter(|t| t["kind"] == "message")
+            .map(|t| (t["role"].as_str().unwrap(), t["text"].as_str().unwrap().trim().trim_matches('"')))
+            .collect();
+        let all = said.len();
+        said.sort_unstable();
+        said.dedup();
+        assert_eq!(said.len(), all, "{session}: {turns:#?}");
+        let injected = turns.iter().find(|t| t["text"].as_str().unwrap().contains("<heirloom-memory"));
+        assert!(injected.is_none(), "{session}: {injected:?}");
+    }
+    let ledger = Connection::open(machine.world.ledger()).unwrap();
+    let waiting: i64 = ledger.query_row("SELECT count(*) FROM provisional_turns", [], |r| r.get(0)).unwrap();
+    assert_eq!(waiting, 0, "every turn is confirmed by its program's store");
+    for program in programs {
+        for path in program.files() {
+            machine.world.exports(&path);
+        }
+    }
+    machine.world.verified();
+}
+
+fn one_memory_under(machine: &Machine, programs: &mut [&mut dyn Program]) {
+    answers(machine);
+    for program in programs.iter() {
+        machine.connect(program.name());
+    }
+    for program in programs.iter_mut() {
+        let project = machine.project(program.name());
+        tell(*program, &project);
+    }
+    at_rest(machine);
+    let names: Vec<&str> = programs.iter().map(|p| p.name()).collect();
+    for told in &names {
+        for program in programs.iter_mut().filter(|p| p.name() != *told) {
+            let asked =
+                program.turn(&machine.project(told), "What do you know of this project, and what is left to do?", None);
+            for words in words_of(told) {
+                assert!(
+                    asked.heard.contains(&words),
+                    "told in {told}, asked in {}: {words:?} is not in\n{}",
+                    program.name(),
+                    asked.heard
+                );
+            }
+            println!("told in {told}, heard in {}", program.name());
+        }
+    }
+    // Another project hears none of it.
+    for program in programs.iter_mut() {
+        let elsewhere =
+            program.turn(&machine.project("elsewhere"), "What do you know of the queue and what is left?", None);
+        for words in names.iter().flat_map(|name| words_of(name)) {
+            assert!(!elsewhere.heard.contains(&words), "{} hears {words:?}: {}", program.name(), elsewhere.heard);
+        }
+    }
+    at_rest(machine);
+    is_kept_once(machine, programs);
+    let log = std::fs::read_to_string(machine.world.test.home().join("logs/hooks.log")).unwrap_or_default();
+    println!("hooks.log:\n{log}");
+}
+
+#[test]
+fn claude_code_and_codex_have_one_memory() {
+    let Some(machine) = Machine::new() else { return };
+    one_memory_under(&machine, &mut [&mut ClaudeCode::on(&machine), &mut Codex::on(&machine)]);
+}
+
+#[test]
+fn all_four_have_one_memory() {
+    let Some(machine) = Machine::new() else { return };
+    one_memory_under(
+        &machine,
+        &mut [
+            &mut ClaudeCode::on(&machine),
+            &mut Codex::on(&machine),
+            &mut OpenCode::on(&machine),
+            &mut OpenClaw::on(&machine),
+        ],
+    );
+}
+
+/// A compaction somebody asks for: node and handoff, heads brought up to date, and what fell out of the context is given
+/// again, once.
+fn survives_a_compaction(machine: &Machine, program: &mut dyn Program) {
+    answers(machine);
+    machine.connect(program.name());
+    let project = machine.project("barn");
+    // Somebody's yes makes it everybody's.
+    machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    let (_, thing, _) = *TOLD.iter().find(|(name, ..)| *name == program.name()).unwrap();
+    let plan: Vec<String> = (1..=120).map(|n| format!("Step {n}: measure plank {n} and saw it.")).collect();
+    let decided =
+        format!("We decided to use Postgres for the {thing} queue because it is there already.\n{}", plan.join("\n"));
+    machine.model.answers(table([("queue have", Reply::text(decided))]));
+    let first = program.turn(&project, &format!("Which store should the {thing} queue have?"), None);
+    assert_eq!(first.heard.matches("Answer in short sentences").count(), 1, "{}", first.heard);
+    let second = program.turn(&project, "Go on, please.", Some(&first.session));
+    assert_eq!(second.heard.matches("Answer in short sentences").count(), 1, "not twice: {}", second.heard);
+
+    program.compact(&project, &first.session);
+    let after = program.turn(&project, "Where were we?", Some(&first.session));
+    assert_eq!(after.heard.matches("Answer in short sentences").count(), 1, "once more: {}", after.heard);
+    assert!(after.heard.contains("Before the compaction"), "{}", after.heard);
+    assert!(after.heard.contains("use Postgres for the"), "{}", after.heard);
+    let last = program.turn(&project, "Good night.", Some(&first.session));
+    assert_eq!(last.heard.matches("Answer in short sentences").count(), 1, "and not twice: {}", last.heard);
+
+    at_rest(machine);
+    machine.world.import(0, &[]);
+    let key = format!("{}:{}", program.name(), first.session);
+    machine.world.says(0, &["session", "end", &key]);
+    machine.world.says(0, &["work", "--drain"]);
+    let expanded = machine.world.json(&["expand", &key]);
+    let compactions: &Vec<Value> = expanded["compactions"].as_array().unwrap();
+    assert_eq!(compactions.len(), 1, "{expanded:#}");
+    let node = &machine.world.json(&["expand", compactions[0]["node"].as_str().unwrap()])["node"];
+    assert_eq!(node["source"], "harness", "{node:#}");
+    is_kept_once(machine, &[program]);
+}
+
+#[test]
+fn a_compaction_of_claude_code_is_survived() {
+    let Some(machine) = Machine::new() else { return };
+    survives_a_compaction(&machine, &mut ClaudeCode::on(&machine));
+}
+
+#[test]
+fn a_compaction_of_codex_is_survived() {
+    let Some(machine) = Machine::new() else { return };
+    survives_a_compaction(&machine, &mut Codex::on(&machine));
+}
+
+#[test]
+fn a_compaction_of_opencode_is_survived() {
+    let Some(machine) = Machine::new() else { return };
+    survives_a_compaction(&machine, &mut OpenCode::on(&machine));
+}
+
+#[test]
+fn a_compaction_of_openclaw_is_survived() {
+    let Some(machine) = Machine::new() else { return };
+    survives_a_compaction(&machine, &mut OpenClaw::on(&machine));
+}
