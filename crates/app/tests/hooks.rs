@@ -249,8 +249,10 @@ fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
     assert_eq!(m.given("SessionStart", json!({"source": "resume"})), "", "it holds that still");
 
     // Before a cut the summariser is told, and nothing counts as given.
-    let told = m.hook("PreCompact", json!({"trigger": "manual", "custom_instructions": null}));
-    assert!(!told.starts_with('{'), "{told}");
+    // What is printed where somebody asked for it would reach the model with the next prompt once more.
+    assert_eq!(m.hook("PreCompact", json!({"trigger": "manual", "custom_instructions": null})), "");
+    let told = m.hook("PreCompact", json!({"trigger": "auto", "custom_instructions": null}));
+    assert!(told.starts_with("<heirloom-memory") && told.contains("Answer in short sentences"), "{told}");
     let again = m.given("SessionStart", json!({"source": "compact"}));
     assert!(again.contains("Answer in short sentences"), "{again}");
     m.hook("PostCompact", json!({"trigger": "manual", "compact_summary": "All is well."}));

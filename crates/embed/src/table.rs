@@ -45,10 +45,16 @@ pub struct StaticTable {
     longest: usize,
 }
 
+/// The table's file. A static: a constant would stand in the binary once for every place that names it.
+static FILE: &[u8] = include_bytes!("../table/static-minilm-256-v1.bin");
+
+/// The table, read when the binary is built.
+static BUILT_IN: StaticTable = StaticTable::read(FILE);
+
 impl StaticTable {
     /// The table in the binary. A file of another form would have failed the build.
     pub const fn built_in() -> StaticTable {
-        const { StaticTable::read(include_bytes!("../table/static-minilm-256-v1.bin")) }
+        BUILT_IN
     }
 
     const fn read(file: &'static [u8]) -> StaticTable {

@@ -312,8 +312,8 @@ pub enum Moment {
     Prompt { text: String, entry: Option<String>, first_chance: bool },
     /// A run is over; `answer`: its last words, where the payload has them.
     TurnEnd { answer: Option<String> },
-    /// The context is about to be cut.
-    Compacting,
+    /// The context is about to be cut. `heard`: what is given reaches the summariser, and nobody else.
+    Compacting { heard: bool },
     /// The context was cut; the session goes on.
     Compacted,
     /// The program starts over under the same session id.
@@ -333,4 +333,31 @@ pub enum Beginning {
     Compact,
     /// As a copy of another session.
     Fork,
+}
+
+/// A prompt without the quotation marks around all of it: one program writes what it is given on its command line so. They
+/// stay in what is kept; for what is understood they are not there.
+pub fn unwrapped(prompt: &str) -> &str {
+    let inner = prompt.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| !inner.is_empty() && !inner.contains('"')).unwrap_or(prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unwrapped;
+
+    #[test]
+    fn only_marks_around_all_of_a_prompt_go() {
+        for (prompt, meant) in [
+            ("\"I prefer tabs.\"", "I prefer tabs."),
+            ("I prefer tabs.", "I prefer tabs."),
+            ("\"yes\" or \"no\"", "\"yes\" or \"no\""),
+            ("say \"yes\"", "say \"yes\""),
+            ("\"\"", "\"\""),
+            ("\"", "\""),
+            ("", ""),
+        ] {
+            assert_eq!(unwrapped(prompt), meant);
+        }
+    }
 }

@@ -17,6 +17,7 @@ use std::path::Path;
 use crate::assistant::AssistantHome;
 use crate::capture::{Capture, Program};
 use crate::clock::Millis;
+use crate::distill::fold;
 use crate::error::Result;
 use crate::event::{Beginning, Decoded, Fact, HookEvent, Moment, NewTurn, RecordClass, Role, TurnKind};
 use crate::index::Index;
@@ -78,15 +79,25 @@ pub fn handle(
         };
     }
     match &event.moment {
-        Moment::Start(Beginning::Startup) => step.begin(capture, Event::Start),
-        Moment::Start(Beginning::Resume | Beginning::Fork) => step.begin(capture, Event::Resume),
-        Moment::Start(Beginning::Clear) => step.begin(capture, Event::Clear),
-        Moment::Start(Beginning::Compact) => step.begin(capture, Event::Compact),
+        Moment::Start(Beginning::Startup) => step.begin(Event::Start),
+        Moment::Start(Beginning::Resume | Beginning::Fork) => {
+            // It may have been cut when nobody could be given anything.
+            let cut = step.at.read(|tx| Ok(epoch::was_cut(tx, &step.place)? && !epoch::was_given(tx, &step.place)?))?;
+            step.begin(if cut { Event::Compact } else { Event::Resume })
+        }
+        Moment::Start(Beginning::Clear) => step.begin(Event::Clear),
+        Moment::Start(Beginning::Compact) => {
+            step.write(capture, "hook.compacted", Plan::Nothing, |tx| {
+                epoch::cut(tx, &step.place, Cause::Compact)?;
+                step.read_later(tx)
+            })?;
+            step.begin(Event::Compact)
+        }
         Moment::Prompt { text, entry, first_chance } => {
             step.prompt(capture, index, text, entry.as_deref(), *first_chance)
         }
         Moment::TurnEnd { answer } => step.turn_end(capture, answer.as_deref()),
-        Moment::Compacting => step.compacting(capture),
+        Moment::Compacting { heard } => step.compacting(capture, *heard),
         Moment::Compacted => step.cut(capture, Cause::Compact, "hook.compacted"),
         Moment::Cleared => step.cut(capture, Cause::Clear, "hook.cleared"),
         Moment::End => step.later(capture, "hook.session_end"),
@@ -114,14 +125,8 @@ impl Step<'_> {
     }
 
     /// Gives what a session begins with.
-    fn begin(&self, capture: &mut Capture, event: Event) -> Result<Handled> {
+    fn begin(&self, event: Event) -> Result<Handled> {
         let ask = self.ask(event, None);
-        if event == Event::Compact {
-            self.write(capture, "hook.compacted", Plan::Nothing, |tx| {
-                epoch::cut(tx, &self.place, Cause::Compact)?;
-                self.read_later(tx)
-            })?;
-        }
         if !self.hooked.gives {
             return Ok(Handled::default());
         }
@@ -146,6 +151,10 @@ impl Step<'_> {
             }
             return Ok(Handled { work: true, ..Handled::default() });
         }
+        // Its process may have ended before it told. Where nothing of ours is kept, nothing can be there twice.
+        if !self.hooked.can.stores && self.at.read(|tx| epoch::is_announced(tx, &self.place))? {
+            self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.place, Cause::Compact))?;
+        }
         let event = match first_chance && !self.at.read(|tx| epoch::was_given(tx, &self.place))? {
             true => self.beginning()?,
             false => Event::Prompt,
@@ -155,10 +164,17 @@ impl Step<'_> {
         let recalled = match index.filter(|_| !text.trim().is_empty()) {
             Some(index) => {
                 let question = Question { text, most: inject::budget::items(event, None), deep: false };
-                recall::recall(self.at, index, Some(&self.place), &question).unwrap_or_else(|e| {
-                    degraded.push(format!("nothing was recalled: {e}"));
-                    Recalled::default()
-                })
+                match recall::recall(self.at, index, Some(&self.place), &question) {
+                    Ok(mut recalled) => {
+                        // The same question, asked before, is no answer.
+                        recalled.items.retain(|item| !fold::same_words(&item.text, text));
+                        recalled
+                    }
+                    Err(e) => {
+                        degraded.push(format!("nothing was recalled: {e}"));
+                        Recalled::default()
+                    }
+                }
             }
             None => Recalled::default(),
         };
@@ -183,9 +199,9 @@ impl Step<'_> {
         self.at.read(|tx| {
             Ok(match epoch::cause(tx, self.at.agent_no, &self.key)? {
                 Some(Cause::Clear) => Event::Clear,
-                Some(Cause::Compact) => Event::Compact,
-                None if self.place.known.is_some() => Event::Resume,
-                None => Event::Start,
+                _ if epoch::was_cut(tx, &self.place)? => Event::Compact,
+                _ if self.place.known.is_some() => Event::Resume,
+                _ => Event::Start,
             })
         })
     }
@@ -202,12 +218,12 @@ impl Step<'_> {
     }
 
     /// Makes the turns durable and tells the summariser what must not get lost.
-    fn compacting(&self, capture: &mut Capture) -> Result<Handled> {
+    fn compacting(&self, capture: &mut Capture, heard: bool) -> Result<Handled> {
         self.write(capture, "hook.compacting", Plan::StoreThen(None), |tx| {
             epoch::announce(tx, &self.place)?;
             self.read_later(tx)
         })?;
-        if !self.hooked.gives {
+        if !heard || !self.hooked.gives {
             return Ok(Handled { work: true, ..Handled::default() });
         }
         let ask = Ask { budget: Some(FOR_SUMMARISERS), ..self.ask(Event::Compact, None) };

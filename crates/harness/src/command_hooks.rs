@@ -35,6 +35,8 @@ pub(crate) struct Payload {
     #[serde(deserialize_with = "loose")]
     pub source: Option<Words>,
     #[serde(deserialize_with = "loose")]
+    pub trigger: Option<Words>,
+    #[serde(deserialize_with = "loose")]
     pub prompt: Option<Words>,
     #[serde(deserialize_with = "loose")]
     pub last_assistant_message: Option<Words>,
@@ -72,7 +74,8 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
         // An agent without a type is the program's own, which compacts.
         "SubagentStop" if filled(&payload.agent_type).is_none() => return Ok(None),
         "SubagentStop" => Moment::TurnEnd { answer: None },
-        "PreCompact" => Moment::Compacting,
+        // What is printed before a compaction somebody asked for is shown to them, and to the model with the next prompt.
+        "PreCompact" => Moment::Compacting { heard: filled(&payload.trigger).as_deref() == Some("auto") },
         "PostCompact" => Moment::Compacted,
         "SessionEnd" => Moment::End,
         _ => return Err(HookError::UnknownEvent),

@@ -35,7 +35,16 @@ pub const TABLE: &[Row] = &[
         harness: "claude-code",
         title: "Claude Code",
         seen: "2.1.330",
-        cells: [Full, Full, Full, Full, Full, Full],
+        cells: [
+            Full,
+            Full,
+            Full,
+            Degraded(
+                "before one that comes by itself the summariser is told what must not get lost; before one somebody asks for it is told nothing, because the program shows the model the same again with the next prompt",
+            ),
+            Full,
+            Full,
+        ],
         side_effect_free_summaries: false,
     },
     Row {

@@ -55,7 +55,7 @@ fn contract(moment: &Moment) -> Contract {
         Moment::Start(_) => Contract::SessionStart,
         Moment::Prompt { .. } => Contract::UserPromptSubmit,
         Moment::TurnEnd { .. } => Contract::Turn,
-        Moment::Compacting => Contract::PreCompaction,
+        Moment::Compacting { .. } => Contract::PreCompaction,
         Moment::Cleared | Moment::End => Contract::SessionEnd,
     }
 }
@@ -416,7 +416,7 @@ for (const name of Object.keys(hooks)) await hooks[name](undefined, undefined)
             prompt("Paint the barn."),
             prompt("Sub work"),
             Moment::TurnEnd { answer: None },
-            Moment::Compacting,
+            Moment::Compacting { heard: false },
             Moment::Compacted,
             Moment::Cleared,
             Moment::End,

@@ -58,14 +58,20 @@ pub fn run(global: &Global, program: &str, event: &str) {
     if std::env::var_os(GUARD).is_some() {
         return;
     }
-    std::panic::set_hook(Box::new(|_| {}));
     let rescue: Rescue = Arc::default();
+    let (unsaved, home) = (Arc::clone(&rescue), global.home.clone());
+    std::panic::set_hook(Box::new(move |_| {
+        // Whoever panicked may hold the lock.
+        if let Ok(mut unsaved) = unsaved.try_lock() {
+            save(&mut unsaved, home.as_deref(), "gave up");
+        }
+        std::process::exit(0);
+    }));
     let Some(harness) = heirloom_harness::by_name(program) else { return };
     let contract = harness.hooks().iter().find(|h| h.event == event).map(|h| h.contract);
     let deadline = if contract == Some(Contract::SessionEnd) { DEADLINE_AT_END } else { DEADLINE };
     arm(&rescue, deadline, global.home.clone());
-    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answer(global, harness, event, &rescue)));
-    let Ok(Some(reply)) = done else { return };
+    let Some(reply) = answer(global, harness, event, &rescue) else { return };
     // The timer waits for this lock: what is begun to be printed is printed whole.
     let _held = rescue.lock();
     let mut out = std::io::stdout().lock();
@@ -78,15 +84,21 @@ fn arm(rescue: &Rescue, deadline: Duration, home: Option<PathBuf>) {
     let rescue = Arc::clone(rescue);
     std::thread::spawn(move || {
         std::thread::sleep(deadline);
-        if let Ok(mut unsaved) = rescue.lock()
-            && let Some(unsaved) = unsaved.take()
-            && let Some(home) = open_home(home.as_deref())
-        {
-            let _ = spool::put(&home, &unsaved);
-            log::line(&home, &format!("{}: out of time; spooled", unsaved.event));
+        if let Ok(mut unsaved) = rescue.lock() {
+            save(&mut unsaved, home.as_deref(), "out of time");
         }
         std::process::exit(0);
     });
+}
+
+/// Spools what has not been stored.
+fn save(unsaved: &mut Option<spool::Spooled>, home: Option<&Path>, why: &str) {
+    if let Some(unsaved) = unsaved.take()
+        && let Some(home) = open_home(home)
+    {
+        let kept = if spool::put(&home, &unsaved).is_ok() { "spooled" } else { "not kept" };
+        log::line(&home, &format!("{} {}: {why}; {kept}", unsaved.harness, unsaved.event));
+    }
 }
 
 fn open_home(option: Option<&Path>) -> Option<Home> {

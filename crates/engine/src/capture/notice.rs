@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::Result;
-use crate::event::{NewTurn, Role, TurnKind};
+use crate::event::{NewTurn, Role, TurnKind, unwrapped};
 use crate::ledger::{Read, Write};
 use crate::memory::pending::{self, Notice, NoticeKind};
 use crate::memory::signals::{SignalKind, signals};
@@ -28,7 +28,7 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
         if noticed.contains_key(&turn.text) {
             continue;
         }
-        let notices: Vec<Notice> = signals(&turn.text)
+        let notices: Vec<Notice> = signals(unwrapped(&turn.text))
             .into_iter()
             .filter_map(|s| {
                 let kind = match s.kind {

@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::Said;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
+use crate::event::{Role, TurnKind, unwrapped};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::TurnId;
@@ -35,11 +36,16 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     };
     let text = String::from_utf8(text)
         .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?;
+    let (role, kind) = (role_from_code(r.get(1)?), kind_from_code(r.get(2)?));
+    let text = match (role, kind) {
+        (Role::User, TurnKind::Message) => unwrapped(&text).to_owned(),
+        _ => text,
+    };
     Ok(Loaded {
         said: Said {
             id: TurnId(r.get(0)?),
-            role: role_from_code(r.get(1)?),
-            kind: kind_from_code(r.get(2)?),
+            role,
+            kind,
             run: r.get(3)?,
             main: r.get_ref(4)?.as_str().is_ok_and(str::is_empty),
             speaker: r.get(5)?,

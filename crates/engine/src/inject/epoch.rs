@@ -73,6 +73,16 @@ pub fn cause(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Ca
     Ok(found.map(|name| if name == "clear" { Cause::Clear } else { Cause::Compact }))
 }
 
+/// Whether a cut was announced, and nobody told since that it was carried out.
+pub fn is_announced(tx: &Read, place: &Place) -> Result<bool> {
+    Ok(row(tx, place.agent_no, &place.session)?.is_some_and(|r| r.next > r.epoch))
+}
+
+/// Whether a session's context was ever cut.
+pub fn was_cut(tx: &Read, place: &Place) -> Result<bool> {
+    Ok(current(tx, place)? > 0)
+}
+
 /// Whether something was given in the epoch a session is in.
 pub fn was_given(tx: &Read, place: &Place) -> Result<bool> {
     given_in(tx, place, current(tx, place)?)

@@ -6,9 +6,9 @@ use crate::assistant::bootstrap;
 use crate::assistant::catalogue;
 use crate::assistant::{AssistantHome, LARGEST_FILE};
 use crate::clock::Millis;
-use crate::distill::handoff;
 use crate::distill::standing::still_stands;
 use crate::distill::tail;
+use crate::distill::{fold, handoff};
 use crate::document::Document;
 use crate::error::Result;
 use crate::head::{self, Head, memory};
@@ -97,10 +97,16 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Pi
 
 /// Where the last session of this thread stopped, whichever program it was in.
 fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
-    let Some(last) = others(tx, place)?.into_iter().next() else { return Ok(Vec::new()) };
+    let others = others(tx, place)?;
+    let Some(last) = others.first() else { return Ok(Vec::new()) };
     let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, place)?))?;
-    let d = now_standing(at, tx, place, last.session_no, &standing.distillate)?;
-    let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, &last, now)))];
+    let mut d = now_standing(at, tx, place, last.session_no, &standing.distillate)?;
+    // The thread's page tells of sessions that were distilled. Those that were not stand where the last one began.
+    for earlier in others.iter().skip(1).filter(|s| s.runs_unthreaded) {
+        let before = head::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, place)?))?;
+        d = fold::fold(&now_standing(at, tx, place, earlier.session_no, &before.distillate)?, &d);
+    }
+    let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, last, now)))];
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
     if !nodes.is_empty() {
         out.push(Piece::line(format!("All of it: `heirloom expand {}`\n", nodes[0]), None));
@@ -171,7 +177,10 @@ fn others(tx: &Read, place: &Place) -> Result<Vec<SessionIn>> {
     if let Some(workspace) = &place.workspace {
         for lately in thread::unthreaded(tx, place.agent_no, workspace, SESSIONS)? {
             match all.iter_mut().find(|s| s.session_no == lately.session_no) {
-                Some(known) => known.last_at = known.last_at.max(lately.last_at),
+                Some(known) => {
+                    known.last_at = known.last_at.max(lately.last_at);
+                    known.runs_unthreaded = true;
+                }
                 None => all.push(lately),
             }
         }

@@ -68,6 +68,8 @@ pub struct SessionIn {
     pub runs: u64,
     pub turns: (TurnId, TurnId),
     pub last_at: Option<Millis>,
+    /// Its newest run is in no thread yet: nobody has distilled it so far.
+    pub runs_unthreaded: bool,
 }
 
 /// The sessions of a thread, last worked in first, at most so many; of very long threads those of the newest runs.
@@ -90,6 +92,7 @@ pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn
                 runs: r.get::<_, i64>(3)? as u64,
                 turns: Default::default(),
                 last_at: r.get(6)?,
+                runs_unthreaded: false,
             };
             match found.iter_mut().find(|(known, _)| known.session_no == session.session_no) {
                 Some((known, runs)) => {
@@ -133,6 +136,7 @@ pub fn unthreaded(tx: &Read, agent_no: i64, workspace: &str, most: usize) -> Res
             runs: 1,
             turns: hull(tx, run, run)?,
             last_at: r.get(3)?,
+            runs_unthreaded: true,
         });
     }
     Ok(out)

@@ -29,7 +29,7 @@ pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
             Moment::Prompt { text: prompt, entry: None, first_chance: true }
         }
         "agent_end" => Moment::TurnEnd { answer: None },
-        "before_compaction" => Moment::Compacting,
+        "before_compaction" => Moment::Compacting { heard: false },
         "after_compaction" => Moment::Compacted,
         "before_reset" => Moment::Cleared,
         // The same id goes on after a reset; the other reasons are an end.

@@ -25,7 +25,7 @@ pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
             first_chance: true,
         },
         "session.idle" => Moment::TurnEnd { answer: None },
-        "experimental.session.compacting" => Moment::Compacting,
+        "experimental.session.compacting" => Moment::Compacting { heard: true },
         // The next call of the model may come without a prompt.
         "session.compacted" => Moment::Start(Beginning::Compact),
         "session.deleted" => Moment::End,
