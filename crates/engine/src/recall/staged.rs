@@ -165,10 +165,11 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     // Likeness alone is no answer to stop at.
     let answers = structured.iter().filter(|found| !found.by_meaning).count();
     out.items = structured.into_iter().map(|found| found.item).collect();
-    let summaries = of_nodes(at, index, place, &named, &query, vector.as_deref(), &mut out)?;
+    let sought = Sought { place, named: &named, query: &query, vector: vector.as_deref() };
+    let summaries = of_nodes(at, index, &sought, &mut out)?;
     out.items.extend(summaries);
     if question.deep || answers < ENOUGH {
-        let turns = of_turns(at, index, place, &named, &query, vector.as_deref(), question, &mut out)?;
+        let turns = of_turns(at, index, &sought, question.most, &mut out)?;
         out.items.extend(turns);
     }
     unlike(&mut out);
@@ -176,6 +177,16 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
         out.dropped.push(Dropped { id: extra.id, why: format!("more than the {} that are wanted", question.most) });
     }
     Ok(out)
+}
+
+/// What is looked for, from where, and who may hear it.
+#[derive(Clone, Copy)]
+struct Sought<'s> {
+    place: Option<&'s Place>,
+    named: &'s Named,
+    query: &'s Query,
+    /// `None`: there is no model, or it did not answer.
+    vector: Option<&'s [f32]>,
 }
 
 fn class_rank(kind: &str) -> usize {
@@ -379,18 +390,16 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
 fn of_turns(
     at: &AssistantHome,
     index: &mut Index,
-    place: Option<&Place>,
-    named: &Named,
-    query: &Query,
-    vector: Option<&[f32]>,
-    question: &Question,
+    sought: &Sought,
+    most: usize,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
+    let Sought { place, named, query, vector } = *sought;
     // Of another thread nothing is told: nothing of it may crowd out what is this one's.
     let sessions = place.map(|place| at.read(|tx| sessions(tx, place, named))).transpose()?;
     // The model was asked once; where it gave nothing it is not asked again.
     let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
-    let filter = Filter { limit: TURNS.max(question.most), sessions, legs, ..Filter::default() };
+    let filter = Filter { limit: TURNS.max(most), sessions, legs, ..Filter::default() };
     let found = search_by(at.ledger, index, &at.agent, query, &filter, vector)?;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
@@ -546,15 +555,8 @@ fn sessions(tx: &Read, place: &Place, named: &Named) -> Result<Vec<i64>> {
 }
 
 /// Summaries of what was said, within the threads that may be told of.
-fn of_nodes(
-    at: &AssistantHome,
-    index: &Index,
-    place: Option<&Place>,
-    named: &Named,
-    query: &Query,
-    vector: Option<&[f32]>,
-    out: &mut Recalled,
-) -> Result<Vec<Item>> {
+fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recalled) -> Result<Vec<Item>> {
+    let Sought { place, named, query, vector } = *sought;
     let within = NodesWithin {
         threads: match place {
             None => None,
