@@ -63,6 +63,17 @@ pub struct Injection {
     pub characters: usize,
 }
 
+/// What there is to know of a program's hooks.
+pub struct Hooking {
+    /// The hooks it is asked to call, in the order people see them.
+    pub hooks: &'static [HookSpec],
+    pub injection: Injection,
+    /// What a payload says, by the hook's name.
+    pub decode: fn(&str, &[u8]) -> Decoded,
+    /// What is printed for a hook that has something to give; `None`: this one gives nothing.
+    pub reply: fn(&str, &str) -> Option<Vec<u8>>,
+}
+
 /// Why a payload is no event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HookError {

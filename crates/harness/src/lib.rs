@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
-use hook::{HookError, HookSpec, Injection};
+use hook::{HookError, HookSpec, Hooking, Injection};
 use install::{InstallPlan, Installed};
 
 /// Every program, in the order people see them.
@@ -64,26 +64,29 @@ pub trait Harness: Sync {
     /// The shell command that resumes a session in the program, where there is one. `cwd` is where it must be run.
     fn resume(&self, native: &str) -> Option<String>;
 
-    /// The hooks this program is asked to call, in the order people see them; none: it has no hooks.
+    /// Its hooks, where it has any (R12.1).
+    fn hooking(&self) -> Option<&'static Hooking> {
+        None
+    }
+
+    /// The hooks this program is asked to call.
     fn hooks(&self) -> &'static [HookSpec] {
-        &[]
+        self.hooking().map_or(&[], |hooking| hooking.hooks)
     }
 
     /// What it does with what it is given. Of meaning only where there are hooks that give.
     fn injection(&self) -> Injection {
-        Injection { channel: "none", stores: true, characters: 0 }
+        self.hooking().map_or(Injection { channel: "none", stores: true, characters: 0 }, |hooking| hooking.injection)
     }
 
-    /// What a hook's payload says (R12.1).
+    /// What a hook's payload says.
     fn decode_hook(&self, event: &str, payload: &[u8]) -> hook::Decoded {
-        let _ = (event, payload);
-        Err(HookError::UnknownEvent)
+        self.hooking().map_or(Err(HookError::UnknownEvent), |hooking| (hooking.decode)(event, payload))
     }
 
     /// What is printed for a hook that has something to give; `None`: this one gives nothing.
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
-        let _ = (event, block);
-        None
+        self.hooking().and_then(|hooking| (hooking.reply)(event, block))
     }
 
     /// What connects this program (R12.2); `None` where there is no program that could be.

@@ -261,6 +261,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// A plugin as it is installed.
+fn plugin(program: &str) -> String {
+    let read = |name: String| fs::read_to_string(format!("{}/src/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    read("plugin_calls.js".into()) + &read(format!("{program}/plugin.js"))
+}
+
 /// Runs a plugin in Node with a stand-in for Heirloom, which answers each call with the event's name. `script` has
 /// `hooks` (or `register`) of the plugin and prints lines of JSON. `None`: there is no Node.
 fn in_node(program: &str, script: &str) -> Option<Vec<Value>> {
@@ -280,7 +286,7 @@ fn in_node(program: &str, script: &str) -> Option<Vec<Value>> {
     fs::write(&stand_in, text).unwrap();
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).unwrap();
-    let source = fs::read_to_string(format!("{}/src/{program}/plugin.js", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let source = plugin(program);
     let told = source.replace("[\"heirloom\"]", &json!([stand_in]).to_string());
     assert_ne!(told, source);
     fs::write(dir.path().join("plugin.mjs"), told).unwrap();
@@ -430,7 +436,7 @@ for (const name of Object.keys(hooks)) await hooks[name](undefined, undefined)
 #[test]
 fn the_plugins_speak_the_contract() {
     for program in ["opencode", "openclaw"] {
-        let source = fs::read_to_string(format!("{}/src/{program}/plugin.js", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let source = plugin(program);
         assert!(
             source.contains(&heirloom_harness::hook::plugin_types()),
             "{program}: {}",

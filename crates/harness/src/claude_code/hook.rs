@@ -1,7 +1,7 @@
 //! Claude Code's hooks.
 
 use crate::command_hooks::{additional_context, decode as decode_command};
-use crate::hook::{Contract, Decoded, HookSpec, Injection};
+use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
 /// Tool events are not among them: the transcript has them (R12.5).
 pub(super) const HOOKS: &[HookSpec] = &[
@@ -12,17 +12,19 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: true, timeout_s: 5 },
     HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 5 },
     // All hooks of a session's end together have 1.5 s unless one says more.
-    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 3 },
+    HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 5 },
 ];
 
 /// Longer ones are replaced by a preview and a path.
-pub(super) const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
+const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
 
-pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
+
+fn decode(event: &str, payload: &[u8]) -> Decoded {
     decode_command(event, payload, super::transcript::is_by_machine)
 }
 
-pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
     match event {
         "SessionStart" | "UserPromptSubmit" => Some(additional_context(event, block)),
         // What it prints is added to the summariser's own prompt.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
-use crate::hook::{HookSpec, Injection};
+use crate::hook::Hooking;
 use crate::install::{InstallPlan, Installed};
 use crate::lines::{head_lines, is_plain_word, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
@@ -76,20 +76,8 @@ impl Harness for ClaudeCode {
         is_plain_word(native).then(|| format!("claude --resume {native}"))
     }
 
-    fn hooks(&self) -> &'static [HookSpec] {
-        hook::HOOKS
-    }
-
-    fn injection(&self) -> Injection {
-        hook::INJECTION
-    }
-
-    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
-        hook::decode(event, payload)
-    }
-
-    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
-        hook::reply(event, block)
+    fn hooking(&self) -> Option<&'static Hooking> {
+        Some(&hook::HOOKING)
     }
 
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {

@@ -1,7 +1,7 @@
 //! Codex's hooks: in Claude Code's form, with strict schemas. A field too many drops the whole answer without a word.
 
 use crate::command_hooks::{additional_context, decode as decode_command};
-use crate::hook::{Contract, Decoded, HookSpec, Injection};
+use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
 pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 5 },
@@ -15,13 +15,15 @@ pub(super) const HOOKS: &[HookSpec] = &[
 ];
 
 /// About ten kilobytes pass whole.
-pub(super) const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
+const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
 
-pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
+
+fn decode(event: &str, payload: &[u8]) -> Decoded {
     decode_command(event, payload, |_| false)
 }
 
-pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
     // What is printed before a compaction reaches nobody.
     matches!(event, "SessionStart" | "UserPromptSubmit").then(|| additional_context(event, block))
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
 
-use crate::hook::{HookSpec, Injection};
+use crate::hook::Hooking;
 use crate::install::{InstallPlan, Installed};
 use crate::lines::{head_lines, is_plain_word, is_uuid, parse_line};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
@@ -67,20 +67,8 @@ impl Harness for Codex {
         is_plain_word(native).then(|| format!("codex resume {native}"))
     }
 
-    fn hooks(&self) -> &'static [HookSpec] {
-        hook::HOOKS
-    }
-
-    fn injection(&self) -> Injection {
-        hook::INJECTION
-    }
-
-    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
-        hook::decode(event, payload)
-    }
-
-    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
-        hook::reply(event, block)
+    fn hooking(&self) -> Option<&'static Hooking> {
+        Some(&hook::HOOKING)
     }
 
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {

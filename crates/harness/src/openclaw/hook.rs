@@ -2,10 +2,10 @@
 
 use heirloom_engine::event::Moment;
 
-use crate::hook::{Contract, Decoded, HookError, HookSpec, Injection};
+use crate::hook::{Contract, Decoded, HookError, HookSpec, Hooking, Injection};
 use crate::plugin_hooks::{self as plugin, text};
 
-pub(super) const HOOKS: &[HookSpec] = &[
+const HOOKS: &[HookSpec] = &[
     HookSpec { event: "before_prompt_build", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
     HookSpec { event: "agent_end", contract: Contract::Turn, gives: false, timeout_s: 2 },
     HookSpec { event: "before_compaction", contract: Contract::PreCompaction, gives: false, timeout_s: 2 },
@@ -14,9 +14,11 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "session_end", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
-pub(super) const INJECTION: Injection = Injection { channel: "prependContext", stores: false, characters: 9_000 };
+const INJECTION: Injection = Injection { channel: "prependContext", stores: false, characters: 9_000 };
 
-pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
+
+fn decode(event: &str, payload: &[u8]) -> Decoded {
     let payload = plugin::read(payload)?;
     let moment = match event {
         "before_prompt_build" => {
@@ -40,6 +42,6 @@ pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
     plugin::event(&payload, moment).map(Some)
 }
 
-pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
     HOOKS.iter().any(|h| h.event == event && h.gives).then(|| plugin::reply(block))
 }

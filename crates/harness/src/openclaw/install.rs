@@ -20,7 +20,7 @@ const ID: &str = "heirloom";
 const FOLDER: &str = "plugins-local/heirloom";
 
 /// The plugin before it is told how to call Heirloom.
-pub const PLUGIN: &str = include_str!("plugin.js");
+pub const PLUGIN: &str = concat!(include_str!("../plugin_calls.js"), include_str!("plugin.js"));
 
 /// The plugin in the user's own state directory.
 pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {

@@ -3,10 +3,10 @@
 
 use heirloom_engine::event::{Beginning, Moment};
 
-use crate::hook::{Contract, Decoded, HookError, HookSpec, Injection};
+use crate::hook::{Contract, Decoded, HookError, HookSpec, Hooking, Injection};
 use crate::plugin_hooks::{self as plugin, text};
 
-pub(super) const HOOKS: &[HookSpec] = &[
+const HOOKS: &[HookSpec] = &[
     HookSpec { event: "chat.message", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 2 },
     HookSpec { event: "session.idle", contract: Contract::Turn, gives: false, timeout_s: 2 },
     HookSpec { event: "experimental.session.compacting", contract: Contract::PreCompaction, gives: true, timeout_s: 2 },
@@ -14,9 +14,11 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "session.deleted", contract: Contract::SessionEnd, gives: false, timeout_s: 2 },
 ];
 
-pub(super) const INJECTION: Injection = Injection { channel: "system", stores: false, characters: 9_000 };
+const INJECTION: Injection = Injection { channel: "system", stores: false, characters: 9_000 };
 
-pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
+pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
+
+fn decode(event: &str, payload: &[u8]) -> Decoded {
     let payload = plugin::read(payload)?;
     let moment = match event {
         "chat.message" => Moment::Prompt {
@@ -34,6 +36,6 @@ pub(super) fn decode(event: &str, payload: &[u8]) -> Decoded {
     plugin::event(&payload, moment).map(Some)
 }
 
-pub(super) fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
+fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
     HOOKS.iter().any(|h| h.event == event && h.gives).then(|| plugin::reply(block))
 }

@@ -4,7 +4,7 @@ use crate::HostPaths;
 use crate::install::{Change, Edit, InstallPlan, Installed, Own, is_our_script, script};
 
 /// The plugin before it is told how to call Heirloom.
-pub const PLUGIN: &str = include_str!("plugin.js");
+pub const PLUGIN: &str = concat!(include_str!("../plugin_calls.js"), include_str!("plugin.js"));
 
 /// The plugin in the user's own folder.
 pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {

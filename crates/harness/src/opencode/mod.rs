@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
-use crate::hook::{HookSpec, Injection};
+use crate::hook::Hooking;
 use crate::install::{InstallPlan, Installed};
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
@@ -81,20 +81,8 @@ impl Harness for OpenCode {
         (!native.is_empty() && native.chars().all(plain)).then(|| format!("opencode --session {native}"))
     }
 
-    fn hooks(&self) -> &'static [HookSpec] {
-        hook::HOOKS
-    }
-
-    fn injection(&self) -> Injection {
-        hook::INJECTION
-    }
-
-    fn decode_hook(&self, event: &str, payload: &[u8]) -> crate::hook::Decoded {
-        hook::decode(event, payload)
-    }
-
-    fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
-        hook::reply(event, block)
+    fn hooking(&self) -> Option<&'static Hooking> {
+        Some(&hook::HOOKING)
     }
 
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan> {
