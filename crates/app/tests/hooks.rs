@@ -477,4 +477,10 @@ fn a_session_in_another_program_begins_where_one_that_still_runs_has_got_to() {
         assert!(given.to_lowercase().contains(&known.to_lowercase()), "{known}: {given}");
     }
     assert!(given.len() < 8_000, "under 2,000 tokens");
+    // What stood there is not recalled once more with the prompt.
+    let asked = json!({"session_id": "01a1ffd8-9b6b-7683-a1b7-98a7087cbe56", "transcript_path": null, "cwd": m.project,
+        "hook_event_name": "UserPromptSubmit", "turn_id": "t1", "prompt": "Which database does the queue use?"});
+    m.world.says(0, &["work", "--drain"]);
+    let recalled = m.world.feed(&["hook", "codex", "UserPromptSubmit"], asked.to_string().as_bytes()).stdout;
+    assert!(recalled.contains("We need a queue for the mail jobs") && !recalled.contains("use Postgres"), "{recalled}");
 }

@@ -113,6 +113,12 @@ impl Piece {
         Piece { text: text.into(), item, version: None, level: 0 }
     }
 
+    /// A line that tells what a turn said. It is known by those words, whatever stands around them: a handoff and recall
+    /// print them differently, and the session has heard them all the same.
+    pub fn of_turn(text: impl Into<String>, turn: String, words: &str) -> Piece {
+        Piece { version: Some(wording(words)), ..Piece::line(text, Some(turn)) }
+    }
+
     /// What tells this wording or version from another one.
     pub fn said(&self) -> &[u8] {
         self.version.as_deref().unwrap_or(self.text.as_bytes())
@@ -196,8 +202,14 @@ impl Told {
     }
 }
 
+/// The words of a text and nothing else of it.
+fn wording(text: &str) -> Vec<u8> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ").into_bytes()
+}
+
 /// What a line says, without its mark, the name it is about, and what stands behind it: the day, the reference.
-fn core(line: &str) -> &str {
+pub(super) fn core(line: &str) -> &str {
     let line = line.trim().trim_start_matches("- ");
     let line = line
         .strip_prefix("**")

@@ -1,6 +1,6 @@
 //! What each part of a context has to say, before anything is cut.
 
-use super::budget::{Draft, Part, Piece};
+use super::budget::{Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
 use crate::assistant::bootstrap;
 use crate::assistant::catalogue;
@@ -305,7 +305,11 @@ fn pieces(text: &str, level: usize) -> Vec<Piece> {
         if hashes > 0 && line[hashes..].starts_with(' ') {
             out.push(Piece::heading(format!("{}{}\n", "#".repeat(hashes.max(level)), &line[hashes..])));
         } else {
-            out.push(Piece::line(format!("{line}\n"), leads_to(line)));
+            let text = format!("{line}\n");
+            out.push(match leads_to(line) {
+                Some(id) if TurnId::parse(&id).is_some() => Piece::of_turn(text, id, core(line)),
+                item => Piece::line(text, item),
+            });
         }
     }
     out
@@ -330,7 +334,11 @@ fn recalled(at: &AssistantHome, items: Vec<Item>) -> Vec<Piece> {
         about.extend(item.thread.as_ref().map(|t| format!("of {}", head::line(t))));
         about.extend(item.marks.iter().cloned());
         let words = cut(&head::flat(&redact(&item.text)), RECALLED_TOKENS);
-        out.push(Piece::line(format!("- {} ({}) [{}]\n", words, about.join(", "), item.id), Some(item.id)));
+        let text = format!("- {} ({}) [{}]\n", words, about.join(", "), item.id);
+        out.push(match TurnId::parse(&item.id) {
+            Some(_) => Piece::of_turn(text, item.id, &words),
+            None => Piece::line(text, Some(item.id)),
+        });
     }
     if !out.is_empty() {
         out.insert(0, Piece::heading("## Recalled\n"));
