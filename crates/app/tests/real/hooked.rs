@@ -81,6 +81,7 @@ fn at_rest(machine: &Machine) {
 
 /// Everything stands once, as the programs have it.
 fn is_kept_once(machine: &Machine, programs: &[&mut dyn Program]) {
+    at_rest(machine);
     let_it_settle();
     machine.world.import(0, &[]);
     let again = machine.world.import(0, &[]);
