@@ -284,6 +284,12 @@ fn a_cut_lets_in_again_what_fell_out_and_counts_once() {
     m.given("SessionStart", json!({"source": "compact"}));
     m.hook("PostCompact", json!({"trigger": "auto", "compact_summary": "All is well."}));
     assert_eq!(epochs(&m), (2, 2));
+    // A program that goes on before it tells of the cut is given it once.
+    m.hook("PreCompact", json!({"trigger": "auto", "custom_instructions": null}));
+    m.hook("PostCompact", json!({"trigger": "auto"}));
+    assert!(m.given("SessionStart", json!({"source": "resume"})).contains("Answer in short sentences"));
+    assert_eq!(m.given("SessionStart", json!({"source": "compact"})), "");
+    assert_eq!(epochs(&m), (3, 3));
 }
 
 #[test]

@@ -80,18 +80,16 @@ pub fn handle(
     }
     match &event.moment {
         Moment::Start(Beginning::Startup) => step.begin(Event::Start),
-        Moment::Start(Beginning::Resume | Beginning::Fork) => {
-            // It may have been cut when nobody could be given anything.
-            let cut = step.at.read(|tx| Ok(epoch::was_cut(tx, &step.place)? && !epoch::was_given(tx, &step.place)?))?;
-            step.begin(if cut { Event::Compact } else { Event::Resume })
-        }
+        // It may have been cut when nobody could be given anything.
+        Moment::Start(Beginning::Resume | Beginning::Fork) => step.go_on(),
         Moment::Start(Beginning::Clear) => step.begin(Event::Clear),
         Moment::Start(Beginning::Compact) => {
             step.write(capture, "hook.compacted", Plan::Nothing, |tx| {
                 epoch::cut(tx, &step.place, Cause::Compact)?;
                 step.read_later(tx)
             })?;
-            step.begin(Event::Compact)
+            // A program may have begun to go on before it told of the cut.
+            step.go_on()
         }
         Moment::Prompt { text, entry, first_chance } => {
             step.prompt(capture, index, text, entry.as_deref(), *first_chance)
@@ -122,6 +120,12 @@ impl Step<'_> {
             budget: None,
             can: self.hooked.can.clone(),
         }
+    }
+
+    /// Gives what fell out of the context, unless it was given since; then only what is new.
+    fn go_on(&self) -> Result<Handled> {
+        let cut = self.at.read(|tx| Ok(epoch::was_cut(tx, &self.place)? && !epoch::was_given(tx, &self.place)?))?;
+        self.begin(if cut { Event::Compact } else { Event::Resume })
     }
 
     /// Gives what a session begins with.

@@ -237,3 +237,36 @@ fn a_compaction_of_openclaw_is_survived() {
     let Some(machine) = Machine::new() else { return };
     survives_a_compaction(&machine, &mut OpenClaw::on(&machine));
 }
+
+/// The program compacts by itself, because the model says that its context is nearly full.
+fn survives_one_that_comes_by_itself(machine: &Machine, program: &mut dyn Program) {
+    machine.connect(program.name());
+    let project = machine.project("barn");
+    machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    let plan: Vec<String> = (1..=120).map(|n| format!("Step {n}: measure plank {n} and saw it.")).collect();
+    let decided =
+        format!("We decided to use Postgres for the mail queue because it is there already.\n{}", plan.join("\n"));
+    machine.model.answers(table([("queue have", Reply::text(decided).reporting(190_000))]));
+    let first = program.turn(&project, "Which store should the mail queue have?", None);
+    assert_eq!(first.heard.matches("Answer in short sentences").count(), 1, "{}", ours(&first.heard));
+    let after = program.turn(&project, "Where were we?", Some(&first.session));
+    assert_eq!(after.heard.matches("Answer in short sentences").count(), 1, "once more: {}", ours(&after.heard));
+    assert!(after.heard.contains("use Postgres for the mail queue"), "{}", ours(&after.heard));
+    at_rest(machine);
+    machine.world.import(0, &[]);
+    let key = format!("{}:{}", program.name(), first.session);
+    machine.world.says(0, &["session", "end", &key]);
+    machine.world.says(0, &["work", "--drain"]);
+    let expanded = machine.world.json(&["expand", &key]);
+    assert_eq!(expanded["compactions"].as_array().unwrap().len(), 1, "{expanded:#}");
+    is_kept_once(machine, &[program]);
+}
+
+#[test]
+fn claude_code_and_codex_survive_a_compaction_that_comes_by_itself() {
+    let Some(machine) = Machine::new() else { return };
+    survives_one_that_comes_by_itself(&machine, &mut ClaudeCode::on(&machine));
+    drop(machine);
+    let Some(machine) = Machine::new() else { return };
+    survives_one_that_comes_by_itself(&machine, &mut Codex::on(&machine));
+}
