@@ -508,3 +508,23 @@ fn a_session_in_another_program_begins_where_one_that_still_runs_has_got_to() {
     let recalled = m.world.feed(&["hook", "codex", "UserPromptSubmit"], asked.to_string().as_bytes()).stdout;
     assert!(recalled.contains("We need a queue for the mail jobs") && !recalled.contains("use Postgres"), "{recalled}");
 }
+
+#[test]
+fn a_cut_that_nobody_announced_counts_too_and_so_does_the_next_one() {
+    let m = Machine::new();
+    let at = |minutes: i64, source: &str| -> String {
+        let mut command = m.world.test.command(crate::world::HEIRLOOM);
+        command.env("HEIRLOOM_NOW", (1_795_168_800_000i64 + minutes * 60_000).to_string());
+        command.args(["hook", "claude-code", "SessionStart"]);
+        let payload = m.payload("SessionStart", json!({"source": source})).to_string();
+        let out = heirloom_testkit::run(command, payload.as_bytes());
+        assert_eq!((out.status, out.stderr.as_str()), (Some(0), ""));
+        out.stdout
+    };
+    let has_it = |said: &str| said.contains("Answer in short sentences");
+    assert!(has_it(&at(0, "startup")));
+    assert!(has_it(&at(5, "compact")), "what fell out is given again");
+    assert!(!has_it(&at(5, "compact")), "told twice in a moment it is one cut");
+    assert!(has_it(&at(10, "compact")), "minutes later it is another one");
+    assert!(!has_it(&at(11, "resume")));
+}
