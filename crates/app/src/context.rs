@@ -18,8 +18,7 @@ use heirloom_engine::lineage::marks;
 use heirloom_engine::profile;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
-use heirloom_engine::worker;
-use jiff::tz::TimeZone;
+use heirloom_engine::{worker, zone};
 
 use crate::config::{self, Set};
 
@@ -147,7 +146,7 @@ impl Context {
             None => Ok(None),
         });
         // A ledger whose profile cannot be read is somebody else's to complain of.
-        if let Some(zone) = said.ok().flatten().and_then(|name| TimeZone::get(&name).ok()) {
+        if let Some(zone) = said.ok().flatten().and_then(|name| zone::named(&name)) {
             crate::print::live_in(zone);
         }
         Ok(Context { home, home_from, ledger, agent, json: global.json, read_only, model: OnceCell::new() })

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Millis;
+use heirloom_engine::zone;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, Unit, Zoned, tz::TimeZone};
 
@@ -92,7 +93,20 @@ pub fn counted(n: u64, noun: &str) -> String {
 
 /// The zone of this machine.
 pub fn machine_zone() -> TimeZone {
-    TimeZone::system()
+    static MACHINES: OnceLock<TimeZone> = OnceLock::new();
+    MACHINES.get_or_init(|| named_zone().unwrap_or_else(TimeZone::system)).clone()
+}
+
+/// The zone that `TZ` or else the link `/etc/localtime` names, where it does.
+fn named_zone() -> Option<TimeZone> {
+    let name = match std::env::var_os("TZ") {
+        Some(name) => name.into_string().ok()?.trim_start_matches(':').to_owned(),
+        None => {
+            let target = std::fs::read_link("/etc/localtime").ok()?;
+            target.to_str()?.rsplit_once("zoneinfo/")?.1.to_owned()
+        }
+    };
+    zone::named(&name)
 }
 
 /// Where the operator of this process's agent said they live.

@@ -21,7 +21,7 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
@@ -60,3 +60,4 @@ pub mod tokens;
 pub mod transcript;
 pub mod verify;
 pub mod worker;
+pub mod zone;

@@ -2,7 +2,6 @@
 //!
 //! Set by the user alone, or by their yes to something noticed. Knows nothing of leaves.
 
-use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, params};
 
 use crate::assistant::{AssistantHome, days_moved};
@@ -134,7 +133,7 @@ pub fn sound_value(key: &str, value: &str) -> Result<String> {
         return Err(Error::refused(format!("{key} looks like a credential"))
             .hint("nothing was stored; the profile goes into every session"));
     }
-    if key.trim().eq_ignore_ascii_case("timezone") && TimeZone::get(value).is_err() {
+    if key.trim().eq_ignore_ascii_case("timezone") && crate::zone::named(value).is_none() {
         return Err(
             wrong(format!("{value:?} is no time zone")).hint("give its name: Europe/Berlin, America/New_York, UTC")
         );

@@ -11,6 +11,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("title", 0),
     ("tokens", 0),
     ("clock", 0),
+    ("zone", 0),
     ("error", 0),
     ("document", 1),
     ("redact", 1),

@@ -96,7 +96,7 @@ impl<'a> AssistantHome<'a> {
                 .query_row([agent_no], |r| r.get(0))
                 .optional()?)
         })?;
-        let zone = said.and_then(|name| TimeZone::get(&name).ok()).unwrap_or(zone);
+        let zone = said.and_then(|name| crate::zone::named(&name)).unwrap_or(zone);
         Ok(Some(AssistantHome { home, files, ledger, agent: agent.clone(), agent_no, actor: actor.to_owned(), zone }))
     }
 

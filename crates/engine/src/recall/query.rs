@@ -120,7 +120,7 @@ pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
         Ok((crate::profile::get(tx, agent_no, "timezone")?, people::known(tx, agent_no, beginning(input))?))
     })?;
-    let said = said.and_then(|name| TimeZone::get(&name).ok());
+    let said = said.and_then(|name| crate::zone::named(&name));
     Ok(Query::parse(input, &Seen { now: ledger.now(), zone: said.as_ref().unwrap_or(zone), people: &people }))
 }
 
