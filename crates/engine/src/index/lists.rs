@@ -25,6 +25,9 @@ const MOST_SEGMENTS: u64 = 2000;
 /// Rows of a list that fill a page at least, for guessing how long a list is.
 const ROWS_OF_A_PAGE: i64 = 500;
 
+/// A list that goes on over fewer pages than this is read from its beginning: looking for a page costs some reads, too.
+const WORTH_SKIPPING: i64 = 4;
+
 /// What starts the places in another column than the first.
 const COLUMN: u8 = 1;
 
@@ -41,6 +44,7 @@ pub(crate) struct Lists<'c> {
     find: Statement<'c>,
     next: Statement<'c>,
     pages: Statement<'c>,
+    heads: Statement<'c>,
     /// Rows and tokens of the whole table.
     pub rows: u64,
     pub tokens: u64,
@@ -83,6 +87,7 @@ impl<'c> Lists<'c> {
                 .prepare("SELECT pgno FROM fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1")?,
             next: conn.prepare("SELECT pgno FROM fts_idx WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1")?,
             pages: conn.prepare("SELECT id, block FROM fts_data WHERE id BETWEEN ?1 AND ?2 ORDER BY id")?,
+            heads: conn.prepare("SELECT block FROM fts_data WHERE id = ?1")?,
             rows,
             tokens,
             sole: false,
@@ -107,36 +112,50 @@ impl<'c> Lists<'c> {
             let page = (found.unwrap_or(0) >> 1).max(segment.first);
             let base = segment.id << PAGE_BITS;
             walk.begin();
-            let mut rows = self.pages.query([base + page, base + segment.last])?;
-            let (mut expected, mut more) = (base + page, true);
-            while more && let Some(r) = rows.next()? {
-                let (id, page) = (r.get::<_, i64>(0)?, r.get_ref(1)?);
-                let (true, Ok(page)) = (id == expected, page.as_blob()) else { return Ok(None) };
-                let first = expected == base + (found.unwrap_or(0) >> 1).max(segment.first);
-                let counted = &mut |entry: Entry| match entry.row >= range.0 && entry.row <= range.1 {
-                    true => {
-                        seen += 1;
-                        each(entry);
-                    }
-                    false => strangers = true,
-                };
-                more = match if first { walk.first_page(page, &key, counted) } else { walk.page(page, counted) } {
-                    Some(more) => more,
-                    None => return Ok(None),
-                };
-                expected += 1;
-                if seen > most {
-                    return Ok(Some(Read::TooLong));
-                }
-                // How long a list is, is known of all rows together only.
-                if first && more && self.sole && !strangers {
-                    // The list ends on the page where the next token of the tree begins, or before.
-                    let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
-                    let end = end.map_or(segment.last, |no| no >> 1);
-                    if seen + (end - (id - base) - 1).max(0) * ROWS_OF_A_PAGE > most {
+            let (list, mut start) = (base + page, base + page);
+            // From its first page on; where the range begins far behind it, from there on.
+            'list: loop {
+                let mut rows = self.pages.query([start, base + segment.last])?;
+                let (mut expected, mut more) = (start, true);
+                while more && let Some(r) = rows.next()? {
+                    let (id, page) = (r.get::<_, i64>(0)?, r.get_ref(1)?);
+                    let (true, Ok(page)) = (id == expected, page.as_blob()) else { return Ok(None) };
+                    let first = id == list;
+                    let counted = &mut |entry: Entry| match entry.row >= range.0 && entry.row <= range.1 {
+                        true => {
+                            seen += 1;
+                            each(entry);
+                        }
+                        false => strangers = true,
+                    };
+                    more = match if first { walk.first_page(page, &key, counted) } else { walk.page(page, counted) } {
+                        Some(more) => more,
+                        None => return Ok(None),
+                    };
+                    expected += 1;
+                    if seen > most {
                         return Ok(Some(Read::TooLong));
                     }
+                    if !first || !more {
+                        continue;
+                    }
+                    // The list ends on the page where the next token of the tree begins, or before.
+                    let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
+                    let end = base + end.map_or(segment.last, |no| no >> 1);
+                    // How long a list is, is known of all rows together only.
+                    if self.sole && !strangers && seen + (end - id - 1).max(0) * ROWS_OF_A_PAGE > most {
+                        return Ok(Some(Read::TooLong));
+                    }
+                    if walk.row < range.0 && end - id > WORTH_SKIPPING {
+                        let Some(from) = reaching(&mut self.heads, (expected, end), range.0)? else { return Ok(None) };
+                        if from > expected {
+                            walk.begin();
+                            start = from;
+                            continue 'list;
+                        }
+                    }
                 }
+                break;
             }
             // The last page of a segment may end within a list, never within a row.
             if walk.is_inside() {
@@ -145,6 +164,35 @@ impl<'c> Lists<'c> {
         }
         Ok(Some(Read::Whole))
     }
+}
+
+/// The last of the pages that a list goes on over whose first row is not behind a row: what stands before it on earlier
+/// pages is before that row, too. `None`: not a form we know.
+fn reaching(heads: &mut Statement, (first, last): (i64, i64), row: i64) -> Result<Option<i64>> {
+    let (mut from, mut to) = (first, last);
+    while to > from {
+        // Pages on which no row begins lie within the places of a single one.
+        let middle = from + (to - from + 1) / 2;
+        let (mut at, mut begins) = (middle, None);
+        while at <= to && begins.is_none() {
+            let page: Option<Vec<u8>> = heads.query_row([at], |r| r.get(0)).optional()?;
+            let Some(page) = page.filter(|page| page.len() >= 4) else { return Ok(None) };
+            let offset = usize::from(u16::from_be_bytes([page[0], page[1]]));
+            // On the last page another token's list may begin instead.
+            let ends = content(&page).is_none_or(|size| page.len() > size);
+            if offset != 0 && !ends {
+                let Some((first_row, _)) = varint(&page, offset) else { return Ok(None) };
+                begins = Some(first_row as i64);
+            } else {
+                at += 1;
+            }
+        }
+        match begins {
+            Some(first_row) if first_row <= row => from = at,
+            _ => to = middle - 1,
+        }
+    }
+    Ok(Some(from))
 }
 
 /// Where reading a list stands.

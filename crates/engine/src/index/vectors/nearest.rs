@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use super::code::{Probe, code_bytes};
 use super::store::{Set, Store, block_no, torn};
@@ -20,6 +20,8 @@ const CANDIDATES: usize = 500;
 struct Gate<'f> {
     within: Within<'f>,
     span: (i64, i64),
+    /// The sessions of turns or the threads of nodes, rising.
+    groups: Option<Vec<i64>>,
 }
 
 impl Gate<'_> {
@@ -50,12 +52,16 @@ impl Gate<'_> {
         }
     }
 
+    fn has(&self, group: i64) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.binary_search(&group).is_ok())
+    }
+
     fn lets(&self, key: Key) -> bool {
         let group = i64::from(key.group);
         match self.within {
             Within::Turns(f) => {
                 (self.span.0..=self.span.1).contains(&key.number)
-                    && among(&f.sessions, &group)
+                    && self.has(group)
                     && f.roles.as_ref().is_none_or(|list| list.iter().any(|r: &Role| *r as u8 == key.class >> 4))
                     && f.kinds.as_ref().is_none_or(|list| list.iter().any(|k: &TurnKind| *k as u8 == key.class & 15))
             }
@@ -66,8 +72,7 @@ impl Gate<'_> {
                         .is_none_or(|list| list.iter().any(|k: &catalogue::Kind| *k as u8 == key.class & 127))
             }
             Within::Nodes(f) => {
-                among(&f.threads, &group)
-                    && f.kinds.as_ref().is_none_or(|list| list.iter().any(|k| k.code() as u8 == key.class))
+                self.has(group) && f.kinds.as_ref().is_none_or(|list| list.iter().any(|k| k.code() as u8 == key.class))
             }
         }
     }
@@ -138,13 +143,25 @@ impl Store<'_> {
             Within::Turns(f) => f.turns.map_or((0, i64::MAX), |(first, last)| (first.0, last.0)),
             _ => (0, i64::MAX),
         };
-        let gate = Gate { within, span };
+        let groups = match within {
+            Within::Turns(f) => f.sessions.clone(),
+            Within::Nodes(f) => f.threads.clone(),
+            Within::Files(_) => None,
+        };
+        let groups = groups.map(|mut groups| {
+            groups.sort_unstable();
+            groups
+        });
+        let gate = Gate { within, span, groups };
         let mut also = also.to_vec();
         also.sort_unstable();
         let wanted = CANDIDATES.max(limit.saturating_mul(2));
         let mut best = Best { wanted, bound: u16::MAX, all: Vec::new(), also: &also, met: Vec::new() };
-        for set in self.sets(agent_no, gate.sort())?.iter().filter(|set| set.vectors > 0 && gate.lets_set(set)) {
-            if !self.scan(set, &probe, &gate, &mut best)? {
+        let sets = self.sets(agent_no, gate.sort())?;
+        let sets: Vec<&Set> = sets.iter().filter(|set| set.vectors > 0 && gate.lets_set(set)).collect();
+        let blocks = gate.groups.as_ref().map(|groups| self.blocks_of(groups, &sets)).transpose()?;
+        for set in sets {
+            if !self.scan(set, blocks.as_deref(), &probe, &gate, &mut best)? {
                 out.cut_short = true;
                 break;
             }
@@ -198,12 +215,15 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// Takes the candidates out of a set. `false`: broken off at the deadline.
-    fn scan(&self, set: &Set, probe: &Probe, gate: &Gate, best: &mut Best) -> Result<bool> {
+    /// Takes the candidates out of a set, of some blocks only where they are known. `false`: broken off at the deadline.
+    fn scan(&self, set: &Set, blocks: Option<&[i64]>, probe: &Probe, gate: &Gate, best: &mut Best) -> Result<bool> {
         let (from, to) = (block_no(set.set_no, 0), block_no(set.set_no + 1, 0) - 1);
         // The index over spans tells which pages need not be read.
-        let sql = match gate.span {
-            (0, i64::MAX) => {
+        let sql = match (blocks, gate.span) {
+            (Some(_), _) => {
+                "SELECT block, keys, codes, first, last FROM vector_codes WHERE block = ?1 AND last >= ?2 AND first <= ?3"
+            }
+            (None, (0, i64::MAX)) => {
                 "SELECT block, keys, codes, first, last FROM vector_codes WHERE block BETWEEN ?1 AND ?2 AND ?3 <= ?4 ORDER BY block"
             }
             _ => {
@@ -213,7 +233,22 @@ impl Store<'_> {
             }
         };
         let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params![from, to, gate.span.0, gate.span.1])?;
+        let Some(blocks) = blocks else {
+            let rows = statement.query(params![from, to, gate.span.0, gate.span.1])?;
+            return self.take(rows, set, probe, gate, best);
+        };
+        for block in &blocks[blocks.partition_point(|b| *b < from)..blocks.partition_point(|b| *b <= to)] {
+            let rows = statement.query(params![block, gate.span.0, gate.span.1])?;
+            if !self.take(rows, set, probe, gate, best)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the candidates out of some blocks of a set. `false`: broken off at the deadline.
+    fn take(&self, mut rows: Rows, set: &Set, probe: &Probe, gate: &Gate, best: &mut Best) -> Result<bool> {
+        let from = block_no(set.set_no, 0);
         let (per, code, open) = (self.codes_at_once(), code_bytes(self.dimensions), gate.is_open());
         let (mut distances, mut allowed) = (Vec::with_capacity(per), Vec::with_capacity(per));
         loop {

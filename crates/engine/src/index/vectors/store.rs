@@ -3,6 +3,9 @@
 //! A set's vectors are numbered from 0. Their keys and codes lie together in `vector_codes`, their bytes in
 //! `vector_rows`, each row as many as fit on a page: a search reads codes at the speed of the page cache, a candidate
 //! costs one page, and a turn that is appended rewrites two. What is taken out is replaced by the last of its set.
+//!
+//! `vector_groups` tells in which blocks the vectors of a session or a thread may be, so that a search within some of
+//! them reads no others. A block from which a group has gone may still be named there.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +23,13 @@ pub(crate) const SCHEMA: &str = "CREATE TABLE vector_sets (
        block INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, keys BLOB NOT NULL, codes BLOB NOT NULL
      ) STRICT;
      CREATE INDEX vector_spans ON vector_codes (block, first, last);
+     CREATE TABLE vector_groups (group_no INTEGER NOT NULL, block INTEGER NOT NULL, PRIMARY KEY (group_no, block))
+       STRICT, WITHOUT ROWID;
      CREATE TABLE vector_rows (block INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;";
 
 /// Empties the tables of vectors of every agent.
-pub(crate) const EMPTY: &str = "DELETE FROM vector_sets; DELETE FROM vector_codes; DELETE FROM vector_rows;
+pub(crate) const EMPTY: &str = "DELETE FROM vector_sets; DELETE FROM vector_codes; DELETE FROM vector_groups;
+     DELETE FROM vector_rows;
      DELETE FROM meta WHERE key = 'vector-watermark';";
 
 /// What of a page of 8,192 bytes a row may take without spilling over into another one.
@@ -237,7 +243,32 @@ impl<'c> Store<'c> {
                  ON CONFLICT DO UPDATE SET first = ?2, last = ?3, keys = ?4, codes = ?5",
             )?
             .execute(params![no, first, last, put.keys, put.codes])?;
+        let mut groups: Vec<u32> = put.keys.chunks_exact(KEY_BYTES).map(|key| Key::unpack(key).group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let mut add = self.conn.prepare_cached("INSERT OR IGNORE INTO vector_groups VALUES (?1, ?2)")?;
+        for group in groups {
+            add.execute([i64::from(group), no])?;
+        }
         Ok(())
+    }
+
+    /// The blocks of sets in which vectors of these groups may be, rising.
+    pub(super) fn blocks_of(&self, groups: &[i64], sets: &[&Set]) -> Result<Vec<i64>> {
+        let mut statement = self.conn.prepare_cached("SELECT block FROM vector_groups WHERE group_no = ?1")?;
+        let mut out = Vec::new();
+        for group in groups {
+            let mut rows = statement.query([group])?;
+            while let Some(r) = rows.next()? {
+                let block: i64 = r.get(0)?;
+                if sets.iter().any(|set| set.set_no == block >> 32) {
+                    out.push(block);
+                }
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        Ok(out)
     }
 
     fn rows(&self, set_no: i64, block: usize, many: usize) -> Result<Vec<u8>> {
