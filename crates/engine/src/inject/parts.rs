@@ -20,7 +20,7 @@ use crate::memory::pending;
 use crate::recall::{self, Item, Place};
 use crate::redact::redact;
 use crate::scope::{NodeId, TurnId};
-use crate::thread::{self, SessionIn};
+use crate::thread::{self, Lately};
 use crate::tokens::cut;
 use crate::transcript::{read, recent};
 
@@ -102,7 +102,7 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -
     let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, place)?))?;
     let mut d = now_standing(at, tx, place, last.session_no, &standing.distillate)?;
     // The thread's page tells of sessions that were distilled. Those that were not stand where the last one began.
-    for earlier in others.iter().skip(1).filter(|s| s.runs_unthreaded) {
+    for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
         let before = head::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, place)?))?;
         d = fold::fold(&now_standing(at, tx, place, earlier.session_no, &before.distillate)?, &d);
     }
@@ -169,9 +169,9 @@ fn members_of(tx: &Read, place: &Place) -> Result<Vec<i64>> {
 }
 
 /// The other sessions of the thread, and those of the project whose newest words are in no thread yet, last active first.
-fn others(tx: &Read, place: &Place) -> Result<Vec<SessionIn>> {
+fn others(tx: &Read, place: &Place) -> Result<Vec<Lately>> {
     let mut all = match &place.thread {
-        Some(thread) => thread::sessions(tx, &thread::members(tx, thread.no)?, SESSIONS)?,
+        Some(thread) => thread::lately(tx, &thread::members(tx, thread.no)?, SESSIONS)?,
         None => Vec::new(),
     };
     if let Some(workspace) = &place.workspace {
@@ -179,7 +179,7 @@ fn others(tx: &Read, place: &Place) -> Result<Vec<SessionIn>> {
             match all.iter_mut().find(|s| s.session_no == lately.session_no) {
                 Some(known) => {
                     known.last_at = known.last_at.max(lately.last_at);
-                    known.runs_unthreaded = true;
+                    known.unthreaded = true;
                 }
                 None => all.push(lately),
             }
@@ -191,7 +191,7 @@ fn others(tx: &Read, place: &Place) -> Result<Vec<SessionIn>> {
 }
 
 /// `Codex, 2026-11-18 09:31, codex:0199… (still running)`.
-fn named(at: &AssistantHome, session: &SessionIn, now: Millis) -> String {
+fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     let when = session.last_at.map(|then| format!(", {}", head::minute(at, then))).unwrap_or_default();
     let running = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
     let running = if running { ", active in the last ten minutes: it may still be running" } else { "" };

@@ -16,5 +16,8 @@ pub use acts::{
     Link, begin, close, link, links, merge, rejoin, rename, reopen, switch_session, touch, unlink, unmerge,
 };
 pub use membership::{Membership, join, membership};
-pub use reading::{Counts, Participants, SessionIn, Stretch, participants, sessions, stretches, unthreaded};
+pub use reading::{
+    Counts, Lately, Participants, SessionIn, Stretch, lately, newest_sessions, participants, sessions, stretches,
+    unthreaded,
+};
 pub use row::{ThreadRow, called, canonical, find, known_as, list, list_all, members, named, of_file, of_session, row};

@@ -3,7 +3,7 @@
 //! All of it is asked by members (see [`members`](super::members())), so that a thread is shown with what was merged
 //! into it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Row, params};
 
@@ -16,6 +16,9 @@ use crate::scope::{SessionKey, TurnId};
 /// So many of the newest runs of a thread are looked at for who takes part and for its sessions: flat, however long a
 /// thread gets.
 const RECENT_RUNS: i64 = 2000;
+
+/// Where only the newest sessions are wanted, and it must not take long: about a microsecond each.
+const NEWEST_RUNS: i64 = 500;
 
 /// How much is in a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,8 +71,6 @@ pub struct SessionIn {
     pub runs: u64,
     pub turns: (TurnId, TurnId),
     pub last_at: Option<Millis>,
-    /// Its newest run is in no thread yet: nobody has distilled it so far.
-    pub runs_unthreaded: bool,
 }
 
 /// The sessions of a thread, last worked in first, at most so many; of very long threads those of the newest runs.
@@ -92,7 +93,6 @@ pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn
                 runs: r.get::<_, i64>(3)? as u64,
                 turns: Default::default(),
                 last_at: r.get(6)?,
-                runs_unthreaded: false,
             };
             match found.iter_mut().find(|(known, _)| known.session_no == session.session_no) {
                 Some((known, runs)) => {
@@ -109,37 +109,86 @@ pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn
     found.into_iter().map(|(s, runs)| Ok(SessionIn { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
 }
 
-/// The newest sessions of a project whose newest run is in no thread yet: nobody has distilled it so far.
-pub fn unthreaded(tx: &Read, agent_no: i64, workspace: &str, most: usize) -> Result<Vec<SessionIn>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT s.session_no, s.session_key, s.title, s.last_at, max(r.run_no) FROM (
-           SELECT session_no, session_key, title, last_at FROM sessions
-           WHERE agent_no = ?1 AND forgotten IS NULL AND workspace_no IN (
-             SELECT v.workspace_no FROM workspaces v JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
-             WHERE w.agent_no = ?1 AND w.workspace_id = ?2)
-           ORDER BY last_at DESC LIMIT ?3) s
-         JOIN turn_results r ON r.session_no = s.session_no JOIN lanes l ON l.lane_no = r.lane_no AND l.lane = ''
-         GROUP BY s.session_no",
-    )?;
-    let mut threaded = tx.prepare_cached("SELECT 1 FROM run_threads WHERE run_no = ?1")?;
-    let mut rows = statement.query(params![agent_no, workspace, most as i64])?;
-    let mut out = Vec::new();
-    while let Some(r) = rows.next()? {
-        let run: i64 = r.get(4)?;
-        if threaded.exists([run])? {
-            continue;
+/// A session that was worked in lately.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lately {
+    pub session_no: i64,
+    pub session: SessionKey,
+    /// When its newest run was last active.
+    pub last_at: Option<Millis>,
+    /// That run is in no thread yet: nobody has distilled it so far.
+    pub unthreaded: bool,
+}
+
+/// The sessions with the newest runs of a thread, newest first, at most so many: what [`sessions`] begins with, without
+/// counting anything.
+pub fn lately(tx: &Read, members: &[i64], most: usize) -> Result<Vec<Lately>> {
+    let mut named = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
+    let mut newest = Vec::new();
+    for member in members {
+        newest.extend(newest_runs(tx, *member, most)?);
+    }
+    newest.sort_by_key(|(session_no, run_no, _)| std::cmp::Reverse((*run_no, *session_no)));
+    let mut out: Vec<Lately> = Vec::new();
+    for (session_no, _, last_at) in newest {
+        if out.len() == most {
+            break;
         }
-        out.push(SessionIn {
-            session_no: r.get(0)?,
-            session: SessionKey::from(r.get::<_, String>(1)?),
-            title: r.get(2)?,
-            runs: 1,
-            turns: hull(tx, run, run)?,
-            last_at: r.get(3)?,
-            runs_unthreaded: true,
-        });
+        if out.iter().all(|known| known.session_no != session_no) {
+            let session = SessionKey::from(named.query_row([session_no], |r| r.get::<_, String>(0))?);
+            out.push(Lately { session_no, session, last_at, unthreaded: false });
+        }
     }
     Ok(out)
+}
+
+/// The numbers of the sessions with the newest runs of a thread, at most so many of each member.
+pub fn newest_sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<i64>> {
+    let mut out = Vec::new();
+    for member in members {
+        out.extend(newest_runs(tx, *member, most)?.into_iter().map(|(session_no, ..)| session_no));
+    }
+    Ok(out)
+}
+
+/// Of each session its newest run in a thread and when that was last active, newest first, at most so many sessions.
+fn newest_runs(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<(i64, i64, Option<Millis>)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT r.session_no, r.run_no, r.last_at FROM run_threads m JOIN turn_results r USING (run_no)
+         WHERE m.thread_no = ?1 ORDER BY m.run_no DESC LIMIT ?2",
+    )?;
+    let (mut out, mut seen) = (Vec::new(), HashSet::new());
+    let mut rows = statement.query([thread_no, NEWEST_RUNS])?;
+    while out.len() < most
+        && let Some(r) = rows.next()?
+    {
+        let session_no: i64 = r.get(0)?;
+        if seen.insert(session_no) {
+            out.push((session_no, r.get(1)?, r.get(2)?));
+        }
+    }
+    Ok(out)
+}
+
+/// The newest sessions of a project whose newest run is in no thread yet: nobody has distilled it so far.
+pub fn unthreaded(tx: &Read, agent_no: i64, workspace: &str, most: usize) -> Result<Vec<Lately>> {
+    // Of each session one look for the newest run of its main line, however many it has.
+    let mut statement = tx.prepare_cached(
+        "SELECT n.session_no, n.session_key, n.last_at FROM (
+           SELECT s.session_no, s.session_key, s.last_at, (
+             SELECT max(r.run_no) FROM turn_results r INDEXED BY turn_results_newest WHERE r.lane_no = (
+               SELECT l.lane_no FROM lanes l WHERE l.session_no = s.session_no AND l.lane = '')) AS run_no
+           FROM sessions s WHERE s.agent_no = ?1 AND s.forgotten IS NULL AND s.workspace_no IN (
+             SELECT v.workspace_no FROM workspaces v JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)
+             WHERE w.agent_no = ?1 AND w.workspace_id = ?2)
+           ORDER BY s.last_at DESC LIMIT ?3) n
+         WHERE n.run_no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM run_threads m WHERE m.run_no = n.run_no)",
+    )?;
+    let rows = statement.query_map(params![agent_no, workspace, most as i64], |r| {
+        let session = SessionKey::from(r.get::<_, String>(1)?);
+        Ok(Lately { session_no: r.get(0)?, session, last_at: r.get(2)?, unthreaded: true })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// From the first turn of one run to the last of another.
@@ -167,7 +216,7 @@ pub fn participants(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Partici
     )?;
     let (mut names, mut programs) = (BTreeSet::new(), BTreeSet::new());
     for member in members {
-        let mut rows = statement.query([*member, RECENT_RUNS])?;
+        let mut rows = statement.query([*member, NEWEST_RUNS])?;
         while let Some(r) = rows.next()? {
             programs.insert(SessionKey::from(r.get::<_, String>(1)?).harness().to_owned());
             if r.get(2)? {
