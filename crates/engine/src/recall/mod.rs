@@ -2,7 +2,8 @@
 //!
 //! [`query`] understands what was typed: terms, times ([`when`]), people ([`people`]) and what an embedder is given;
 //! [`search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
-//! any line of a page down to the words. Searching is lookup asked for by name; nothing here injects anything.
+//! any line of a page down to the words. [`staged`] recalls: files, summaries and, where they do not answer, the words
+//! themselves (`turns`). Searching is lookup asked for by name; nothing here injects anything.
 
 mod bm25;
 mod chat;
@@ -23,6 +24,7 @@ mod stop_words;
 mod symbols;
 mod terms;
 pub mod trace;
+mod turns;
 pub mod when;
 mod within;
 
@@ -33,7 +35,7 @@ pub use place::{Hint, Place};
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};
-pub(crate) use staged::scope_of_turn;
 pub use staged::{Question, recall};
 pub use trace::Trace;
+pub(crate) use turns::scope_of_turn;
 pub use when::{Hold, Precision, When};

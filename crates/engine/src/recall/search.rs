@@ -15,7 +15,7 @@ use super::nearness::Nearness;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
-    DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, matched, needles, weigh, within,
+    DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
 use super::trace::Trace;
 use super::when::Hold;
@@ -76,6 +76,8 @@ pub struct Filter {
     pub until: Option<Millis>,
     pub limit: usize,
     pub legs: Legs,
+    /// It must not take long: frequent words are left out sooner.
+    pub light: bool,
 }
 
 /// A turn that was found.
@@ -123,18 +125,26 @@ pub struct Searched {
 /// gains, and a time without a word finds what was said then, latest first. An empty query is `Usage`; a query without a
 /// hit is an empty list.
 pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
-    search_by(ledger, index, agent, query, filter, None)
+    let (mut found, ranking) = rank(ledger, index, agent, query, filter, None)?;
+    found.hits =
+        ledger.read(|tx| (0..ranking.len()).filter_map(|n| ranking.hit(tx, n).transpose()).collect::<Result<_>>())?;
+    let scratch = Scratch::new(index.connection())?;
+    for hit in &mut found.hits {
+        hit.passage = ranking.passage(&scratch, hit)?;
+    }
+    Ok(found)
 }
 
-/// [`search`] with the vector of the query where somebody has asked the model already.
-pub(super) fn search_by(
+/// What [`search`] finds, with no turn read yet: reading one opens a block of a quarter of a megabyte. With the vector of
+/// the query where somebody has asked the model already.
+pub(super) fn rank(
     ledger: &Ledger,
     index: &mut Index,
     agent: &AgentId,
     query: &Query,
     filter: &Filter,
     vector: Option<&[f32]>,
-) -> Result<Searched> {
+) -> Result<(Searched, Ranking)> {
     if query.is_empty() {
         return Err(Error::usage("there is no word in this query").hint("search for a word, a name or a \"phrase\""));
     }
@@ -144,10 +154,10 @@ pub(super) fn search_by(
     index.deadline(Some(Instant::now() + DEADLINE))?;
     let mut out = run(ledger, index, agent, query, &filter, vector);
     // Nothing of what fits was said then: perhaps the words are those of a text ("he moved two years ago").
-    let missed = |found: &Searched| !found.hits.iter().any(|h| gain(query, h.turn.at) > 0.0);
-    if !query.told.is_empty() && query.has_words() && matches!(&out, Ok(found) if missed(found)) {
+    let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
+    if !query.told.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
-            .map(|found| Searched { other_times: true, ..found });
+            .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
     index.deadline(None)?;
     // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
@@ -166,11 +176,11 @@ fn run(
     query: &Query,
     filter: &Filter,
     vector: Option<&[f32]>,
-) -> Result<Searched> {
+) -> Result<(Searched, Ranking)> {
     let conn = index.connection();
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
-    let opener = Opener::default();
+    let mut ranking = Ranking { query: query.clone(), ..Ranking::default() };
     // One state of the index for everything, and its lock is taken once.
     let snapshot = conn.unchecked_transaction()?;
     ledger.read(|tx| {
@@ -219,7 +229,7 @@ fn run(
             }
             let mut ranked = with_neighbours(tx, found, query, filter, near.is_some())?;
             if near.is_some() {
-                chat::weigh(tx, &opener, query, &mut ranked)?;
+                chat::weigh(tx, &ranking.opener, query, &mut ranked)?;
                 sort(&mut ranked);
             }
             ranked
@@ -227,38 +237,87 @@ fn run(
             then
         };
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
-        let any = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
-        let flat: Vec<String> = words.iter().flat_map(|t| needles(t)).collect();
+        ranking.expression = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
+        ranking.needles = words.iter().flat_map(|t| needles(t)).collect();
         // A name and its pieces are one thing that was asked for.
-        let asked: Vec<Vec<String>> = words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect();
-        let best = ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
-        for found in ranked.into_iter().take(filter.limit) {
-            let turn = match read::turn(tx, &opener, agent_no, TurnId(found.turn_no)) {
-                Ok(turn) => turn,
-                // Gone since it was indexed, or damaged: verify names it.
-                Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => continue,
-                Err(e) => return Err(e),
-            };
-            // A credential goes before anything is cut or marked: half of one is not known any more (R14.2).
-            let passage = scratch.passage(&redact(&turn.text), &any, &flat)?;
-            // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
-            let least = usize::from(found.words > 0.0 && asked.len() == words.len());
-            let matched = if found.own > 0.0 { matched(&said(&turn), &asked).max(least) } else { 0 };
-            out.hits.push(Hit {
-                score: found.score / best,
-                trace: found.trace(query),
-                passage,
-                matched,
-                of: asked.len(),
-                cosine: found.cosine.map(f64::from),
-                beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
-                turn,
-            });
-        }
+        ranking.asked = words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect();
+        ranking.only_asked = ranking.asked.len() == words.len();
+        ranking.agent_no = agent_no;
+        ranking.ranked = ranked;
+        ranking.ranked.truncate(filter.limit);
         Ok(())
     })?;
     snapshot.commit()?;
-    Ok(out)
+    Ok((out, ranking))
+}
+
+/// What was found, best first: turns that are read when they are asked for.
+#[derive(Default)]
+pub(super) struct Ranking {
+    agent_no: i64,
+    query: Query,
+    ranked: Vec<Candidate>,
+    /// Each thing that was asked for, as plain words.
+    asked: Vec<Vec<String>>,
+    /// Nothing else was looked for: no other spellings, no pieces of names.
+    only_asked: bool,
+    /// What was looked for, for the engine.
+    expression: String,
+    /// The same, as plain words.
+    pub needles: Vec<String>,
+    opener: Opener,
+}
+
+impl Ranking {
+    pub fn len(&self) -> usize {
+        self.ranked.len()
+    }
+
+    pub fn turn(&self, n: usize) -> TurnId {
+        TurnId(self.ranked[n].turn_no)
+    }
+
+    /// Which one a turn is.
+    pub fn position(&self, turn: TurnId) -> Option<usize> {
+        self.ranked.iter().position(|c| c.turn_no == turn.0)
+    }
+
+    /// One of them, without its passage; `None` where its turn cannot be read.
+    pub fn hit(&self, tx: &Read, n: usize) -> Result<Option<Hit>> {
+        let found = &self.ranked[n];
+        let turn = match read::turn(tx, &self.opener, self.agent_no, TurnId(found.turn_no)) {
+            Ok(turn) => turn,
+            // Gone since it was indexed, or damaged: verify names it.
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let best = self.ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
+        // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
+        let least = usize::from(found.words > 0.0 && self.only_asked);
+        let matched = if found.own > 0.0 { matched(&said(&turn), &self.asked).max(least) } else { 0 };
+        Ok(Some(Hit {
+            score: found.score / best,
+            trace: found.trace(&self.query),
+            passage: String::new(),
+            matched,
+            of: self.asked.len(),
+            cosine: found.cosine.map(f64::from),
+            beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
+            turn,
+        }))
+    }
+
+    /// The passage of a turn that shows why it was found, its words marked.
+    fn passage(&self, scratch: &Scratch, hit: &Hit) -> Result<String> {
+        // A credential goes before anything is cut or marked: half of one is not known any more (R14.2).
+        let text = redact(&hit.turn.text);
+        // What was found by meaning, by its time or beside another one seldom has a word to mark, and asking the engine
+        // costs more than looking.
+        let has_some = |text: &str| self.needles.iter().any(|needle| text.contains(needle.as_str()));
+        let asks = hit.trace.words > 0.0 || has_some(&letters(&text));
+        let expression = if asks { self.expression.as_str() } else { "" };
+        scratch.passage(&text, expression, &self.needles)
+    }
 }
 
 /// `scope:("xqw3") AND text:("phrase" AND ("phrase" OR "word"))`.

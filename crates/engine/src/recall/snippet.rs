@@ -21,6 +21,9 @@ const MOST_PIECES: usize = 256;
 /// Words in a passage; the most the engine gives is 64.
 const PASSAGE_WORDS: i64 = 28;
 
+/// And letters: a word can be a line of machine-made text.
+const PASSAGE_LETTERS: usize = 400;
+
 /// A small table with the index's tokenizer, for passages. Lives in the connection's temporary schema.
 pub struct Scratch<'c> {
     conn: &'c Connection,
@@ -72,9 +75,14 @@ impl<'c> Scratch<'c> {
         for part in &parts {
             insert.execute([clean(part)])?;
         }
+        // An order makes the engine prepare a second statement at each call, which costs more than all the rest; of one
+        // part there is none to look for.
+        let order = if parts.len() > 1 { "ORDER BY rank, rowid" } else { "" };
         let found: Option<String> = self
             .conn
-            .prepare_cached("SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1 ORDER BY rank, rowid LIMIT 1")?
+            .prepare_cached(&format!(
+                "SELECT snippet(passage, 0, ?2, ?3, '…', ?4) FROM temp.passage WHERE passage MATCH ?1 {order} LIMIT 1"
+            ))?
             .query_row(
                 rusqlite::params![expression, MATCH_START.to_string(), MATCH_END.to_string(), PASSAGE_WORDS],
                 |r| r.get(0),
@@ -157,6 +165,54 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
         to -= 1;
     }
     Some(&text[from..to])
+}
+
+/// The best passage for some words, unmarked and without the engine: the stretch with the most different ones, a word
+/// before the first of them; where not one stands, the beginning. A tenth of what [`Scratch::passage`] costs, for whoever
+/// does not show it to people.
+pub(super) fn plain(text: &str, needles: &[String]) -> String {
+    let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);
+    let clean: String = part.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| *c != BREAK).collect();
+    let words: Vec<&str> = clean.split_whitespace().collect();
+    let has: Vec<u64> = words
+        .iter()
+        .map(|word| {
+            let word = word.to_lowercase();
+            let of = |(n, needle): (usize, &String)| u64::from(word.contains(needle.as_str())) << (n % 64);
+            needles.iter().enumerate().map(of).fold(0, |all, one| all | one)
+        })
+        .collect();
+    let many = PASSAGE_WORDS as usize;
+    let different = |from: usize| has[from..(from + many).min(has.len())].iter().fold(0, |all, one| all | one);
+    let mut best = (0, None);
+    for from in (0..has.len()).filter(|n| has[*n] != 0) {
+        let score = different(from).count_ones();
+        if score > best.0 {
+            best = (score, Some(from));
+        }
+    }
+    let Some(first) = best.1 else { return tidy(&beginning(&clean)) };
+    let from = if words.len() <= many { 0 } else { first.saturating_sub(1).min(words.len() - many) };
+    let (mut out, mut letters) = (String::new(), 0);
+    if from > 0 || part.as_ptr() > text.as_ptr() {
+        out.push('…');
+    }
+    for (n, word) in words.iter().enumerate().skip(from).take(many) {
+        letters += word.chars().count() + 1;
+        if letters > PASSAGE_LETTERS {
+            out.extend(word.chars().take((PASSAGE_LETTERS + word.chars().count()).saturating_sub(letters)));
+            out.push('…');
+            return out.trim().to_owned();
+        }
+        if n > from {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    if from + many < words.len() || part.len() < text.len() {
+        out.push('…');
+    }
+    out
 }
 
 fn beginning(text: &str) -> String {

@@ -2,9 +2,7 @@
 //! neither answers or where they are asked for. Then governance (R10.2): who may hear it, how old and how sure it is, how
 //! many of a class, nothing twice.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-use rusqlite::{OptionalExtension, params};
+use std::collections::{BTreeMap, HashMap};
 
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::named::{Named, named};
@@ -12,10 +10,9 @@ use super::nearness::Nearness;
 use super::place::Place;
 use super::query::{Query, Term, understand};
 use super::recalled::{Dropped, Item, Recalled, Stage};
-use super::search::{Filter, Hit, Legs, search_by};
+use super::search::Legs;
 use super::snippet::{MATCH_END, MATCH_START};
-use super::stop_words::Language;
-use super::terms::{self, letters, needles, rows_with, stands};
+use super::turns::{Weak, of_turns, rank_turns};
 use super::when;
 use crate::assistant::AssistantHome;
 use crate::assistant::catalogue::{Entry, Kind};
@@ -25,17 +22,14 @@ use crate::error::Result;
 use crate::head::memory::Scope;
 use crate::head::scope_of;
 use crate::index::{Index, NodesWithin};
-use crate::ledger::Read;
 use crate::lineage;
 use crate::lineage::walk::{self, Stretch};
 use crate::memory::class::Verification;
 use crate::memory::leaf::class_of;
 use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::NodeId;
 use crate::thread;
-use crate::tokens::tokens;
-use crate::transcript::role_name;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -49,9 +43,6 @@ pub struct Question<'q> {
 
 /// Files that are looked at; only what is shown is read.
 const CANDIDATES: usize = 40;
-
-/// Turns that are looked at before those of other threads go.
-const TURNS: usize = 60;
 
 /// Of the best score; less is a chance resemblance.
 const FLOOR: f64 = 0.3;
@@ -76,7 +67,7 @@ const MOST_BY_MEANING: usize = 3;
 const ENOUGH_FILES: usize = 8;
 
 /// Why most is left out.
-const OTHER_THREAD: &str = "of another thread, which the question does not name";
+pub(super) const OTHER_THREAD: &str = "of another thread, which the question does not name";
 
 /// Classes in the order they are told, and the most of each.
 const CLASSES: [(&str, usize); 9] = [
@@ -97,17 +88,6 @@ const ENOUGH: usize = 3;
 /// Summaries that are looked at, and the most that are told: each says a lot.
 const NODES: usize = 20;
 const MOST_NODES: usize = 2;
-
-/// A turn that has one word of so many that are asked for, and that one a frequent one, is told only if it is near.
-const WEAK_OF: usize = 3;
-const TURN_NEAR: f64 = 0.3;
-
-/// A word in more than this share of the rows is a frequent one; in few rows none is.
-const FREQUENT_SHARE: f64 = 0.01;
-const FREQUENT_LEAST: i64 = 5;
-
-/// Sessions of a thread whose words are searched: the newest. `search` looks at all of them.
-const SESSIONS: usize = 300;
 
 /// Recalls what answers a question where somebody is. Without a place a person asks, who may hear everything of the
 /// agent; every item says its thread then.
@@ -165,28 +145,39 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     // Likeness alone is no answer to stop at.
     let answers = structured.iter().filter(|found| !found.by_meaning).count();
     out.items = structured.into_iter().map(|found| found.item).collect();
-    let sought = Sought { place, named: &named, query: &query, vector: vector.as_deref() };
+    let vector = vector.as_deref();
+    let turns = match question.deep || answers < ENOUGH {
+        true => Some(rank_turns(at, index, place, &named, &query, vector, (question.most, !question.deep))?),
+        false => None,
+    };
+    let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
+    let sought = Sought { place, named: &named, query: &query, vector, weak: &weak };
     let summaries = of_nodes(at, index, &sought, &mut out)?;
     out.items.extend(summaries);
-    if question.deep || answers < ENOUGH {
-        let turns = of_turns(at, index, &sought, question.most, &mut out)?;
+    unlike(&mut out);
+    if let Some((found, ranking)) = &turns {
+        let turns = of_turns(at, &sought, (found, ranking), question.most, &mut out)?;
         out.items.extend(turns);
     }
-    unlike(&mut out);
     for extra in out.items.split_off(out.items.len().min(question.most)) {
-        out.dropped.push(Dropped { id: extra.id, why: format!("more than the {} that are wanted", question.most) });
+        out.dropped.push(Dropped { id: extra.id, why: too_many(question.most) });
     }
     Ok(out)
 }
 
+pub(super) fn too_many(most: usize) -> String {
+    format!("more than the {most} that are wanted")
+}
+
 /// What is looked for, from where, and who may hear it.
 #[derive(Clone, Copy)]
-struct Sought<'s> {
-    place: Option<&'s Place>,
-    named: &'s Named,
-    query: &'s Query,
+pub(super) struct Sought<'s> {
+    pub place: Option<&'s Place>,
+    pub named: &'s Named,
+    pub query: &'s Query,
     /// `None`: there is no model, or it did not answer.
-    vector: Option<&'s [f32]>,
+    pub vector: Option<&'s [f32]>,
+    pub weak: &'s Weak,
 }
 
 fn class_rank(kind: &str) -> usize {
@@ -296,7 +287,7 @@ fn of_file(
 }
 
 /// Whether an item may be told here, and under whose name: `Some(None)` is one's own.
-fn heard(
+pub(super) fn heard(
     place: Option<&Place>,
     named: &Named,
     asked_for: bool,
@@ -386,177 +377,9 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
     out
 }
 
-/// Turns of the place, where they were said.
-fn of_turns(
-    at: &AssistantHome,
-    index: &mut Index,
-    sought: &Sought,
-    most: usize,
-    out: &mut Recalled,
-) -> Result<Vec<Item>> {
-    let Sought { place, named, query, vector } = *sought;
-    // Of another thread nothing is told: nothing of it may crowd out what is this one's.
-    let sessions = place.map(|place| at.read(|tx| sessions(tx, place, named))).transpose()?;
-    // The model was asked once; where it gave nothing it is not asked again.
-    let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
-    let filter = Filter { limit: TURNS.max(most), sessions, legs, ..Filter::default() };
-    let found = search_by(at.ledger, index, &at.agent, query, &filter, vector)?;
-    if found.not_indexed > 0 {
-        out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
-    }
-    if found.cut_short {
-        out.degraded.push("the search took too long and was broken off".into());
-    }
-    out.degraded.extend(found.less);
-    let weak = Weak::of(index, at.agent_no, query, vector.is_some())?;
-    let told: Vec<fold::Words> = out.items.iter().map(|item| fold::words(&item.text)).collect();
-    let too_weak: HashSet<TurnId> = found.hits.iter().filter(|h| weak.is(query, h)).map(|h| h.turn.id).collect();
-    let mut items = Vec::new();
-    for hit in found.hits {
-        let id = hit.turn.id.to_string();
-        let scope = at.read(|tx| scope_of_turn(tx, at.agent_no, hit.turn.id))?;
-        let mut reasons = match hit.beside {
-            Some(turn) => vec![format!("next to {turn}")],
-            None => {
-                let near = hit.cosine.map(|c| format!("near {c:.2}"));
-                std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
-            }
-        };
-        let mut drop = |why: String| out.dropped.push(Dropped { id: id.clone(), why });
-        // What was said in the very session is in its context, or was cut from it: the handoff tells that.
-        let asked_for = named.ids.contains(&id);
-        let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
-            drop(OTHER_THREAD.into());
-            continue;
-        };
-        // What stands next to a weak one is as weak.
-        if !asked_for && too_weak.contains(&hit.beside.unwrap_or(hit.turn.id)) {
-            drop(match hit.beside {
-                Some(turn) => format!("next to {turn}, which is left out"),
-                None => format!("has {} of {} words, no rare one, and is not near", hit.matched, hit.of),
-            });
-            continue;
-        }
-        let words = fold::words(&hit.turn.text);
-        if let Some(n) = told.iter().position(|told| is_told(&words, told)) {
-            drop(format!("all of it stands in {}", out.items[n].id));
-            continue;
-        }
-        let text: String = hit.passage.chars().filter(|c| !matches!(*c, MATCH_START | MATCH_END)).collect();
-        if tokens(&text) == 0 {
-            continue;
-        }
-        let kind = hit.turn.speaker.clone().unwrap_or_else(|| role_name(hit.turn.role).to_owned());
-        let marks = Vec::new();
-        items.push(Item {
-            id,
-            stage: Stage::Transcript,
-            kind,
-            text,
-            thread,
-            at: hit.turn.at,
-            score: hit.score,
-            reasons,
-            marks,
-        });
-    }
-    Ok(items)
-}
-
-/// Whether all that is said in a turn stands in what is told already.
-fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
-    !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
-}
-
-/// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
-/// (R10.1).
-struct Weak {
-    /// The words that were asked for, and whether they are rare; of other spellings and pieces the rare ones.
-    asked: Vec<(Vec<String>, bool)>,
-    /// How many were asked for.
-    of: usize,
-    /// Nearness was looked at.
-    near: bool,
-}
-
-impl Weak {
-    fn of(index: &Index, agent_no: i64, query: &Query, near: bool) -> Result<Weak> {
-        let all = index.rows_of(agent_no)?;
-        let frequent = (all as f64 * FREQUENT_SHARE) as i64;
-        let (mut asked, mut unknown) = (Vec::new(), 0);
-        for term in query.words.iter().filter(|t| t.asked()) {
-            let rows = rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1)?;
-            unknown += usize::from(rows == 0);
-            asked.push((needles(term), rows <= frequent.max(FREQUENT_LEAST)));
-        }
-        // Asked in one language and answered in another, the names both have are all the words there can be.
-        if query.language != Language::English && unknown * 2 >= asked.len() {
-            asked.iter_mut().for_each(|(_, rare)| *rare = true);
-        }
-        let of = asked.len() + query.phrases.len();
-        for term in query.words.iter().filter(|t| !t.asked()) {
-            let rows = rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1)?;
-            if (1..=frequent.max(FREQUENT_LEAST)).contains(&rows) {
-                asked.push((needles(term), true));
-            }
-        }
-        // A phrase must be there: whoever has it answers.
-        asked.extend(query.phrases.iter().map(|phrase| (needles(phrase), true)));
-        Ok(Weak { asked, of, near })
-    }
-
-    fn is(&self, query: &Query, hit: &Hit) -> bool {
-        // Said in the time that is asked about: the question may have no other words.
-        let then = query.limit().is_some() || query.favours(hit.turn.at) == Some(true);
-        if hit.beside.is_some() || then || self.of < WEAK_OF {
-            return false;
-        }
-        let has = self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
-        has.len() <= 1 && !has.contains(&true) && !self.is_near(hit.cosine)
-    }
-
-    /// A summary has many words and is near to much.
-    fn is_summary(&self, query: &Query, summary: &str, cosine: Option<f64>) -> bool {
-        !query.only_times && self.words_in(summary).is_empty() && !self.is_near(cosine)
-    }
-
-    /// Of each word that was asked for and stands there, whether it is rare.
-    fn words_in(&self, text: &str) -> Vec<bool> {
-        let text = letters(text);
-        self.asked.iter().filter(|(words, _)| stands(&text, words)).map(|(_, rare)| *rare).collect()
-    }
-
-    fn is_near(&self, cosine: Option<f64>) -> bool {
-        self.near && cosine.is_some_and(|c| c >= TURN_NEAR)
-    }
-}
-
-/// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
-/// each, those of its project, and its own.
-fn sessions(tx: &Read, place: &Place, named: &Named) -> Result<Vec<i64>> {
-    let mut out: Vec<i64> = place.known.iter().map(|k| k.no).collect();
-    for thread_no in place.threads().iter().chain(&named.threads) {
-        let members = thread::members(tx, *thread_no)?;
-        out.extend(thread::sessions(tx, &members, SESSIONS)?.into_iter().map(|s| s.session_no));
-    }
-    if let Some(id) = &place.workspace {
-        let mut statement = tx.prepare_cached(
-            "SELECT session_no FROM sessions WHERE agent_no = ?1 AND workspace_no IN (
-               SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND (workspace_id = ?2 OR alias_of =
-                 (SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2)))
-             ORDER BY last_at DESC LIMIT ?3",
-        )?;
-        let rows = statement.query_map(params![place.agent_no, id, SESSIONS as i64], |r| r.get(0))?;
-        out.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
-    }
-    out.sort_unstable();
-    out.dedup();
-    Ok(out)
-}
-
 /// Summaries of what was said, within the threads that may be told of.
 fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recalled) -> Result<Vec<Item>> {
-    let Sought { place, named, query, vector } = *sought;
+    let Sought { place, named, query, vector, weak } = *sought;
     let within = NodesWithin {
         threads: match place {
             None => None,
@@ -588,7 +411,6 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
     if scores.is_empty() {
         return Ok(Vec::new());
     }
-    let weak = Weak::of(index, at.agent_no, query, vector.is_some())?;
     let mut ranked: Vec<(NodeId, f64)> = scores.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     let best = ranked.first().map_or(1.0, |(_, s)| *s);
@@ -643,32 +465,6 @@ fn is_within(one: &[Stretch], other: &[Stretch]) -> bool {
         (a.session_no, a.lane_no) == (b.session_no, b.lane_no) && a.turns.0 <= b.turns.0 && b.turns.1 <= a.turns.1
     };
     !one.is_empty() && one.iter().all(|b| other.iter().any(|a| holds(a, b)))
-}
-
-/// Whose a turn is.
-pub(crate) fn scope_of_turn(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Scope> {
-    let found: Option<i64> = tx
-        .prepare_cached(
-            "SELECT m.thread_no FROM turns t JOIN run_threads m ON m.run_no = t.run_no WHERE t.turn_no = ?1",
-        )?
-        .query_row(params![turn.0], |r| r.get(0))
-        .optional()?;
-    let Some(no) = found else {
-        // Nobody has put it into a thread yet: it is its project's; without one it is nobody's to tell.
-        let project: Option<String> = tx
-            .prepare_cached(
-                "SELECT w.workspace_id FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no
-                 JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no) WHERE t.turn_no = ?1",
-            )?
-            .query_row([turn.0], |r| r.get(0))
-            .optional()?;
-        return Ok(match project {
-            Some(id) => Scope::Workspace(id),
-            None => Scope::Thread(0, "a conversation that is in no thread yet".into()),
-        });
-    };
-    let no = thread::canonical(tx, no)?;
-    Ok(Scope::Thread(no, thread::row(tx, agent_no, no)?.label))
 }
 
 /// Nothing twice: of what says nearly the same the first stays.

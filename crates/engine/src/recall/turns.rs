@@ -1,0 +1,289 @@
+//! The words themselves, as a fallback (R10.1): which turns of a place answer a question, and which only seem to.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::named::Named;
+use super::place::Place;
+use super::query::{Query, Term};
+use super::recalled::{Dropped, Item, Recalled, Stage};
+use super::search::{Filter, Hit, Legs, Ranking, Searched, rank};
+use super::snippet;
+use super::staged::{OTHER_THREAD, Sought, heard, too_many};
+use super::stop_words::Language;
+use super::terms::{self, letters, needles, rows_with, stands};
+use crate::assistant::AssistantHome;
+use crate::distill::fold;
+use crate::error::Result;
+use crate::head::memory::Scope;
+use crate::index::Index;
+use crate::ledger::Read;
+use crate::redact::redact;
+use crate::scope::TurnId;
+use crate::thread;
+use crate::tokens::tokens;
+use crate::transcript::role_name;
+
+/// Turns that are looked at before those of other threads go.
+const TURNS: usize = 60;
+
+/// A turn that has one word of so many that are asked for, and that one a frequent one, is told only if it is near.
+const WEAK_OF: usize = 3;
+const TURN_NEAR: f64 = 0.3;
+
+/// A word in more than this share of the rows is a frequent one; in few rows none is.
+const FREQUENT_SHARE: f64 = 0.01;
+const FREQUENT_LEAST: i64 = 5;
+
+/// Sessions of a thread whose words are searched: the newest. `search` looks at all of them.
+const SESSIONS: usize = 300;
+
+/// Turns of the place, where they were said, best first and no more than there is room for.
+pub(super) fn of_turns(
+    at: &AssistantHome,
+    sought: &Sought,
+    (found, ranking): (&Searched, &Ranking),
+    most: usize,
+    out: &mut Recalled,
+) -> Result<Vec<Item>> {
+    let Sought { place, named, query, weak, .. } = *sought;
+    if found.not_indexed > 0 {
+        out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
+    }
+    if found.cut_short {
+        out.degraded.push("the search took too long and was broken off".into());
+    }
+    out.degraded.extend(found.less.iter().cloned());
+    let mut told: Vec<fold::Words> = out.items.iter().map(|item| fold::words(&item.text)).collect();
+    let above = told.len();
+    let room = most.saturating_sub(above);
+    let (mut scopes, mut weak_ones) = (HashMap::new(), HashMap::new());
+    let mut items: Vec<Item> = Vec::new();
+    for n in 0..ranking.len() {
+        let turn = ranking.turn(n);
+        let id = turn.to_string();
+        let mut drop = |why: String| out.dropped.push(Dropped { id: id.clone(), why });
+        if items.len() == room {
+            drop(too_many(most));
+            continue;
+        }
+        let asked_for = named.ids.contains(&id);
+        let mut reasons = Vec::new();
+        let scope = at.read(|tx| scope_of_one(tx, at.agent_no, turn, &mut scopes))?;
+        let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
+            drop(OTHER_THREAD.into());
+            continue;
+        };
+        let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
+        // What stands next to a weak one is as weak.
+        let leads = hit.beside.and_then(|beside| ranking.position(beside));
+        let is_weak = match leads.map(|n| (n, weak_ones.get(&n).copied())) {
+            None => weak.is(query, &hit),
+            Some((_, Some(known))) => known,
+            Some((n, None)) => {
+                let leading = at.read(|tx| ranking.hit(tx, n))?.is_some_and(|hit| weak.is(query, &hit));
+                weak_ones.insert(n, leading);
+                leading
+            }
+        };
+        if !asked_for && is_weak {
+            drop(match hit.beside {
+                Some(turn) => format!("next to {turn}, which is left out"),
+                None => format!("has {} of {} words, no rare one, and is not near", hit.matched, hit.of),
+            });
+            continue;
+        }
+        let words = fold::words(&hit.turn.text);
+        if let Some(n) = told[..above].iter().position(|told| is_told(&words, told)) {
+            drop(format!("all of it stands in {}", out.items[n].id));
+            continue;
+        }
+        // A credential goes before anything is cut: half of one is not known any more (R14.2).
+        let text = snippet::plain(&redact(&hit.turn.text), &ranking.needles);
+        if tokens(&text) == 0 {
+            continue;
+        }
+        let words = fold::words(&text);
+        if let Some(same) = told.iter().position(|told| fold::same(told, &words)) {
+            let same = out.items.iter().chain(&items).nth(same).map_or("", |item| &item.id).to_owned();
+            drop(format!("says what {same} says"));
+            continue;
+        }
+        told.push(words);
+        let why = match hit.beside {
+            Some(turn) => vec![format!("next to {turn}")],
+            None => {
+                let near = hit.cosine.map(|c| format!("near {c:.2}"));
+                std::iter::once(format!("{} of {} words", hit.matched, hit.of)).chain(near).collect()
+            }
+        };
+        reasons.splice(0..0, why);
+        let kind = hit.turn.speaker.clone().unwrap_or_else(|| role_name(hit.turn.role).to_owned());
+        items.push(Item {
+            id,
+            stage: Stage::Transcript,
+            kind,
+            text,
+            thread,
+            at: hit.turn.at,
+            score: hit.score,
+            reasons,
+            marks: Vec::new(),
+        });
+    }
+    Ok(items)
+}
+
+/// Looks for the turns of a place. `light`: for a prompt, which waits.
+pub(super) fn rank_turns(
+    at: &AssistantHome,
+    index: &mut Index,
+    place: Option<&Place>,
+    named: &Named,
+    query: &Query,
+    vector: Option<&[f32]>,
+    (most, light): (usize, bool),
+) -> Result<(Searched, Ranking)> {
+    // Of another thread nothing is told: nothing of it may crowd out what is this one's.
+    let sessions = place.map(|place| at.read(|tx| sessions(tx, place, named))).transpose()?;
+    // The model was asked once; where it gave nothing it is not asked again.
+    let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
+    let filter = Filter { limit: TURNS.max(most), sessions, legs, light, ..Filter::default() };
+    rank(at.ledger, index, &at.agent, query, &filter, vector)
+}
+
+/// Whether all that is said in a turn stands in what is told already.
+fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
+    !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
+}
+
+/// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
+/// (R10.1).
+pub(super) struct Weak {
+    /// The words that were asked for, and whether they are rare; of other spellings and pieces the rare ones.
+    asked: Vec<(Vec<String>, bool)>,
+    /// How many were asked for.
+    of: usize,
+    /// Nearness was looked at.
+    near: bool,
+}
+
+impl Weak {
+    /// `counted`: the search for turns, where it has counted the rows of the words already.
+    pub fn of(index: &Index, agent_no: i64, query: &Query, near: bool, counted: Option<&Searched>) -> Result<Weak> {
+        let all = index.rows_of(agent_no)?;
+        let frequent = (all as f64 * FREQUENT_SHARE) as i64;
+        let rows = |term: &Term| -> Result<i64> {
+            let of_search = counted.and_then(|found| found.counted.iter().find(|(other, _)| other == term));
+            match of_search {
+                Some((_, rows)) => Ok(*rows),
+                None if counted.is_some_and(|found| found.too_frequent.contains(&term.text)) => Ok(i64::MAX),
+                None => rows_with(index, &terms::TURNS, term, agent_no, frequent.max(FREQUENT_LEAST) + 1),
+            }
+        };
+        let (mut asked, mut unknown) = (Vec::new(), 0);
+        for term in query.words.iter().filter(|t| t.asked()) {
+            let rows = rows(term)?;
+            unknown += usize::from(rows == 0);
+            asked.push((needles(term), rows <= frequent.max(FREQUENT_LEAST)));
+        }
+        // Asked in one language and answered in another, the names both have are all the words there can be.
+        if query.language != Language::English && unknown * 2 >= asked.len() {
+            asked.iter_mut().for_each(|(_, rare)| *rare = true);
+        }
+        let of = asked.len() + query.phrases.len();
+        for term in query.words.iter().filter(|t| !t.asked()) {
+            let rows = rows(term)?;
+            if (1..=frequent.max(FREQUENT_LEAST)).contains(&rows) {
+                asked.push((needles(term), true));
+            }
+        }
+        // A phrase must be there: whoever has it answers.
+        asked.extend(query.phrases.iter().map(|phrase| (needles(phrase), true)));
+        Ok(Weak { asked, of, near })
+    }
+
+    pub fn is(&self, query: &Query, hit: &Hit) -> bool {
+        // Said in the time that is asked about: the question may have no other words.
+        let then = query.limit().is_some() || query.favours(hit.turn.at) == Some(true);
+        if hit.beside.is_some() || then || self.of < WEAK_OF {
+            return false;
+        }
+        let has = self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
+        has.len() <= 1 && !has.contains(&true) && !self.is_near(hit.cosine)
+    }
+
+    /// A summary has many words and is near to much.
+    pub fn is_summary(&self, query: &Query, summary: &str, cosine: Option<f64>) -> bool {
+        !query.only_times && self.words_in(summary).is_empty() && !self.is_near(cosine)
+    }
+
+    /// Of each word that was asked for and stands there, whether it is rare.
+    fn words_in(&self, text: &str) -> Vec<bool> {
+        let text = letters(text);
+        self.asked.iter().filter(|(words, _)| stands(&text, words)).map(|(_, rare)| *rare).collect()
+    }
+
+    fn is_near(&self, cosine: Option<f64>) -> bool {
+        self.near && cosine.is_some_and(|c| c >= TURN_NEAR)
+    }
+}
+
+/// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
+/// each, those of its project, and its own.
+fn sessions(tx: &Read, place: &Place, named: &Named) -> Result<Vec<i64>> {
+    let mut out: Vec<i64> = place.known.iter().map(|k| k.no).collect();
+    for thread_no in place.threads().iter().chain(&named.threads) {
+        out.extend(thread::newest_sessions(tx, &thread::members(tx, *thread_no)?, SESSIONS)?);
+    }
+    if let Some(id) = &place.workspace {
+        let mut statement = tx.prepare_cached(
+            "SELECT session_no FROM sessions WHERE agent_no = ?1 AND workspace_no IN (
+               SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND (workspace_id = ?2 OR alias_of =
+                 (SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2)))
+             ORDER BY last_at DESC LIMIT ?3",
+        )?;
+        let rows = statement.query_map(params![place.agent_no, id, SESSIONS as i64], |r| r.get(0))?;
+        out.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
+    }
+    out.sort_unstable();
+    out.dedup();
+    Ok(out)
+}
+
+/// Whose a turn is.
+pub(crate) fn scope_of_turn(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Scope> {
+    scope_of_one(tx, agent_no, turn, &mut HashMap::new())
+}
+
+/// The same of one of many: `known` are the threads that were looked up already.
+fn scope_of_one(tx: &Read, agent_no: i64, turn: TurnId, known: &mut HashMap<i64, Scope>) -> Result<Scope> {
+    let found: Option<i64> = tx
+        .prepare_cached(
+            "SELECT m.thread_no FROM turns t JOIN run_threads m ON m.run_no = t.run_no WHERE t.turn_no = ?1",
+        )?
+        .query_row(params![turn.0], |r| r.get(0))
+        .optional()?;
+    let Some(no) = found else {
+        // Nobody has put it into a thread yet: it is its project's; without one it is nobody's to tell.
+        let project: Option<String> = tx
+            .prepare_cached(
+                "SELECT w.workspace_id FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no
+                 JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no) WHERE t.turn_no = ?1",
+            )?
+            .query_row([turn.0], |r| r.get(0))
+            .optional()?;
+        return Ok(match project {
+            Some(id) => Scope::Workspace(id),
+            None => Scope::Thread(0, "a conversation that is in no thread yet".into()),
+        });
+    };
+    if let Some(scope) = known.get(&no) {
+        return Ok(scope.clone());
+    }
+    let whole = thread::canonical(tx, no)?;
+    let scope = Scope::Thread(whole, thread::row(tx, agent_no, whole)?.label);
+    known.insert(no, scope.clone());
+    Ok(scope)
+}
