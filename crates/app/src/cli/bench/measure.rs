@@ -1,5 +1,6 @@
 //! CPU, wall time and memory of this process and of those it starts.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -60,28 +61,34 @@ impl Costs {
 
 /// Starts a program again and again. One run before that warms the caches.
 pub fn processes(exe: &Path, args: &[String], rounds: u32) -> Result<Costs> {
-    let run = || -> Result<Cost> {
-        let (before, started) = (children_cpu(), Instant::now());
-        let mut child = Command::new(exe)
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| Error::io("start", exe, e))?;
-        let exact = ended_cpu(child.id());
-        let status = child.wait().map_err(|e| Error::io("wait for", exe, e))?;
-        if !status.success() {
-            return Err(Error::usage(format!("{} {} ended with {status}", exe.display(), args.join(" "))));
-        }
-        let wall = started.elapsed().as_secs_f64();
-        Ok(Cost { cpu: exact.unwrap_or_else(|| children_cpu() - before), wall })
-    };
-    run()?;
-    (0..rounds.max(1)).map(|_| run()).collect::<Result<Vec<Cost>>>().map(Costs)
+    fed(exe, args, b"")?;
+    (0..rounds.max(1)).map(|_| fed(exe, args, b"")).collect::<Result<Vec<Cost>>>().map(Costs)
 }
 
-/// CPU of a child of one thread, from the kernel's own clock, once it has ended and before it is waited for. Linux only.
+/// Starts a program once, with this on its standard input.
+pub fn fed(exe: &Path, args: &[String], input: &[u8]) -> Result<Cost> {
+    let (before, started) = (children_cpu(), Instant::now());
+    let mut child = Command::new(exe)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| Error::io("start", exe, e))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Who does not read it has ended already.
+        let _ = stdin.write_all(input);
+    }
+    let exact = ended_cpu(child.id());
+    let status = child.wait().map_err(|e| Error::io("wait for", exe, e))?;
+    if !status.success() {
+        return Err(Error::usage(format!("{} {} ended with {status}", exe.display(), args.join(" "))));
+    }
+    let wall = started.elapsed().as_secs_f64();
+    Ok(Cost { cpu: exact.unwrap_or_else(|| children_cpu() - before), wall })
+}
+
+/// CPU of the first thread of a child, from the kernel's own clock, once it has ended and before it is waited for. Linux only.
 fn ended_cpu(child: u32) -> Option<f64> {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let pid = Pid::from_raw(i32::try_from(child).ok()?)?;

@@ -4,6 +4,7 @@
 //! of source. Homes are synthetic and made here, below the cache folder, and removed afterwards.
 
 mod distill;
+mod hooks;
 mod lineage;
 mod measure;
 mod recall;
@@ -24,7 +25,7 @@ use crate::error::Exit;
 use crate::print;
 use crate::{config, programs};
 
-/// Measure import, size and search, on synthetic homes or on real files
+/// Measure import, size, search and hooks, on synthetic homes or on real files
 ///
 /// Everything happens in a throw-away home below the cache folder; the memory itself is not touched.
 #[derive(clap::Args, Debug)]
@@ -35,16 +36,18 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Import and search of synthetic homes: whole processes against a bare one, and each leg against a scan of memory
+    /// Import, search and hooks in synthetic homes: whole processes against a bare one, and searches against a scan of
+    /// memory
     ///
     /// For queries of several kinds: the CPU of a whole `heirloom search`, and that of the search alone in a process that
-    /// has the home open, by words, by vectors and by both; the median and what 95 of 100 stay within.
+    /// has the home open, by words, by vectors and by both. For what a program's hooks run: CPU and wall time of the
+    /// process. Always the median and what 95 of 100 stay within.
     Speed {
         /// Sizes of the homes, in turns
         #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
         turns: Vec<u64>,
 
-        /// Searches per query
+        /// Searches per query, and sessions with a hook of each kind
         #[arg(long, value_name = "N", default_value_t = 15)]
         rounds: u32,
 

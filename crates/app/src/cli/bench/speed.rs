@@ -1,4 +1,4 @@
-//! `heirloom bench speed`: what import and search cost in homes of several sizes.
+//! `heirloom bench speed`: what import, search and hooks cost in homes of several sizes.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -8,7 +8,8 @@ use heirloom_engine::index::Index;
 use heirloom_engine::recall::{self, Filter, Legs};
 use serde_json::{Value, json};
 
-use super::measure::{Costs, Measured, processes};
+use super::hooks;
+use super::measure::{Cost, Costs, Measured, processes};
 use super::synthetic::{self, Asked};
 use super::{Plan, import_into};
 use crate::cli::understood;
@@ -54,11 +55,17 @@ pub(super) fn run(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) ->
                 legs: legs(&context, &mut index, kind, rounds)?,
             });
         }
+        drop((index, context));
+        let hooks = hooks::measure(&exe, &home, &asked, rounds)?;
         if !global.json {
             show(&kinds, &bare, &scan);
+            show_hooks(&hooks, &bare);
         }
         homes.push(json!({
             "turns": turns, "import": imported.to_json(), "bare": to_json(&bare), "memory_scan": to_json(&scan),
+            "hooks": hooks.iter().map(|(what, costs)| {
+                json!({"what": what, "process": to_json(costs), "times_bare": ratio(costs, &bare)})
+            }).collect::<Vec<_>>(),
             "searches": kinds.iter().map(|kind| kind.to_json(&bare, &scan)).collect::<Vec<_>>(),
         }));
     }
@@ -111,6 +118,19 @@ fn show(kinds: &[Kind], bare: &Costs, scan: &Costs) {
     rows.push(vec!["  a bare process".into(), ms(bare), "1.0".into()]);
     let gap = || String::from("");
     rows.push(vec!["  a scan of as many codes in memory".into(), gap(), gap(), gap(), gap(), ms(scan), "1.0".into()]);
+    print::out(&print::table(&rows));
+    print::line("");
+}
+
+fn show_hooks(hooks: &[(&str, Costs)], bare: &Costs) {
+    let both = |costs: &Costs, of: fn(&Cost) -> f64| {
+        format!("{:.1} / {:.1}", of(&costs.median()) * 1e3, of(&costs.within(95)) * 1e3)
+    };
+    let mut rows = vec![vec!["  ms, half / 95 %".to_owned(), "CPU".into(), "× bare".into(), "wall".into()]];
+    for (what, costs) in hooks.iter().chain(&[("a bare process", bare.clone())]) {
+        let times = format!("{:.1}", ratio(costs, bare));
+        rows.push(vec![format!("  {what}"), both(costs, |c| c.cpu), times, both(costs, |c| c.wall)]);
+    }
     print::out(&print::table(&rows));
     print::line("");
 }
