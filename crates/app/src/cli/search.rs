@@ -112,6 +112,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: args.limit.into(),
+        light: false,
     };
     if let (Some(since), Some(until)) = (filter.since, filter.until)
         && since > until

@@ -14,7 +14,7 @@ use crate::ledger::{Read, Write};
 
 /// A block is closed once it holds this much. Measured on long real sessions: 64 KiB takes 27 % more space, 1 MiB
 /// 18 % less, but then every look-up of one turn opens four times as much.
-const TARGET_RAW: usize = 256 * 1024;
+const TARGET_RAW: usize = 128 * 1024;
 
 /// zstd level. 6 would save another 9 % of the blocks and cost a quarter of the import speed (measured).
 const LEVEL: i32 = 3;

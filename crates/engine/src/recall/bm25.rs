@@ -22,8 +22,10 @@ const B: f64 = 0.75;
 /// Rows that are scored for one query, rarest terms first: about 15 ns each.
 const ROW_BUDGET: i64 = 300_000;
 
-/// The same where it must not take long.
+/// The same where it must not take long; and a word with more rows than this is left out there if others have some: that
+/// it is too long is known before it is read.
 const LIGHT_BUDGET: i64 = 50_000;
+const LIGHT_WORD: i64 = 10_000;
 
 /// A phrase whose first word has more rows is left to the engine.
 const PHRASE_BUDGET: i64 = 200_000;
@@ -110,10 +112,10 @@ fn score_all(
     let mut reader = Reader { conn, lists: &mut lists, range };
     // A word that is in so many rows is left out where others are not.
     let most = if all > terms::FEW_ROWS { (all as f64 * terms::FREQUENT_SHARE) as i64 } else { i64::MAX };
-    let budget = if filter.light { LIGHT_BUDGET } else { ROW_BUDGET };
+    let (budget, longest) = if filter.light { (LIGHT_BUDGET, LIGHT_WORD) } else { (ROW_BUDGET, ROW_BUDGET) };
     let mut read = Vec::new();
     for (term, tokens) in query.words.iter().zip(of_words) {
-        let Some(list) = reader.term(term, tokens, most.min(budget))? else { return Ok(None) };
+        let Some(list) = reader.term(term, tokens, most.min(longest))? else { return Ok(None) };
         let rows = list.as_ref().map_or(i64::MAX, |list| list.rows);
         read.push((Weighed { term: term.clone(), rows }, tokens, list));
     }

@@ -415,6 +415,7 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     let best = ranked.first().map_or(1.0, |(_, s)| *s);
     let (mut items, mut told): (Vec<Item>, Vec<(NodeId, Vec<Stretch>)>) = Default::default();
+    let mut threads: HashMap<String, Scope> = HashMap::new();
     at.read(|tx| {
         for (id, score) in ranked.into_iter().filter(|(_, score)| *score >= FLOOR * best).take(NODES) {
             let Some(node) = lineage::find(tx, at.agent_no, id)?.filter(|n| !n.abandoned) else { continue };
@@ -424,8 +425,15 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
                 out.dropped.push(Dropped { id: id.to_string(), why });
                 continue;
             }
-            let thread = thread::named(tx, at.agent_no, &node.thread)?;
-            let scope = Scope::Thread(thread.no, thread.label);
+            let scope = match threads.get(&node.thread) {
+                Some(scope) => Scope::clone(scope),
+                None => {
+                    let thread = thread::named(tx, at.agent_no, &node.thread)?;
+                    let scope = Scope::Thread(thread.no, thread.label);
+                    threads.insert(node.thread.clone(), scope.clone());
+                    scope
+                }
+            };
             let mut reasons = vec!["a summary".to_owned()];
             let Some(thread) = heard(place, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
                 continue;
