@@ -1,7 +1,7 @@
 //! What a session says behind its last chunk, distilled when it is asked for: a session that is still running has stopped
 //! somewhere, too, and the next one begins there (R10.4, R6.5).
 
-use super::{Request, deterministic, load};
+use super::{Request, deterministic, fold, load};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
@@ -12,6 +12,10 @@ use crate::scope::TurnId;
 /// The newest turns that are read, and the most bytes of them: distilling them takes some milliseconds at most.
 const TURNS: i64 = 160;
 const BYTES: i64 = 96 * 1024;
+
+/// What people asked for in front of those, which a long run leaves behind: so many prompts, of at most so many bytes.
+const PROMPTS: i64 = 6;
+const PROMPT_BYTES: i64 = 16 * 1024;
 
 /// Where a session stands with the turns of its main line that no chunk has yet: `before` brought up to them. `may_tell`:
 /// whether a turn's words may be told where this is asked; asked once a run.
@@ -42,20 +46,50 @@ pub(crate) fn standing(
     if to == 0 {
         return Ok(before.clone());
     }
+    let mut stretches = prompts_between(tx, *lane_no, frontier, TurnId(from))?;
+    stretches.push((TurnId(from), TurnId(to)));
     let opener = Opener::default();
     let root: Option<String> =
         tx.prepare_cached("SELECT cwd FROM sessions WHERE session_no = ?1")?.query_row([session_no], |r| r.get(0))?;
     let mut said = Vec::new();
     let mut told: Option<(i64, bool)> = None;
-    for (turn, left) in load::range(tx, &opener, *lane_no, TurnId(from), TurnId(to))? {
-        let may = match told {
-            Some((run, may)) if run == turn.run => may,
-            _ => may_tell(turn.id)?,
-        };
-        told = Some((turn.run, may));
-        if may && !left {
-            said.push(turn);
+    for (from, to) in stretches {
+        for (turn, left) in load::range(tx, &opener, *lane_no, from, to)? {
+            let may = match told {
+                Some((run, may)) if run == turn.run => may,
+                _ => may_tell(turn.id)?,
+            };
+            told = Some((turn.run, may));
+            if may && !left {
+                said.push(turn);
+            }
         }
     }
-    Ok(deterministic::distil(&Request { turns: &said, before: Some(before), root: root.as_deref() }))
+    let now = deterministic::distil(&Request { turns: &said, before: Some(before), root: root.as_deref() });
+    // What was touched, and what was thought worth keeping, is told of these turns alone.
+    let Distillate { files, proposals, .. } = fold::fold(before, &now);
+    Ok(Distillate { files, proposals, ..now })
+}
+
+/// The newest prompts of a lane behind one turn and before another, oldest first, each as a stretch of its own.
+fn prompts_between(tx: &Read, lane_no: i64, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
+    let mut find = tx.prepare_cached(
+        "SELECT t.turn_no, t.text_length FROM (
+           SELECT prompt_turn FROM turn_results INDEXED BY turn_results_newest WHERE lane_no = ?1
+           ORDER BY run_no DESC LIMIT ?4) r
+         JOIN turns t ON t.turn_no = r.prompt_turn WHERE t.turn_no > ?2 AND t.turn_no < ?3
+         ORDER BY t.turn_no DESC LIMIT ?5",
+    )?;
+    let mut rows = find.query([lane_no, after.0, before.0, TURNS, PROMPTS])?;
+    let (mut out, mut bytes) = (Vec::new(), 0);
+    while let Some(r) = rows.next()? {
+        bytes += r.get::<_, i64>(1)?;
+        if bytes > PROMPT_BYTES && !out.is_empty() {
+            break;
+        }
+        let turn = TurnId(r.get(0)?);
+        out.push((turn, turn));
+    }
+    out.reverse();
+    Ok(out)
 }
