@@ -266,7 +266,7 @@ fn of_any_session_the_next_one_is_told_where_it_stopped() {
     let full = std::env::var_os("HEIRLOOM_TEST_FULL").is_some();
     let goals = [Goal::Short, Goal::Long, Goal::Endless, Goal::Wide, Goal::WithCode];
     let mut random = Rng::new(0x4a2d);
-    for n in 0..if full { 200 } else { 24 } {
+    for n in 0..if full { 200 } else { 10 } {
         let shape = Shape {
             goal: goals[n % goals.len()],
             loops: *random.pick(&[0, 1, 7, 40, 200]),
