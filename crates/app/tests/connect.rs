@@ -232,6 +232,48 @@ fn programs_are_told_the_name_that_stays_and_the_home_that_is_meant() {
     assert_eq!(now["hooks"]["Stop"][0]["hooks"][0]["command"], format!("{HEIRLOOM} hook claude-code Stop"));
 }
 
+/// Blanks, quotes, and letters of any script in the user's own folder.
+#[test]
+fn a_user_may_be_called_anything() {
+    let world = World::new();
+    let user = world.test.folder("Jürgen's \"home\" 日本 $HOME");
+    for folder in [".claude", ".codex", ".openclaw", ".config/opencode"] {
+        fs::create_dir_all(user.join(folder)).unwrap();
+    }
+    let before = listing(&user);
+    let call = |args: &[&str]| {
+        let mut command = world.test.command(HEIRLOOM);
+        command.env("HOME", &user).env("HEIRLOOM_HOME", user.join(".own home")).args(args);
+        let out = run(command, b"");
+        assert_eq!(out.status, Some(0), "{args:?}: {}{}", out.stdout, out.stderr);
+        out.stdout
+    };
+    call(&["connect", "--yes", "--trust"]);
+    let read = |name: &str| fs::read_to_string(user.join(name)).unwrap();
+    let home = user.join(".own home").display().to_string();
+    for name in [".claude/settings.json", ".codex/hooks.json"] {
+        let settings: Value = serde_json::from_str(&read(name)).unwrap();
+        let told = settings["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
+        let words =
+            std::process::Command::new("/bin/sh").args(["-c", &format!("printf '%s\\n' {told}")]).output().unwrap();
+        let words = String::from_utf8(words.stdout).unwrap();
+        assert_eq!(words.lines().nth(2), Some(home.as_str()), "{told}");
+    }
+    for name in [".config/opencode/plugin/heirloom.js", ".openclaw/plugins-local/heirloom/index.js"] {
+        let script = read(name);
+        let told = script.lines().find_map(|l| l.strip_prefix("const HEIRLOOM = ")).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<String>>(told).unwrap()[2], home);
+    }
+    let again: Value = serde_json::from_str(&call(&["connect", "--trust", "--json"])).unwrap();
+    for program in again["programs"].as_array().unwrap() {
+        assert_eq!(program["state"], "already connected", "{program}");
+        assert!(program["trust"].is_null() || program["trust"] == "trusted", "{program}");
+    }
+    call(&["disconnect"]);
+    fs::remove_dir_all(user.join(".own home")).unwrap();
+    assert_eq!(listing(&user), before);
+}
+
 #[test]
 fn nothing_is_written_unless_it_is_said() {
     let (world, settings) = with(

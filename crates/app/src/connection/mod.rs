@@ -192,8 +192,10 @@ impl Target {
                     crate::print::note(&format!("{} could not be put back: {e}", done.path.display()));
                 }
             }
-            self.remove_folders(changes, &new)?;
-            old.save(home, &held)?;
+            // Why it failed is what counts; what could not be cleared away is told beside it.
+            if let Err(e) = self.remove_folders(changes, &new).and_then(|()| old.save(home, &held)) {
+                crate::print::note(&format!("what was made for it could not be cleared away: {e}"));
+            }
             return Err(error);
         }
         if changes.iter().any(|c| c.memo.is_none()) {
