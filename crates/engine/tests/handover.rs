@@ -246,6 +246,10 @@ fn holds(n: usize, shape: Shape) {
     let lost: Vec<String> = headings(&all.block).difference(&headings(block)).cloned().collect();
     assert!(lost.is_empty(), "{about}: of these sections nothing is told: {lost:?}\n{block}");
 
+    let mut lines = BTreeSet::new();
+    let twice: Vec<&str> = block.lines().filter(|l| l.starts_with("- ") && !lines.insert(*l)).collect();
+    assert!(twice.is_empty(), "{about}: told twice: {twice:?}\n{block}");
+
     // The way down.
     let found = references(block);
     assert!(!found.is_empty(), "{about}: no way down\n{block}");
