@@ -387,6 +387,14 @@ fn what_is_odd_is_left_alone() {
                 if *program == "claude-code" {
                     let json = world.json(&["connect", program, "--yes"]);
                     assert_eq!(json["programs"][0]["state"], "already connected", "{json}");
+                    // And is for a person to take out again.
+                    let before = machine(&world);
+                    let said = world.says(3, &["disconnect", program]);
+                    assert!(
+                        said.contains("take the lines with heirloom in them out") && !said.contains("below"),
+                        "{said}"
+                    );
+                    assert_eq!(machine(&world), before);
                 }
             }
         }
