@@ -735,6 +735,68 @@ fn variables_name_other_places() {
     assert_eq!(listing(&place), before);
 }
 
+/// OpenClaw may have a home of its own; a folder that variables name more closely counts before it.
+#[test]
+fn openclaw_is_looked_for_in_its_own_home() {
+    let world = World::new();
+    let place = world.test.folder("service");
+    let call = |more: Option<PathBuf>, args: &[&str]| {
+        let mut command = world.test.command(HEIRLOOM);
+        command.env("OPENCLAW_HOME", &place).args(args);
+        if let Some(folder) = more {
+            command.env("OPENCLAW_STATE_DIR", folder);
+        }
+        let out = run(command, b"");
+        assert_eq!(out.status, Some(0), "{args:?}: {}{}", out.stdout, out.stderr);
+    };
+    for (more, found) in [(None, ".openclaw"), (Some(place.join("state")), "state")] {
+        call(more.clone(), &["connect", "openclaw", "--yes"]);
+        assert!(place.join(found).join("openclaw.json").is_file(), "{found}");
+        call(more, &["disconnect", "openclaw"]);
+        assert_eq!(listing(&place).len(), 0);
+    }
+    assert!(!world.test.user().join(".openclaw").exists());
+}
+
+/// A folder that is no absolute path is somewhere else in every session: nothing is written there.
+#[test]
+fn variables_that_name_no_place_are_told() {
+    for (program, variable, value) in [
+        ("claude-code", "CLAUDE_CONFIG_DIR", "claude"),
+        ("claude-code", "CLAUDE_CONFIG_DIR", "~/.claude"),
+        ("codex", "CODEX_HOME", "~/codex"),
+        ("openclaw", "OPENCLAW_STATE_DIR", "./claw"),
+        ("openclaw", "OPENCLAW_CONFIG_PATH", "own.json5"),
+        ("openclaw", "OPENCLAW_HOME", "~"),
+        ("opencode", "HOME", "somewhere"),
+    ] {
+        let world = World::new();
+        let place = world.test.folder("here");
+        let before = machine(&world);
+        let mut command = world.test.command(HEIRLOOM);
+        command.current_dir(&place).env(variable, value).args(["connect", program, "--yes"]);
+        command.env("HEIRLOOM_HOME", world.test.home());
+        let out = run(command, b"");
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert_eq!(out.status, Some(3), "{variable}={value}: {said}");
+        assert!(said.contains("is no absolute path") && said.contains("set the variable"), "{said}");
+        assert_eq!((machine(&world), listing(&place).len()), (before, 0), "{variable}={value}");
+    }
+    // An empty one is none.
+    let world = World::new();
+    let mut command = world.test.command(HEIRLOOM);
+    command.env("CLAUDE_CONFIG_DIR", "").env("XDG_CONFIG_HOME", "relative").args([
+        "connect",
+        "claude-code",
+        "opencode",
+        "--yes",
+    ]);
+    assert_eq!(run(command, b"").status, Some(0));
+    for name in [".claude/settings.json", ".config/opencode/plugin/heirloom.js"] {
+        assert!(world.test.user().join(name).is_file(), "{name}");
+    }
+}
+
 #[test]
 fn the_note_in_the_home_holds_nothing_of_others() {
     let (world, _) =
