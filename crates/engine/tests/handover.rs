@@ -32,6 +32,8 @@ struct Shape {
     decisions: usize,
     files: usize,
     failures: usize,
+    /// Whole files on the screen, behind all that.
+    outputs: usize,
     leaves: usize,
     /// Sessions before this one.
     earlier: usize,
@@ -122,6 +124,11 @@ fn lines(story: &Story, name: &str, shape: &Shape) -> Vec<Value> {
     }
     for n in 0..shape.loops {
         next(&mut out, answer, &format!("TODO: check the {} of tenant {n} against the {}.", noun(n), noun(n + 2)));
+    }
+    for n in 0..shape.outputs {
+        let when = next(&mut out, answer, "Let me look at the log.");
+        let input = format!("command: cat log-{n}");
+        out.extend(called("Bash", &input, &format!("{n} ok nothing to see here\n").repeat(2_500), false, when));
     }
     next(&mut out, user, "Never restart the queue on Sundays.");
     next(&mut out, answer, "Understood.");
@@ -240,7 +247,7 @@ fn holds(n: usize, shape: Shape) {
     }
     assert!(shape.loops == 0 || block.contains("of tenant"), "{about}: no open loop is told\n{block}");
     // What no worker has been at yet is read from its end; of what stands far before it, the prompts are.
-    let near = shape.distilled || 3 * shape.failures + shape.decisions + shape.loops < 120;
+    let near = shape.distilled || 3 * (shape.failures + shape.outputs) + shape.decisions + shape.loops < 120;
     assert!(shape.files == 0 || !near || block.contains("part_"), "{about}: no file is told\n{block}");
     let all = told(&story, &project, Some(100_000), usize::MAX);
     let lost: Vec<String> = headings(&all.block).difference(&headings(block)).cloned().collect();
@@ -277,6 +284,7 @@ fn of_any_session_the_next_one_is_told_where_it_stopped() {
             decisions: *random.pick(&[0, 3, 40]),
             files: *random.pick(&[0, 2, 25, 90]),
             failures: *random.pick(&[0, 1, 20]),
+            outputs: *random.pick(&[0, 0, 5]),
             leaves: *random.pick(&[0, 0, 5, 60]),
             earlier: *random.pick(&[0, 0, 1, 6]),
             distilled: random.below(3) > 0,

@@ -3,15 +3,20 @@
 
 use super::{Request, deterministic, fold, load};
 use crate::error::Result;
+use crate::event::TurnKind;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
+use crate::transcript::kind_from_code;
 
 /// The newest turns that are read, and the most bytes of them: distilling them takes some milliseconds at most.
 const TURNS: i64 = 160;
 const BYTES: i64 = 96 * 1024;
+
+/// What a tool says at greater length is left out.
+const LARGEST_RESULT: i64 = 16 * 1024;
 
 /// What people asked for in front of those, which a long run leaves behind: so many prompts, of at most so many bytes.
 const PROMPTS: i64 = 6;
@@ -30,24 +35,34 @@ pub(crate) fn standing(
     let [lane_no] = lanes.as_slice() else { return Ok(before.clone()) };
     let frontier = lineage::frontier(tx, *lane_no)?;
     let mut newest = tx.prepare_cached(
-        "SELECT turn_no, text_length FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2
+        "SELECT turn_no, text_length, kind FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2
          ORDER BY turn_no DESC LIMIT ?3",
     )?;
     let mut rows = newest.query([*lane_no, frontier.0, TURNS])?;
-    let (mut from, mut to, mut bytes) = (i64::MAX, 0, 0);
+    let (mut stretches, mut from, mut bytes) = (Vec::<(TurnId, TurnId)>::new(), TurnId(i64::MAX), 0);
+    let mut parted = true;
     while let Some(r) = rows.next()? {
-        bytes += r.get::<_, i64>(1)?;
-        if bytes > BYTES && to > 0 {
+        let (turn, length) = (TurnId(r.get(0)?), r.get::<_, i64>(1)?);
+        // A whole file on the screen would push out what was said before it.
+        if length > LARGEST_RESULT && kind_from_code(r.get(2)?) == TurnKind::ToolResult {
+            parted = true;
+            continue;
+        }
+        bytes += length;
+        if bytes > BYTES && !stretches.is_empty() {
             break;
         }
-        let turn: i64 = r.get(0)?;
-        (from, to) = (turn, to.max(turn));
+        match stretches.last_mut().filter(|_| !parted) {
+            Some(stretch) => stretch.0 = turn,
+            None => stretches.push((turn, turn)),
+        }
+        (from, parted) = (turn, false);
     }
-    if to == 0 {
+    if stretches.is_empty() {
         return Ok(before.clone());
     }
-    let mut stretches = prompts_between(tx, *lane_no, frontier, TurnId(from))?;
-    stretches.push((TurnId(from), TurnId(to)));
+    stretches.extend(prompts_between(tx, *lane_no, frontier, from)?);
+    stretches.reverse();
     let opener = Opener::default();
     let root: Option<String> =
         tx.prepare_cached("SELECT cwd FROM sessions WHERE session_no = ?1")?.query_row([session_no], |r| r.get(0))?;
@@ -71,7 +86,7 @@ pub(crate) fn standing(
     Ok(Distillate { files, proposals, ..now })
 }
 
-/// The newest prompts of a lane behind one turn and before another, oldest first, each as a stretch of its own.
+/// The newest prompts of a lane behind one turn and before another, newest first, each as a stretch of its own.
 fn prompts_between(tx: &Read, lane_no: i64, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
     let mut find = tx.prepare_cached(
         "SELECT t.turn_no, t.text_length FROM (
@@ -90,6 +105,5 @@ fn prompts_between(tx: &Read, lane_no: i64, after: TurnId, before: TurnId) -> Re
         let turn = TurnId(r.get(0)?);
         out.push((turn, turn));
     }
-    out.reverse();
     Ok(out)
 }
