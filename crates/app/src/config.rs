@@ -227,7 +227,9 @@ pub fn host() -> HostPaths {
         codex_home: variable("CODEX_HOME"),
         xdg_config_home: variable("XDG_CONFIG_HOME").filter(|p| p.is_absolute()),
         xdg_data_home: variable("XDG_DATA_HOME").filter(|p| p.is_absolute()),
-        openclaw_state_dir: variable("OPENCLAW_STATE_DIR"),
+        // Where it has a home of its own, its folder is in that one.
+        openclaw_state_dir: variable("OPENCLAW_STATE_DIR")
+            .or_else(|| variable("OPENCLAW_HOME").map(|own| own.join(".openclaw"))),
         openclaw_config_path: variable("OPENCLAW_CONFIG_PATH"),
         system: Some(PathBuf::from("/")),
     }

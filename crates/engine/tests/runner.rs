@@ -12,6 +12,7 @@ mod files;
 mod foreign;
 mod forget;
 mod forks;
+mod handover;
 mod heads;
 mod history;
 mod identity;

@@ -128,7 +128,7 @@ pub struct HostPaths {
     pub xdg_config_home: Option<PathBuf>,
     /// `XDG_DATA_HOME`
     pub xdg_data_home: Option<PathBuf>,
-    /// `OPENCLAW_STATE_DIR`
+    /// `OPENCLAW_STATE_DIR`, else `.openclaw` in `OPENCLAW_HOME`
     pub openclaw_state_dir: Option<PathBuf>,
     /// `OPENCLAW_CONFIG_PATH`
     pub openclaw_config_path: Option<PathBuf>,

@@ -18,9 +18,11 @@ const ask = (event, /** @type {Payload} */ payload) =>
     try {
       const child = spawn(HEIRLOOM[0], words(event), { stdio: ["pipe", "pipe", "ignore"] })
       let said = ""
-      const timer = setTimeout(() => (child.kill("SIGKILL"), done(undefined)), TIME)
+      // A whole answer is one even where something it started still holds its output open.
+      const timer = setTimeout(() => (child.kill("SIGKILL"), end()), TIME)
       const end = () => {
         clearTimeout(timer)
+        child.stdout.destroy()
         try {
           done(JSON.parse(said).context)
         } catch {
@@ -28,6 +30,7 @@ const ask = (event, /** @type {Payload} */ payload) =>
         }
       }
       child.stdout.setEncoding("utf8")
+      child.stdout.on("error", () => {})
       child.stdout.on("data", (text) => (said += text))
       child.on("error", end)
       child.on("close", end)

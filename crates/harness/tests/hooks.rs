@@ -270,6 +270,15 @@ fn plugin(program: &str) -> String {
 /// Runs a plugin in Node with a stand-in for Heirloom, which answers each call with the event's name. `script` has
 /// `hooks` (or `register`) of the plugin and prints lines of JSON. `None`: there is no Node.
 fn in_node(program: &str, script: &str) -> Option<Vec<Value>> {
+    // Puts down what it was called with, and answers.
+    let answers =
+        "printf '%s ' \"$*\" >> HEARD\ncat >> HEARD\nprintf '\\n' >> HEARD\nprintf '{\"context\":\"%s\"}' \"for $3\"\n";
+    in_node_with(program, script, answers)
+}
+
+/// [`in_node`] with a stand-in that does this, in the language of the shell; `HEARD` is the file in which it may put down
+/// what it was called with.
+fn in_node_with(program: &str, script: &str, stand_in_does: &str) -> Option<Vec<Value>> {
     let node = Command::new("node").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !node.is_ok_and(|s| s.success()) {
         println!("skipped: there is no node to run the plugin with");
@@ -278,11 +287,7 @@ fn in_node(program: &str, script: &str) -> Option<Vec<Value>> {
     let dir = tempfile::tempdir().unwrap();
     let heard = dir.path().join("heard");
     let stand_in = dir.path().join("heirloom");
-    // Puts down what it was called with, and answers.
-    let text = format!(
-        "#!/bin/sh\nprintf '%s ' \"$*\" >> '{0}'\ncat >> '{0}'\nprintf '\\n' >> '{0}'\nprintf '{{\"context\":\"%s\"}}' \"for $3\"\n",
-        heard.display()
-    );
+    let text = format!("#!/bin/sh\n{}", stand_in_does.replace("HEARD", &format!("'{}'", heard.display())));
     fs::write(&stand_in, text).unwrap();
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).unwrap();
@@ -297,9 +302,13 @@ fn in_node(program: &str, script: &str) -> Option<Vec<Value>> {
     let mut lines: Vec<Value> =
         String::from_utf8_lossy(&out.stdout).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let heard = fs::read_to_string(&heard).unwrap_or_default();
+    for process in heard.lines().filter_map(|l| l.trim().parse::<u32>().ok()) {
+        assert!(!Path::new(&format!("/proc/{process}")).exists(), "{process} is still there");
+    }
     lines.push(Value::Array(
         heard
             .lines()
+            .filter(|line| line.contains(' '))
             .map(|line| {
                 let (words, payload) = line.split_once(" {").unwrap();
                 json!({"words": words, "payload": serde_json::from_str::<Value>(&format!("{{{payload}")).unwrap()})
@@ -430,6 +439,39 @@ for (const name of Object.keys(hooks)) await hooks[name](undefined, undefined)
     );
     assert!(told[0].1.lane.is_empty() && !told[1].1.lane.is_empty());
     assert_eq!(told[0].1.agent.as_deref(), Some("main"));
+}
+
+/// Whatever becomes of Heirloom, its program goes on, soon, and no process of ours is left.
+#[test]
+fn a_plugin_outlives_whatever_heirloom_does() {
+    let script = r#"
+import { Heirloom } from "./plugin.mjs"
+process.on("unhandledRejection", (why) => { console.log(JSON.stringify({ unhandled: String(why) })) })
+const hooks = await Heirloom({ directory: "/u/barn" })
+const parts = [{ type: "text", id: "p1", text: "x".repeat(4_000_000) }]
+const began = Date.now()
+const one = (id) => hooks["chat.message"]({ sessionID: id }, { message: { id: "m" }, parts })
+await Promise.all(Array.from({ length: 8 }, (_, n) => one(`s${n}`)))
+const output = { system: ["You are an agent"] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "s0" }, output)
+console.log(JSON.stringify({ given: output.system.slice(1), soon: Date.now() - began < 8000 }))
+"#;
+    for (does, given) in [
+        // Gone before it read anything.
+        ("exit 1", json!([])),
+        ("exec 0<&-; sleep 0.1; exit 0", json!([])),
+        ("cat > /dev/null; printf 'no JSON'", json!([])),
+        ("cat > /dev/null; printf '{\"context\":'", json!([])),
+        // It hangs, reading nothing.
+        ("echo $$ >> HEARD; exec sleep 600", json!([])),
+        // It answers, and what it started holds on to its output.
+        ("cat > /dev/null; sleep 20 2> /dev/null & printf '{\"context\":\"told\"}'", json!(["told"])),
+    ] {
+        let began = std::time::Instant::now();
+        let Some(lines) = in_node_with("opencode", script, does) else { return };
+        assert_eq!(lines[..lines.len() - 1], [json!({"given": given, "soon": true})], "{does}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(15), "{does}: {:?}", began.elapsed());
+    }
 }
 
 /// The types in both plugins are those of the contract (D9).

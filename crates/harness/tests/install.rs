@@ -458,6 +458,45 @@ fn digests_of_trust_are_the_programs() {
     assert!(trust::put(&mut Draft::new(closed), &found).is_err());
 }
 
+/// However others wrote their part of it: ours goes in and out again, or the file is left alone; theirs says the same.
+#[test]
+fn trust_is_written_beside_every_form_of_others_or_not_at_all() {
+    let hooks =
+        json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/opt/heirloom hook codex Stop"}]}]}});
+    let wanted = trust::of_hooks(&hooks.to_string(), "/home/ada/.codex/hooks.json", "codex").unwrap();
+    let other = "\"/o/hooks.json:stop:0:0\"";
+    for (config, fits) in [
+        (format!("[hooks.state.{other}]\ntrusted_hash = 'sha256:1'\nenabled = false\n"), true),
+        ("[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = 'command'\ncommand = 'mine' # of mine\n".to_owned(), true),
+        ("[hooks]\n[[hooks.Stop]]\nmatcher = '.*'\n\n[tui]\nlines = [\n  1, # one\n  2,\n]\n".to_owned(), true),
+        ("features.hooks = true\n[profiles]\n'a b'.model = 'x'".to_owned(), true),
+        ("[hooks.state]\n".to_owned(), true),
+        (format!("hooks.state.{other}.trusted_hash = 'sha256:1'\n"), true),
+        (format!("[hooks]\nstate = {{ {other} = {{ trusted_hash = 'sha256:1' }} }}\n"), false),
+        (format!("[hooks]\nstate.{other}.trusted_hash = 'sha256:1'\n"), true),
+        ("[[hooks]]\nname = 'x'\n".to_owned(), false),
+        ("hooks = []\n".to_owned(), false),
+    ] {
+        for config in [config.clone(), config.replace('\n', "\r\n"), config.trim_end().to_owned()] {
+            let mut draft = Draft::new(&config);
+            let put = trust::put(&mut draft, &wanted);
+            assert_eq!(put.is_ok(), fits, "{config:?}: {put:?}");
+            if !fits {
+                continue;
+            }
+            assert!(draft.text().starts_with(&config), "{}", draft.text());
+            assert_eq!(trust::standing(draft.text(), &wanted).unwrap(), [Trusted::Yes], "{}", draft.text());
+            assert_eq!(undo(draft.text(), &draft.steps()).as_deref(), Some(config.as_str()));
+            let with_ours = draft.text().to_owned();
+            trust::put(&mut draft, &wanted).unwrap();
+            assert_eq!(draft.text(), with_ours, "once");
+            let mut taken = Draft::new(&with_ours);
+            assert_eq!(trust::take(&mut taken, &wanted), Ok(0));
+            assert_eq!(taken.text().trim_end(), config.trim_end());
+        }
+    }
+}
+
 #[test]
 fn a_script_knows_how_to_call_us_and_whether_it_was_changed() {
     for (name, source) in [("opencode", "plugin/heirloom.js"), ("openclaw", "plugins-local/heirloom/index.js")] {

@@ -150,12 +150,15 @@ impl Target {
         for (i, (edit, place)) in self.plan.edits.iter().zip(&self.places).enumerate().rev() {
             let Some(now) = &place.now else { continue };
             let past = record.get(&place.path).map(|m| m.past(Some(now)));
-            let after = edit.change.take(now, past.as_ref(), self.first()).map_err(|why| declined(why, &place.path))?;
+            let after = edit
+                .change
+                .take(now, past.as_ref(), self.first())
+                .map_err(|why| taken_by_hand(&declined(why, &place.path)))?;
             if after.as_ref() == Some(now) {
                 continue;
             }
             if let Some(fixed) = &place.fixed {
-                return Err(again(fixed));
+                return Err(taken_by_hand(fixed));
             }
             changes.push(FileChange {
                 place: i,
@@ -192,8 +195,10 @@ impl Target {
                     crate::print::note(&format!("{} could not be put back: {e}", done.path.display()));
                 }
             }
-            self.remove_folders(changes, &new)?;
-            old.save(home, &held)?;
+            // Why it failed is what counts; what could not be cleared away is told beside it.
+            if let Err(e) = self.remove_folders(changes, &new).and_then(|()| old.save(home, &held)) {
+                crate::print::note(&format!("what was made for it could not be cleared away: {e}"));
+            }
             return Err(error);
         }
         if changes.iter().any(|c| c.memo.is_none()) {
@@ -362,6 +367,16 @@ fn declined(why: Declined, path: &Path) -> Error {
         ),
     };
     Error::refused(what).hint(next)
+}
+
+/// An error of connecting, told to whoever disconnects: what would be put in by hand is to be taken out by hand.
+fn taken_by_hand(error: &Error) -> Error {
+    let by_hand = error.next_step().is_some_and(|next| next.contains("by hand"));
+    match by_hand {
+        true => Error::new(error.kind(), error.to_string())
+            .hint("it was left as it is; take the lines with heirloom in them out there by hand"),
+        false => again(error),
+    }
 }
 
 /// An error told once more.

@@ -50,7 +50,8 @@ fn joined<'i>(older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<I
     let mut out: Vec<(Words, Item)> = Vec::new();
     for item in older.chain(newer) {
         let said = words(&item.text);
-        let known = out.iter().position(|(o, _)| same(o, &said));
+        // Nearly the same is no equivalence: its own words first, or an item would stand there twice.
+        let known = out.iter().position(|(o, _)| *o == said).or_else(|| out.iter().position(|(o, _)| same(o, &said)));
         let mut item = item.clone();
         if let Some(at) = known {
             let (_, before) = out.remove(at);
@@ -128,18 +129,22 @@ fn common(a: &Words, b: &Words) -> usize {
     a.iter().filter(|word| b.binary_search(word).is_ok()).count()
 }
 
-/// Words of at least three letters that are no mere grammar, folded. Pages fold hundreds of nodes: nothing is allocated
+/// Words of at least three letters that are no mere grammar, folded, and numbers: step 3 is not step 4. Pages fold hundreds of nodes: nothing is allocated
 /// for a word.
 pub(crate) fn words(text: &str) -> Words {
     let (mut out, mut folded) = (Words::new(), String::new());
-    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| w.len() > 2) {
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        let number = word.starts_with(|c: char| c.is_ascii_digit());
+        if word.len() <= 2 && !number {
+            continue;
+        }
         folded.clear();
         if word.is_ascii() {
             folded.push_str(word);
             folded.make_ascii_lowercase();
         } else {
             folded.push_str(&word.to_lowercase());
-            if folded.chars().count() <= 2 {
+            if folded.chars().count() <= 2 && !number {
                 continue;
             }
         }
@@ -201,6 +206,26 @@ mod tests {
         assert!(GRAMMAR.is_sorted());
         assert_eq!(words("The CHECKS and checking, für den Ärger: it's ok"), words("check ärger für den"));
         assert_eq!(words("of it, its and the"), Words::new());
+    }
+
+    #[test]
+    fn a_number_tells_two_items_apart() {
+        let of = |n: i64| item(&format!("fix step {n} of the import"), n);
+        let older = Distillate { open_loops: vec![of(3), of(4)], ..Distillate::default() };
+        let newer = Distillate { open_loops: vec![of(4), of(5)], ..Distillate::default() };
+        let open: Vec<String> = fold(&older, &newer).open_loops.into_iter().map(|i| i.text).collect();
+        assert_eq!(open, [3, 4, 5].map(|n| of(n).text));
+    }
+
+    /// Two that are each nearly a third, but not each other.
+    #[test]
+    fn what_is_nearly_two_items_is_the_one_it_is() {
+        let alike = "alpha bravo charlie delta echo foxtrot golf hotel india";
+        let (a, b) = (item(&format!("{alike} juliett"), 1), item(&format!("{alike} kilo"), 2));
+        let older = Distillate { open_loops: vec![a, b.clone()], ..Distillate::default() };
+        let newer = Distillate { open_loops: vec![b.clone()], ..Distillate::default() };
+        let texts: Vec<String> = fold(&older, &newer).open_loops.into_iter().map(|i| i.text).collect();
+        assert_eq!(texts.iter().filter(|t| **t == b.text).count(), 1, "{texts:?}");
     }
 
     #[test]

@@ -1,17 +1,26 @@
 //! What a session says behind its last chunk, distilled when it is asked for: a session that is still running has stopped
 //! somewhere, too, and the next one begins there (R10.4, R6.5).
 
-use super::{Request, deterministic, load};
+use super::{Request, deterministic, fold, load};
 use crate::error::Result;
+use crate::event::TurnKind;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
+use crate::transcript::kind_from_code;
 
 /// The newest turns that are read, and the most bytes of them: distilling them takes some milliseconds at most.
 const TURNS: i64 = 160;
 const BYTES: i64 = 96 * 1024;
+
+/// What a tool says at greater length is left out.
+const LARGEST_RESULT: i64 = 16 * 1024;
+
+/// What people asked for in front of those, which a long run leaves behind: so many prompts, of at most so many bytes.
+const PROMPTS: i64 = 6;
+const PROMPT_BYTES: i64 = 16 * 1024;
 
 /// Where a session stands with the turns of its main line that no chunk has yet: `before` brought up to them. `may_tell`:
 /// whether a turn's words may be told where this is asked; asked once a run.
@@ -26,36 +35,75 @@ pub(crate) fn standing(
     let [lane_no] = lanes.as_slice() else { return Ok(before.clone()) };
     let frontier = lineage::frontier(tx, *lane_no)?;
     let mut newest = tx.prepare_cached(
-        "SELECT turn_no, text_length FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2
+        "SELECT turn_no, text_length, kind FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2
          ORDER BY turn_no DESC LIMIT ?3",
     )?;
     let mut rows = newest.query([*lane_no, frontier.0, TURNS])?;
-    let (mut from, mut to, mut bytes) = (i64::MAX, 0, 0);
+    let (mut stretches, mut from, mut bytes) = (Vec::<(TurnId, TurnId)>::new(), TurnId(i64::MAX), 0);
+    let mut parted = true;
     while let Some(r) = rows.next()? {
-        bytes += r.get::<_, i64>(1)?;
-        if bytes > BYTES && to > 0 {
+        let (turn, length) = (TurnId(r.get(0)?), r.get::<_, i64>(1)?);
+        // A whole file on the screen would push out what was said before it.
+        if length > LARGEST_RESULT && kind_from_code(r.get(2)?) == TurnKind::ToolResult {
+            parted = true;
+            continue;
+        }
+        bytes += length;
+        if bytes > BYTES && !stretches.is_empty() {
             break;
         }
-        let turn: i64 = r.get(0)?;
-        (from, to) = (turn, to.max(turn));
+        match stretches.last_mut().filter(|_| !parted) {
+            Some(stretch) => stretch.0 = turn,
+            None => stretches.push((turn, turn)),
+        }
+        (from, parted) = (turn, false);
     }
-    if to == 0 {
+    if stretches.is_empty() {
         return Ok(before.clone());
     }
+    stretches.extend(prompts_between(tx, *lane_no, frontier, from)?);
+    stretches.reverse();
     let opener = Opener::default();
     let root: Option<String> =
         tx.prepare_cached("SELECT cwd FROM sessions WHERE session_no = ?1")?.query_row([session_no], |r| r.get(0))?;
     let mut said = Vec::new();
     let mut told: Option<(i64, bool)> = None;
-    for (turn, left) in load::range(tx, &opener, *lane_no, TurnId(from), TurnId(to))? {
-        let may = match told {
-            Some((run, may)) if run == turn.run => may,
-            _ => may_tell(turn.id)?,
-        };
-        told = Some((turn.run, may));
-        if may && !left {
-            said.push(turn);
+    for (from, to) in stretches {
+        for (turn, left) in load::range(tx, &opener, *lane_no, from, to)? {
+            let may = match told {
+                Some((run, may)) if run == turn.run => may,
+                _ => may_tell(turn.id)?,
+            };
+            told = Some((turn.run, may));
+            if may && !left {
+                said.push(turn);
+            }
         }
     }
-    Ok(deterministic::distil(&Request { turns: &said, before: Some(before), root: root.as_deref() }))
+    let now = deterministic::distil(&Request { turns: &said, before: Some(before), root: root.as_deref() });
+    // What was touched, and what was thought worth keeping, is told of these turns alone.
+    let Distillate { files, proposals, .. } = fold::fold(before, &now);
+    Ok(Distillate { files, proposals, ..now })
+}
+
+/// The newest prompts of a lane behind one turn and before another, newest first, each as a stretch of its own.
+fn prompts_between(tx: &Read, lane_no: i64, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
+    let mut find = tx.prepare_cached(
+        "SELECT t.turn_no, t.text_length FROM (
+           SELECT prompt_turn FROM turn_results INDEXED BY turn_results_newest WHERE lane_no = ?1
+           ORDER BY run_no DESC LIMIT ?4) r
+         JOIN turns t ON t.turn_no = r.prompt_turn WHERE t.turn_no > ?2 AND t.turn_no < ?3
+         ORDER BY t.turn_no DESC LIMIT ?5",
+    )?;
+    let mut rows = find.query([lane_no, after.0, before.0, TURNS, PROMPTS])?;
+    let (mut out, mut bytes) = (Vec::new(), 0);
+    while let Some(r) = rows.next()? {
+        bytes += r.get::<_, i64>(1)?;
+        if bytes > PROMPT_BYTES && !out.is_empty() {
+            break;
+        }
+        let turn = TurnId(r.get(0)?);
+        out.push((turn, turn));
+    }
+    Ok(out)
 }

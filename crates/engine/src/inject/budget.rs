@@ -62,6 +62,9 @@ const PROMPT: &[(Part, usize)] = &[(Part::Recall, 3_000)];
 /// Characters of a token.
 const TOKEN: usize = 4;
 
+/// A new session begins with fewer tokens than two thousand, fence included, whatever its program accepts.
+const AT_START: usize = 1_999;
+
 fn table(event: Event) -> &'static [(Part, usize)] {
     match event {
         Event::Start | Event::Clear | Event::Compact => BEGIN,
@@ -73,6 +76,7 @@ fn table(event: Event) -> &'static [(Part, usize)] {
 /// The most tokens of a context: what was asked for, else what the event has, and never more than the program accepts.
 pub(super) fn most(event: Event, asked: Option<usize>, characters: usize) -> usize {
     let own: usize = table(event).iter().map(|(_, c)| c).sum::<usize>() / TOKEN;
+    let own = if event == Event::Start { own.min(AT_START) } else { own };
     asked.unwrap_or(own).min(characters / TOKEN)
 }
 

@@ -20,6 +20,8 @@ export const Heirloom = async ({ directory }) => {
   return {
     "chat.message": safe(async (input, output) => {
       const session = input.sessionID
+      // A compaction that failed may not have said so.
+      summarising.delete(session)
       const typed = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic)
       const prompt = typed.map((part) => part.text).join("\n")
       const entry = typed.length === 1 ? typed[0].id : undefined

@@ -32,7 +32,10 @@ impl Directives {
                 continue;
             }
             if let Some((clause, weight)) = directive(s) {
-                self.add(clause, turn, weight, seq);
+                // Each of several is taken back alone.
+                for part in parted(s, clause) {
+                    self.add(part, turn, weight, seq);
+                }
             }
         }
         for signal in signals {
@@ -131,8 +134,59 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
     polite.then_some((s.text.as_str(), 2))
 }
 
+/// "Don't change the API and never touch the fixtures": the directives of a clause, which ends its sentence. One that
+/// leans on another stays with it.
+fn parted<'s>(s: &'s Sentence, clause: &'s str) -> Vec<&'s str> {
+    let leans = s.says(
+        "it|them|they|its|their|those|these|this|that|one|ones|either|neither|too|otherwise|instead|unless|without|except|if|when|whenever|until|before|after|es|ihn|ihnen|diese|dieser|dieses|das|dabei|davon|damit|stattdessen|sonst|auch|ohne|außer|wenn|falls|bevor|nachdem|or|nor|oder",
+    );
+    let first = s.hits().iter().position(|h| h.cue == Cue::Directive && s.clause_starts(h.from));
+    let (Some(first), false) = (first, leans || s.has(Cue::Hypothesis)) else { return vec![clause] };
+    let mut parts = Vec::new();
+    let (mut rest, mut begins) = (clause, s.hits()[first].to);
+    for hit in s.hits()[first + 1..].iter().filter(|h| h.cue == Cue::Directive) {
+        let own = hit.from > begins + 1 && s.clause_starts(hit.from) && weigh_directive(s, hit.from, hit.to) == Some(3);
+        let tail = s.text_from(s.clause_of(hit.from));
+        let Some(head) = rest.strip_suffix(tail).filter(|_| own) else { continue };
+        parts.push(trimmed(head));
+        (rest, begins) = (tail, hit.to);
+    }
+    parts.push(rest);
+    parts
+}
+
+/// Without the marks and the word that join the next clause to it.
+fn trimmed(head: &str) -> &str {
+    let bare = |t: &'_ str| t.trim_end_matches([' ', ',', ';', ':', '—', '–', '-']).len();
+    let mut end = bare(head);
+    for word in [" and", " but", " und", " aber", " then", " so"] {
+        if head[..end].ends_with(word) {
+            end = bare(&head[..end - word.len()]);
+            break;
+        }
+    }
+    &head[..end]
+}
+
+/// "The server always answers, and never sleeps": told of somebody, by a verb in the third person.
+fn told_of_another(s: &Sentence, at: usize, next: &str) -> bool {
+    next.len() > 3
+        && next.ends_with('s')
+        && !next.ends_with("ss")
+        && s.hits().iter().any(|h| {
+            h.from > 0
+                && h.from < at
+                && matches!(s.word(h.from), "always" | "never")
+                && !s.clause_starts(h.from)
+                && !matches!(s.word(h.from - 1), "i" | "we" | "to" | "please" | "should" | "must" | "you")
+        })
+}
+
 fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
     let (word, next) = (s.word(from), s.word(to));
+    if matches!(word, "always" | "never") && told_of_another(s, from, next) {
+        return None;
+    }
     let gerund = next.ends_with("ing");
     let fits = match word {
         "don't" | "dont" | "do" if word != "do" || s.word(from + 1) == "not" => {

@@ -79,8 +79,10 @@ impl List {
 
     /// Adds an item, or its turns to one that says the same. The newer wording stays.
     pub fn put(&mut self, noted: Noted) {
-        let same = |n: &Noted| n.item.text.eq_ignore_ascii_case(&noted.item.text) || n.bag.is_like(&noted.bag);
-        if let Some(at) = self.items.iter().position(same) {
+        // Its own words first: what is nearly the same as two items is one of them.
+        let same = |n: &Noted| n.item.text.eq_ignore_ascii_case(&noted.item.text);
+        let like = |n: &Noted| n.bag.is_like(&noted.bag);
+        if let Some(at) = self.items.iter().position(same).or_else(|| self.items.iter().position(like)) {
             let mut old = self.items.remove(at);
             let mut merged = noted;
             merged.weight = merged.weight.max(old.weight);

@@ -9,7 +9,9 @@ use super::lexicon;
 use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
 use super::prose::{Sentence, Token};
-use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, led, trimmed, unmarked};
+use super::{
+    Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, joined, led, trimmed, unmarked,
+};
 
 /// What may stand before a statement and says nothing.
 static LEADS: LazyLock<Phrases> = LazyLock::new(|| {
@@ -128,18 +130,40 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
         if asks || done || !frame.may_stand(before, joint, clause) {
             continue;
         }
-        let read =
-            first_person(clause, &frame).or_else(|| directive(clause, &frame)).or_else(|| remembered(clause, &frame));
-        if let Some(one) = read {
-            found.push(one);
-            done = true;
+        let wishes = several(clause, &frame);
+        if wishes.is_empty() {
+            found.extend(wish(clause, &frame));
         }
+        found.extend(wishes);
+        done = found.iter().any(|f| !matches!(f.kind, SignalKind::Profile { .. }));
     }
     found
 }
 
+/// One statement.
+fn wish<'t>(clause: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
+    first_person(clause, frame).or_else(|| directive(clause, frame)).or_else(|| remembered(clause, frame))
+}
+
+/// "I prefer …, and never …": each a statement, under what is said before both.
+fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
+    let lasting = frame.standing || has_phrase(clause, &LASTING);
+    let open = |rest: &'t [Token]| {
+        let mut next =
+            Frame { standing: lasting || frame.listed, listed: false, condition: false, said_that: false, ..*frame };
+        let rest = next.open(led(rest, &LEADS));
+        leads_with(rest, words!("always never don't dont do stop no only i i'd you please")).then_some((rest, next))
+    };
+    // Only the first may be what is to be remembered: "remember that I …".
+    let read = |part: &'t [Token], frame: Frame| {
+        let first = part.first().map(|t| t.start) == clause.first().map(|t| t.start);
+        if first { wish(part, &frame) } else { first_person(part, &frame).or_else(|| directive(part, &frame)) }
+    };
+    joined::wishes(clause, Frame { standing: lasting, ..*frame }, open, read)
+}
+
 /// What a clause is said under.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Frame<'c> {
     remember: bool,
     /// "Remember that", "remember:" rather than "remember".
@@ -364,7 +388,8 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     ) {
         let named = eat(core, phrases!("my preferred|favourite|favorite")).is_some();
         let verb = !named || has(&rest[..rest.len().min(5)], words!("is are"));
-        return if verb && preferable(rest, frame) && !one_off(rest) && (!named || domain(rest)) {
+        let always = eat(core, phrases!("i always|generally|usually")).is_some();
+        return if verb && preferable(rest, always, frame) && !one_off(rest) && (!named || domain(rest)) {
             found(0.8)
         } else {
             None
@@ -465,7 +490,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
 }
 
 /// What is preferred is a way of doing things, not one of several options just offered.
-fn preferable(rest: &[Token], frame: &Frame) -> bool {
+fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     let rest = unmarked(rest);
     let Some(first) = rest.first().filter(|t| t.word) else { return false };
     let offered = words!(
@@ -485,7 +510,10 @@ fn preferable(rest: &[Token], frame: &Frame) -> bool {
     let known =
         words!("metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active simplest");
     let definite = rest.iter().zip(rest.iter().skip(1)).any(|(a, b)| a.low == "the" && !a.quoted && !one_of(b, known));
-    if definite && !frame.project {
+    // "I always prefer the builder pattern": said of all that comes, unless it points at what is there.
+    let pointed = words!("you your we it is was were has had old new other same current existing last next");
+    let lasting = always && !has(rest, pointed) && !has(rest, offered);
+    if definite && !frame.project && !lasting {
         return false;
     }
     let article = one_of(first, words!("a an one two three"));
@@ -566,8 +594,9 @@ fn is_one_off(tokens: &[Token], project: bool) -> bool {
     here.iter().enumerate().any(|(i, t)| {
         let next = here.get(i + 1).filter(|n| n.word).map_or("", |n| n.low.as_str());
         let last = i.checked_sub(1).map_or("", |i| here[i].low.as_str());
+        // A way of spelling names is none.
         if t.name {
-            return !project;
+            return !project && !one_of(t, words!("snake_case camelcase pascalcase screaming_snake_case kebab-case"));
         }
         if t.quoted || !t.word {
             return false;

@@ -7,7 +7,7 @@ use super::lexicon;
 use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
 use super::prose::{Sentence, Token};
-use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, led, trimmed};
+use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, joined, led, trimmed};
 
 /// A key of the profile, its value, how sure.
 type About = (&'static str, String, f64);
@@ -350,13 +350,36 @@ impl Tongue {
                 continue;
             }
             let led_by = led(before, &self.leads).first().is_some_and(|t| one_of(t, &self.first));
-            let one = self.first_person(clause, remember).or_else(|| {
-                let free = joint == Joint::Start || standing || joint == Joint::Break || !led_by;
-                if free { self.directive(clause, standing, context) } else { None }
-            });
-            found.extend(one);
+            let free = joint == Joint::Start || standing || joint == Joint::Break || !led_by;
+            let wish = |clause: &'t [Token], standing: bool| {
+                self.first_person(clause, remember)
+                    .or_else(|| if free { self.directive(clause, standing, context) } else { None })
+            };
+            let several = joined::wishes(clause, standing, |rest| self.next_wish(rest, standing), wish);
+            if several.is_empty() {
+                found.extend(wish(clause, standing));
+            }
+            found.extend(several);
         }
         found
+    }
+
+    /// What stands behind a joint, where it says in so many words that it is a wish too.
+    fn next_wish<'t>(&self, rest: &'t [Token], standing: bool) -> Option<(&'t [Token], bool)> {
+        let mut rest = led(rest, &self.leads);
+        let mut standing = standing;
+        if let Some(opened) = eat(rest, &self.standing) {
+            (rest, standing) = (led(opened, &self.leads), true);
+        }
+        let near = &rest[..rest.len().min(6)];
+        // The next "always" may stand behind the next joint.
+        let near = &near[..clauses(near).get(1).map_or(near.len(), |(at, _)| *at)];
+        let cued = has(near, &self.always)
+            || has(near, &self.never)
+            || eat(rest, &self.prefer).is_some()
+            || eat(rest, &self.like).is_some()
+            || standing && rest.first().is_some_and(|t| one_of(t, &self.bare));
+        cued.then_some((rest, standing))
     }
 
     fn first_person<'t>(&self, clause: &'t [Token], remember: bool) -> Option<Found<'t>> {

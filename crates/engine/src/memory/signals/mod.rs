@@ -4,13 +4,14 @@
 //! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
 //! statements about programs or other people do not. Words decide, never substrings; no model, no backtracking.
 //!
-//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `profile` reads values, `patterns`
-//! looks words and phrases up.
+//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `joined` parts what one sentence
+//! joins, `profile` reads values, `patterns` looks words and phrases up.
 //! What is found is a proposal and nothing more; machine prompts are kept away and secrets redacted elsewhere.
 
 mod east;
 mod english;
 mod europe;
+mod joined;
 mod lexicon;
 mod patterns;
 mod profile;
@@ -29,11 +30,11 @@ pub struct Signal {
     pub kind: SignalKind,
     /// At most 80 characters; the same statement in other case or punctuation has the same title.
     pub title: String,
-    /// The sentence itself, at most 500 characters.
+    /// The sentence itself, or its own part of one that makes several statements; at most 500 characters.
     pub text: String,
     /// Between 0 and 1.
     pub confidence: f64,
-    /// Where in the prompt the sentence stands, in bytes.
+    /// Where in the prompt the text stands, in bytes.
     pub range: Range<usize>,
 }
 
@@ -60,7 +61,9 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
     let mut found: Vec<Signal> = Vec::new();
     let mut context = Context::default();
     for sentence in prose::sentences(prompt) {
-        for one in read(prompt, &sentence, &context) {
+        let read = read(prompt, &sentence, &context);
+        let several = read.iter().filter(|f| !matches!(f.kind, SignalKind::Profile { .. })).count() > 1;
+        for one in read {
             let title = match &one.kind {
                 SignalKind::Profile { key, value } => profile::title(key, value),
                 _ => title(prompt, one.core),
@@ -68,8 +71,9 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
             // A title of one word tells nothing.
             let new = !found.iter().any(|f| f.kind == one.kind && f.title.to_lowercase() == title.to_lowercase());
             if new && (title.contains(' ') || !title.is_ascii()) {
-                let text = prompt[sentence.range.clone()].to_owned();
-                let (kind, confidence, range) = (one.kind, one.confidence, sentence.range.clone());
+                let range = if several { own(one.core) } else { None }.unwrap_or_else(|| sentence.range.clone());
+                let text = prompt[range.clone()].to_owned();
+                let (kind, confidence) = (one.kind, one.confidence);
                 found.push(Signal { kind, title, text, confidence, range });
             }
             if found.len() == MOST {
@@ -79,6 +83,14 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
         context.follow(&sentence);
     }
     found
+}
+
+/// Where the words of a statement stand, one of several in its sentence.
+fn own(core: &[Token]) -> Option<Range<usize>> {
+    let (first, last) = (core.iter().find(|t| t.word)?, core.iter().rfind(|t| t.word)?);
+    let close = core.iter().find(|t| t.quoted && t.start == last.end && !t.word);
+    let open = core.iter().find(|t| t.quoted && t.end == first.start && !t.word);
+    Some(open.map_or(first.start, |t| t.start)..close.map_or(last.end, |t| t.end))
 }
 
 /// What the sentences before say about the next one.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod joined;
 mod none;
 mod patterns;
 mod strong;
