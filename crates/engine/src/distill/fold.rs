@@ -1,8 +1,10 @@
 //! Two distillates, an older and a newer, become one: what the newer says counts, what the older left open stays open
 //! unless the newer did it (R6.7). Pure; the head of a thread and condensed history are made this way.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 
@@ -14,23 +16,51 @@ const MOST_FILES: usize = 60;
 
 /// `older`, brought up to what `newer` says.
 pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
-    let done: Vec<Words> = newer.done.iter().map(|done| words(&done.text)).collect();
+    Folding::default().fold(older, newer)
+}
+
+/// Folds one distillate after another: what a text's words are is found out once, however often it is compared.
+#[derive(Default)]
+pub(crate) struct Folding {
+    known: RefCell<HashMap<String, Rc<Words>>>,
+}
+
+impl Folding {
+    /// [`fold`].
+    pub fn fold(&self, older: &Distillate, newer: &Distillate) -> Distillate {
+        folded(&|text| self.words(text), older, newer)
+    }
+
+    fn words(&self, text: &str) -> Rc<Words> {
+        if let Some(words) = self.known.borrow().get(text) {
+            return Rc::clone(words);
+        }
+        let found = Rc::new(words(text));
+        self.known.borrow_mut().insert(text.to_owned(), Rc::clone(&found));
+        found
+    }
+}
+
+type WordsOf<'w> = &'w dyn Fn(&str) -> Rc<Words>;
+
+fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate {
+    let done: Vec<Rc<Words>> = newer.done.iter().map(|done| words(&done.text)).collect();
     let open = |item: &&Item| done.is_empty() || !covered_by_any(&done, &words(&item.text));
     let mut out = Distillate {
         goal: newer.goal.clone().or_else(|| older.goal.clone()),
-        constraints: joined(older.constraints.iter(), &newer.constraints),
-        done: joined(older.done.iter(), &newer.done),
-        in_progress: joined(older.in_progress.iter().filter(open), &newer.in_progress),
-        blocked: joined(older.blocked.iter().filter(open), &newer.blocked),
-        decisions: joined(older.decisions.iter(), &newer.decisions),
-        open_loops: joined(older.open_loops.iter().filter(open), &newer.open_loops),
+        constraints: joined(words, older.constraints.iter(), &newer.constraints),
+        done: joined(words, older.done.iter(), &newer.done),
+        in_progress: joined(words, older.in_progress.iter().filter(open), &newer.in_progress),
+        blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
+        decisions: joined(words, older.decisions.iter(), &newer.decisions),
+        open_loops: joined(words, older.open_loops.iter().filter(open), &newer.open_loops),
         // What was to come next has come, or something else has.
         next_steps: if newer.is_empty() || (newer.next_steps.is_empty() && newer.goal.is_none()) {
             older.next_steps.clone()
         } else {
             newer.next_steps.clone()
         },
-        context: joined(older.context.iter(), &newer.context),
+        context: joined(words, older.context.iter(), &newer.context),
         files: files(&older.files, &newer.files),
         proposals: older.proposals.clone(),
     };
@@ -46,8 +76,8 @@ pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
 }
 
 /// The older items, then the newer; of equal ones the newer words with the turns of both.
-fn joined<'i>(older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
-    let mut out: Vec<(Words, Item)> = Vec::new();
+fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
+    let mut out: Vec<(Rc<Words>, Item)> = Vec::new();
     for item in older.chain(newer) {
         let said = words(&item.text);
         // Nearly the same is no equivalence: its own words first, or an item would stand there twice.
@@ -107,17 +137,19 @@ pub(crate) fn same(a: &Words, b: &Words) -> bool {
     if a.is_empty() || b.is_empty() {
         return a == b;
     }
-    common(a, b) * 10 >= a.len().max(b.len()) * 9
+    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
+    // So many of the longer must stand in the shorter.
+    fewer * 10 >= more * 9 && common(a, b) * 10 >= more * 9
 }
 
 /// [`covered_by_any`] of two texts.
 pub(crate) fn covers(done: &str, item: &str) -> bool {
-    covered_by_any(&[words(done)], &words(item))
+    covered_by_any(&[Rc::new(words(done))], &words(item))
 }
 
 /// Whether one of the texts that say something is done is about this item: most of its words that mean something stand in
 /// it.
-fn covered_by_any(done: &[Words], item: &Words) -> bool {
+fn covered_by_any(done: &[Rc<Words>], item: &Words) -> bool {
     done.iter().any(|done| {
         let common = common(done, item);
         !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
@@ -129,8 +161,8 @@ fn common(a: &Words, b: &Words) -> usize {
     a.iter().filter(|word| b.binary_search(word).is_ok()).count()
 }
 
-/// Words of at least three letters that are no mere grammar, folded, and numbers: step 3 is not step 4. Pages fold hundreds of nodes: nothing is allocated
-/// for a word.
+/// Words of at least three letters that are no mere grammar, folded, and numbers: step 3 is not step 4. Pages fold
+/// hundreds of nodes: nothing is allocated for a word.
 pub(crate) fn words(text: &str) -> Words {
     let (mut out, mut folded) = (Words::new(), String::new());
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {

@@ -1,6 +1,6 @@
 //! Where a thread stands: the fold of its newest nodes, over all sessions and programs (R7.2).
 
-use super::fold::fold;
+use super::fold::Folding;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
@@ -40,13 +40,13 @@ pub fn of_newest(tx: &Read, members: &[i64], most: usize) -> Result<State> {
     }
     nodes.sort_by_key(|n| std::cmp::Reverse((n.times.1.unwrap_or(n.created_at), n.turns.1, n.id)));
     nodes.truncate(most);
-    let mut distillate = Distillate::default();
+    let (mut distillate, folding) = (Distillate::default(), Folding::default());
     for node in nodes.iter().rev() {
         // A chunk of a sub-agent speaks for itself only.
         if node.kind == Kind::Chunk && node.lane.as_deref().is_some_and(|l| !l.is_empty()) {
             continue;
         }
-        distillate = fold(&distillate, &node.distillate);
+        distillate = folding.fold(&distillate, &node.distillate);
     }
     Ok(State { distillate, nodes })
 }
