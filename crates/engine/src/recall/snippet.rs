@@ -167,52 +167,68 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     Some(&text[from..to])
 }
 
-/// The best passage for some words, unmarked and without the engine: the stretch with the most different ones, a word
-/// before the first of them; where not one stands, the beginning. A tenth of what [`Scratch::passage`] costs, for whoever
+/// The best passage for some words, unmarked and without the engine: the stretch with the most different ones, from the
+/// beginning of a sentence where that has as many; where not one stands, the beginning of the text. A tenth of what [`Scratch::passage`] costs, for whoever
 /// does not show it to people.
 pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);
     let clean: String = part.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| *c != BREAK).collect();
-    let words: Vec<&str> = clean.split_whitespace().collect();
-    let has: Vec<u64> = words
-        .iter()
-        .map(|word| {
-            let word = word.to_lowercase();
-            let of = |(n, needle): (usize, &String)| u64::from(word.contains(needle.as_str())) << (n % 64);
-            needles.iter().enumerate().map(of).fold(0, |all, one| all | one)
-        })
-        .collect();
-    let many = PASSAGE_WORDS as usize;
-    let different = |from: usize| has[from..(from + many).min(has.len())].iter().fold(0, |all, one| all | one);
-    let mut best = (0, None);
-    for from in (0..has.len()).filter(|n| has[*n] != 0) {
-        let score = different(from).count_ones();
-        if score > best.0 {
-            best = (score, Some(from));
+    let words: Vec<Word> = clean.split_whitespace().map(|word| Word::of(word, needles)).collect();
+    // As many words behind each as the engine would tell.
+    let until = |from: usize| {
+        let mut pieces = 0;
+        let fits = words[from..].iter().take_while(|word| {
+            pieces += word.pieces;
+            pieces <= PASSAGE_WORDS as usize
+        });
+        from + fits.count().max(1)
+    };
+    let begins = |n: usize| n == 0 || words[n - 1].ends;
+    let mut best = (0, false, 0);
+    for from in (0..words.len()).filter(|n| words[*n].has != 0 || begins(*n)) {
+        let different = words[from..until(from)].iter().fold(0, |all, word| all | word.has).count_ones();
+        // Of equal ones the first that begins a sentence.
+        if (different, begins(from)) > (best.0, best.1) {
+            best = (different, begins(from), from);
         }
     }
-    let Some(first) = best.1 else { return tidy(&beginning(&clean)) };
-    let from = if words.len() <= many { 0 } else { first.saturating_sub(1).min(words.len() - many) };
-    let (mut out, mut letters) = (String::new(), 0);
-    if from > 0 || part.as_ptr() > text.as_ptr() {
-        out.push('…');
+    let (different, _, from) = best;
+    if different == 0 {
+        return tidy(&beginning(&clean));
     }
-    for (n, word) in words.iter().enumerate().skip(from).take(many) {
-        letters += word.chars().count() + 1;
-        if letters > PASSAGE_LETTERS {
-            out.extend(word.chars().take((PASSAGE_LETTERS + word.chars().count()).saturating_sub(letters)));
-            out.push('…');
-            return out.trim().to_owned();
+    let until = until(from);
+    let said = words[from..until].iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+    let (shown, cut) = match said.char_indices().nth(PASSAGE_LETTERS) {
+        Some((at, _)) => (&said[..at], true),
+        None => (said.as_str(), until < words.len() || part.len() < text.len()),
+    };
+    let more = |is: bool| if is { "…" } else { "" };
+    format!("{}{shown}{}", more(from > 0 || part.as_ptr() > text.as_ptr()), more(cut))
+}
+
+/// A word of a passage.
+struct Word<'t> {
+    text: &'t str,
+    /// Which needles stand in it.
+    has: u64,
+    /// Of how many words it is for the engine: a path is several.
+    pieces: usize,
+    /// A sentence ends with it.
+    ends: bool,
+}
+
+impl<'t> Word<'t> {
+    fn of(text: &'t str, needles: &[String]) -> Word<'t> {
+        let lower = text.to_lowercase();
+        let of = |(n, needle): (usize, &String)| u64::from(lower.contains(needle.as_str())) << (n % 64);
+        let pieces = text.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty()).count();
+        Word {
+            text,
+            has: needles.iter().enumerate().map(of).fold(0, |all, one| all | one),
+            pieces,
+            ends: text.ends_with(['.', '!', '?', ':']),
         }
-        if n > from {
-            out.push(' ');
-        }
-        out.push_str(word);
     }
-    if from + many < words.len() || part.len() < text.len() {
-        out.push('…');
-    }
-    out
 }
 
 fn beginning(text: &str) -> String {
@@ -226,4 +242,46 @@ fn beginning(text: &str) -> String {
 fn tidy(text: &str) -> String {
     let text: String = text.chars().filter(|c| *c != BREAK).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, needles: &[&str]) -> String {
+        plain(text, &needles.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_plain_passage_has_the_most_words_that_were_asked_for() {
+        assert_eq!(of("We chose Postgres\n for the queue.", &["queue"]), "We chose Postgres for the queue.");
+        let filler = "one two three four five six seven eight nine ten ".repeat(5);
+        let text = format!("The queue is new. {filler}. It is kept in Postgres, as the queue of mail was. {filler}");
+        let found = of(&text, &["queue", "postgres"]);
+        assert!(found.starts_with("…It is kept in Postgres, as the queue of mail was. one two"), "{found}");
+        assert!(found.ends_with('…'));
+        assert_eq!(found.split_whitespace().count(), 28);
+    }
+
+    #[test]
+    fn a_plain_passage_of_what_has_none_of_the_words_is_the_beginning() {
+        assert_eq!(of("short", &["queue"]), "short");
+        assert_eq!(of("", &["queue"]), "");
+        let found = of(&"word ".repeat(2000), &[]);
+        assert!(found.starts_with("word word") && found.ends_with('…') && found.len() < 200, "{found}");
+    }
+
+    #[test]
+    fn a_plain_passage_is_short_whatever_its_words_are() {
+        let blob = "QUJD".repeat(5000);
+        for text in [format!("see {blob} end"), blob.clone(), format!("{} queue {blob}", "x".repeat(100_000))] {
+            let found = of(&text, &["queue", "see"]);
+            assert!(found.chars().count() <= PASSAGE_LETTERS + 2, "{}", found.len());
+        }
+        let path = of(
+            "look at src/recall/snippet.rs and src/recall/search.rs and src/recall/staged.rs and src/recall/files.rs and src/recall/terms.rs and src/recall/query.rs and more",
+            &["look"],
+        );
+        assert!(path.ends_with('…') && path.matches("src/").count() < 7, "{path}");
+    }
 }
