@@ -7,6 +7,7 @@ mod bad_input;
 mod bench_recall;
 mod compact;
 mod connect;
+mod connect_places;
 mod continuity;
 mod cut;
 mod days;

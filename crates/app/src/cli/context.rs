@@ -49,7 +49,7 @@ struct Give {
     #[arg(long, value_name = "EVENT", value_parser = ["start", "resume", "clear", "compact", "prompt"])]
     event: Option<String>,
 
-    /// The most tokens [default: 2250 at a start, 750 with a prompt]
+    /// The most tokens [default: 1999 at a start, 750 with a prompt]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(50..=1_000_000))]
     budget: Option<u32>,
 
