@@ -263,7 +263,8 @@ fn is_below_a_root(harness: &dyn Harness, path: &Path) -> bool {
 /// Stores what hooks had to leave in the spool. What cannot be stored stays there; what nobody can read is moved aside.
 pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u64> {
     let mut stored = 0;
-    let until = Instant::now() + SPOOL_PATIENCE;
+    // Counted from the first one on: until then somebody else may have written.
+    let mut began: Option<Instant> = None;
     loop {
         if spool::names(home)?.is_empty() {
             return Ok(stored);
@@ -272,10 +273,11 @@ pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u6
         let Some(lock) = home.try_lock("spool")? else { return Ok(stored) };
         let before = stored;
         for name in spool::names(home)? {
-            if Instant::now() > until {
+            if began.is_some_and(|began| began.elapsed() > SPOOL_PATIENCE) {
                 return Ok(stored);
             }
             stored += u64::from(unspool(home, ledger, default, &name)?);
+            began.get_or_insert_with(Instant::now);
         }
         drop(lock);
         // Whoever came meanwhile has left what they had to us. What is left after nothing was stored is for a newer build.
