@@ -13,12 +13,12 @@ const TIME = 2000
 const words = (event) => [...HEIRLOOM.slice(1), "hook", PROGRAM, event]
 
 /** @returns {Promise<string | undefined>} what is to be given now; undefined: nobody knows */
-const ask = (event, /** @type {Payload} */ payload) =>
+const ask = (event, /** @type {Payload} */ payload, time = TIME) =>
   new Promise((done) => {
     try {
       const child = spawn(HEIRLOOM[0], words(event), { stdio: ["pipe", "pipe", "ignore"] })
       let said = ""
-      const timer = setTimeout(() => (child.kill("SIGKILL"), done(undefined)), TIME)
+      const timer = setTimeout(() => (child.kill("SIGKILL"), done(undefined)), time)
       const end = () => {
         clearTimeout(timer)
         try {

@@ -151,3 +151,46 @@ fn a_subagent_of_openclaw_keeps_to_itself() {
     let Some(machine) = Machine::new() else { return };
     keeps_to_itself(&machine, &mut OpenClaw::on(&machine));
 }
+
+/// In a later process, whose plugin was not there when the sub-agent began.
+#[test]
+fn a_subagent_of_opencode_that_is_asked_again_keeps_to_itself() {
+    const AGAIN: &str = "Have the same one count them.";
+    const COUNT: &str = "Count all planks of the barn.";
+    let Some(machine) = Machine::new() else { return };
+    let mut program = OpenCode::on(&machine);
+    machine.connect(program.name());
+    machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    let project = machine.project("barn");
+    machine.model.answers(delegates(Arc::default()));
+    let first = program.turn(&project, ASKED, None);
+    machine.model.answers(Box::new(|asked| {
+        let id = asked.heard.split("<task id=\"").nth(1).and_then(|rest| rest.split('"').next());
+        match asked.purpose {
+            Purpose::Turn if asked.prompt.contains(COUNT) => Some(Reply::text("There are twelve.")),
+            Purpose::Turn if asked.prompt.contains(AGAIN) => {
+                let more =
+                    json!({"description": "count planks", "prompt": COUNT, "subagent_type": "general", "task_id": id});
+                Some(Reply::call("task", more))
+            }
+            _ => None,
+        }
+    }));
+    let mark = machine.model.mark();
+    let second = program.turn(&project, AGAIN, Some(&first.session));
+    assert_eq!(second.heard.matches("Answer in short sentences").count(), 1, "{}", ours(&second.heard));
+    let heard = machine.heard_since(mark, COUNT);
+    assert!(heard.contains(SENT), "it is the same one: {heard}");
+    assert!(!heard.contains("<heirloom-memory"), "{}", ours(&heard));
+    at_rest(&machine);
+    machine.world.import(0, &[]);
+    assert_eq!(machine.world.sessions(), [format!("opencode:{}", first.session)]);
+    let turns = machine.world.turns(&format!("opencode:{}", first.session));
+    let prompts: Vec<&str> = turns
+        .iter()
+        .filter(|t| t["role"] == "user" && t["kind"] == "message")
+        .map(|t| t["text"].as_str().unwrap().trim_matches('"'))
+        .collect();
+    assert_eq!(prompts, [ASKED, AGAIN], "{turns:#?}");
+    is_kept_once(&machine, &[&mut program]);
+}
