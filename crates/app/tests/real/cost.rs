@@ -116,14 +116,16 @@ fn what_a_turn_costs() {
     let mut lines = Vec::new();
     let mut line = |name: &str, (without, with, after): (Vec<Cost>, Vec<Cost>, Vec<Cost>)| {
         let [clock, processor]: [fn(&Cost) -> Duration; 2] = [|c| c.clock, |c| c.processor];
-        lines.push(format!(
+        let line = format!(
             "| {name} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} |",
             median(&without, processor),
             median(&with, processor),
             median(&without, clock),
             median(&with, clock),
             median(&after, processor)
-        ));
+        );
+        println!("{line}");
+        lines.push(line);
     };
     line("Claude Code", of_a_turn(machines, (&mut ClaudeCode::on(&plain), &mut ClaudeCode::on(&connected))));
     line("Codex", of_a_turn(machines, (&mut Codex::on(&plain), &mut Codex::on(&connected))));
