@@ -2,6 +2,7 @@
 
 mod apart;
 mod append;
+mod at_once;
 mod audited;
 mod bad_input;
 mod bench_recall;

@@ -13,13 +13,13 @@ const TIME = 2000
 const words = (event) => [...HEIRLOOM.slice(1), "hook", PROGRAM, event]
 
 /** @returns {Promise<string | undefined>} what is to be given now; undefined: nobody knows */
-const ask = (event, /** @type {Payload} */ payload) =>
+const ask = (event, /** @type {Payload} */ payload, time = TIME) =>
   new Promise((done) => {
     try {
       const child = spawn(HEIRLOOM[0], words(event), { stdio: ["pipe", "pipe", "ignore"] })
       let said = ""
       // A whole answer is one even where something it started still holds its output open.
-      const timer = setTimeout(() => (child.kill("SIGKILL"), end()), TIME)
+      const timer = setTimeout(() => (child.kill("SIGKILL"), end()), time)
       const end = () => {
         clearTimeout(timer)
         child.stdout.destroy()

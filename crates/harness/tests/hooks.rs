@@ -330,6 +330,37 @@ fn understood(program: &str, heard: &Value) -> Vec<(String, HookEvent)> {
         .collect()
 }
 
+/// A sub-agent that began in an earlier process is known by what the program says of it.
+#[test]
+fn the_plugin_of_opencode_asks_whose_an_older_session_is() {
+    let script = r#"
+import { Heirloom } from "./plugin.mjs"
+const get = ({ path: { id } }) => {
+  if (id === "broken") throw new Error("no")
+  if (id === "silent") return new Promise(() => {})
+  return Promise.resolve({ data: { id, parentID: id === "sub" ? "main" : undefined } })
+}
+const hooks = await Heirloom({ client: { session: { get } }, directory: "/u/barn" })
+for (const session of ["sub", "main", "broken", "silent"]) {
+  const parts = [{ type: "text", id: "p", text: "Paint the barn." }]
+  const began = Date.now()
+  await hooks["chat.message"]({ sessionID: session }, { message: { id: "m" }, parts })
+  console.log(JSON.stringify(Date.now() - began < 2500))
+}
+await hooks.event({ event: { type: "session.updated", properties: { info: { id: "sub" } } } })
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "sub" } } })
+"#;
+    let Some(lines) = in_node("opencode", script) else { return };
+    assert_eq!(lines[..4], [json!(true), json!(true), json!(true), json!(true)], "it waits for nobody for long");
+    let told = understood("opencode", lines.last().unwrap());
+    let lanes: Vec<(&str, &str)> = told.iter().map(|(_, e)| (e.session.as_str(), e.lane.as_str())).collect();
+    assert_eq!(
+        lanes,
+        [("sub", "of main"), ("main", ""), ("broken", ""), ("silent", ""), ("sub", "of main")],
+        "nobody's is the main line"
+    );
+}
+
 #[test]
 fn the_plugin_of_opencode_forwards_and_hands_back() {
     let script = r#"

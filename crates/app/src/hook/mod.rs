@@ -17,7 +17,7 @@ use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::capture::Capture;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::event::HookEvent;
-use heirloom_engine::home::{Home, layout};
+use heirloom_engine::home::{Home, RelPath, layout};
 use heirloom_engine::index::Index;
 use heirloom_engine::inject::Capabilities;
 use heirloom_engine::ledger::{Ledger, Open, Read};
@@ -262,43 +262,56 @@ fn is_below_a_root(harness: &dyn Harness, path: &Path) -> bool {
 
 /// Stores what hooks had to leave in the spool. What cannot be stored stays there; what nobody can read is moved aside.
 pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u64> {
-    let waiting = spool::names(home)?;
-    if waiting.is_empty() {
-        return Ok(0);
-    }
-    // Twice is harmless, and once is enough.
-    let Some(_lock) = home.try_lock("spool")? else { return Ok(0) };
     let mut stored = 0;
-    let until = Instant::now() + SPOOL_PATIENCE;
-    for name in waiting {
-        if Instant::now() > until {
-            break;
+    // Counted from the first one on: until then somebody else may have written.
+    let mut began: Option<Instant> = None;
+    loop {
+        if spool::names(home)?.is_empty() {
+            return Ok(stored);
         }
-        let Some(spooled) = spool::read(home, &name)? else { continue };
-        let Some(harness) = heirloom_harness::by_name(&spooled.harness) else {
-            spool::set_aside(home, &name)?;
-            continue;
-        };
-        let Ok(Some(told)) = harness.decode_hook(&spooled.event, &spooled.payload) else {
-            spool::set_aside(home, &name)?;
-            continue;
-        };
-        let agent = match told.agent.as_deref().map(AgentId::parse) {
-            Some(Ok(named)) if named != AgentId::main() => named,
-            _ => default.clone(),
-        };
-        let actor = format!("spool {}", spooled.harness);
-        let agent_no = match ledger.read(|tx| read::agent_no(tx, &agent))? {
-            Some(no) => no,
-            None => ledger.write(heirloom_engine::ledger::Audit::new(&actor, "agent.add"), |tx| {
-                tx.note("agent", agent.as_str());
-                read::ensure_agent(tx, &agent)
-            })?,
-        };
-        let at = AssistantHome::create(home, ledger, &agent, agent_no, &actor, crate::print::machine_zone())?;
-        handle_at(&at, None, harness, &told, &spooled, false)?;
-        spool::remove(home, &name)?;
-        stored += 1;
+        // Twice is harmless, and once is enough.
+        let Some(lock) = home.try_lock("spool")? else { return Ok(stored) };
+        let before = stored;
+        for name in spool::names(home)? {
+            if began.is_some_and(|began| began.elapsed() > SPOOL_PATIENCE) {
+                return Ok(stored);
+            }
+            stored += u64::from(unspool(home, ledger, default, &name)?);
+            began.get_or_insert_with(Instant::now);
+        }
+        drop(lock);
+        // Whoever came meanwhile has left what they had to us. What is left after nothing was stored is for a newer build.
+        if stored == before {
+            return Ok(stored);
+        }
     }
-    Ok(stored)
+}
+
+/// Stores one record of the spool and removes it. `false`: it is not there any more, or nobody here can read it.
+fn unspool(home: &Home, ledger: &Ledger, default: &AgentId, name: &RelPath) -> Result<bool> {
+    let Some(spooled) = spool::read(home, name)? else { return Ok(false) };
+    let Some(harness) = heirloom_harness::by_name(&spooled.harness) else {
+        spool::set_aside(home, name)?;
+        return Ok(false);
+    };
+    let Ok(Some(told)) = harness.decode_hook(&spooled.event, &spooled.payload) else {
+        spool::set_aside(home, name)?;
+        return Ok(false);
+    };
+    let agent = match told.agent.as_deref().map(AgentId::parse) {
+        Some(Ok(named)) if named != AgentId::main() => named,
+        _ => default.clone(),
+    };
+    let actor = format!("spool {}", spooled.harness);
+    let agent_no = match ledger.read(|tx| read::agent_no(tx, &agent))? {
+        Some(no) => no,
+        None => ledger.write(heirloom_engine::ledger::Audit::new(&actor, "agent.add"), |tx| {
+            tx.note("agent", agent.as_str());
+            read::ensure_agent(tx, &agent)
+        })?,
+    };
+    let at = AssistantHome::create(home, ledger, &agent, agent_no, &actor, crate::print::machine_zone())?;
+    handle_at(&at, None, harness, &told, &spooled, false)?;
+    spool::remove(home, name)?;
+    Ok(true)
 }

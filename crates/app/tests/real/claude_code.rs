@@ -10,11 +10,17 @@ use crate::world::files;
 
 pub struct ClaudeCode<'m> {
     machine: &'m Machine,
+    /// Options of its own.
+    options: Vec<String>,
 }
 
 impl<'m> ClaudeCode<'m> {
     pub fn on(machine: &'m Machine) -> ClaudeCode<'m> {
-        ClaudeCode { machine }
+        ClaudeCode { machine, options: Vec::new() }
+    }
+
+    pub fn with(self, options: &[&str]) -> ClaudeCode<'m> {
+        ClaudeCode { options: options.iter().map(|&o| o.to_owned()).collect(), ..self }
     }
 
     fn command(&self, project: &Path, prompt: &str, session: Option<&str>) -> Command {
@@ -36,7 +42,8 @@ impl<'m> ClaudeCode<'m> {
         if let Some(session) = session {
             command.args(["--resume", session]);
         }
-        command.args(["--allowedTools", "Bash"]);
+        command.args(&self.options);
+        command.args(["--allowedTools", "Bash", "Agent", "Task"]);
         command
     }
 }

@@ -1,7 +1,9 @@
 //! One made-up machine with the real programs on it: a throw-away home, a fake model everybody talks to, and what every
 //! process said.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -32,7 +34,9 @@ pub struct Machine {
     /// What every process printed: `NN-label.stdout`, `NN-label.stderr`.
     runs: PathBuf,
     count: Cell<usize>,
-    _turn: MutexGuard<'static, ()>,
+    /// What every program is started by: a shell script that ends with `exec "$@"`.
+    within: RefCell<Option<String>>,
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 /// What a process left.
@@ -66,10 +70,19 @@ impl Machine {
             assert!(binary.exists(), "there is no {}: run scripts/real-programs", binary.display());
         }
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Machine::with(programs, Some(turn)))
+    }
+
+    /// Another one, for as long as this one is there.
+    pub fn beside(&self) -> Machine {
+        Machine::with(self.programs.clone(), None)
+    }
+
+    fn with(programs: PathBuf, turn: Option<MutexGuard<'static, ()>>) -> Machine {
         let world = World::new();
         let runs = world.test.folder("runs");
         let model = FakeModel::usual();
-        Some(Machine { world, model, programs, runs, count: Cell::new(0), _turn: turn })
+        Machine { world, model, programs, runs, count: Cell::new(0), within: RefCell::default(), _turn: turn }
     }
 
     /// The user's home directory.
@@ -92,7 +105,36 @@ impl Machine {
     /// A program in this home. Nothing of the caller's environment is in it but the path; every way out of the machine
     /// leads to the fake model, which lets nobody through and remembers whom they wanted ([`FakeModel::outside`]).
     pub fn command(&self, program: &str) -> Command {
-        let mut command = self.world.test.command(self.programs.join("bin").join(program));
+        let program = self.programs.join("bin").join(program);
+        let within = self.within.borrow();
+        let Some(script) = within.as_deref() else { return self.in_this_home(&program) };
+        let mut command = self.in_this_home("unshare");
+        command.args(["-m", "-r", "sh", "-c", script, "sh"]).arg(program);
+        command
+    }
+
+    /// A shell command in this home, as the user would give it.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = self.in_this_home("/bin/sh");
+        command.args(["-c", line]);
+        command
+    }
+
+    /// From now on, programs are started in a name space of their own, by a script that ends with `exec "$@"`; what it
+    /// mounts is seen by nobody else. `false`: that cannot be had here.
+    pub fn within(&self, script: Option<&str>) -> bool {
+        let may = |script| {
+            let mut command = self.in_this_home("unshare");
+            command.args(["-m", "-r", "sh", "-c", script, "sh", "true"]).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        let had = script.is_none_or(may);
+        self.within.replace(script.filter(|_| had).map(str::to_owned));
+        had
+    }
+
+    fn in_this_home(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = self.world.test.command(Path::new(program.as_ref()));
         let mut path = vec![self.programs.join("bin"), Path::new(HEIRLOOM).parent().unwrap().to_owned()];
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
         command.env("PATH", std::env::join_paths(path).unwrap());
@@ -127,6 +169,24 @@ impl Machine {
     pub fn heard_since(&self, mark: usize, prompt: &str) -> String {
         let is_it = |a: &Asked| a.purpose == Purpose::Turn && a.prompt.contains(prompt);
         self.model.asked_since(mark).into_iter().find(is_it).map(|a| a.heard).unwrap_or_default()
+    }
+
+    /// What the programs printed about us that sounds like a complaint, each once, without numbers and paths of its own.
+    pub fn complaints(&self) -> BTreeSet<String> {
+        const COMPLAINTS: [&str; 8] = ["error", "fail", "cannot", "can't", "enoent", "not found", "timed out", "warn"];
+        let own = self.world.test.user().parent().expect("a folder").display().to_string();
+        let texts = fs::read_dir(&self.runs).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap_or_default());
+        let mut all = BTreeSet::new();
+        for text in texts {
+            for line in String::from_utf8_lossy(&text).lines() {
+                let line: String = line.replace(&own, "").chars().filter(|c| !c.is_ascii_digit()).collect();
+                let line = line.to_lowercase();
+                if line.contains("heirloom") && COMPLAINTS.iter().any(|word| line.contains(word)) {
+                    all.insert(line.chars().take(400).collect());
+                }
+            }
+        }
+        all
     }
 
     /// A number nobody had before.
@@ -208,6 +268,11 @@ impl Server {
             assert!(!late, "no {words:?} after {PATIENCE:?}: {}", shown(&self.log));
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// The group its processes are in.
+    pub fn group(&self) -> u32 {
+        self.child.id()
     }
 
     /// How often its output says so now.

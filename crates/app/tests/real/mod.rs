@@ -12,11 +12,15 @@
 
 mod claude_code;
 mod codex;
+mod cost;
 mod hooked;
 mod kept;
 mod machine;
 mod openclaw;
 mod opencode;
+mod plugged;
+mod subagents;
+mod unharmed;
 
 use std::path::{Path, PathBuf};
 
@@ -36,6 +40,14 @@ pub trait Program {
 
     /// Has it summarise a session now.
     fn compact(&mut self, project: &Path, session: &str);
+
+    /// Ends what it keeps running between turns; the next turn starts it anew.
+    fn stop(&mut self) {}
+
+    /// The group of processes it keeps running between turns.
+    fn group(&self) -> Option<u32> {
+        None
+    }
 
     /// The files its sessions are in.
     fn files(&self) -> Vec<PathBuf> {

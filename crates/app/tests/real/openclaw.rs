@@ -130,6 +130,14 @@ impl Program for OpenClaw<'_> {
         assert_eq!(said["compacted"], true, "{said}");
     }
 
+    fn stop(&mut self) {
+        self.gateway = None;
+    }
+
+    fn group(&self) -> Option<u32> {
+        self.gateway.as_ref().map(Server::group)
+    }
+
     fn database(&self) -> Option<(PathBuf, &'static [&'static str])> {
         let path = self.machine.home().join(".openclaw/agents/main/agent/openclaw-agent.sqlite");
         Some((path, &["session_windows", "session_nodes", "transcript_events"]))

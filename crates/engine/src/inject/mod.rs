@@ -133,6 +133,8 @@ pub struct Given {
     pub place: Place,
     /// Of the sanitised request: equal requests over equal memory have equal ones.
     pub fingerprint: String,
+    /// The last context the session had been given in this epoch when this one was planned.
+    seen: ContextId,
 }
 
 /// The longest prompt that is stored with a request, in tokens: what it was about, not all of it.
@@ -173,6 +175,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
         let epoch = epoch::of(tx, &place, ask.event)?;
         let now = at.ledger.now();
+        let seen = record::last(tx, &place, epoch)?;
         let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &place, epoch)?)?;
         let Recalled { items, mut dropped, degraded } = recalled;
         let drafts = parts::drafts(at, tx, ask, &place, items, now)?;
@@ -184,7 +187,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let fingerprint =
             print::hex(blake3::hash(request(ask, &place, epoch, &parts).to_string().as_bytes()).as_bytes());
         let tokens = parts.iter().map(|p| p.tokens).sum();
-        Ok(Given { id: None, block: String::new(), tokens, parts, dropped, degraded, epoch, place, fingerprint })
+        Ok(Given { id: None, block: String::new(), tokens, parts, dropped, degraded, epoch, place, fingerprint, seen })
     })
 }
 

@@ -9,6 +9,7 @@ use crate::assistant::AssistantHome;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::recall::given::{ContextId, open};
+use crate::recall::place::Place;
 use crate::tokens::tokens;
 
 /// zstd level: what is stored is some kilobytes, once a prompt.
@@ -17,6 +18,16 @@ const LEVEL: i32 = 3;
 /// Records a context and what it gave. Where the program does not keep what it is given, what the session holds already
 /// goes with it, byte for byte (R10.6).
 pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
+    // The same hook may be called twice at once, by a plugin and by the settings: whoever comes second has planned
+    // without what the first gave.
+    if last(tx, &given.place, given.epoch)? > given.seen {
+        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.place, given.epoch)?)?;
+        given.parts.retain(|p| {
+            let has =
+                |(item, said): &(Option<String>, Vec<u8>)| held.has(item.as_deref().unwrap_or(p.part.name()), said);
+            !p.said.iter().all(has)
+        });
+    }
     if given.parts.is_empty() {
         return standing_only(tx, ask, given);
     }
@@ -74,6 +85,14 @@ pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Gi
     given.block = before + &block;
     given.tokens = tokens(&given.block);
     Ok(given)
+}
+
+/// The last context a session was given in an epoch.
+pub(super) fn last(tx: &Read, place: &Place, epoch: u64) -> Result<ContextId> {
+    let last: Option<i64> = tx
+        .prepare_cached("SELECT max(context_no) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3")?
+        .query_row(params![place.agent_no, place.session.as_str(), epoch as i64], |r| r.get(0))?;
+    Ok(ContextId(last.unwrap_or(0)))
 }
 
 /// Nothing is new: a program that keeps nothing is given again what the session holds.

@@ -8,10 +8,21 @@ const safe = (hook) => async (input, output) => {
   } catch {}
 }
 
-export const Heirloom = async ({ directory }) => {
+export const Heirloom = async ({ client, directory }) => {
   // What a session is given with every call of the model, until Heirloom says otherwise.
   const standing = new Map()
   const parents = new Map()
+  // Whose sub-agent a session is that began in an earlier process, the program knows.
+  const meet = async (session) => {
+    if (parents.has(session)) return
+    let timer
+    const late = new Promise((done) => (timer = setTimeout(done, TIME / 2)))
+    try {
+      const met = await Promise.race([client.session.get({ path: { id: session } }), late])
+      parents.set(session, met?.data?.parentID)
+    } catch {}
+    clearTimeout(timer)
+  }
   const summarising = new Set()
   const about = (session) => ({ session, parent: parents.get(session), cwd: directory })
   const hold = (session, context) => {
@@ -19,13 +30,15 @@ export const Heirloom = async ({ directory }) => {
   }
   return {
     "chat.message": safe(async (input, output) => {
-      const session = input.sessionID
+      const [session, began] = [input.sessionID, Date.now()]
       // A compaction that failed may not have said so.
       summarising.delete(session)
+      await meet(session)
       const typed = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic)
       const prompt = typed.map((part) => part.text).join("\n")
       const entry = typed.length === 1 ? typed[0].id : undefined
-      hold(session, await ask("chat.message", { ...about(session), run: output.message?.id, prompt, entry }))
+      const payload = { ...about(session), run: output.message?.id, prompt, entry }
+      hold(session, await ask("chat.message", payload, TIME - (Date.now() - began)))
     }),
     "experimental.chat.system.transform": safe(async (input, output) => {
       const context = standing.get(input.sessionID)
@@ -44,7 +57,7 @@ export const Heirloom = async ({ directory }) => {
       switch (event?.type) {
         case "session.created":
         case "session.updated":
-          if (info?.parentID) parents.set(info.id, info.parentID)
+          if (info && (info.parentID || event.type === "session.created")) parents.set(info.id, info.parentID)
           break
         case "session.idle":
           summarising.delete(session)

@@ -1,0 +1,85 @@
+//! Hooks that run side by side: the same one called twice, and several behind one locked ledger.
+
+use std::fs;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::world::World;
+
+fn payload(event: &str, session: &str, more: serde_json::Value) -> Vec<u8> {
+    let mut payload =
+        json!({"session_id": session, "transcript_path": "/nowhere.jsonl", "cwd": "/", "hook_event_name": event});
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    payload.to_string().into_bytes()
+}
+
+fn hook(world: &World, event: &str, session: &str, more: serde_json::Value) -> String {
+    let out = world.feed(&["hook", "claude-code", event], &payload(event, session, more));
+    assert_eq!((out.status, out.stderr.as_str()), (Some(0), ""), "{out:?}");
+    out.stdout
+}
+
+/// A plugin and the settings both call: the model is told once, and once more after a cut.
+#[test]
+fn a_hook_called_several_times_at_once_gives_once() {
+    let world = World::new();
+    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    for n in 0..8 {
+        let session = format!("5a1b0000-0000-4000-8000-00000000000{n}");
+        for source in ["startup", "compact"] {
+            let all = Barrier::new(4);
+            let said: Vec<String> = std::thread::scope(|scope| {
+                let one = || {
+                    all.wait();
+                    hook(&world, "SessionStart", &session, json!({"source": source}))
+                };
+                let running: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+                running.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            let told = said.iter().filter(|text| text.contains("Answer in short sentences")).count();
+            assert_eq!(told, 1, "{n} {source}: {said:#?}");
+            assert_eq!(said.iter().filter(|text| text.is_empty()).count(), 3, "{said:#?}");
+        }
+    }
+}
+
+/// The worker of the first hook waits for the ledger with the spool in its hands; the others leave theirs to it.
+#[test]
+fn what_comes_into_the_spool_while_it_is_emptied_is_stored_too() {
+    let world = World::new();
+    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    let session = "5a1b0000-0000-4000-8000-000000000001";
+    hook(&world, "SessionStart", session, json!({"source": "startup"}));
+    let busy = Connection::open(world.ledger()).unwrap();
+    busy.busy_timeout(Duration::from_secs(60)).unwrap();
+    busy.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let spool = world.test.home().join("spool");
+    let waiting = || {
+        let names = fs::read_dir(&spool).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".hook")).count()
+    };
+    for n in 0..4 {
+        hook(
+            &world,
+            "UserPromptSubmit",
+            session,
+            json!({"prompt_id": format!("p{n}"), "prompt": format!("Plank {n}?")}),
+        );
+        // Time for its worker to come as far as it can.
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    assert_eq!(waiting(), 4);
+    busy.execute_batch("ROLLBACK").unwrap();
+    drop(busy);
+    let began = Instant::now();
+    while waiting() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "nobody stores what came later: {} left", waiting());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let turns = world.turns(&format!("claude-code:{session}"));
+    let said: Vec<&str> = turns.iter().map(|t| t["text"].as_str().unwrap()).collect();
+    assert_eq!(said, ["Plank 0?", "Plank 1?", "Plank 2?", "Plank 3?"]);
+}
