@@ -260,7 +260,8 @@ fn is_below_a_root(harness: &dyn Harness, path: &Path) -> bool {
     harness.claims(&path).is_some() && roots.any(|root| path.starts_with(root))
 }
 
-/// Stores what hooks had to leave in the spool. What cannot be stored stays there; what nobody can read is moved aside.
+/// Stores what hooks had to leave in the spool. What cannot be stored stays there, and so does what only another build
+/// knows; what nobody can read is moved aside.
 pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u64> {
     let waiting = spool::names(home)?;
     if waiting.is_empty() {
@@ -275,8 +276,8 @@ pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u6
             break;
         }
         let Some(spooled) = spool::read(home, &name)? else { continue };
-        let Some(harness) = heirloom_harness::by_name(&spooled.harness) else {
-            spool::set_aside(home, &name)?;
+        let known = heirloom_harness::by_name(&spooled.harness);
+        let Some(harness) = known.filter(|h| h.hooks().iter().any(|hook| hook.event == spooled.event)) else {
             continue;
         };
         let Ok(Some(told)) = harness.decode_hook(&spooled.event, &spooled.payload) else {
