@@ -1,6 +1,7 @@
 //! One test binary per crate: every file of this folder is a module here.
 
 mod apart;
+mod after_a_turn;
 mod append;
 mod audited;
 mod bad_input;
@@ -22,6 +23,8 @@ mod harnesses;
 mod heads;
 mod help;
 mod hooks;
+mod hooks_together;
+mod hooks_under_duress;
 mod killed;
 mod meaning;
 mod memory;
@@ -30,6 +33,7 @@ mod moment;
 mod mutated;
 mod noticed;
 mod pages;
+mod programs;
 mod real;
 mod recall_odd;
 mod reference;
