@@ -132,9 +132,11 @@ fn a_turn_the_store_confirms_makes_no_new_index() {
     worker(&world);
     let ledger = Connection::open(world.ledger()).unwrap();
     let confirmed: i64 = ledger
-        .query_row("SELECT count(*) FROM witnesses w JOIN turns t USING (turn_no) WHERE t.at = 1795168861000", [], |r| {
-            r.get(0)
-        })
+        .query_row(
+            "SELECT count(*) FROM witnesses w JOIN turns t USING (turn_no) WHERE t.at = 1795168861000",
+            [],
+            |r| r.get(0),
+        )
         .unwrap();
     assert_eq!(confirmed, 1, "the prompt has the time its program gave it");
     assert_eq!(indexed(), 3, "the index was made anew");

@@ -162,7 +162,9 @@ fn fifty_at_once_of_four_programs_are_all_stored_by_one_worker_at_a_time() {
     assert_eq!(spooled(&world), Vec::<String>::new());
     let ledger = Connection::open(world.ledger()).unwrap();
     let due: i64 = ledger
-        .query_row("SELECT count(*) FROM jobs WHERE kind = 'capture' AND state IN ('queued', 'running')", [], |r| r.get(0))
+        .query_row("SELECT count(*) FROM jobs WHERE kind = 'capture' AND state IN ('queued', 'running')", [], |r| {
+            r.get(0)
+        })
         .unwrap();
     assert_eq!(due, 0, "orphaned work");
     // Each worker took its jobs in one go, before or after every other one.
@@ -218,10 +220,8 @@ fn the_spool_of_a_newer_build_is_left_to_it() {
     for _ in 0..2 {
         world.says(0, &["work", "--drain"]);
     }
-    let left: BTreeMap<String, String> = spooled(&world)
-        .into_iter()
-        .map(|name| (name.clone(), fs::read_to_string(spool.join(name)).unwrap()))
-        .collect();
+    let left: BTreeMap<String, String> =
+        spooled(&world).into_iter().map(|name| (name.clone(), fs::read_to_string(spool.join(name)).unwrap())).collect();
     let aside = unreadable.iter().map(|(name, bytes)| (format!("{name}.unreadable"), bytes.clone()));
     let expected: BTreeMap<String, String> =
         newer.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).chain(aside).collect();
@@ -251,7 +251,10 @@ fn an_older_build_beside_a_newer_one_spools_and_the_newer_one_stores() {
             at_rest(&world);
             let version = ours + i64::from(n % 2 == 0 && event == prompt);
             Connection::open(world.ledger()).unwrap().pragma_update(None, "user_version", version).unwrap();
-            let out = run(hook_command(&world, session.program, event), session.payload(&world, event).to_string().as_bytes());
+            let out = run(
+                hook_command(&world, session.program, event),
+                session.payload(&world, event).to_string().as_bytes(),
+            );
             is_as_promised(session.program, event, &out).unwrap();
         }
     }

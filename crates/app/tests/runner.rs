@@ -1,7 +1,7 @@
 //! One test binary per crate: every file of this folder is a module here.
 
-mod apart;
 mod after_a_turn;
+mod apart;
 mod append;
 mod audited;
 mod bad_input;
