@@ -17,7 +17,7 @@ use crate::programs::{
 use crate::world::{HEIRLOOM, World, copy_tree};
 
 /// What hooks never need; the timer ends them after 400 ms. A machine that does other things may be slow.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The same where the machine has nothing else to do.
 const PROMISED: Duration = Duration::from_secs(2);
@@ -234,6 +234,29 @@ fn where_the_index_is_missing_or_torn() {
         drop(held);
         everything_is_there_once(&world, &sessions);
     }
+}
+
+/// A disk that is asked to make something durable and says nothing for long.
+#[test]
+fn where_the_disk_takes_its_time() {
+    let world = told();
+    let source = world.test.folder("slow").join("slow.c");
+    fs::write(&source, "#include <unistd.h>\nint fsync(int f) { sleep(40); return 0; }\nint fdatasync(int f) { sleep(40); return 0; }\n")
+        .unwrap();
+    let slow = source.with_extension("so");
+    let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&slow, &source]).status();
+    if !cfg!(target_os = "linux") || !made.is_ok_and(|status| status.success()) {
+        println!("skipped: no library can be put before another one here");
+        return;
+    }
+    let sessions = if is_full() { Session::of_each(0, 10) } else { vec![Session { program: "claude-code", n: 0 }] };
+    let spoke = tell(&world, "slow disk", &sessions, &|program, event| {
+        let mut command = hook_command(&world, program, event);
+        command.env("LD_PRELOAD", &slow);
+        command
+    });
+    assert_eq!(spoke, 0);
+    everything_is_there_once(&world, &sessions);
 }
 
 /// The home as nobody else sees it: in a mount namespace of its own, which ends with it.

@@ -41,6 +41,9 @@ const DEADLINE: Duration = Duration::from_millis(400);
 /// The same at a session's end, where programs wait least.
 const DEADLINE_AT_END: Duration = Duration::from_millis(300);
 
+/// How long the disk has for what the timer spools. One that takes longer does not get it: the program's own store has it.
+const LAST_WORDS: Duration = Duration::from_millis(400);
+
 /// How long it waits for another process that writes the ledger; then the payload goes to the spool.
 const BUSY: Duration = Duration::from_millis(150);
 
@@ -79,11 +82,15 @@ pub fn run(global: &Global, program: &str, event: &str) {
     std::process::exit(0);
 }
 
-/// The one timer: when it is up, what has not been stored is spooled, and the process is over.
+/// The one timer: when it is up, what has not been stored is spooled, and the process is over; soon in any case.
 fn arm(rescue: &Rescue, deadline: Duration, home: Option<PathBuf>) {
     let rescue = Arc::clone(rescue);
     std::thread::spawn(move || {
         std::thread::sleep(deadline);
+        std::thread::spawn(|| {
+            std::thread::sleep(LAST_WORDS);
+            std::process::exit(0);
+        });
         if let Ok(mut unsaved) = rescue.lock() {
             save(&mut unsaved, home.as_deref(), "out of time");
         }
