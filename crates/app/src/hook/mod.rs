@@ -103,8 +103,12 @@ fn save(unsaved: &mut Option<spool::Spooled>, home: Option<&Path>, why: &str) {
     if let Some(unsaved) = unsaved.take()
         && let Some(home) = open_home(home)
     {
-        let kept = if spool::put(&home, &unsaved).is_ok() { "spooled" } else { "not kept" };
+        let is_kept = spool::put(&home, &unsaved).is_ok();
+        let kept = if is_kept { "spooled" } else { "not kept" };
         log::line(&home, &format!("{} {}: {why}; {kept}", unsaved.harness, unsaved.event));
+        if is_kept {
+            worker::start(&home);
+        }
     }
 }
 
