@@ -270,7 +270,7 @@ pub fn spooled(world: &World) -> Vec<String> {
 /// Once everything is well again and the stores were read, all of it is there: what was said once is stored once, as if
 /// no hook had ever run; nothing waits, nothing is left over, and everything is as it was stored.
 pub fn everything_is_there_once(world: &World, sessions: &[Session]) {
-    let until = Instant::now() + Duration::from_secs(120);
+    let until = Instant::now() + Duration::from_secs(600);
     while !spooled(world).is_empty() {
         assert!(Instant::now() < until, "left in the spool: {:?}", spooled(world));
         world.says(0, &["work", "--drain"]);
