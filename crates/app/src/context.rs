@@ -61,12 +61,20 @@ impl Context {
     /// Opens the home for commands that store something, making it if there is none.
     pub fn create(global: &Global) -> Result<Context> {
         let at = config::home(global.home.as_deref())?;
-        let home = Home::create_with(&at.value, &options())?;
+        Context::within(Home::create_with(&at.value, &options())?, at.from, global)
+    }
+
+    /// Opens what is in a home for commands that store something. The home itself is there, and is not made again; what
+    /// it lacks of folders is.
+    pub fn within(home: Home, from: config::From, global: &Global) -> Result<Context> {
+        for folder in layout::DIRECTORIES {
+            home.create_dir_all(folder)?;
+        }
         if !can_write(&home.root().join(layout::RUNTIME_DB.as_str())) {
             return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
                 .hint("check its owner, its permissions and whether its file system is mounted read-only"));
         }
-        Context::of(home, at.from, global, false)?.finished()
+        Context::of(home, from, global, false)?.finished()
     }
 
     /// Opens the home for commands that look. A missing home is an error that says what to do; one that cannot be

@@ -224,3 +224,51 @@ fn what_openclaw_put_away_is_read_like_what_it_has() {
     assert_eq!(fs::read_dir(world.test.home().join("state/scratch")).unwrap().count(), 0, "nothing is left unpacked");
     world.verified();
 }
+
+/// Rows are committed by the batch, whose end may fall on any of them.
+#[test]
+fn a_database_of_more_rows_than_one_batch_holds_is_stored_as_it_is() {
+    let world = World::new();
+    let path = world.test.folder("opencode").join("opencode.db");
+    let mut db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT,
+           version TEXT, time_created INTEGER, time_updated INTEGER);
+         CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER,
+           data TEXT);
+         CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER,
+           time_updated INTEGER, data TEXT);
+         INSERT INTO session VALUES ('ses_1', 'global', NULL, '/home/user/project', 'Long', '1.18.33', 1, 1);",
+    )
+    .unwrap();
+    const MESSAGES: i64 = 2_600;
+    let said = |n: i64| format!("Said as number {n}, {}.", "at some length ".repeat(n as usize % 7));
+    let tx = db.transaction().unwrap();
+    for n in 0..MESSAGES {
+        let at = 1_795_168_800_000i64 + n * 1_000;
+        let (role, id) = (if n % 2 == 0 { "user" } else { "assistant" }, format!("msg_{n:08}"));
+        let mut data = json!({"role": role, "time": {"created": at, "completed": at}, "finish": "stop"});
+        if n % 2 == 1 {
+            data["parentID"] = json!(format!("msg_{:08}", n - 1));
+        }
+        let part = json!({"type": "text", "text": said(n)}).to_string();
+        tx.execute("INSERT INTO message VALUES (?1, 'ses_1', ?2, ?2, ?3)", rusqlite::params![id, at, data.to_string()])
+            .unwrap();
+        tx.execute(
+            "INSERT INTO part VALUES (?1, ?2, 'ses_1', ?3, ?3, ?4)",
+            rusqlite::params![format!("prt_{n:08}"), id, at, part],
+        )
+        .unwrap();
+    }
+    tx.commit().unwrap();
+    drop(db);
+    let imported = world.import(0, &[&path]);
+    assert_eq!(imported["records"], 2 * MESSAGES + 1, "{imported}");
+    let turns = world.turns("opencode:ses_1");
+    assert_eq!(turns.len() as i64, MESSAGES);
+    for (n, turn) in turns.iter().enumerate() {
+        assert_eq!(turn["text"], said(n as i64));
+    }
+    world.verified();
+    assert_eq!(world.import(0, &[&path])["records"], 0);
+}

@@ -1,5 +1,6 @@
 //! One test binary per crate: every file of this folder is a module here.
 
+mod after_a_turn;
 mod apart;
 mod append;
 mod at_once;
@@ -24,6 +25,8 @@ mod harnesses;
 mod heads;
 mod help;
 mod hooks;
+mod hooks_together;
+mod hooks_under_duress;
 mod killed;
 mod meaning;
 mod memory;
@@ -32,6 +35,7 @@ mod moment;
 mod mutated;
 mod noticed;
 mod pages;
+mod programs;
 mod real;
 mod recall_odd;
 mod reference;

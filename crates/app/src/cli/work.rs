@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use heirloom_engine::error::Result;
+use heirloom_engine::home::Home;
 use heirloom_engine::index::Index;
 use heirloom_engine::ledger::jobs;
 use heirloom_engine::lineage::marks;
@@ -10,9 +11,10 @@ use heirloom_engine::worker;
 use serde_json::json;
 
 use super::import::worker_name;
-use crate::context::{Context, Global};
+use crate::context::{Context, Global, options};
 use crate::error::Exit;
-use crate::{print, programs};
+use crate::hook::{self, spool};
+use crate::{config, print, programs};
 
 /// Do queued work: close what has been quiet, distil conversations, render pages, bring the index up to date
 ///
@@ -82,25 +84,38 @@ fn pass(context: &Context, index: &mut Index, actor: &str, before: worker::Drain
     Ok(total)
 }
 
-/// The worker of hooks: does what is due and is gone. Whoever queues something while it lets go of the lock is seen when
-/// it looks again.
+/// The worker of hooks: does what is due and is gone. What comes in while it works or lets go of the lock is seen when it
+/// looks again. Without the lock nothing of the home is touched: of two builds, too, only one works.
 fn detached(global: &Global) -> Result<Exit> {
     // Refused where it leads a session already, as when a person tries it in a terminal.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(WORKER_NICENESS);
-    let context = Context::create(global)?;
+    let at = config::home(global.home.as_deref())?;
     loop {
-        let Some(lock) = context.home.try_lock(crate::hook::worker::LOCK)? else { return Ok(Exit::Ok) };
+        // The home a hook found. One that is gone since is not made again.
+        let home = Home::open_with(&at.value, &options())?;
+        let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
+        let spooled = spool::names(&home)?.len();
+        // Opening stores what is in the spool, for a while.
+        let context = Context::within(home, at.from, global)?;
+        let left = spool::names(&context.home)?;
+        let before = due(&context)?;
         let (mut index, _) = context.index()?;
-        let done = pass(&context, &mut index, "worker", worker::Drained::default())?;
-        drop(index);
-        drop(lock);
-        let now = context.ledger.now();
-        let jobs = context.ledger.read(|tx| jobs::counts(tx, now))?.due;
-        let sessions = context.ledger.read(|tx| marks::counts(tx, now, None))?.0;
-        // What cannot be done now is left to the next one.
-        if jobs + sessions == 0 || done.done == 0 {
+        let done = pass(&context, &mut index, "worker", worker::Drained::default())?.done;
+        drop((index, lock));
+        // What cannot be done now is left to the next one; what came in while nothing could be done is not.
+        let still = due(&context)?;
+        let again = still > 0 && (done > 0 || still > before);
+        let came_in = spool::names(&context.home)?.iter().any(|name| !left.contains(name));
+        let some_left = !left.is_empty() && left.len() < spooled;
+        if !(again || came_in || some_left) {
             return Ok(Exit::Ok);
         }
     }
+}
+
+/// How many jobs and sessions are due.
+fn due(context: &Context) -> Result<u64> {
+    let now = context.ledger.now();
+    context.ledger.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))
 }

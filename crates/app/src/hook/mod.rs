@@ -41,6 +41,9 @@ const DEADLINE: Duration = Duration::from_millis(400);
 /// The same at a session's end, where programs wait least.
 const DEADLINE_AT_END: Duration = Duration::from_millis(300);
 
+/// How long the disk has for what the timer spools. One that takes longer does not get it: the program's own store has it.
+const LAST_WORDS: Duration = Duration::from_millis(400);
+
 /// How long it waits for another process that writes the ledger; then the payload goes to the spool.
 const BUSY: Duration = Duration::from_millis(150);
 
@@ -79,11 +82,15 @@ pub fn run(global: &Global, program: &str, event: &str) {
     std::process::exit(0);
 }
 
-/// The one timer: when it is up, what has not been stored is spooled, and the process is over.
+/// The one timer: when it is up, what has not been stored is spooled, and the process is over; soon in any case.
 fn arm(rescue: &Rescue, deadline: Duration, home: Option<PathBuf>) {
     let rescue = Arc::clone(rescue);
     std::thread::spawn(move || {
         std::thread::sleep(deadline);
+        std::thread::spawn(|| {
+            std::thread::sleep(LAST_WORDS);
+            std::process::exit(0);
+        });
         if let Ok(mut unsaved) = rescue.lock() {
             save(&mut unsaved, home.as_deref(), "out of time");
         }
@@ -96,8 +103,12 @@ fn save(unsaved: &mut Option<spool::Spooled>, home: Option<&Path>, why: &str) {
     if let Some(unsaved) = unsaved.take()
         && let Some(home) = open_home(home)
     {
-        let kept = if spool::put(&home, &unsaved).is_ok() { "spooled" } else { "not kept" };
+        let is_kept = spool::put(&home, &unsaved).is_ok();
+        let kept = if is_kept { "spooled" } else { "not kept" };
         log::line(&home, &format!("{} {}: {why}; {kept}", unsaved.harness, unsaved.event));
+        if is_kept {
+            worker::start(&home);
+        }
     }
 }
 
@@ -260,7 +271,8 @@ fn is_below_a_root(harness: &dyn Harness, path: &Path) -> bool {
     harness.claims(&path).is_some() && roots.any(|root| path.starts_with(root))
 }
 
-/// Stores what hooks had to leave in the spool. What cannot be stored stays there; what nobody can read is moved aside.
+/// Stores what hooks had to leave in the spool. What cannot be stored stays there, and so does what only another build
+/// knows; what nobody can read is moved aside.
 pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u64> {
     let mut stored = 0;
     // Counted from the first one on: until then somebody else may have written.
@@ -287,11 +299,12 @@ pub fn drain_spool(home: &Home, ledger: &Ledger, default: &AgentId) -> Result<u6
     }
 }
 
-/// Stores one record of the spool and removes it. `false`: it is not there any more, or nobody here can read it.
+/// Stores one record of the spool and removes it. `false`: it is not there any more, or nobody here can read it: it is
+/// another build's, or was moved aside.
 fn unspool(home: &Home, ledger: &Ledger, default: &AgentId, name: &RelPath) -> Result<bool> {
     let Some(spooled) = spool::read(home, name)? else { return Ok(false) };
-    let Some(harness) = heirloom_harness::by_name(&spooled.harness) else {
-        spool::set_aside(home, name)?;
+    let known = heirloom_harness::by_name(&spooled.harness);
+    let Some(harness) = known.filter(|h| h.hooks().iter().any(|hook| hook.event == spooled.event)) else {
         return Ok(false);
     };
     let Ok(Some(told)) = harness.decode_hook(&spooled.event, &spooled.payload) else {

@@ -8,7 +8,7 @@ use heirloom_engine::home::{Home, RelPath, layout};
 use serde::{Deserialize, Serialize};
 
 /// The form of the file.
-const VERSION: u32 = 1;
+const VERSION: u64 = 1;
 
 /// The largest file that is read back: a payload and its line.
 const LARGEST: u64 = 17 << 20;
@@ -23,9 +23,15 @@ pub struct Spooled {
     pub payload: Vec<u8>,
 }
 
+/// What every version of the header begins with, whatever else stands in it.
+#[derive(Deserialize)]
+struct Form {
+    v: u64,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
-    v: u32,
+    v: u64,
     harness: String,
     event: String,
     at: Millis,
@@ -62,13 +68,19 @@ pub fn names(home: &Home) -> Result<Vec<RelPath>> {
     Ok(names)
 }
 
-/// Reads one. `None`: it is gone, or of a newer build, or nobody can read it, in which case it was moved aside.
+/// Reads one. `None`: it is gone, or it is left to a newer build, or nobody can read it, in which case it was moved aside.
 pub fn read(home: &Home, name: &RelPath) -> Result<Option<Spooled>> {
-    let Some(bytes) = home.read(name, LARGEST)? else { return Ok(None) };
+    let bytes = match home.read(name, LARGEST) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        // Not a file hooks of this build make. It keeps nobody from reading the others.
+        Err(e) if e.kind() == ErrorKind::Refused => return Ok(None),
+        Err(e) => return Err(e),
+    };
     match parse(&bytes) {
-        Some(Parsed::Spooled(spooled)) => Ok(Some(spooled)),
-        Some(Parsed::Newer) => Ok(None),
-        None => {
+        Parsed::Spooled(spooled) => Ok(Some(spooled)),
+        Parsed::Newer => Ok(None),
+        Parsed::Unreadable => {
             set_aside(home, name)?;
             Ok(None)
         }
@@ -79,23 +91,29 @@ enum Parsed {
     Spooled(Spooled),
     /// Of a newer build, which will read it.
     Newer,
+    Unreadable,
 }
 
-fn parse(bytes: &[u8]) -> Option<Parsed> {
-    let at = bytes.iter().position(|b| *b == b'\n')?;
-    let header: Header = serde_json::from_slice(&bytes[..at]).ok()?;
-    let payload = &bytes[at + 1..];
-    if header.v > VERSION {
-        return Some(Parsed::Newer);
+fn parse(bytes: &[u8]) -> Parsed {
+    let (line, payload) = match bytes.iter().position(|b| *b == b'\n') {
+        Some(at) => (&bytes[..at], &bytes[at + 1..]),
+        None => (bytes, &[][..]),
+    };
+    // First of all: nothing is known here of what else a newer version says, or where.
+    match serde_json::from_slice::<Form>(line) {
+        Ok(form) if form.v > VERSION => return Parsed::Newer,
+        Ok(form) if form.v == VERSION => {}
+        _ => return Parsed::Unreadable,
     }
-    (header.v == VERSION && payload.len() == header.bytes).then(|| {
-        Parsed::Spooled(Spooled {
+    match serde_json::from_slice::<Header>(line) {
+        Ok(header) if payload.len() == header.bytes => Parsed::Spooled(Spooled {
             harness: header.harness,
             event: header.event,
             at: header.at,
             payload: payload.to_vec(),
-        })
-    })
+        }),
+        _ => Parsed::Unreadable,
+    }
 }
 
 /// Keeps a record nobody can read out of the way, with its bytes.

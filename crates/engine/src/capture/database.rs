@@ -70,13 +70,17 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
                     placement.lane.clone_from(lane);
                 }
             }
+            // Before the next row is planned: what is planned stands in the blocks of the batch it is committed with.
+            if capture.planned_full() {
+                if let Some(step) = last.take() {
+                    capture.preparer.step(step);
+                }
+                capture.try_commit()?;
+            }
             let Some(step) = plan_row(capture, &origin, &placement, &row, &bytes, decoded)? else { return Ok(()) };
+            capture.planned_records += 1;
             if let Some(step) = last.replace(step) {
                 capture.preparer.step(step);
-                capture.planned_records += 1;
-                if capture.planned_full() {
-                    capture.try_commit()?;
-                }
             }
             any = true;
             Ok(())

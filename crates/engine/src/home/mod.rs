@@ -35,7 +35,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::clock::Millis;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 pub use inspect::Finding;
 pub use lionclaw::LionClaw;
@@ -47,6 +47,9 @@ pub use rename::Renamed;
 pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
 pub(crate) use temporary::temporary_name;
 pub use walk::Walked;
+
+/// No command runs that long.
+const SCRATCH_AGE: Millis = 24 * 60 * 60 * 1000;
 
 /// What the caller allows when a home is opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,11 +105,25 @@ impl Home {
 
     /// Removes our own temporary files older than an hour from `state/` and the other folders people do not work in,
     /// and tells how many went. A younger one may belong to a process that is still writing; an assistant home is
-    /// swept by [`Rooted::sweep`].
+    /// swept by [`Rooted::sweep`]. What stands in `state/scratch`, whatever it is called, goes after a day: copies of
+    /// other programs' stores, left by a process that was killed.
     pub fn sweep_temporaries(&self, now: Millis) -> Result<usize> {
         let mut swept = 0;
         for path in [layout::STATE, layout::SPOOL, layout::RUN, layout::LOGS] {
             swept += self.files.sweep(&path, now)?;
+        }
+        let left = match self.files.list(&layout::SCRATCH) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+            left => left?,
+        };
+        for entry in left {
+            let age = now.saturating_sub(entry.stamp.modified_ns / 1_000_000);
+            if entry.kind == Kind::File
+                && age > SCRATCH_AGE
+                && let Some(name) = entry.name.to_str()
+            {
+                swept += usize::from(self.files.remove(&layout::SCRATCH.join(name)?)?);
+            }
         }
         Ok(swept)
     }
@@ -149,7 +166,7 @@ impl Home {
         if !options.allow_network_fs {
             let state = match home.files.open_dir(&layout::STATE) {
                 Ok(state) => Some(state),
-                Err(error) if error.kind() == crate::error::ErrorKind::NotFound => None,
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
                 Err(error) => return Err(error),
             };
             filesystem::check_local(state.as_ref().unwrap_or(&home.files))?;

@@ -329,6 +329,20 @@ fn old_temporaries_are_swept_and_never_listed() {
 }
 
 #[test]
+fn what_lives_as_long_as_a_command_is_gone_after_a_day() {
+    const DAY: Millis = 24 * 60 * 60 * 1000;
+    let (_dir, home) = new_home();
+    let now = crate::clock::Clock::System.now();
+    for name in ["foreign-0123456789abcdef.db", "foreign-0123456789abcdef.db-wal", "unpacked"] {
+        std::fs::write(home.root().join("state/scratch").join(name), "a copy").unwrap();
+    }
+    std::fs::create_dir(home.root().join("state/scratch/folder")).unwrap();
+    assert_eq!(home.sweep_temporaries(now + DAY - 60_000).unwrap(), 0, "a long import may still read it");
+    assert_eq!(home.sweep_temporaries(now + DAY + 60_000).unwrap(), 3);
+    assert_eq!(home.list(&rel("state/scratch")).unwrap().len(), 1);
+}
+
+#[test]
 fn a_failed_write_leaves_nothing_behind() {
     let (_dir, home) = new_home();
     let _ = home.write_new(&rel("spool/x"), b"1").unwrap();

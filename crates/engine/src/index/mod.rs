@@ -261,7 +261,7 @@ impl Index {
     pub fn coverage(&self, tx: &Read) -> Result<Coverage> {
         let (watermark, mark) = self.end()?;
         let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
-        if watermark > 0 && watermark <= last && mark != mark_of(tx, watermark)? {
+        if watermark > 0 && watermark <= last && !is_marked(tx, watermark, &mark)? {
             return Err(Error::damaged("the index was made from another history of this ledger"));
         }
         if watermark > last {
@@ -595,6 +595,18 @@ fn rows_key(agent_no: i64) -> String {
 /// A turn in a few words that another turn of the same number hardly shares.
 fn mark(session_no: i64, at: Option<Millis>, text_length: i64) -> String {
     format!("{session_no} {} {text_length}", at.map_or("-".into(), |at| at.to_string()))
+}
+
+/// Whether a turn is the one that was marked. One that a hook told of first got the time its program has for it, when the
+/// program's store said it; the rest of it stays (R4.4).
+fn is_marked(tx: &Read, turn_no: i64, marked: &str) -> Result<bool> {
+    let mark = mark_of(tx, turn_no)?;
+    if mark == marked {
+        return Ok(true);
+    }
+    let lasting = |mark: &str| -> Vec<String> { mark.split(' ').step_by(2).map(str::to_owned).collect() };
+    Ok(lasting(&mark) == lasting(marked)
+        && tx.prepare_cached("SELECT 1 FROM witnesses WHERE turn_no = ?1 LIMIT 1")?.exists([turn_no])?)
 }
 
 fn mark_of(tx: &Read, turn_no: i64) -> Result<String> {

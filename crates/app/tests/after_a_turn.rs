@@ -1,0 +1,143 @@
+//! What the worker of a hook leaves behind: once it is done, the pages about the moment say what was just said (R5.2,
+//! R7.3), and what a turn costs does not depend on how much was said before.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use heirloom_testkit::run;
+use rusqlite::Connection;
+
+use crate::programs::{Session, at_rest, hook_command, is_as_promised};
+use crate::world::{HEIRLOOM, World, files};
+
+fn told() -> World {
+    let world = World::new();
+    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    world
+}
+
+fn hook(world: &World, session: &Session, event: &str) {
+    let out = run(hook_command(world, session.program, event), session.payload(world, event).to_string().as_bytes());
+    is_as_promised(session.program, event, &out).unwrap();
+}
+
+/// One turn: told, written, told to be over.
+fn turn(world: &World, session: &Session) {
+    let (prompt, end) = match session.program {
+        "opencode" => ("chat.message", "session.idle"),
+        "openclaw" => ("before_prompt_build", "agent_end"),
+        _ => ("UserPromptSubmit", "Stop"),
+    };
+    hook(world, session, prompt);
+    session.write(world);
+    hook(world, session, end);
+}
+
+/// Keeps hooks from starting a worker.
+fn hold(world: &World) -> fs::File {
+    at_rest(world);
+    let run = world.test.home().join("run");
+    fs::create_dir_all(&run).unwrap();
+    let lock = fs::File::options().create(true).append(true).open(run.join("worker.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    lock
+}
+
+/// The worker, as a hook starts it, waited for.
+fn worker(world: &World) {
+    let mut command = world.test.command(HEIRLOOM);
+    command.env("HEIRLOOM_HOOK", "1").args(["work", "--drain", "--detached"]);
+    let out = run(command, b"");
+    assert_eq!((out.status, out.stdout.as_str(), out.stderr.as_str()), (Some(0), "", ""));
+}
+
+fn page(world: &World, name: &str) -> String {
+    let found = files(&world.test.home().join("workspaces"), &format!("runtime/{name}"));
+    assert!(found.len() <= 1, "{found:?}");
+    found.first().map(|path| fs::read_to_string(path).unwrap()).unwrap_or_default()
+}
+
+fn session_pages(world: &World) -> Vec<PathBuf> {
+    let all = files(&world.test.home().join("workspaces"), ".md");
+    all.into_iter().filter(|path| path.parent().unwrap().ends_with("runtime/session-memory")).collect()
+}
+
+#[test]
+fn once_the_worker_is_done_the_pages_about_the_moment_say_what_was_said() {
+    let world = told();
+    for (n, session) in Session::of_each(0, 2).iter().enumerate() {
+        let held = hold(&world);
+        turn(&world, session);
+        drop(held);
+        worker(&world);
+        let latest = page(&world, "latest-turn.md");
+        assert!(latest.contains(&session.prompt()) && latest.contains(&session.answer()), "{session:?}: {latest}");
+        assert!(page(&world, "recent-turns.md").contains(&session.prompt()), "{session:?}");
+        let pages = session_pages(&world);
+        assert_eq!(pages.len(), n + 1, "{session:?}: {pages:?}");
+        let own = pages.iter().map(|path| fs::read_to_string(path).unwrap()).filter(|p| p.contains(&session.key()));
+        let own: Vec<String> = own.collect();
+        assert!(own.len() == 1 && own[0].contains(&session.answer()), "{session:?}: {own:?}");
+    }
+    world.verified();
+}
+
+#[test]
+fn the_worker_a_hook_starts_writes_them_soon() {
+    let world = told();
+    let mut took = Vec::new();
+    for session in Session::of_each(0, 2) {
+        turn(&world, &session);
+        let over = Instant::now();
+        while !page(&world, "latest-turn.md").contains(&session.answer()) {
+            assert!(over.elapsed() < Duration::from_secs(60), "{session:?}: {}", page(&world, "latest-turn.md"));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        took.push(over.elapsed());
+    }
+    took.sort();
+    println!("the pages were there {:?} after the hook was over, {:?} at most", took[took.len() / 2], took.last());
+    at_rest(&world);
+    world.verified();
+}
+
+/// The index covers a turn a hook told of, and the program's store gives that turn another time when it says it: nothing
+/// is made anew for it.
+#[test]
+fn a_turn_the_store_confirms_makes_no_new_index() {
+    let world = told();
+    let before = Session { program: "claude-code", n: 0 };
+    before.write(&world);
+    world.import(0, &[&before.store(&world)]);
+    at_rest(&world);
+    let indexed = || -> i64 {
+        let index = Connection::open(world.test.home().join("state/index.db")).unwrap();
+        index.query_row("SELECT count(*) FROM (SELECT rowid FROM fts)", [], |r| r.get(0)).unwrap()
+    };
+    assert_eq!(indexed(), 2);
+    // What is missing in the index would be back in one made anew.
+    let index = Connection::open(world.test.home().join("state/index.db")).unwrap();
+    assert_eq!(index.execute("DELETE FROM fts WHERE rowid = (SELECT min(rowid) FROM fts)", []).unwrap(), 1);
+    drop(index);
+    let held = hold(&world);
+    let session = Session { program: "claude-code", n: 1 };
+    hook(&world, &session, "UserPromptSubmit");
+    // It is in the index as the hook told it.
+    world.says(0, &["search", "barn"]);
+    assert_eq!(indexed(), 2);
+    session.write(&world);
+    hook(&world, &session, "Stop");
+    drop(held);
+    worker(&world);
+    let ledger = Connection::open(world.ledger()).unwrap();
+    let confirmed: i64 = ledger
+        .query_row(
+            "SELECT count(*) FROM witnesses w JOIN turns t USING (turn_no) WHERE t.at = 1795168861000",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap();
+    assert_eq!(confirmed, 1, "the prompt has the time its program gave it");
+    assert_eq!(indexed(), 3, "the index was made anew");
+}

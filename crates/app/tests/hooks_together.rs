@@ -1,0 +1,290 @@
+//! Hooks that are killed, that come by the dozen, and that meet another build's home: nothing is lost, nothing is there
+//! twice, and there is never more than one worker (R12.5, D4). `HEIRLOOM_TEST_FULL=1` kills hundreds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use heirloom_testkit::{Rng, run};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::programs::{Session, at_rest, everything_is_there_once, hook_command, is_as_promised, spooled};
+use crate::world::{HEIRLOOM, World, listing};
+
+fn is_full() -> bool {
+    std::env::var_os("HEIRLOOM_TEST_FULL").is_some()
+}
+
+fn told() -> World {
+    let world = World::new();
+    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    world
+}
+
+/// Starts a hook and hands it its payload.
+fn start(world: &World, session: &Session, event: &str) -> Child {
+    let mut command = hook_command(world, session.program, event);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // One that is dead already does not read.
+    let _ = child.stdin.take().unwrap().write_all(session.payload(world, event).to_string().as_bytes());
+    child
+}
+
+/// The workers hooks started for this home: processes and since when they run is the system's business, whose they are
+/// tells their command line.
+fn workers(world: &World) -> Vec<i32> {
+    let home = world.test.home();
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut found = Vec::new();
+    for process in processes.flatten() {
+        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Ok(line) = fs::read(process.path().join("cmdline")) else { continue };
+        let mut words = line.split(|b| *b == 0);
+        let is_ours = words.clone().any(|word| word == home.as_os_str().as_encoded_bytes());
+        if is_ours && words.any(|word| word == b"--detached") {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+fn kill(pid: i32) {
+    let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::KILL);
+}
+
+/// The event a program has for a prompt, and for the end of a turn.
+fn prompt_and_end(program: &str) -> (&'static str, &'static str) {
+    match program {
+        "opencode" => ("chat.message", "session.idle"),
+        "openclaw" => ("before_prompt_build", "agent_end"),
+        _ => ("UserPromptSubmit", "Stop"),
+    }
+}
+
+#[test]
+fn killed_anywhere_nothing_is_lost_and_nothing_is_there_twice() {
+    let world = told();
+    let sessions = Session::of_each(0, if is_full() { 100 } else { 8 });
+    let mut rng = Rng::new(17);
+    // How long one takes that is left alone, as the measure of when to kill.
+    let began = Instant::now();
+    assert!(start(&world, &sessions[0], "SessionStart").wait().unwrap().success());
+    let took = began.elapsed();
+    let (mut killed, mut workers_killed) = (0, 0);
+    for session in &sessions {
+        let (prompt, end) = prompt_and_end(session.program);
+        for event in [prompt, end] {
+            if event == end {
+                session.write(&world);
+            }
+            let mut hook = start(&world, session, event);
+            std::thread::sleep(took.mul_f64(rng.below(1300) as f64 / 1000.0));
+            killed += usize::from(hook.try_wait().unwrap().is_none());
+            hook.kill().unwrap();
+            hook.wait().unwrap();
+            // A worker somewhere in what it does.
+            if rng.below(2) == 0 {
+                std::thread::sleep(Duration::from_micros(rng.below(60_000) as u64));
+                for pid in workers(&world) {
+                    kill(pid);
+                    workers_killed += 1;
+                }
+            }
+        }
+    }
+    println!("{killed} of {} hooks and {workers_killed} workers were killed at work", 2 * sessions.len());
+    assert!(killed >= sessions.len() / 4, "only {killed} hooks were killed before their end");
+    assert!(!Path::new("/proc/self/cmdline").exists() || workers_killed > 0, "no worker was killed");
+    // No lock outlives its holder, and what a dead worker had taken up is taken up again: at once where somebody asks,
+    // after its lease where not.
+    at_rest(&world);
+    let ledger = Connection::open(world.ledger()).unwrap();
+    ledger.execute("UPDATE jobs SET lease_until = 0 WHERE state = 'running'", []).unwrap();
+    drop(ledger);
+    world.says(0, &["work", "--drain"]);
+    everything_is_there_once(&world, &sessions);
+    // Temporary files of the dead are swept once they are a day old.
+    let before = temporary(&world);
+    for path in &before {
+        let long_ago = std::time::SystemTime::now() - Duration::from_secs(25 * 3600);
+        fs::File::options().append(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    world.says(0, &["work", "--drain"]);
+    assert_eq!(temporary(&world), Vec::<PathBuf>::new(), "of {}", before.len());
+    world.verified();
+}
+
+/// Files that are to live as long as one process.
+fn temporary(world: &World) -> Vec<PathBuf> {
+    let home = world.test.home();
+    let all = listing(&home).into_iter().filter(|(_, bytes)| bytes.is_some()).map(|(path, _)| path);
+    all.filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name.starts_with(".hl-") && name.ends_with(".tmp")) || path.starts_with(home.join("state/scratch"))
+    })
+    .collect()
+}
+
+#[test]
+fn fifty_at_once_of_four_programs_are_all_stored_by_one_worker_at_a_time() {
+    let world = told();
+    let sessions: Vec<Session> = Session::of_each(0, 13).into_iter().take(50).collect();
+    for event in 0..2 {
+        if event == 1 {
+            sessions.iter().for_each(|s| s.write(&world));
+        }
+        let mut running: Vec<(&Session, &str, Child)> = Vec::new();
+        for session in &sessions {
+            let (prompt, end) = prompt_and_end(session.program);
+            let event = if event == 0 { prompt } else { end };
+            running.push((session, event, start(&world, session, event)));
+        }
+        for (session, event, child) in running {
+            let out = child.wait_with_output().unwrap();
+            let out = heirloom_testkit::Output {
+                status: out.status.code(),
+                stdout: String::from_utf8(out.stdout).unwrap(),
+                stderr: String::from_utf8(out.stderr).unwrap(),
+            };
+            is_as_promised(session.program, event, &out).unwrap();
+        }
+    }
+    let until = Instant::now() + Duration::from_secs(60);
+    while !workers(&world).is_empty() || !spooled(&world).is_empty() {
+        assert!(Instant::now() < until, "a worker never ends, or none begins: {:?}", spooled(&world));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Everything was stored or spooled, and whoever was the last worker left nothing that was due.
+    assert_eq!(spooled(&world), Vec::<String>::new());
+    let ledger = Connection::open(world.ledger()).unwrap();
+    let due: i64 = ledger
+        .query_row("SELECT count(*) FROM jobs WHERE kind = 'capture' AND state IN ('queued', 'running')", [], |r| {
+            r.get(0)
+        })
+        .unwrap();
+    assert_eq!(due, 0, "orphaned work");
+    // Each worker took its jobs in one go, before or after every other one.
+    let mut actors: Vec<String> = {
+        let mut claims = ledger
+            .prepare("SELECT actor FROM audit WHERE action = 'job.claim' AND actor LIKE 'worker %' ORDER BY audit_no")
+            .unwrap();
+        claims.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let claims = actors.len();
+    actors.dedup();
+    println!("{claims} jobs were done by {} workers", actors.len());
+    let mut once = actors.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), actors.len(), "two workers at once: {actors:?}");
+    assert!(!actors.is_empty());
+    drop(ledger);
+    everything_is_there_once(&world, &sessions);
+}
+
+/// What another build's hooks leave behind is left to it, whatever it looks like; what no build can read is kept.
+#[test]
+fn the_spool_of_a_newer_build_is_left_to_it() {
+    let world = told();
+    let spool = world.test.home().join("spool");
+    let session = Session { program: "claude-code", n: 1 };
+    let payload = session.payload(&world, "UserPromptSubmit").to_string();
+    let record = |header: Value, payload: &str| format!("{header}\n{payload}");
+    let known = |harness: &str, event: &str, payload: &str| {
+        record(json!({"v": 1, "harness": harness, "event": event, "at": 1, "bytes": payload.len()}), payload)
+    };
+    let newer = BTreeMap::from([
+        ("0000000000001-a.hook", record(json!({"v": 2, "harness": "x", "event": "y", "at": 1, "bytes": 0}), "")),
+        // Without anything that this build knows.
+        ("0000000000002-b.hook", record(json!({"v": 3, "who": ["x"], "parts": 2}), "\u{0}\u{1}")),
+        ("0000000000003-c.hook", record(json!({"v": 4_294_967_296u64}), "")),
+        // A program, and a hook of a program, this build does not know.
+        ("0000000000004-d.hook", known("a-fifth-program", "Begin", "{}")),
+        ("0000000000005-e.hook", known("claude-code", "ToolsAreReady", "{}")),
+    ]);
+    let unreadable = BTreeMap::from([
+        ("0000000000006-f.hook", "no header\n".to_owned()),
+        ("0000000000007-g.hook", String::new()),
+        ("0000000000008-h.hook", known("claude-code", "Stop", "{}").replace("{}", "{\"cut")),
+        ("0000000000009-i.hook", known("claude-code", "Stop", "no JSON")),
+    ]);
+    for (name, bytes) in newer.iter().chain(&unreadable) {
+        fs::write(spool.join(name), bytes).unwrap();
+    }
+    // None of them keeps the last one from being stored.
+    fs::write(spool.join("0000000000010-j.hook"), known("claude-code", "UserPromptSubmit", &payload)).unwrap();
+    for _ in 0..2 {
+        world.says(0, &["work", "--drain"]);
+    }
+    let left: BTreeMap<String, String> =
+        spooled(&world).into_iter().map(|name| (name.clone(), fs::read_to_string(spool.join(name)).unwrap())).collect();
+    let aside = unreadable.iter().map(|(name, bytes)| (format!("{name}.unreadable"), bytes.clone()));
+    let expected: BTreeMap<String, String> =
+        newer.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).chain(aside).collect();
+    assert_eq!(left, expected);
+    let ledger = Connection::open(world.ledger()).unwrap();
+    let turns: i64 = ledger.query_row("SELECT count(*) FROM turns", [], |r| r.get(0)).unwrap();
+    assert_eq!(turns, 1);
+    world.verified();
+}
+
+/// Two builds work on one home in turn: the older one's hooks go on while the newer one has the ledger further.
+#[test]
+fn an_older_build_beside_a_newer_one_spools_and_the_newer_one_stores() {
+    let world = told();
+    let sessions = Session::of_each(0, 2);
+    let ours: i64 = {
+        let ledger = Connection::open(world.ledger()).unwrap();
+        ledger.query_row("PRAGMA user_version", [], |r| r.get(0)).unwrap()
+    };
+    for (n, session) in sessions.iter().enumerate() {
+        let (prompt, end) = prompt_and_end(session.program);
+        for event in [prompt, end] {
+            if event == end {
+                session.write(&world);
+            }
+            // Now the newer build has been there, now the one this is.
+            at_rest(&world);
+            let version = ours + i64::from(n % 2 == 0 && event == prompt);
+            Connection::open(world.ledger()).unwrap().pragma_update(None, "user_version", version).unwrap();
+            let out = run(
+                hook_command(&world, session.program, event),
+                session.payload(&world, event).to_string().as_bytes(),
+            );
+            is_as_promised(session.program, event, &out).unwrap();
+        }
+    }
+    at_rest(&world);
+    everything_is_there_once(&world, &sessions);
+}
+
+/// A worker finds its lock taken by another build's, and goes without having looked at anything.
+#[test]
+fn a_second_worker_touches_nothing() {
+    let world = told();
+    at_rest(&world);
+    let lock = fs::File::options().create(true).append(true).open(world.test.home().join("run/worker.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let session = Session { program: "codex", n: 1 };
+    let out = run(hook_command(&world, "codex", "Stop"), session.payload(&world, "Stop").to_string().as_bytes());
+    is_as_promised("codex", "Stop", &out).unwrap();
+    assert_eq!(workers(&world), Vec::<i32>::new(), "none is started beside one that runs");
+    fs::write(world.test.home().join("spool/0000000000006-f.hook"), "no header\n").unwrap();
+    let before = spooled(&world);
+    let mut command: Command = world.test.command(HEIRLOOM);
+    command.args(["work", "--drain", "--detached"]);
+    let out = run(command, b"");
+    assert_eq!((out.status, out.stdout.as_str(), out.stderr.as_str()), (Some(0), "", ""));
+    assert_eq!(spooled(&world), before);
+    drop(lock);
+    // Nor does it make a home that is gone.
+    fs::rename(world.test.home(), world.test.user().join("away")).unwrap();
+    let mut command: Command = world.test.command(HEIRLOOM);
+    command.args(["work", "--drain", "--detached"]);
+    assert_ne!(run(command, b"").status, Some(0));
+    assert!(!world.test.home().exists());
+}
