@@ -135,7 +135,7 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query
     Ok(found)
 }
 
-/// What [`search`] finds, with no turn read yet: reading one opens a block of a quarter of a megabyte. With the vector of
+/// What [`search`] finds, with no turn read yet: reading one opens a block of the ledger. With the vector of
 /// the query where somebody has asked the model already.
 pub(super) fn rank(
     ledger: &Ledger,
