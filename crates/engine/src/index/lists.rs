@@ -155,6 +155,10 @@ impl<'c> Lists<'c> {
                         }
                     }
                 }
+                // A page that should be there and is not: the engine, asked, says what is damaged.
+                if expected == start {
+                    return Ok(None);
+                }
                 break;
             }
             // The last page of a segment may end within a list, never within a row.
