@@ -419,6 +419,12 @@ impl Scores {
         found.into_iter().map(|(turn, score)| (i64::from(turn), score.max(1e-9))).collect()
     }
 
+    /// Which of the words stand in a turn, in the order they were weighed in.
+    pub fn has(&self, turn: i64) -> Vec<bool> {
+        let turn = u32::try_from(turn).ok();
+        self.words.iter().map(|list| turn.is_some_and(|turn| list.has(turn))).collect()
+    }
+
     /// What share of the query each of some turns has, every term weighed by how rare it is.
     pub fn coverage(&self, rows: &[(i64, f64)], weighed: &[Weighed], all: i64) -> HashMap<i64, f64> {
         let total: f64 = weighed.iter().filter(|t| t.rows > 0).map(|t| terms::rarity(t, all)).sum();

@@ -13,6 +13,9 @@ use crate::scope::{NodeId, TurnId};
 /// Turns taken by nearness alone.
 const NEAREST: usize = 200;
 
+/// The same where it must not take long.
+const LIGHT_NEAREST: usize = 80;
+
 /// What is less near than this is not about the same thing (.3 loses .3 of turn R@10 on LoCoMo 0-4).
 const FLOOR: f32 = 0.2;
 
@@ -72,7 +75,8 @@ impl<'i> Nearness<'i> {
             kinds: None,
             turns: (turns != (0, i64::MAX)).then_some((TurnId(turns.0), TurnId(turns.1))),
         };
-        let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), NEAREST, known) {
+        let most = if filter.light { LIGHT_NEAREST } else { NEAREST };
+        let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), most, known) {
             Ok(found) => found,
             // The words are in other tables.
             Err(e) if e.kind() == ErrorKind::Damaged => {

@@ -38,6 +38,10 @@ const CANDIDATES: usize = 200;
 /// does not change which come first.
 const FRONT: usize = 120;
 
+/// The same where it must not take long: each costs a look-up, most of them on a page of its own.
+const LIGHT_CANDIDATES: usize = 80;
+const LIGHT_FRONT: usize = 40;
+
 /// As many candidates are enough where a time limits the search; where there are fewer, more are looked at.
 const ENOUGH: usize = 50;
 
@@ -232,6 +236,7 @@ fn run(
                 chat::weigh(tx, &ranking.opener, query, &mut ranked)?;
                 sort(&mut ranked);
             }
+            ranking.scores = look.scores;
             ranked
         } else {
             then
@@ -242,6 +247,7 @@ fn run(
         // A name and its pieces are one thing that was asked for.
         ranking.asked = words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect();
         ranking.only_asked = ranking.asked.len() == words.len();
+        ranking.terms = terms.into_iter().map(|t| t.term).collect();
         ranking.agent_no = agent_no;
         ranking.ranked = ranked;
         ranking.ranked.truncate(filter.limit);
@@ -257,6 +263,9 @@ pub(super) struct Ranking {
     agent_no: i64,
     query: Query,
     ranked: Vec<Candidate>,
+    /// The words that were looked for, and where they stand, if the lists of the index were read.
+    terms: Vec<Term>,
+    scores: Option<Scores>,
     /// Each thing that was asked for, as plain words.
     asked: Vec<Vec<String>>,
     /// Nothing else was looked for: no other spellings, no pieces of names.
@@ -277,6 +286,28 @@ impl Ranking {
         TurnId(self.ranked[n].turn_no)
     }
 
+    /// The words and phrases of the query that stand in one of them, as the index knows without its text; `None` where it
+    /// was not looked at.
+    pub fn words_of(&self, n: usize) -> Option<Vec<&Term>> {
+        let found = &self.ranked[n];
+        let has = self.scores.as_ref()?.has(found.turn_no);
+        // Phrases must be there, or it is not found by words.
+        let phrases = self.query.phrases.iter().filter(|_| found.words > 0.0);
+        Some(self.terms.iter().zip(has).filter(|(_, has)| *has).map(|(term, _)| term).chain(phrases).collect())
+    }
+
+    /// Whether a word was worth looking for.
+    pub fn looked_for(&self, term: &Term) -> bool {
+        self.terms.contains(term) || self.query.phrases.contains(term)
+    }
+
+    /// When it was said, the turn beside which it was found where it has nothing itself, and how near it is.
+    pub fn about(&self, n: usize) -> (Option<Millis>, Option<TurnId>, Option<f64>) {
+        let found = &self.ranked[n];
+        let beside = (found.own == 0.0).then_some(found.beside).flatten().map(TurnId);
+        (found.at, beside, found.cosine.map(f64::from))
+    }
+
     /// Which one a turn is.
     pub fn position(&self, turn: TurnId) -> Option<usize> {
         self.ranked.iter().position(|c| c.turn_no == turn.0)
@@ -295,14 +326,15 @@ impl Ranking {
         // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
         let least = usize::from(found.words > 0.0 && self.only_asked);
         let matched = if found.own > 0.0 { matched(&said(&turn), &self.asked).max(least) } else { 0 };
+        let (_, beside, cosine) = self.about(n);
         Ok(Some(Hit {
             score: found.score / best,
             trace: found.trace(&self.query),
             passage: String::new(),
             matched,
             of: self.asked.len(),
-            cosine: found.cosine.map(f64::from),
-            beside: (found.own == 0.0).then_some(found.beside).flatten().map(TurnId),
+            cosine,
+            beside,
             turn,
         }))
     }
@@ -411,7 +443,8 @@ impl Look<'_> {
         let expression = expression(self.query, self.terms, self.filter);
         let (then, cut) = self.of_wished_times(&expression)?;
         *cut_short |= cut;
-        let mut wanted = CANDIDATES;
+        let first = if self.filter.light { LIGHT_CANDIDATES } else { CANDIDATES };
+        let mut wanted = first;
         loop {
             let (mut rows, cut) = self.best(&expression, self.range, wanted)?;
             let full = rows.len() >= wanted;
@@ -424,7 +457,7 @@ impl Look<'_> {
             };
             let kept = keep(self.tx, rows, &covered, self.query, self.filter)?;
             // Filters on time are applied behind the engine: look further until there is enough or nothing left.
-            if kept.len() >= ENOUGH || !full || cut || wanted >= CANDIDATES * 64 {
+            if kept.len() >= ENOUGH || !full || cut || wanted >= first * 64 {
                 return Ok(kept);
             }
             wanted *= 4;
@@ -632,7 +665,7 @@ fn with_neighbours(
     let shares = if fused { NEIGHBOUR_FUSED } else { NEIGHBOUR };
     let own: HashMap<i64, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
     let mut all: HashMap<i64, Candidate> = HashMap::new();
-    let front = candidates.len().min(FRONT);
+    let front = candidates.len().min(if filter.light { LIGHT_FRONT } else { FRONT });
     let mut before = tx.prepare_cached(
         "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 AND forgotten IS NULL ORDER BY turn_no DESC LIMIT 2",
     )?;

@@ -8,7 +8,7 @@ use super::named::Named;
 use super::place::Place;
 use super::query::{Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
-use super::search::{Filter, Hit, Legs, Ranking, Searched, rank};
+use super::search::{Filter, Legs, Ranking, Searched, rank};
 use super::snippet;
 use super::staged::{OTHER_THREAD, Sought, heard, too_many};
 use super::stop_words::Language;
@@ -31,6 +31,13 @@ const TURNS: usize = 60;
 /// A turn that has one word of so many that are asked for, and that one a frequent one, is told only if it is near.
 const WEAK_OF: usize = 3;
 const TURN_NEAR: f64 = 0.3;
+
+/// The first so many are judged by their text, which shows words the index has in other forms and those that were too
+/// frequent to be looked for; the ones behind them by what the index says of them, without being read.
+const READ_ANYHOW: usize = 6;
+
+/// Where a word was too frequent to be looked for, so many.
+const READ_UNSURE: usize = 18;
 
 /// A word in more than this share of the rows is a frequent one; in few rows none is.
 const FREQUENT_SHARE: f64 = 0.01;
@@ -75,25 +82,25 @@ pub(super) fn of_turns(
             drop(OTHER_THREAD.into());
             continue;
         };
-        let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
-        // What stands next to a weak one is as weak.
-        let leads = hit.beside.and_then(|beside| ranking.position(beside));
-        let is_weak = match leads.map(|n| (n, weak_ones.get(&n).copied())) {
-            None => weak.is(query, &hit),
-            Some((_, Some(known))) => known,
-            Some((n, None)) => {
-                let leading = at.read(|tx| ranking.hit(tx, n))?.is_some_and(|hit| weak.is(query, &hit));
-                weak_ones.insert(n, leading);
-                leading
+        // What stands next to a weak one is as weak. Most are, and are not read to find that out.
+        let (_, beside, _) = ranking.about(n);
+        let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
+        let is_weak = match weak_ones.get(&leading) {
+            Some(known) => *known,
+            None => {
+                let is = weak.is(at, query, ranking, leading)?;
+                weak_ones.insert(leading, is);
+                is
             }
         };
         if !asked_for && is_weak {
-            drop(match hit.beside {
+            drop(match beside {
                 Some(turn) => format!("next to {turn}, which is left out"),
-                None => format!("has {} of {} words, no rare one, and is not near", hit.matched, hit.of),
+                None => "has one word of the question at most, no rare one, and is not near".into(),
             });
             continue;
         }
+        let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
         let words = fold::words(&hit.turn.text);
         if let Some(n) = told[..above].iter().position(|told| is_told(&words, told)) {
             drop(format!("all of it stands in {}", out.items[n].id));
@@ -161,12 +168,26 @@ fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
 /// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
 /// (R10.1).
 pub(super) struct Weak {
-    /// The words that were asked for, and whether they are rare; of other spellings and pieces the rare ones.
-    asked: Vec<(Vec<String>, bool)>,
+    /// The words that were asked for; of other spellings and pieces the rare ones.
+    asked: Vec<Asked>,
     /// How many were asked for.
     of: usize,
     /// Nearness was looked at.
     near: bool,
+}
+
+/// A word that was asked for.
+struct Asked {
+    term: Term,
+    /// The same as plain words.
+    needles: Vec<String>,
+    rare: bool,
+}
+
+impl Asked {
+    fn of(term: &Term, rare: bool) -> Asked {
+        Asked { term: term.clone(), needles: needles(term), rare }
+    }
 }
 
 impl Weak {
@@ -186,32 +207,42 @@ impl Weak {
         for term in query.words.iter().filter(|t| t.asked()) {
             let rows = rows(term)?;
             unknown += usize::from(rows == 0);
-            asked.push((needles(term), rows <= frequent.max(FREQUENT_LEAST)));
+            asked.push(Asked::of(term, rows <= frequent.max(FREQUENT_LEAST)));
         }
         // Asked in one language and answered in another, the names both have are all the words there can be.
         if query.language != Language::English && unknown * 2 >= asked.len() {
-            asked.iter_mut().for_each(|(_, rare)| *rare = true);
+            asked.iter_mut().for_each(|one| one.rare = true);
         }
         let of = asked.len() + query.phrases.len();
         for term in query.words.iter().filter(|t| !t.asked()) {
             let rows = rows(term)?;
             if (1..=frequent.max(FREQUENT_LEAST)).contains(&rows) {
-                asked.push((needles(term), true));
+                asked.push(Asked::of(term, true));
             }
         }
         // A phrase must be there: whoever has it answers.
-        asked.extend(query.phrases.iter().map(|phrase| (needles(phrase), true)));
+        asked.extend(query.phrases.iter().map(|phrase| Asked::of(phrase, true)));
         Ok(Weak { asked, of, near })
     }
 
-    pub fn is(&self, query: &Query, hit: &Hit) -> bool {
+    /// Whether a turn that was found is a chance resemblance.
+    fn is(&self, at: &AssistantHome, query: &Query, ranking: &Ranking, n: usize) -> Result<bool> {
+        let (said_at, beside, cosine) = ranking.about(n);
         // Said in the time that is asked about: the question may have no other words.
-        let then = query.limit().is_some() || query.favours(hit.turn.at) == Some(true);
-        if hit.beside.is_some() || then || self.of < WEAK_OF {
-            return false;
+        let then = query.limit().is_some() || query.favours(said_at) == Some(true);
+        if beside.is_some() || then || self.of < WEAK_OF || self.is_near(cosine) {
+            return Ok(false);
         }
-        let has = self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" "));
-        has.len() <= 1 && !has.contains(&true) && !self.is_near(hit.cosine)
+        let unsure = self.asked.iter().any(|one| !ranking.looked_for(&one.term));
+        let read = if unsure { READ_UNSURE } else { READ_ANYHOW };
+        let has = match ranking.words_of(n).filter(|_| n >= read) {
+            Some(words) => self.asked.iter().filter(|one| words.contains(&&one.term)).map(|one| one.rare).collect(),
+            None => match at.read(|tx| ranking.hit(tx, n))? {
+                Some(hit) => self.words_in(&[hit.turn.speaker.as_deref().unwrap_or(""), &hit.turn.text].join(" ")),
+                None => Vec::new(),
+            },
+        };
+        Ok(has.len() <= 1 && !has.contains(&true))
     }
 
     /// A summary has many words and is near to much.
@@ -222,7 +253,7 @@ impl Weak {
     /// Of each word that was asked for and stands there, whether it is rare.
     fn words_in(&self, text: &str) -> Vec<bool> {
         let text = letters(text);
-        self.asked.iter().filter(|(words, _)| stands(&text, words)).map(|(_, rare)| *rare).collect()
+        self.asked.iter().filter(|one| stands(&text, &one.needles)).map(|one| one.rare).collect()
     }
 
     fn is_near(&self, cosine: Option<f64>) -> bool {

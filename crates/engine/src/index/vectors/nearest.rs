@@ -15,6 +15,7 @@ use crate::event::{Role, TurnKind};
 /// Candidates found by their codes whose bytes are compared, a page each (STACK: at a million the best 10 have a recall
 /// of .9665 with 300 and of .9735 with 1,000 of them, as without codes).
 const CANDIDATES: usize = 500;
+const LEAST_CANDIDATES: usize = 200;
 
 /// What passes, before anything is compared.
 struct Gate<'f> {
@@ -155,7 +156,8 @@ impl Store<'_> {
         let gate = Gate { within, span, groups };
         let mut also = also.to_vec();
         also.sort_unstable();
-        let wanted = CANDIDATES.max(limit.saturating_mul(2));
+        // Of fewer that are wanted fewer are enough, and each is on a page of its own.
+        let wanted = limit.saturating_mul(5).clamp(LEAST_CANDIDATES, CANDIDATES).max(limit.saturating_mul(2));
         let mut best = Best { wanted, bound: u16::MAX, all: Vec::new(), also: &also, met: Vec::new() };
         let sets = self.sets(agent_no, gate.sort())?;
         let sets: Vec<&Set> = sets.iter().filter(|set| set.vectors > 0 && gate.lets_set(set)).collect();
