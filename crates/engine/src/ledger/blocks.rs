@@ -120,6 +120,7 @@ pub fn insert(tx: &Write, block: &Packed) -> Result<i64> {
 /// Opens blocks, remembering the last few: neighbours in a session stand in the same one.
 pub struct Opener {
     recent: RefCell<Vec<(i64, Rc<Vec<u8>>)>>,
+    most: usize,
 }
 
 /// How many opened blocks are remembered. A page of search hits touches about ten.
@@ -127,11 +128,16 @@ const REMEMBERED: usize = 12;
 
 impl Default for Opener {
     fn default() -> Opener {
-        Opener { recent: RefCell::new(Vec::new()) }
+        Opener { recent: RefCell::new(Vec::new()), most: REMEMBERED }
     }
 }
 
 impl Opener {
+    /// One that remembers a single block: for turns far apart, where the memory of the last is that of the next.
+    pub fn of_one() -> Opener {
+        Opener { most: 1, ..Opener::default() }
+    }
+
     /// The bytes of a block. `Damaged` if it is missing or does not decompress to the length it should have.
     pub fn open(&self, tx: &Read, block_no: i64) -> Result<Rc<Vec<u8>>> {
         let mut recent = self.recent.borrow_mut();
@@ -142,7 +148,7 @@ impl Opener {
             return Ok(raw);
         }
         let raw = Rc::new(read(tx, block_no)?);
-        if recent.len() >= REMEMBERED {
+        if recent.len() >= self.most {
             recent.remove(0);
         }
         recent.push((block_no, Rc::clone(&raw)));

@@ -184,7 +184,8 @@ fn run(
     let conn = index.connection();
     let mut out = Searched { looked_for: query.shown(), query_cut: query.cut, ..Searched::default() };
     let scratch = Scratch::new(conn)?;
-    let mut ranking = Ranking { query: query.clone(), ..Ranking::default() };
+    let opener = if filter.light { Opener::of_one() } else { Opener::default() };
+    let mut ranking = Ranking { query: query.clone(), opener, ..Ranking::default() };
     // One state of the index for everything, and its lock is taken once.
     let snapshot = conn.unchecked_transaction()?;
     ledger.read(|tx| {

@@ -157,7 +157,7 @@ impl Store<'_> {
         let mut also = also.to_vec();
         also.sort_unstable();
         // Of fewer that are wanted fewer are enough, and each is on a page of its own.
-        let wanted = limit.saturating_mul(5).clamp(LEAST_CANDIDATES, CANDIDATES).max(limit.saturating_mul(2));
+        let wanted = (limit.saturating_mul(5) / 2).clamp(LEAST_CANDIDATES, CANDIDATES).max(limit.saturating_mul(2));
         let mut best = Best { wanted, bound: u16::MAX, all: Vec::new(), also: &also, met: Vec::new() };
         let sets = self.sets(agent_no, gate.sort())?;
         let sets: Vec<&Set> = sets.iter().filter(|set| set.vectors > 0 && gate.lets_set(set)).collect();
