@@ -8,14 +8,8 @@ use std::time::{Duration, Instant};
 use heirloom_testkit::run;
 use rusqlite::Connection;
 
-use crate::programs::{Session, at_rest, hook_command, is_as_promised};
+use crate::programs::{Session, at_rest, hook_command, is_as_promised, no_worker, told};
 use crate::world::{HEIRLOOM, World, files};
-
-fn told() -> World {
-    let world = World::new();
-    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
-    world
-}
 
 fn hook(world: &World, session: &Session, event: &str) {
     let out = run(hook_command(world, session.program, event), session.payload(world, event).to_string().as_bytes());
@@ -32,16 +26,6 @@ fn turn(world: &World, session: &Session) {
     hook(world, session, prompt);
     session.write(world);
     hook(world, session, end);
-}
-
-/// Keeps hooks from starting a worker.
-fn hold(world: &World) -> fs::File {
-    at_rest(world);
-    let run = world.test.home().join("run");
-    fs::create_dir_all(&run).unwrap();
-    let lock = fs::File::options().create(true).append(true).open(run.join("worker.lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
-    lock
 }
 
 /// The worker, as a hook starts it, waited for.
@@ -67,7 +51,7 @@ fn session_pages(world: &World) -> Vec<PathBuf> {
 fn once_the_worker_is_done_the_pages_about_the_moment_say_what_was_said() {
     let world = told();
     for (n, session) in Session::of_each(0, 2).iter().enumerate() {
-        let held = hold(&world);
+        let held = no_worker(&world);
         turn(&world, session);
         drop(held);
         worker(&world);
@@ -120,7 +104,7 @@ fn a_turn_the_store_confirms_makes_no_new_index() {
     let index = Connection::open(world.test.home().join("state/index.db")).unwrap();
     assert_eq!(index.execute("DELETE FROM fts WHERE rowid = (SELECT min(rowid) FROM fts)", []).unwrap(), 1);
     drop(index);
-    let held = hold(&world);
+    let held = no_worker(&world);
     let session = Session { program: "claude-code", n: 1 };
     hook(&world, &session, "UserPromptSubmit");
     // It is in the index as the hook told it.

@@ -12,18 +12,10 @@ use heirloom_testkit::{Rng, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::programs::{Session, at_rest, everything_is_there_once, hook_command, is_as_promised, spooled};
+use crate::programs::{
+    Session, at_rest, everything_is_there_once, hook_command, is_as_promised, is_full, spooled, told,
+};
 use crate::world::{HEIRLOOM, World, listing};
-
-fn is_full() -> bool {
-    std::env::var_os("HEIRLOOM_TEST_FULL").is_some()
-}
-
-fn told() -> World {
-    let world = World::new();
-    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
-    world
-}
 
 /// Starts a hook and hands it its payload.
 fn start(world: &World, session: &Session, event: &str) -> Child {

@@ -12,7 +12,8 @@ use heirloom_testkit::run;
 use rusqlite::Connection;
 
 use crate::programs::{
-    Session, at_rest, everything_is_there_once, hook_command, hooks, is_as_promised, is_free, spooled,
+    Session, at_rest, everything_is_there_once, hook_command, hooks, is_as_promised, is_free, is_full, no_worker,
+    spooled, told,
 };
 use crate::world::{HEIRLOOM, World, copy_tree};
 
@@ -25,17 +26,6 @@ const PROMISED: Duration = Duration::from_secs(2);
 /// Sessions of each program: each hook is run that many times.
 fn times() -> usize {
     if is_full() { 200 } else { 2 }
-}
-
-fn is_full() -> bool {
-    std::env::var_os("HEIRLOOM_TEST_FULL").is_some()
-}
-
-/// A home that knows something.
-fn told() -> World {
-    let world = World::new();
-    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
-    world
 }
 
 /// Runs every hook of some sessions, while the programs write what was said. `command` runs a hook. Gives back how many
@@ -72,16 +62,6 @@ fn tell_here(world: &World, state: &str, sessions: &[Session]) -> usize {
 
 fn hooks_of(sessions: &[Session]) -> usize {
     sessions.iter().map(|s| hooks().iter().filter(|(program, _)| *program == s.program).count()).sum()
-}
-
-/// Holds the lock of the worker: none is started.
-fn no_worker(world: &World) -> fs::File {
-    at_rest(world);
-    let run = world.test.home().join("run");
-    fs::create_dir_all(&run).unwrap();
-    let lock = fs::File::options().create(true).append(true).open(run.join("worker.lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
-    lock
 }
 
 #[test]

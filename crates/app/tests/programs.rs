@@ -26,6 +26,28 @@ pub fn with_hooks() -> Vec<&'static str> {
     programs
 }
 
+/// Whether the long forms of the tests are asked for.
+pub fn is_full() -> bool {
+    std::env::var_os("HEIRLOOM_TEST_FULL").is_some()
+}
+
+/// A home that knows something.
+pub fn told() -> World {
+    let world = World::new();
+    world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);
+    world
+}
+
+/// Holds the lock of the worker: hooks start none.
+pub fn no_worker(world: &World) -> fs::File {
+    at_rest(world);
+    let run = world.test.home().join("run");
+    fs::create_dir_all(&run).unwrap();
+    let lock = fs::File::options().create(true).append(true).open(run.join("worker.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    lock
+}
+
 /// A session of one prompt and one answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Session {
