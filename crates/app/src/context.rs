@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use heirloom_engine::assistant::{AssistantHome, catalogue, flush, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::distill::advance::Advanced;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
@@ -18,6 +17,7 @@ use heirloom_engine::lineage::marks;
 use heirloom_engine::profile;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::{AssistantHome, file_table, journal, scan};
 use heirloom_engine::{worker, zone};
 
 use crate::config::{self, Set};
@@ -139,7 +139,7 @@ impl Context {
             if !path.exists() {
                 let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
             }
-            home.sweep_temporaries(Clock::System.now())?;
+            home.remove_temporaries(Clock::System.now())?;
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
         let ledger = Ledger::open(&path, &backups, clock(), how).map_err(|e| match e.kind() {
@@ -233,7 +233,7 @@ impl Context {
         AssistantHome::create(&self.home, &self.ledger, self.agent(), agent_no, actor, crate::print::machine_zone())
     }
 
-    /// The assistant home, for commands that look: the catalogue is brought up to the files and what a crash left is
+    /// The assistant home, for commands that look: the file table is brought up to the files and what a crash left is
     /// finished, unless the home cannot be written or somebody else is at it. `None` where there is no tree yet.
     pub fn look_at_assistant(&self, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
         self.look_at(self.agent(), actor)
@@ -257,15 +257,15 @@ impl Context {
         if self.read_only {
             return Ok(Some((at, Vec::new())));
         }
-        if self.ledger.read(|tx| flush::is_unfinished(tx, agent_no))? {
-            // Whoever is at the desk finishes it; else we do.
-            drop(at.desk_if_free()?);
+        if self.ledger.read(|tx| journal::is_unfinished(tx, agent_no))? {
+            // The holder of the tree lock finishes it; without one, we do.
+            drop(at.try_lock()?);
         }
-        let swept = sweep::sweep(&at)?;
-        if swept.changed > 0 || head::is_dirty(&at)? {
+        let scanned = scan::scan(&at)?;
+        if scanned.changed > 0 || head::is_dirty(&at)? {
             self.render(&at, Occasion::Look);
         }
-        Ok(Some((at, swept.problems)))
+        Ok(Some((at, scanned.problems)))
     }
 
     /// After a change: renders the pages that show it, and says what people should know of it. Never fails the change:
@@ -344,7 +344,7 @@ impl Context {
     /// has one, too; so has a project only files know of.
     pub fn workspace_id(&self, name: Option<&str>) -> Result<String> {
         let (known, in_files) = self.ledger.read(|tx| match read::agent_no(tx, self.agent())? {
-            Some(no) => Ok((read::workspaces(tx, no)?, catalogue::workspaces(tx, no)?)),
+            Some(no) => Ok((read::workspaces(tx, no)?, file_table::workspaces(tx, no)?)),
             None => Ok((Vec::new(), Vec::new())),
         })?;
         let canonical = |id: &str| {
@@ -522,7 +522,7 @@ impl Context {
         let mut files = 0;
         for (at, _) in self.look_at_all(actor)? {
             index.catch_up_files(&at, None)?;
-            files += at.read(|tx| catalogue::count(tx, at.agent_no))?;
+            files += at.read(|tx| file_table::count(tx, at.agent_no))?;
         }
         Ok(files)
     }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::Result;
 use heirloom_engine::home::Home;
@@ -15,6 +14,7 @@ use heirloom_engine::recall::expand::{Branch, Expansion, Reach, Reference, Subje
 use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::AssistantHome;
 use heirloom_testkit::{run, shared};
 use serde_json::Value;
 

@@ -104,7 +104,7 @@ fn killed_anywhere_nothing_is_lost_and_nothing_is_there_twice() {
     drop(ledger);
     world.says(0, &["work", "--drain"]);
     everything_is_there_once(&world, &sessions);
-    // Temporary files of the dead are swept once they are a day old.
+    // Temporary files of the dead are scanned once they are a day old.
     let before = temporary(&world);
     for path in &before {
         let long_ago = std::time::SystemTime::now() - Duration::from_secs(25 * 3600);

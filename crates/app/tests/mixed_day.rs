@@ -8,7 +8,6 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::clock::{Clock, rfc3339};
 use heirloom_engine::head::memory::{for_thread, tier1};
 use heirloom_engine::home::Home;
@@ -17,6 +16,7 @@ use heirloom_engine::recall::expand::{Reach, Reference, expand};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::AssistantHome;
 use heirloom_testkit::{Output, Rng, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};

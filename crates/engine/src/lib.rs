@@ -22,7 +22,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
-//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
+//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`tree`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] |
@@ -30,7 +30,6 @@
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
 
-pub mod assistant;
 pub mod capture;
 pub mod clock;
 pub mod continuity;
@@ -58,6 +57,7 @@ pub mod thread;
 pub mod title;
 pub mod tokens;
 pub mod transcript;
+pub mod tree;
 pub mod verify;
 pub mod worker;
 pub mod zone;

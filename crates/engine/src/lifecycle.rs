@@ -10,11 +10,10 @@
 //! | session ends | the end is stored | everything that is due |
 //!
 //! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, makes a home, migrates,
-//! sweeps files or writes the index.
+//! scans files or writes the index.
 
 use std::path::Path;
 
-use crate::assistant::AssistantHome;
 use crate::capture::{Capture, Program};
 use crate::clock::Millis;
 use crate::distill::fold;
@@ -25,11 +24,12 @@ use crate::inject::epoch::{self, Cause};
 use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
 use crate::ledger::jobs::{self, JobKind};
-use crate::recall::{self, Hint, Place, Question, Recalled};
+use crate::recall::{self, Audience, Hint, Question, Recalled};
 use crate::scope::SessionKey;
+use crate::tree::AssistantHome;
 
 /// What a hook told, and what its program can take.
-pub struct Hooked<'h> {
+pub struct HookCall<'h> {
     pub event: &'h HookEvent,
     /// The payload, byte for byte.
     pub payload: &'h [u8],
@@ -46,7 +46,7 @@ pub struct Hooked<'h> {
 
 /// What was done about it.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub struct Handled {
+pub struct HookOutcome {
     /// What the program is given; empty where there is nothing.
     pub block: String,
     pub given: Option<ContextId>,
@@ -65,17 +65,17 @@ pub fn handle(
     capture: &mut Capture,
     index: Option<&mut Index>,
     program: &Program,
-    hooked: &Hooked,
-) -> Result<Handled> {
+    hooked: &HookCall,
+) -> Result<HookOutcome> {
     let event = hooked.event;
     let key = SessionKey::new(program.name, &event.session);
-    let place = inject::place_of(at, &key, &hooked.hint)?;
-    let step = Step { at, program, hooked, key, place };
+    let audience = inject::audience_of(at, &key, &hooked.hint)?;
+    let step = Step { at, program, hooked, key, audience };
     // A sub-agent's words are no prompts and it is given nothing; its store is read like any other.
     if !event.lane.is_empty() {
         return match event.moment {
             Moment::TurnEnd { .. } | Moment::End => step.later(capture, "hook.subagent"),
-            _ => Ok(Handled::default()),
+            _ => Ok(HookOutcome::default()),
         };
     }
     match &event.moment {
@@ -85,7 +85,7 @@ pub fn handle(
         Moment::Start(Beginning::Clear) => step.begin(Event::Clear),
         Moment::Start(Beginning::Compact) => {
             step.write(capture, "hook.compacted", Plan::Nothing, |tx| {
-                epoch::cut(tx, &step.place, Cause::Compact)?;
+                epoch::cut(tx, &step.audience, Cause::Compact)?;
                 step.read_later(tx)
             })?;
             // A program may have begun to go on before it told of the cut.
@@ -105,9 +105,9 @@ pub fn handle(
 struct Step<'s> {
     at: &'s AssistantHome<'s>,
     program: &'s Program<'s>,
-    hooked: &'s Hooked<'s>,
+    hooked: &'s HookCall<'s>,
     key: SessionKey,
-    place: Place,
+    audience: Audience,
 }
 
 impl Step<'_> {
@@ -123,20 +123,21 @@ impl Step<'_> {
     }
 
     /// Gives what fell out of the context, unless it was given since; then only what is new.
-    fn go_on(&self) -> Result<Handled> {
-        let cut = self.at.read(|tx| Ok(epoch::was_cut(tx, &self.place)? && !epoch::was_given(tx, &self.place)?))?;
+    fn go_on(&self) -> Result<HookOutcome> {
+        let cut =
+            self.at.read(|tx| Ok(epoch::was_cut(tx, &self.audience)? && !epoch::was_given(tx, &self.audience)?))?;
         self.begin(if cut { Event::Compact } else { Event::Resume })
     }
 
     /// Gives what a session begins with.
-    fn begin(&self, event: Event) -> Result<Handled> {
+    fn begin(&self, event: Event) -> Result<HookOutcome> {
         let ask = self.ask(event, None);
         if !self.hooked.gives {
-            return Ok(Handled::default());
+            return Ok(HookOutcome::default());
         }
         let given = inject::give(self.at, &ask, Recalled::default())?;
         let due = self.at.read(|tx| jobs::counts(tx, self.at.ledger.now()))?.due > 0;
-        Ok(Handled { block: given.block, given: given.id, work: due, degraded: given.degraded })
+        Ok(HookOutcome { block: given.block, given: given.id, work: due, degraded: given.degraded })
     }
 
     /// Stores the prompt and gives what recall finds for it; where the program had no chance before, also what a session
@@ -148,18 +149,18 @@ impl Step<'_> {
         text: &str,
         entry: Option<&str>,
         first_chance: bool,
-    ) -> Result<Handled> {
+    ) -> Result<HookOutcome> {
         if !self.hooked.gives {
             if let Some(turn) = self.said(text, entry) {
                 self.write(capture, "hook.prompt", Plan::Turn(turn), |_| Ok(()))?;
             }
-            return Ok(Handled { work: true, ..Handled::default() });
+            return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
         // Its process may have ended before it told. Where nothing of ours is kept, nothing can be there twice.
-        if !self.hooked.can.stores && self.at.read(|tx| epoch::is_announced(tx, &self.place))? {
-            self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.place, Cause::Compact))?;
+        if !self.hooked.can.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
+            self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.audience, Cause::Compact))?;
         }
-        let event = match first_chance && !self.at.read(|tx| epoch::was_given(tx, &self.place))? {
+        let event = match first_chance && !self.at.read(|tx| epoch::was_given(tx, &self.audience))? {
             true => self.beginning()?,
             false => Event::Prompt,
         };
@@ -168,7 +169,7 @@ impl Step<'_> {
         let recalled = match index.filter(|_| !text.trim().is_empty()) {
             Some(index) => {
                 let question = Question { text, most: inject::budget::items(event, None), deep: false };
-                match recall::recall(self.at, index, Some(&self.place), &question) {
+                match recall::recall(self.at, index, Some(&self.audience), &question) {
                     Ok(mut recalled) => {
                         // The same question, asked before, is no answer.
                         recalled.items.retain(|item| !fold::same_words(&item.text, text));
@@ -187,7 +188,7 @@ impl Step<'_> {
         let given =
             self.write(capture, "hook.prompt", plan, |tx| inject::record(tx, self.at, &ask, planned.clone()))?;
         degraded.extend(given.degraded);
-        Ok(Handled { block: given.block, given: given.id, work: false, degraded })
+        Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
     }
 
     /// The turn of a prompt. Without the program's own id of the run nothing could tell later that its store says the
@@ -203,50 +204,50 @@ impl Step<'_> {
         self.at.read(|tx| {
             Ok(match epoch::cause(tx, self.at.agent_no, &self.key)? {
                 Some(Cause::Clear) => Event::Clear,
-                _ if epoch::was_cut(tx, &self.place)? => Event::Compact,
-                _ if self.place.known.is_some() => Event::Resume,
+                _ if epoch::was_cut(tx, &self.audience)? => Event::Compact,
+                _ if self.audience.known.is_some() => Event::Resume,
                 _ => Event::Start,
             })
         })
     }
 
     /// Stores what there is of the turn, and leaves the rest to the worker.
-    fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<Handled> {
+    fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<HookOutcome> {
         let answer = answer.filter(|text| !text.trim().is_empty() && self.hooked.event.run.is_some());
         let turn = answer.map(|text| NewTurn {
             run: self.hooked.event.run.clone(),
             ..NewTurn::new(Role::Assistant, TurnKind::Message, text)
         });
         self.write(capture, "hook.turn_end", Plan::StoreThen(turn), |tx| self.read_later(tx))?;
-        Ok(Handled { work: true, ..Handled::default() })
+        Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
     /// Makes the turns durable and tells the summariser what must not get lost.
-    fn compacting(&self, capture: &mut Capture, heard: bool) -> Result<Handled> {
+    fn compacting(&self, capture: &mut Capture, heard: bool) -> Result<HookOutcome> {
         self.write(capture, "hook.compacting", Plan::StoreThen(None), |tx| {
-            epoch::announce(tx, &self.place)?;
+            epoch::announce(tx, &self.audience)?;
             self.read_later(tx)
         })?;
         if !heard || !self.hooked.gives {
-            return Ok(Handled { work: true, ..Handled::default() });
+            return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
         let ask = Ask { budget: Some(FOR_SUMMARISERS), ..self.ask(Event::Compact, None) };
         let told = inject::assemble(self.at, &ask, Recalled::default())?;
-        Ok(Handled { block: told.block, given: None, work: true, degraded: told.degraded })
+        Ok(HookOutcome { block: told.block, given: None, work: true, degraded: told.degraded })
     }
 
-    fn cut(&self, capture: &mut Capture, cause: Cause, action: &'static str) -> Result<Handled> {
+    fn cut(&self, capture: &mut Capture, cause: Cause, action: &'static str) -> Result<HookOutcome> {
         self.write(capture, action, Plan::Nothing, |tx| {
-            epoch::cut(tx, &self.place, cause)?;
+            epoch::cut(tx, &self.audience, cause)?;
             self.read_later(tx)
         })?;
-        Ok(Handled { work: true, ..Handled::default() })
+        Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
     /// Leaves everything to the worker.
-    fn later(&self, capture: &mut Capture, action: &'static str) -> Result<Handled> {
+    fn later(&self, capture: &mut Capture, action: &'static str) -> Result<HookOutcome> {
         self.write(capture, action, Plan::Nothing, |tx| self.read_later(tx))?;
-        Ok(Handled { work: true, ..Handled::default() })
+        Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
     /// Plans the record of the payload, with the turn it tells of.

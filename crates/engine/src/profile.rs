@@ -4,11 +4,11 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::assistant::{AssistantHome, days_moved};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::redact;
+use crate::tree::{AssistantHome, days_moved};
 
 /// Keys everybody has, and what they are for.
 pub const KNOWN: &[(&str, &str)] = &[

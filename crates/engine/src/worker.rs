@@ -6,7 +6,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::assistant::AssistantHome;
 use crate::distill::advance::{Advanced, Limits, Pass};
 use crate::error::{Error, Problem, Result};
 use crate::head;
@@ -15,6 +14,7 @@ use crate::ledger::jobs::{self, Job, JobKind};
 use crate::ledger::{Audit, Ledger};
 use crate::lineage::marks;
 use crate::transcript;
+use crate::tree::AssistantHome;
 
 /// When to look again at an index somebody else is writing.
 const AGAIN_MS: i64 = 2000;

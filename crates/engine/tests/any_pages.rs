@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use heirloom_engine::assistant::sweep;
 use heirloom_engine::head::Head;
 use heirloom_engine::head::memory::{for_thread, tier1};
 use heirloom_engine::head::why::why;
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::tokens::tokens;
+use heirloom_engine::tree::scan;
 use heirloom_testkit::Rng;
 
 use crate::place::{DAY, NOON};
@@ -88,7 +88,7 @@ fn any_world(seed: u64) -> (Story, Vec<i64>) {
         std::fs::write(&path, format!("---\nobserved: 2026-10-01T00:00:00Z\n---\n# {title}\n")).unwrap();
         rest(&path);
     }
-    sweep::sweep(&story.place.at()).unwrap();
+    scan::scan(&story.place.at()).unwrap();
     (story, threads)
 }
 
@@ -168,7 +168,7 @@ fn what_a_render_costs() {
             .unwrap();
         rest(&path);
     }
-    sweep::sweep(&story.place.at()).unwrap();
+    scan::scan(&story.place.at()).unwrap();
     let at = story.place.at();
     let timed = |name: &str, act: &dyn Fn()| {
         // Time on the processor, not on the wall: others are at work here.

@@ -1,10 +1,10 @@
-//! The catalogue follows the files, and acts survive what happens to them half-way.
+//! The file table follows the files, and acts survive what happens to them half-way.
 
-use heirloom_engine::assistant::catalogue::{self, Kind, State};
-use heirloom_engine::assistant::flush::{self, Act, Step};
-use heirloom_engine::assistant::{revise, sweep};
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::home::RelPath;
+use heirloom_engine::tree::file_table::{self, Kind, State};
+use heirloom_engine::tree::journal::{self, Act, Step};
+use heirloom_engine::tree::{revise, scan};
 
 use crate::tree::{Tree, rest};
 
@@ -27,7 +27,7 @@ fn the_catalogue_follows_what_a_person_does_to_files() {
 
     // Looked at again without a change: nothing moves.
     let now = seen(&tree);
-    assert_eq!(sweep::sweep(&tree.at()).unwrap().changed, 0);
+    assert_eq!(scan::scan(&tree.at()).unwrap().changed, 0);
     assert_eq!(seen(&tree), now);
 
     // Gone, and back.
@@ -47,9 +47,9 @@ fn catalogue_rows_are_derived() {
     tree.add("Water the plants");
     tree.hand("memory/preference/tea.md", "---\nclass: preference\n---\n# Tea, not coffee\n");
     tree.refresh();
-    sweep::sweep(&tree.at()).unwrap();
+    scan::scan(&tree.at()).unwrap();
     let rows = |tree: &Tree| -> Vec<(String, String, Option<String>, String)> {
-        let all = tree.ledger.read(|tx| catalogue::all(tx, tree.agent_no)).unwrap();
+        let all = tree.ledger.read(|tx| file_table::all(tx, tree.agent_no)).unwrap();
         all.into_iter()
             .map(|e| (e.path.as_str().to_owned(), e.title, e.item, serde_json::to_string(&e.fields).unwrap()))
             .collect()
@@ -57,7 +57,7 @@ fn catalogue_rows_are_derived() {
     let before = rows(&tree);
     assert!(before.len() > 8, "{before:?}");
     tree.sql().execute("DELETE FROM catalogue", []).unwrap();
-    sweep::sweep(&tree.at()).unwrap();
+    scan::scan(&tree.at()).unwrap();
     assert_eq!(rows(&tree), before);
 }
 
@@ -72,9 +72,9 @@ fn what_is_no_plain_file_is_named_and_left_out() {
     std::fs::hard_link(&canary, tree.path("continuity/open-loops/hard.md")).unwrap();
     std::fs::create_dir(tree.path("memory/.obsidian")).unwrap();
     std::fs::write(tree.path("memory/.obsidian/hidden.md"), "x").unwrap();
-    let swept = sweep::sweep(&tree.at()).unwrap();
+    let scanned = scan::scan(&tree.at()).unwrap();
     assert_eq!(tree.entries(Kind::OpenLoop, State::Active), []);
-    let said: Vec<String> = swept.problems.iter().map(ToString::to_string).collect();
+    let said: Vec<String> = scanned.problems.iter().map(ToString::to_string).collect();
     for (name, why) in
         [("link.md", "symlink"), ("folder.md", "directory"), ("pipe.md", "no regular file"), ("hard.md", "hard links")]
     {
@@ -90,8 +90,8 @@ fn a_file_too_large_to_be_a_note_is_named() {
     let tree = Tree::new();
     let file = std::fs::File::create(tree.path("memory/preference/huge.md")).unwrap();
     file.set_len(1 << 40).unwrap();
-    let swept = sweep::sweep(&tree.at()).unwrap();
-    assert!(swept.problems.iter().any(|p| p.what.contains("larger than")), "{:?}", swept.problems);
+    let scanned = scan::scan(&tree.at()).unwrap();
+    assert!(scanned.problems.iter().any(|p| p.what.contains("larger than")), "{:?}", scanned.problems);
 }
 
 /// A plan as a crash behind the first beat leaves it.
@@ -106,7 +106,7 @@ fn planned(tree: &Tree, steps: &[Step]) {
 }
 
 fn unfinished(tree: &Tree) -> usize {
-    tree.ledger.read(|tx| flush::unfinished(tx, tree.agent_no)).unwrap().len()
+    tree.ledger.read(|tx| journal::unfinished(tx, tree.agent_no)).unwrap().len()
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
         if cut >= 3 {
             tree.hand("continuity/open-loops/archive/a--x.md", "---\nstatus: resolved\nflush: f1\n---\n# A\n\nmine\n");
         }
-        drop(tree.at().desk().unwrap());
+        drop(tree.at().lock().unwrap());
         assert_eq!(unfinished(tree), 0, "cut {cut}");
         assert_eq!(tree.text("memory/preference/new.md"), "---\nflush: f1\n---\n# New\n", "cut {cut}");
         let archived = tree.text("continuity/open-loops/archive/a--x.md");
@@ -153,7 +153,7 @@ fn a_stored_plan_is_finished_by_whoever_comes_next_and_once() {
         // The plan holds no words any more.
         assert_eq!(tree.count("SELECT count(*) FROM flushes WHERE plan IS NOT NULL"), 0);
         let written = tree.count("SELECT count(*) FROM audit");
-        drop(tree.at().desk().unwrap());
+        drop(tree.at().lock().unwrap());
         assert_eq!(tree.count("SELECT count(*) FROM audit"), written, "nothing is done twice");
     }
 }
@@ -177,7 +177,7 @@ fn what_a_person_did_meanwhile_is_not_undone_by_finishing_a_plan() {
     tree.hand("memory/preference/new.md", "# Theirs\n");
     tree.hand("continuity/open-loops/archive/a--x.md", "# A\n");
     tree.hand("continuity/open-loops/a.md", "# A, once more\n");
-    drop(tree.at().desk().unwrap());
+    drop(tree.at().lock().unwrap());
     assert_eq!(unfinished(&tree), 0);
     assert_eq!(tree.text("memory/preference/new.md"), "# Theirs\n");
     assert_eq!(tree.text("continuity/open-loops/a.md"), "# A, once more\n");
@@ -193,7 +193,7 @@ fn a_plan_that_cannot_be_finished_is_named_and_does_not_stop_others() {
     planned(&tree, &[Step::Create { path: "memory/preference/new.md".into(), text: "# New\n".into() }]);
     std::fs::create_dir(tree.path("memory/preference/new.md")).unwrap();
     tree.add("Another");
-    let left = tree.ledger.read(|tx| flush::unfinished(tx, tree.agent_no)).unwrap();
+    let left = tree.ledger.read(|tx| journal::unfinished(tx, tree.agent_no)).unwrap();
     assert_eq!((left.len(), left[0].attempts), (1, 1));
     assert!(left[0].last_error.as_deref().unwrap_or_default().contains("new.md"), "{left:?}");
     std::fs::remove_dir(tree.path("memory/preference/new.md")).unwrap();
@@ -207,9 +207,9 @@ fn what_can_be_refused_is_refused_before_anything_is_done() {
     let tree = Tree::new();
     tree.hand(LOOP, "---\nstatus: [open\n---\n# Call mum\n");
     let at = tree.at();
-    let desk = at.desk().unwrap();
+    let lock = at.lock().unwrap();
     let written = tree.count("SELECT count(*) FROM audit");
-    let act = |step: Step| desk.perform(Act::new("test.act").step(step), |_| Ok(())).unwrap_err().kind();
+    let act = |step: Step| lock.perform(Act::new("test.act").step(step), |_| Ok(())).unwrap_err().kind();
     let edit = Step::Edit { path: LOOP.into(), set: Default::default(), unset: vec![], body: None, base: None };
     assert_eq!(act(edit), ErrorKind::Refused);
     assert_eq!(act(Step::Create { path: LOOP.into(), text: "x".into() }), ErrorKind::Refused);
@@ -227,12 +227,12 @@ fn a_body_for_a_file_that_was_saved_meanwhile_is_kept_and_told() {
     let tree = Tree::new();
     tree.hand(LOOP, "# Call mum\n\nBefore.\n");
     let at = tree.at();
-    let desk = at.desk().unwrap();
-    let base = Some(flush::hex(&heirloom_engine::home::digest(b"# Call mum\n\nBefore.\n")));
+    let lock = at.lock().unwrap();
+    let base = Some(journal::hex(&heirloom_engine::home::digest(b"# Call mum\n\nBefore.\n")));
     tree.hand(LOOP, "# Call mum\n\nSaved just now.\n");
     let body = Some("# Call mum\n\nAsked for.\n".to_owned());
     let edit = Step::Edit { path: LOOP.into(), set: Default::default(), unset: vec![], body, base };
-    let error = desk.perform(Act::new("test.act").step(edit), |_| Ok(())).unwrap_err();
+    let error = lock.perform(Act::new("test.act").step(edit), |_| Ok(())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.next_step().unwrap_or_default().contains("--revisions"), "{error:?}");
     assert_eq!(tree.text(LOOP), "# Call mum\n\nSaved just now.\n");
@@ -251,7 +251,7 @@ fn an_act_whose_audit_cannot_be_written_does_nothing() {
         .unwrap();
     let at = tree.at();
     let new = heirloom_engine::continuity::open_loop::NewLoop { title: "Lost?".into(), ..Default::default() };
-    heirloom_engine::continuity::open_loop::add(&at.desk().unwrap(), &new).unwrap_err();
+    heirloom_engine::continuity::open_loop::add(&at.lock().unwrap(), &new).unwrap_err();
     assert_eq!(tree.files("continuity/open-loops"), [""; 0]);
     assert_eq!(unfinished(&tree), 0);
 }
@@ -267,7 +267,7 @@ fn a_person_at_work_on_a_file_is_waited_for_and_keeps_their_words() {
     let began = std::time::Instant::now();
     let at = tree.at();
     let names = [item.id.clone()];
-    let resolved = heirloom_engine::continuity::open_loop::resolve(&at.desk().unwrap(), &names, None).unwrap();
+    let resolved = heirloom_engine::continuity::open_loop::resolve(&at.lock().unwrap(), &names, None).unwrap();
     assert!(began.elapsed() >= std::time::Duration::from_millis(1_000), "{:?}", began.elapsed());
     let archived = tree.text(resolved[0].path.as_str());
     assert!(archived.contains("Written just now.") && archived.contains("status: resolved"), "{archived}");
@@ -324,7 +324,7 @@ fn a_tree_that_is_there_is_adopted_as_it_is() {
         })
         .unwrap();
     let at = crate::tree::at(&home, &ledger, agent_no);
-    sweep::sweep(&at).unwrap();
+    scan::scan(&at).unwrap();
     for (path, text) in files {
         assert_eq!(std::fs::read_to_string(root.join("workspaces/main").join(path)).unwrap(), text, "{path}");
     }
@@ -333,14 +333,14 @@ fn a_tree_that_is_there_is_adopted_as_it_is() {
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(root.join(p)).unwrap().permissions()) & 0o777
     };
     assert_eq!(mode("workspaces/main"), 0o755);
-    let found = ledger.read(|tx| catalogue::named(tx, agent_no, Kind::OpenLoop, State::Active, "pay rent")).unwrap();
+    let found = ledger.read(|tx| file_table::named(tx, agent_no, Kind::OpenLoop, State::Active, "pay rent")).unwrap();
     assert_eq!(found.item.as_deref(), Some("l:pay-rent-8d9f9b"));
     assert_eq!((found.field("status"), found.field("next_step")), (Some("open"), Some("ask the bank")));
     // What was not there is there now.
     assert!(root.join("workspaces/main/SOUL.md").exists());
     // And it can be worked with: the file is archived with every byte of it.
-    let desk = at.desk().unwrap();
-    let items = heirloom_engine::continuity::open_loop::resolve(&desk, &["l:pay-rent".into()], None).unwrap();
+    let lock = at.lock().unwrap();
+    let items = heirloom_engine::continuity::open_loop::resolve(&lock, &["l:pay-rent".into()], None).unwrap();
     let archived = std::fs::read_to_string(root.join("workspaces/main").join(items[0].path.as_str())).unwrap();
     assert!(archived.ends_with("# Pay rent\n\n- Status: open\n- Next Step: ask the bank\n"), "{archived}");
 }
@@ -352,7 +352,7 @@ fn titles_that_differ_by_a_sign_are_different_files_and_named_by_their_ids() {
     assert!(crate::tree::is_new(&one) && crate::tree::is_new(&two));
     assert_ne!(one.path, two.path);
     let named = |name: &str| {
-        tree.ledger.read(|tx| catalogue::named(tx, tree.agent_no, Kind::OpenLoop, State::Active, name)).map(|e| e.path)
+        tree.ledger.read(|tx| file_table::named(tx, tree.agent_no, Kind::OpenLoop, State::Active, name)).map(|e| e.path)
     };
     assert_eq!(named(&one.id).unwrap(), one.path);
     assert_eq!(named("c++ NOTES").unwrap(), one.path);
@@ -368,8 +368,8 @@ fn a_renamed_or_copied_file_is_reported_and_left_alone() {
     let item = tree.add("Original");
     let text = tree.text(item.path.as_str());
     tree.hand("continuity/open-loops/copy.md", &text);
-    sweep::sweep(&tree.at()).unwrap();
-    let troubled = tree.ledger.read(|tx| catalogue::troubled(tx, tree.agent_no)).unwrap();
+    scan::scan(&tree.at()).unwrap();
+    let troubled = tree.ledger.read(|tx| file_table::troubled(tx, tree.agent_no)).unwrap();
     assert_eq!(troubled.len(), 1);
     assert_eq!(troubled[0].path.as_str(), "continuity/open-loops/copy.md");
     assert!(troubled[0].problem.as_deref().unwrap().contains("renamed or copied"), "{troubled:?}");
@@ -392,7 +392,7 @@ fn what_a_killed_command_left_under_a_temporary_name_is_kept_and_swept() {
     let kept = tree.ledger.read(|tx| revise::revisions(tx, tree.agent_no, None, 9)).unwrap();
     let kept: Vec<&str> = kept.iter().map(|r| std::str::from_utf8(&r.bytes).unwrap()).collect();
     assert_eq!(kept, ["Saved by a person in that instant.\n"]);
-    // Somebody alive is never swept under: without the mark it stays.
+    // Somebody alive is never scanned under: without the mark it stays.
     std::fs::write(at("0123456789abcded"), "being written").unwrap();
     tree.add("Third");
     assert!(at("0123456789abcded").exists());

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::index::Index;
 use heirloom_engine::inject::{self, Ask, Capabilities, Event};
@@ -14,6 +13,7 @@ use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
 use heirloom_engine::recall::{self, Hint, Question};
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::thread;
+use heirloom_engine::tree::provenance::{Origin, Provenance};
 use heirloom_testkit::Rng;
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ fn told() -> Told {
             story.cut(&said, nodes[1], last, &[], NOON - MINUTE);
         }
         let at = story.at();
-        let desk = at.desk().unwrap();
+        let lock = at.lock().unwrap();
         let source = Provenance {
             origin: Origin::Distilled,
             session: Some(format!("little:{said}")),
@@ -150,7 +150,7 @@ fn told() -> Told {
             source: source.clone(),
             ..NewLoop::default()
         };
-        open_loop::add(&desk, &owed).unwrap();
+        open_loop::add(&lock, &owed).unwrap();
         if n < PROJECTS {
             for class in [Class::Fact, Class::Procedure, Class::Blocker, Class::Reference] {
                 let text = format!("The {about} runs on {word}, as its {} says.", class.name());
@@ -158,7 +158,7 @@ fn told() -> Told {
                     source: source.clone(),
                     ..NewLeaf::new(class, Scope::Workspace(projects[n].clone()), &text)
                 };
-                memory::add(&desk, &leaf).unwrap();
+                memory::add(&lock, &leaf).unwrap();
             }
         }
         threads.push(row.no);
@@ -198,7 +198,7 @@ impl Told {
                 characters: usize::MAX,
             },
         };
-        let place = inject::place_of(&at, &ask.session, &ask.hint).unwrap();
+        let place = inject::audience_of(&at, &ask.session, &ask.hint).unwrap();
         let question = Question { text: prompt, most: 60, deep };
         let recalled = recall::recall(&at, &mut self.index, Some(&place), &question).unwrap();
         inject::assemble(&at, &ask, recalled).unwrap().block

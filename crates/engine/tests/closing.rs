@@ -3,8 +3,6 @@
 
 use std::cell::RefCell;
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind as FileKind, State};
-use heirloom_engine::assistant::{AssistantHome, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::distill::advance::{Limits, Pass};
@@ -14,6 +12,8 @@ use heirloom_engine::home::{Home, RelPath};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, Source};
 use heirloom_engine::scope::{AgentId, TurnId};
+use heirloom_engine::tree::file_table::{self, Entry, Kind as FileKind, State};
+use heirloom_engine::tree::{AssistantHome, scan};
 use heirloom_engine::worker::{Distilled, distil_by};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -65,8 +65,8 @@ impl Story {
 
     fn loops(&self, state: State) -> Vec<Entry> {
         let at = self.assistant();
-        sweep::sweep(&at).unwrap();
-        at.read(|tx| catalogue::list(tx, at.agent_no, FileKind::OpenLoop, state)).unwrap()
+        scan::scan(&at).unwrap();
+        at.read(|tx| file_table::list(tx, at.agent_no, FileKind::OpenLoop, state)).unwrap()
     }
 
     fn text(&self, path: &RelPath) -> String {
@@ -115,7 +115,7 @@ impl Summarizer for Model<'_> {
     fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
         self.asked.borrow_mut().push(request.kind);
         if let Some(story) = self.story {
-            // Nobody waits for a summary: neither who writes the ledger nor who sits at the desk.
+            // Nobody waits for a summary: neither who writes the ledger nor who holds the tree lock.
             let conn = story.world.sql();
             conn.busy_timeout(std::time::Duration::ZERO).unwrap();
             conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
@@ -194,7 +194,7 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
     // Opened again, it says nothing of having been closed.
     let at = story.assistant();
     let name = closed[0].item.clone().unwrap();
-    open_loop::reopen(&at.desk().unwrap(), &[name]).unwrap();
+    open_loop::reopen(&at.lock().unwrap(), &[name]).unwrap();
     let text = story.text(&story.loops(State::Active)[0].path);
     assert!(!text.contains("resolved") && text.contains("reopened"), "{text}");
 }
@@ -236,7 +236,7 @@ fn only_what_a_distillation_opened_and_nobody_touched_is_closed() {
                     thread: Some("topic/elsewhere".into()),
                     ..NewLoop::default()
                 };
-                open_loop::add(&at.desk().unwrap(), &new).unwrap();
+                open_loop::add(&at.lock().unwrap(), &new).unwrap();
             }
             // What was imported later is not what happened later.
             _ => {
@@ -286,7 +286,7 @@ fn a_process_that_dies_at_it_leaves_a_plan_the_next_one_finishes() {
     story.world.sql().execute_batch("DROP TRIGGER cut; UPDATE lineage_marks SET due_at = 0").unwrap();
     // Nothing is asked for again: the plan is continued.
     let model = Model::new();
-    drop(story.assistant().desk().unwrap());
+    drop(story.assistant().lock().unwrap());
     assert_eq!(story.distilled(&model).problems, []);
     assert_eq!(*model.asked.borrow(), []);
     assert_eq!((story.world.count(session), standing()), (2, 2));
@@ -456,7 +456,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     refresh();
     let bees = marks("topic/bees");
     let new = NewLoop { title: "Buy jars".into(), thread: Some("topic/orders".into()), ..NewLoop::default() };
-    let item = open_loop::add(&at.desk().unwrap(), &new).unwrap();
+    let item = open_loop::add(&at.lock().unwrap(), &new).unwrap();
     refresh();
     assert!(page("topic/orders").contains("## Open\n- Buy jars · [l:"), "{}", page("topic/orders"));
     let index = || story.text(&Head::Threads.path().unwrap());
@@ -466,17 +466,17 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("topic/orders", "topic/blog")).unwrap();
     rest(&path);
-    sweep::sweep(&at).unwrap();
+    scan::scan(&at).unwrap();
     refresh();
     assert!(!page("topic/orders").contains("Buy jars") && page("topic/blog").contains("Buy jars"));
-    open_loop::resolve(&at.desk().unwrap(), std::slice::from_ref(&item.id), None).unwrap();
+    open_loop::resolve(&at.lock().unwrap(), std::slice::from_ref(&item.id), None).unwrap();
     refresh();
     assert!(!page("topic/blog").contains("Buy jars") && !index().contains("1 open"));
-    open_loop::reopen(&at.desk().unwrap(), std::slice::from_ref(&item.id)).unwrap();
+    open_loop::reopen(&at.lock().unwrap(), std::slice::from_ref(&item.id)).unwrap();
     refresh();
     assert!(page("topic/blog").contains("Buy jars"));
     std::fs::remove_file(&path).unwrap();
-    sweep::sweep(&at).unwrap();
+    scan::scan(&at).unwrap();
     refresh();
     assert!(!page("topic/blog").contains("Buy jars"));
     // A proposal from a conversation waits in its thread.
@@ -487,14 +487,14 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
         class: "fact".into(),
         scope: "agent".into(),
         confidence: None,
-        source: heirloom_engine::assistant::provenance::Provenance {
-            origin: heirloom_engine::assistant::provenance::Origin::Distilled,
+        source: heirloom_engine::tree::provenance::Provenance {
+            origin: heirloom_engine::tree::provenance::Origin::Distilled,
             session: Some("little:Blog".into()),
             turns: vec![TurnId(turn)],
             node: None,
         },
     };
-    heirloom_engine::continuity::proposal::add(&at.desk().unwrap(), &proposal).unwrap();
+    heirloom_engine::continuity::proposal::add(&at.lock().unwrap(), &proposal).unwrap();
     refresh();
     assert!(page("topic/blog").contains("## Waiting for your yes\n- Posts are short"), "{}", page("topic/blog"));
     assert_eq!(marks("topic/bees"), bees, "a thread nothing happened to is not rendered");
@@ -573,7 +573,7 @@ fn what_loops_cost() {
             rest(&path);
         }
         let at = place.at();
-        sweep::sweep(&at).unwrap();
+        scan::scan(&at).unwrap();
         // Plans are made with statistics, as in a home that was used for a while.
         place.sql().execute_batch("ANALYZE").unwrap();
         let spent = || -> u64 {

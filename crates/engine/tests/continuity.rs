@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Instant;
 
-use heirloom_engine::assistant::catalogue::{self, Kind, State};
-use heirloom_engine::assistant::provenance::Provenance;
 use heirloom_engine::continuity::artifact::{self, NewArtifact, Text};
 use heirloom_engine::continuity::channel::{self, Pairing};
 use heirloom_engine::continuity::draft::{self, Form};
@@ -15,6 +13,8 @@ use heirloom_engine::continuity::scheduled::{self, JobName, Outcome, Run, Status
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::head;
+use heirloom_engine::tree::file_table::{self, Kind, State};
+use heirloom_engine::tree::provenance::Provenance;
 
 use crate::tree::{Tree, is_new};
 use crate::world::NOON;
@@ -24,17 +24,17 @@ const LOOPS: &str = "continuity/open-loops";
 const ARCHIVE: &str = "continuity/open-loops/archive";
 
 fn resolve(tree: &Tree, name: &str) -> Item {
-    open_loop::resolve(&tree.at().desk().unwrap(), &[name.to_owned()], None).unwrap().remove(0)
+    open_loop::resolve(&tree.at().lock().unwrap(), &[name.to_owned()], None).unwrap().remove(0)
 }
 
 fn reopen(tree: &Tree, name: &str) -> Item {
-    open_loop::reopen(&tree.at().desk().unwrap(), &[name.to_owned()]).unwrap().remove(0)
+    open_loop::reopen(&tree.at().lock().unwrap(), &[name.to_owned()]).unwrap().remove(0)
 }
 
 fn keep(tree: &Tree, title: &str, text: Text) -> Item {
     let source = Provenance::default();
     let new = NewArtifact { title: title.into(), text, source, kind: None, created: NOON, fields: Default::default() };
-    artifact::add(&tree.at().desk().unwrap(), &new).unwrap()
+    artifact::add(&tree.at().lock().unwrap(), &new).unwrap()
 }
 
 fn markdown(text: &str) -> Text {
@@ -72,18 +72,18 @@ fn draft_file(tree: &Tree, name: &str, bytes: impl AsRef<[u8]>) -> std::path::Pa
 fn what_an_act_made_before_it_was_cut_off_is_not_made_again() {
     let tree = Tree::new();
     let cut = "CREATE TRIGGER cut BEFORE INSERT ON audit WHEN NEW.action = 'flush.done' BEGIN SELECT raise(ABORT, 'cut'); END";
-    drop(tree.at().desk().unwrap());
+    drop(tree.at().lock().unwrap());
     let sql = rusqlite::Connection::open(tree.ledger.path()).unwrap();
     sql.execute_batch(cut).unwrap();
     let new = NewLoop { title: "Call Ada".into(), ..NewLoop::default() };
-    assert!(open_loop::add(&tree.at().desk().unwrap(), &new).is_err());
+    assert!(open_loop::add(&tree.at().lock().unwrap(), &new).is_err());
     let folder = tree.home.root().join("workspaces/main").join(LOOPS);
     let made: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_file()).collect();
     let [file] = made.as_slice() else { panic!("{made:?}") };
     fs::create_dir_all(folder.join("archive")).unwrap();
     fs::rename(file, folder.join("archive").join(file.file_name().unwrap())).unwrap();
     sql.execute_batch("DROP TRIGGER cut").unwrap();
-    drop(tree.at().desk().unwrap());
+    drop(tree.at().lock().unwrap());
     assert!(!file.exists(), "what was archived meanwhile does not come back");
 }
 
@@ -96,24 +96,24 @@ fn opening_the_same_loop_again_writes_nothing() {
         due: Some("2026-12-01".into()),
         ..NewLoop::default()
     };
-    let first = open_loop::add(&tree.at().desk().unwrap(), &new).unwrap();
+    let first = open_loop::add(&tree.at().lock().unwrap(), &new).unwrap();
     let text = tree.text(first.path.as_str());
     assert!(text.contains("[redacted:") && !text.contains("ghp_0123"), "{text}");
     let audit = tree.count("SELECT count(*) FROM audit");
     for title in ["Call the bank", "call THE bank", " Call\tthe bank "] {
         let again =
-            open_loop::add(&tree.at().desk().unwrap(), &NewLoop { title: title.into(), ..new.clone() }).unwrap();
+            open_loop::add(&tree.at().lock().unwrap(), &NewLoop { title: title.into(), ..new.clone() }).unwrap();
         assert_eq!((again.change, again.id.as_str()), (Change::Same, first.id.as_str()), "{title}");
     }
     assert_eq!(tree.text(first.path.as_str()), text);
     assert_eq!(tree.count("SELECT count(*) FROM audit"), audit);
     // What is new is added, below what is there.
     let more = NewLoop { text: Some("Ask for Ms Brown.".into()), due: Some("2026-12-02".into()), ..new };
-    assert_eq!(open_loop::add(&tree.at().desk().unwrap(), &more).unwrap().change, Change::Changed);
+    assert_eq!(open_loop::add(&tree.at().lock().unwrap(), &more).unwrap().change, Change::Changed);
     let text = tree.text(first.path.as_str());
     assert!(text.contains("[redacted:") && text.ends_with("\n\nAsk for Ms Brown.\n"), "{text}");
     assert!(text.contains("2026-12-02") && !text.contains("2026-12-01"), "{text}");
-    assert_eq!(open_loop::add(&tree.at().desk().unwrap(), &more).unwrap().change, Change::Same);
+    assert_eq!(open_loop::add(&tree.at().lock().unwrap(), &more).unwrap().change, Change::Same);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_loop_archived_fifty_times_has_fifty_entries_and_the_newest_is_reopened() {
             assert!(is_new(&tree.add("Water the plants")), "an archive never stands in the way");
         }
         let how = format!("round {n}");
-        open_loop::resolve(&tree.at().desk().unwrap(), &["Water the plants".to_owned()], Some(&how)).unwrap();
+        open_loop::resolve(&tree.at().lock().unwrap(), &["Water the plants".to_owned()], Some(&how)).unwrap();
     }
     assert_eq!(tree.files(ARCHIVE).len(), 50);
     assert_eq!(tree.items(Kind::OpenLoop, State::Archived), vec![item.id.clone(); 50]);
@@ -140,7 +140,7 @@ fn a_loop_archived_fifty_times_has_fifty_entries_and_the_newest_is_reopened() {
     let text = tree.text(back.path.as_str());
     assert!(text.contains("status: open") && !text.contains("resolution") && !text.contains("resolved:"), "{text}");
     // While it is open, none of the others can be.
-    let refused = open_loop::reopen(&tree.at().desk().unwrap(), &[item.id]).unwrap_err();
+    let refused = open_loop::reopen(&tree.at().lock().unwrap(), &[item.id]).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Refused);
     assert_eq!(tree.files(ARCHIVE).len(), 49);
 }
@@ -172,7 +172,7 @@ fn a_renamed_or_copied_loop_is_named_as_a_problem_and_nothing_is_done_to_it() {
     let copy = format!("{LOOPS}/copy.md");
     fs::copy(tree.path(item.path.as_str()), tree.path(&copy)).unwrap();
     tree.items(Kind::OpenLoop, State::Active);
-    let troubled = tree.ledger.read(|tx| catalogue::troubled(tx, tree.agent_no)).unwrap();
+    let troubled = tree.ledger.read(|tx| file_table::troubled(tx, tree.agent_no)).unwrap();
     assert_eq!(troubled.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(), [copy.as_str()]);
     assert!(troubled[0].problem.as_ref().unwrap().contains("renamed or copied"));
     let before = tree.text(&copy);
@@ -185,17 +185,17 @@ fn a_renamed_or_copied_loop_is_named_as_a_problem_and_nothing_is_done_to_it() {
 fn two_thousand_titles_are_two_thousand_loops() {
     let tree = Tree::new();
     let at = tree.at();
-    let desk = at.desk().unwrap();
+    let lock = at.lock().unwrap();
     let began = Instant::now();
     let mut ids = BTreeSet::new();
     for n in 0..2_000 {
         // All with the same slug.
         let title = format!("Fix {} it", "!".repeat(n + 1));
-        let item = open_loop::add(&desk, &NewLoop { title, ..NewLoop::default() }).unwrap();
+        let item = open_loop::add(&lock, &NewLoop { title, ..NewLoop::default() }).unwrap();
         assert_eq!(item.change, Change::New);
         ids.insert(item.path.as_str().to_owned());
     }
-    drop(desk);
+    drop(lock);
     assert_eq!(ids.len(), 2_000);
     let wrote = began.elapsed();
     assert_eq!(tree.items(Kind::OpenLoop, State::Active).len(), 2_000);
@@ -265,7 +265,7 @@ fn an_artifact_says_what_it_was_given() {
         created: NOON,
         fields: Default::default(),
     };
-    assert_eq!(artifact::add(&tree.at().desk().unwrap(), &new).unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(artifact::add(&tree.at().lock().unwrap(), &new).unwrap_err().kind(), ErrorKind::Refused);
 }
 
 // Scheduled work
@@ -463,7 +463,7 @@ fn drafts_are_listed_promoted_and_discarded_and_are_never_memory() {
     assert_eq!(tree.count("SELECT count(*) FROM catalogue WHERE path LIKE '%plan%' OR path LIKE '%runtime%'"), 0);
 
     let at = tree.at();
-    let promote = |name: &str| draft::promote(&at.desk().unwrap(), name, None);
+    let promote = |name: &str| draft::promote(&at.lock().unwrap(), name, None);
     let item = promote("codex/plans/plan a.md").unwrap();
     assert!(item.id.ends_with("-plan-a") && !plan.exists());
     assert!(tree.text(item.path.as_str()).ends_with("---\n# Plan\n\nkestrel\n"));
@@ -478,7 +478,7 @@ fn drafts_are_listed_promoted_and_discarded_and_are_never_memory() {
     }
     let log = promote("opencode/log.txt").unwrap();
     assert!(tree.text(log.path.as_str()).contains("````text\n```\nkestrel\n````"));
-    draft::discard(&at.desk().unwrap(), "codex/data.bin").unwrap();
+    draft::discard(&at.lock().unwrap(), "codex/data.bin").unwrap();
     let (drafts, _) = draft::list(&at).unwrap();
     assert_eq!(drafts.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["opencode/nul"]);
     assert_eq!(promote("codex/data.bin").unwrap_err().kind(), ErrorKind::NotFound);
@@ -532,10 +532,10 @@ fn no_name_leads_out_of_the_drafts_and_odd_files_are_left_alone() {
         "codex/line\nbreak.md",
         "codex/../drafts/a.md",
     ] {
-        let desk = at.desk().unwrap();
-        let promoted = draft::promote(&desk, name, None).unwrap_err();
+        let lock = at.lock().unwrap();
+        let promoted = draft::promote(&lock, name, None).unwrap_err();
         assert!(matches!(promoted.kind(), ErrorKind::Usage | ErrorKind::Refused), "{name}: {promoted}");
-        let discarded = draft::discard(&desk, name).unwrap_err();
+        let discarded = draft::discard(&lock, name).unwrap_err();
         assert!(matches!(discarded.kind(), ErrorKind::Usage | ErrorKind::Refused), "{name}: {discarded}");
     }
     assert!(file.exists() && private.exists() && folder.join("link.md").symlink_metadata().is_ok());
@@ -569,7 +569,7 @@ fn a_page_that_cannot_be_written_stops_no_mutation() {
     let (event, _) = channel::ask(&tree.at(), "irc", "bob", None, None).unwrap();
     channel::decide(&tree.at(), &[event.id()], true).unwrap();
     draft_file(&tree, "codex/a.md", "# A\n");
-    draft::promote(&tree.at().desk().unwrap(), "codex/a.md", None).unwrap();
+    draft::promote(&tree.at().lock().unwrap(), "codex/a.md", None).unwrap();
     keep(&tree, "Kept", markdown("x"));
     let refreshed = head::refresh(&tree.at(), head::Occasion::Act).unwrap();
     assert!(refreshed.failed.iter().any(|p| p.place.ends_with("ACTIVE.md")), "{refreshed:?}");
@@ -613,8 +613,8 @@ fn without_its_audit_row_nothing_is_changed() {
     };
     let before = state();
     let name = JobName::parse("new").unwrap();
-    assert!(open_loop::add(&at.desk().unwrap(), &NewLoop { title: "New".into(), ..NewLoop::default() }).is_err());
-    assert!(open_loop::resolve(&at.desk().unwrap(), &[item.id], None).is_err());
+    assert!(open_loop::add(&at.lock().unwrap(), &NewLoop { title: "New".into(), ..NewLoop::default() }).is_err());
+    assert!(open_loop::resolve(&at.lock().unwrap(), &[item.id], None).is_err());
     let kept = NewArtifact {
         title: "K".into(),
         text: markdown("x"),
@@ -623,12 +623,12 @@ fn without_its_audit_row_nothing_is_changed() {
         created: NOON,
         fields: Default::default(),
     };
-    assert!(artifact::add(&at.desk().unwrap(), &kept).is_err());
+    assert!(artifact::add(&at.lock().unwrap(), &kept).is_err());
     assert!(scheduled::begin(&at, &name, "x", NOON).is_err());
     assert!(scheduled::acknowledge(&at, "seen").is_err());
     assert!(channel::ask(&at, "irc", "eve", None, None).is_err());
     assert!(channel::decide(&at, &["c:1".to_owned()], true).is_err());
-    assert!(draft::promote(&at.desk().unwrap(), "codex/a.md", None).is_err());
-    assert!(draft::discard(&at.desk().unwrap(), "codex/a.md").is_err());
+    assert!(draft::promote(&at.lock().unwrap(), "codex/a.md", None).is_err());
+    assert!(draft::discard(&at.lock().unwrap(), "codex/a.md").is_err());
     assert_eq!(state(), before);
 }

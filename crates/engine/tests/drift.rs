@@ -1,4 +1,4 @@
-//! After hundreds of acts of people and programs, with crashes among them, files, catalogue, index and pages still say
+//! After hundreds of acts of people and programs, with crashes among them, files, file table, index and pages still say
 //! the same, and the same as ones made anew.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -6,9 +6,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::provenance::Provenance;
-use heirloom_engine::assistant::{AssistantHome, Desk, sweep};
 use heirloom_engine::continuity::artifact::{self, NewArtifact, Text};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::proposal::{self, NewProposal};
@@ -18,6 +15,9 @@ use heirloom_engine::home::digest;
 use heirloom_engine::index::{Index, RowId};
 use heirloom_engine::memory::{Class, NewLeaf, Scope, add, change, forget};
 use heirloom_engine::review;
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::provenance::Provenance;
+use heirloom_engine::tree::{AssistantHome, TreeLock, scan};
 use heirloom_engine::verify;
 use heirloom_testkit::Rng;
 use rusqlite::Connection;
@@ -76,69 +76,69 @@ fn some_file(tree: &Tree, rng: &mut Rng) -> Option<String> {
     (!all.is_empty()).then(|| rng.pick(&all).clone())
 }
 
-fn some(desk: &Desk, rng: &mut Rng, kind: Kind, state: State) -> Option<Entry> {
-    let all = desk.at.read(|tx| catalogue::list(tx, desk.at.agent_no, kind, state)).unwrap();
+fn some(lock: &TreeLock, rng: &mut Rng, kind: Kind, state: State) -> Option<Entry> {
+    let all = lock.at.read(|tx| file_table::list(tx, lock.at.agent_no, kind, state)).unwrap();
     (!all.is_empty()).then(|| rng.pick(&all).clone())
 }
 
 /// What a program does.
-fn act(desk: &Desk, rng: &mut Rng) -> Result<()> {
+fn act(lock: &TreeLock, rng: &mut Rng) -> Result<()> {
     let id = |e: Entry| e.item.unwrap_or_default();
     let nothing = || Error::not_found("nothing to do that to");
-    let leaf = |rng: &mut Rng| some(desk, rng, Kind::Leaf, State::Active).ok_or_else(nothing);
+    let leaf = |rng: &mut Rng| some(lock, rng, Kind::Leaf, State::Active).ok_or_else(nothing);
     let project = Scope::Workspace("api--0123456789abcdef".into());
     match rng.below(16) {
         0..=2 => {
             let new = NewLoop { title: title(rng), text: Some(words(rng)), ..NewLoop::default() };
-            open_loop::add(desk, &new).map(drop)
+            open_loop::add(lock, &new).map(drop)
         }
         3 => {
-            let open = some(desk, rng, Kind::OpenLoop, State::Active).ok_or_else(nothing)?;
-            open_loop::resolve(desk, &[id(open)], Some("done")).map(drop)
+            let open = some(lock, rng, Kind::OpenLoop, State::Active).ok_or_else(nothing)?;
+            open_loop::resolve(lock, &[id(open)], Some("done")).map(drop)
         }
         4 => {
-            let done = some(desk, rng, Kind::OpenLoop, State::Archived).ok_or_else(nothing)?;
-            open_loop::reopen(desk, &[id(done)]).map(drop)
+            let done = some(lock, rng, Kind::OpenLoop, State::Archived).ok_or_else(nothing)?;
+            open_loop::reopen(lock, &[id(done)]).map(drop)
         }
         5 | 6 => {
             let entries = (0..1 + rng.below(3)).map(|_| words(rng)).collect();
             let (class, scope) = ("preference".to_owned(), "agent".to_owned());
             let new = NewProposal { title: title(rng), entries, class, scope, ..NewProposal::default() };
-            proposal::add(desk, &new).map(drop)
+            proposal::add(lock, &new).map(drop)
         }
         7 | 8 => {
-            let waiting = id(some(desk, rng, Kind::Proposal, State::Active).ok_or_else(nothing)?);
+            let waiting = id(some(lock, rng, Kind::Proposal, State::Active).ok_or_else(nothing)?);
             match rng.below(2) {
-                0 => review::merge(desk, &[waiting], None).map(drop),
-                _ => review::reject(desk, &[waiting], None).map(drop),
+                0 => review::merge(lock, &[waiting], None).map(drop),
+                _ => review::reject(lock, &[waiting], None).map(drop),
             }
         }
         9 => {
-            let decided = id(some(desk, rng, Kind::Proposal, State::Archived).ok_or_else(nothing)?);
-            review::undo(desk, &decided, None).map(drop)
+            let decided = id(some(lock, rng, Kind::Proposal, State::Archived).ok_or_else(nothing)?);
+            review::undo(lock, &decided, None).map(drop)
         }
         10 | 11 => {
             let (class, scope) = match rng.below(2) {
                 0 => (Class::Fact, project),
                 _ => (Class::Preference, Scope::Agent),
             };
-            add(desk, &NewLeaf { title: Some(title(rng)), ..NewLeaf::new(class, scope, words(rng)) }).map(drop)
+            add(lock, &NewLeaf { title: Some(title(rng)), ..NewLeaf::new(class, scope, words(rng)) }).map(drop)
         }
         12 => {
             let text = Some(words(rng));
-            change::edit(desk, &leaf(rng)?, &change::Edit { text, ..change::Edit::default() }).map(drop)
+            change::edit(lock, &leaf(rng)?, &change::Edit { text, ..change::Edit::default() }).map(drop)
         }
-        13 => change::pin(desk, &[leaf(rng)?], rng.below(2) == 0),
+        13 => change::pin(lock, &[leaf(rng)?], rng.below(2) == 0),
         14 => match rng.below(2) {
-            0 => change::supersede(desk, &leaf(rng)?, &leaf(rng)?).map(drop),
-            _ => forget::forget(desk, &[leaf(rng)?]).map(drop),
+            0 => change::supersede(lock, &leaf(rng)?, &leaf(rng)?).map(drop),
+            _ => forget::forget(lock, &[leaf(rng)?]).map(drop),
         },
         _ => {
             let text = Text::Markdown(words(rng));
             let (title, source) = (title(rng), Provenance::default());
-            let created = desk.at.ledger.now();
+            let created = lock.at.ledger.now();
             let new = NewArtifact { title, text, source, kind: None, created, fields: Default::default() };
-            artifact::add(desk, &new).map(drop)
+            artifact::add(lock, &new).map(drop)
         }
     }
 }
@@ -186,7 +186,7 @@ fn hand(tree: &Tree, rng: &mut Rng) {
 
 /// An act that is cut off behind its files, or before them.
 fn cut(tree: &Tree, rng: &mut Rng) {
-    drop(tree.at().desk().unwrap());
+    drop(tree.at().lock().unwrap());
     let before = files(tree);
     let sql = tree.sql();
     sql.execute_batch(
@@ -196,8 +196,8 @@ fn cut(tree: &Tree, rng: &mut Rng) {
     .unwrap();
     {
         let at = tree.at();
-        let desk = at.desk().unwrap();
-        let _ = act(&desk, rng);
+        let lock = at.lock().unwrap();
+        let _ = act(&lock, rng);
     }
     sql.execute_batch("DROP TRIGGER cut").unwrap();
     if rng.below(2) == 0 {
@@ -236,7 +236,7 @@ fn rows(conn: &Connection, sql: &str) -> Vec<Vec<Value>> {
     rows.map(Result::unwrap).collect::<Vec<_>>()
 }
 
-/// The rows of the catalogue that say what files are, without when they were looked at.
+/// The rows of the file table that say what files are, without when they were looked at.
 fn said(tree: &Tree) -> Vec<Vec<Value>> {
     rows(
         &tree.sql(),
@@ -274,7 +274,7 @@ fn dump(tree: &Tree, index: &Index) -> BTreeSet<String> {
 fn all_is_one(tree: &Tree, index: &mut Index, seed: u64) {
     let at = tree.at();
     let follow = |at: &AssistantHome, index: &mut Index| {
-        drop(at.desk().unwrap());
+        drop(at.lock().unwrap());
         assert_eq!(index.catch_up_files(at, None).unwrap(), 0);
     };
     follow(&at, index);
@@ -282,7 +282,7 @@ fn all_is_one(tree: &Tree, index: &mut Index, seed: u64) {
     pages_are_fresh(tree, &format!("at the end of {seed}"));
     follow(&at, index);
 
-    // Files and catalogue.
+    // Files and file table.
     let on_disk: Vec<(String, Vec<u8>)> = files(tree).into_iter().map(|(p, b)| (p, digest(&b).to_vec())).collect();
     let listed: Vec<(String, Vec<u8>)> =
         rows(&tree.sql(), "SELECT path, digest FROM catalogue WHERE state != 'gone' ORDER BY path")
@@ -311,10 +311,10 @@ fn all_is_one(tree: &Tree, index: &mut Index, seed: u64) {
     let findings: Vec<String> = report.findings.iter().map(|f| format!("{}: {}", f.subject, f.what)).collect();
     assert_eq!(findings, Vec::<String>::new(), "seed {seed}");
 
-    // The catalogue is derived: one made anew says the same.
+    // The file table is derived: one made anew says the same.
     let before = said(tree);
     tree.sql().execute_batch("DELETE FROM catalogue").unwrap();
-    sweep::sweep(&at).unwrap();
+    scan::scan(&at).unwrap();
     assert_eq!(said(tree), before, "seed {seed}");
 }
 
@@ -338,8 +338,8 @@ fn catalogue_index_files_and_pages_are_one_after_500_acts() {
                 }
                 _ => {
                     let at = tree.at();
-                    let desk = at.desk().unwrap();
-                    match act(&desk, &mut rng) {
+                    let lock = at.lock().unwrap();
+                    match act(&lock, &mut rng) {
                         Ok(()) => done += 1,
                         Err(e) => assert!(
                             matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Refused | ErrorKind::Usage),
@@ -352,7 +352,7 @@ fn catalogue_index_files_and_pages_are_one_after_500_acts() {
                 tree.refresh();
             }
             if n % 50 == 25 {
-                drop(tree.at().desk().unwrap());
+                drop(tree.at().lock().unwrap());
                 tree.refresh();
                 pages_are_fresh(&tree, &format!("after act {n} of {seed}"));
             }

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
-use heirloom_engine::assistant::sweep;
 use heirloom_engine::capture::Capture;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::proposal::{self, NewProposal};
@@ -19,6 +17,8 @@ use heirloom_engine::recall::expand::{Expansion, NodeView, Reach, Reference, Sub
 use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::provenance::{Origin, Provenance};
+use heirloom_engine::tree::scan;
 use serde_json::json;
 
 use crate::tree::{Tree, at};
@@ -245,9 +245,9 @@ fn furnish(memory: &Memory) {
         node: node.map(str::to_owned),
     };
     let node = memory.no("SELECT node_no FROM nodes WHERE kind = 1 AND session_no = 3");
-    let desk = at.desk().unwrap();
+    let lock = at.lock().unwrap();
     let add = |title: &str, source| {
-        open_loop::add(&desk, &NewLoop { title: title.into(), source, ..NewLoop::default() }).unwrap();
+        open_loop::add(&lock, &NewLoop { title: title.into(), source, ..NewLoop::default() }).unwrap();
     };
     add("Migrate table orders", source(None, &[13, 14]));
     add("Ask about the queue", source(Some(&node), &[]));
@@ -260,14 +260,14 @@ fn furnish(memory: &Memory) {
         confidence: None,
         source: source(None, &[15]),
     };
-    proposal::add(&desk, &new).unwrap();
+    proposal::add(&lock, &new).unwrap();
     let leaf = NewLeaf {
         confirmed: true,
         source: Provenance { origin: Origin::Prompt, ..source(None, &[16]) },
         ..NewLeaf::new(Class::Preference, Scope::Agent, "Answer TL;DR first.")
     };
-    memory::add(&desk, &leaf).unwrap();
-    drop(desk);
+    memory::add(&lock, &leaf).unwrap();
+    drop(lock);
     tree.ledger
         .write(Audit::new("test", "test"), |tx| {
             let notice = Notice {
@@ -283,7 +283,7 @@ fn furnish(memory: &Memory) {
     let name = scheduled::JobName::parse("backup").unwrap();
     let begun = scheduled::begin(&at, &name, "sh -c backup", NOON).unwrap();
     scheduled::finish(&at, begun, &scheduled::Outcome::Exit(1), None).unwrap();
-    sweep::sweep(&at).unwrap();
+    scan::scan(&at).unwrap();
     tree.refresh();
 }
 
@@ -347,7 +347,7 @@ fn from_every_line_of_every_page_the_words_are_three_calls_away() {
              ## Lineage\n{top} [{top}] · [{chunk}] · `little:s4`\n[q:1] [u:1] [c:1] [j:backup] [m:answer-tl-dr-first]\n"
         ),
     );
-    sweep::sweep(&tree.at()).unwrap();
+    scan::scan(&tree.at()).unwrap();
     memory.import("broken", &["not JSON".into()], &AgentId::main());
     let mut seen = BTreeSet::new();
     for page in ["MEMORY.md", "continuity/ACTIVE.md", "memory/MEMORY.md", "continuity/threads/api.md"] {
@@ -377,7 +377,7 @@ fn from_every_line_of_every_page_the_words_are_three_calls_away() {
 fn files_that_came_from_a_node_are_linked_to_it() {
     let memory = Memory::new();
     furnish(&memory);
-    let item = |entries: &[heirloom_engine::assistant::catalogue::Entry]| -> Vec<String> {
+    let item = |entries: &[heirloom_engine::tree::file_table::Entry]| -> Vec<String> {
         entries.iter().map(|e| short(e.item.as_deref().unwrap())).collect()
     };
     let session = memory.no("SELECT node_no FROM nodes WHERE kind = 1 AND session_no = 3");
@@ -440,7 +440,7 @@ fn what_is_another_agents_is_as_unknown_as_what_is_not_there() {
         .ledger
         .write(Audit::new("test", "agent.add"), |tx| read::ensure_agent(tx, &AgentId::parse("other").unwrap()));
     let other = other.unwrap();
-    let home = heirloom_engine::assistant::AssistantHome::create(
+    let home = heirloom_engine::tree::AssistantHome::create(
         &tree.home,
         &tree.ledger,
         &AgentId::parse("other").unwrap(),
@@ -523,7 +523,7 @@ fn a_file_shows_its_text_where_it_came_from_and_no_credential() {
     assert!(view.text.contains("# Migrate table orders") && !view.cut && view.line.is_none());
     let key = format!("AKIA{}", "IOSFODNN7EXAMPLQ");
     memory.tree.hand("notes.md", &format!("one\ntwo {key}\nthree [n1]\nfour [t2]\nfive\nsix\nseven\neight [l:x]\n"));
-    sweep::sweep(&memory.tree.at()).unwrap();
+    scan::scan(&memory.tree.at()).unwrap();
     let Subject::File(view) = memory.expand("notes.md:4").subject else { panic!() };
     assert_eq!(view.text.lines().count(), 7);
     assert!(view.cut && !view.text.contains(&key));

@@ -5,8 +5,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use heirloom_engine::assistant::catalogue::{Kind, State};
-use heirloom_engine::assistant::{AssistantHome, address, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::error::ErrorKind;
@@ -17,6 +15,8 @@ use heirloom_engine::recall::snippet::{MATCH_END, MATCH_START};
 use heirloom_engine::recall::{FileFilter, FileHit, FilesFound, Query, search_files, understand};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::file_table::{Kind, State};
+use heirloom_engine::tree::{AssistantHome, address, scan};
 use heirloom_engine::verify;
 use heirloom_testkit::{Rng, named_pipe};
 use rusqlite::Connection;
@@ -66,7 +66,7 @@ fn write(at: &AssistantHome, path: &str, text: &str) {
 }
 
 fn follow(at: &AssistantHome, index: &mut Index) {
-    sweep::sweep(at).unwrap();
+    scan::scan(at).unwrap();
     assert_eq!(index.catch_up_files(at, None).unwrap(), 0);
 }
 
@@ -346,11 +346,11 @@ fn act(at: &AssistantHome, rng: &mut Rng, n: usize) {
             let title = format!("{} {}", rng.pick(WORDS), rng.below(8));
             let new = NewLoop { title, text: Some(text(rng)), ..NewLoop::default() };
             // A file made by hand may stand where this one would.
-            let _ = open_loop::add(&at.desk().unwrap(), &new);
+            let _ = open_loop::add(&at.lock().unwrap(), &new);
         }
         _ => {
             let title = format!("{} {}", rng.pick(WORDS), rng.below(8));
-            let _ = open_loop::resolve(&at.desk().unwrap(), &[title], None);
+            let _ = open_loop::resolve(&at.lock().unwrap(), &[title], None);
         }
     }
 }
@@ -369,7 +369,7 @@ fn following_the_files_is_the_same_as_beginning_anew() {
                 0 => follow(at, &mut index),
                 // Caught up in a hurry, or without a look at the files.
                 1 => {
-                    sweep::sweep(at).unwrap();
+                    scan::scan(at).unwrap();
                     index.catch_up_files(at, Some(Instant::now() + Duration::from_micros(300))).unwrap();
                 }
                 2 => drop(index.catch_up_files(at, None).unwrap()),
@@ -415,8 +415,8 @@ fn a_file_that_comes_back_as_it_was_is_found_again() {
     let at = grove.tree("main");
     let mut index = grove.index();
     write(&at, "memory/notes/a.md", "# First zebra\n");
-    sweep::sweep(&at).unwrap();
-    // Saved again between the look and the indexing, and then saved back: the catalogue sees no change at all.
+    scan::scan(&at).unwrap();
+    // Saved again between the look and the indexing, and then saved back: the file table sees no change at all.
     write(&at, "memory/notes/a.md", "# Second okapi\n");
     index.catch_up_files(&at, None).unwrap();
     assert_eq!(found(&at, &mut index, "okapi").len(), 1);
@@ -457,7 +457,7 @@ fn rows_of_another_history_are_made_again() {
         assert_eq!(found(&at, &mut index, "zebra").len(), 1, "{sql}");
         assert_eq!(findings(&grove, &at, Some(&index)), Vec::<String>::new(), "{sql}");
     }
-    // A catalogue that was lost numbers its files anew.
+    // A file table that was lost numbers its files anew.
     let grove = Grove::new();
     let at = grove.tree("main");
     let mut index = grove.index();
@@ -567,7 +567,7 @@ fn files_that_come_and_go_disturb_nobody() {
         }
         let stopper = Stop(&stop);
         while Instant::now() < end {
-            for problem in sweep::sweep(&at).unwrap().problems {
+            for problem in scan::scan(&at).unwrap().problems {
                 told.insert(problem.place.rsplit('/').next().unwrap().to_owned());
             }
             index.catch_up_files(&at, Some(Instant::now() + Duration::from_millis(50))).unwrap();
@@ -601,8 +601,8 @@ fn hostile_names_lead_nowhere() {
     write(&at, "memory/notes/data.txt", "CANARY");
     std::os::unix::fs::symlink(grove.folder.path().join("canary.md"), place(&at, "memory/notes/link.md")).unwrap();
     std::os::unix::fs::symlink(grove.folder.path(), place(&at, "out")).unwrap();
-    let item = open_loop::add(&at.desk().unwrap(), &NewLoop { title: "Ask Ada".into(), ..NewLoop::default() }).unwrap();
-    sweep::sweep(&at).unwrap();
+    let item = open_loop::add(&at.lock().unwrap(), &NewLoop { title: "Ask Ada".into(), ..NewLoop::default() }).unwrap();
+    scan::scan(&at).unwrap();
     let path = |text: &str| address::find(&at, text).map(|a| (a.entry.path.as_str().to_owned(), a.line));
     let tea = |line| ("memory/notes/tea.md".to_owned(), line);
     assert_eq!(path("memory/notes/tea.md").unwrap(), tea(None));
@@ -612,7 +612,7 @@ fn hostile_names_lead_nowhere() {
     assert_eq!(path(&item.id).unwrap().0, item.path.as_str());
     let long = item.id.clone();
     assert_eq!(path(&long[..6]).unwrap().0, item.path.as_str(), "the beginning of an id");
-    open_loop::resolve(&at.desk().unwrap(), &["Ask Ada".into()], None).unwrap();
+    open_loop::resolve(&at.lock().unwrap(), &["Ask Ada".into()], None).unwrap();
     let archived = address::find(&at, &item.id).unwrap().entry;
     assert_eq!(archived.state, State::Archived);
 

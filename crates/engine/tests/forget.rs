@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::capture::{Capture, LineAck, Totals};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::error::{ErrorKind, Result};
@@ -19,6 +18,7 @@ use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
 use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::{export, read};
+use heirloom_engine::tree::provenance::{Origin, Provenance};
 use heirloom_engine::verify::{files, verify};
 use rusqlite::{Connection, params};
 
@@ -96,7 +96,7 @@ impl Story {
     fn begin(&self, wish: Wish) -> Preview {
         let (at, global_ids) = (self.tree.at(), |_: &str| self.little.global_ids);
         let plan = forget::plan(&at, &Request { wish, global_ids: &global_ids }, &mut |_| {}).unwrap();
-        assert_eq!(forget::carry_out(&at.desk().unwrap(), &plan).unwrap(), Vec::<String>::new());
+        assert_eq!(forget::carry_out(&at.lock().unwrap(), &plan).unwrap(), Vec::<String>::new());
         plan.preview
     }
 
@@ -284,13 +284,13 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
 
     let at = story.tree.at();
     {
-        let desk = at.desk().unwrap();
+        let lock = at.lock().unwrap();
         for (title, source) in [("Rotate Quuxfrobnitz", distilled(turn)), ("Say it to Bob", distilled(turn))] {
-            open_loop::add(&desk, &NewLoop { title: title.into(), source, ..NewLoop::default() }).unwrap();
+            open_loop::add(&lock, &NewLoop { title: title.into(), source, ..NewLoop::default() }).unwrap();
         }
-        open_loop::add(&desk, &NewLoop { title: "Water the plants".into(), ..NewLoop::default() }).unwrap();
+        open_loop::add(&lock, &NewLoop { title: "Water the plants".into(), ..NewLoop::default() }).unwrap();
         let leaf = NewLeaf::new(Class::Preference, Scope::Agent, "Calls it Quuxfrobnitz".to_owned());
-        memory::add(&desk, &leaf).unwrap();
+        memory::add(&lock, &leaf).unwrap();
     }
     head::refresh(&at, Occasion::Act).unwrap();
     // Somebody edits inside a page: what stood there is kept as a revision.
@@ -302,7 +302,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
         .tree
         .ledger
         .write(Audit::new("test", "head.mark"), |tx| {
-            heirloom_engine::assistant::mark_dirty(tx, story.tree.agent_no, &["memory".into(), "active".into()])
+            heirloom_engine::tree::mark_dirty(tx, story.tree.agent_no, &["memory".into(), "active".into()])
         })
         .unwrap();
     head::refresh(&at, Occasion::Act).unwrap();
@@ -383,7 +383,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
     // Once more: nothing is left to do. What a person wrote is theirs: named, never changed.
     assert_eq!(story.plan(word()).unwrap(), Preview::default());
     story.tree.hand("notes.md", "# Mine\nI know of Quuxfrobnitz.\n");
-    drop(at.desk().unwrap());
+    drop(at.lock().unwrap());
     let by_hand = vec![story.tree.path("notes.md").canonicalize().unwrap().display().to_string()];
     assert_eq!(story.plan(word()).unwrap(), Preview { by_hand, ..Preview::default() });
 }
@@ -555,7 +555,7 @@ fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     let (at, global_ids) = (story.tree.at(), |_: &str| false);
     let plan = forget::plan(&at, &Request { wish: word(), global_ids: &global_ids }, &mut |_| {}).unwrap();
     story.tell("t.jsonl", &said("a", "user", "more of Quuxfrobnitz"));
-    let error = forget::carry_out(&at.desk().unwrap(), &plan).unwrap_err();
+    let error = forget::carry_out(&at.lock().unwrap(), &plan).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert_eq!(story.tree.count("SELECT count(*) FROM turns WHERE forgotten IS NOT NULL"), 0);
 

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::capture::Capture;
 use heirloom_engine::distill::advance::Limits;
 use heirloom_engine::inject::{self, Ask, Capabilities, Event, Given};
 use heirloom_engine::recall::{Hint, Item, Recalled, Stage};
 use heirloom_engine::scope::{AgentId, SessionKey};
+use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::worker::distil;
 use serde_json::{Value, json};
 

@@ -209,10 +209,10 @@ fn holds(n: usize, shape: Shape) {
         .unwrap();
     {
         let at = story.at();
-        let desk = at.desk().unwrap();
+        let lock = at.lock().unwrap();
         for leaf in 0..shape.leaves {
             let text = format!("The {} runs on host {leaf} and nobody restarts it by hand.", noun(leaf));
-            memory::add(&desk, &NewLeaf::new(Class::Fact, Scope::Workspace(project.clone()), &text)).unwrap();
+            memory::add(&lock, &NewLeaf::new(Class::Fact, Scope::Workspace(project.clone()), &text)).unwrap();
         }
     }
     if shape.page > 0 {

@@ -1,9 +1,9 @@
 //! Rendered pages inside files that belong to people (D2, R7.5).
 
-use heirloom_engine::assistant::catalogue::{Kind, State};
-use heirloom_engine::assistant::revise;
 use heirloom_engine::continuity::proposal;
 use heirloom_engine::head;
+use heirloom_engine::tree::file_table::{Kind, State};
+use heirloom_engine::tree::revise;
 
 use crate::tree::{Tree, rest};
 
@@ -114,7 +114,7 @@ fn a_line_taken_out_stays_out_until_its_item_changes() {
     assert_eq!(tree.items(Kind::Proposal, State::Active), [""; 0], "taking out proposes nothing");
     // The item changes: it comes back.
     edit(&tree, item.path.as_str(), |t| format!("{t}\nThe ferns, too.\n"));
-    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     head::mark_all(&tree.at()).unwrap();
     tree.refresh();
     assert!(tree.text(MEMORY).contains("plants"));
@@ -260,7 +260,7 @@ fn memory_stays_within_its_budget_and_starves_nobody() {
             &format!("---\nclass: preference\nobserved: 2020-01-01T00:00:00Z\n---\n# Preference number {n} that has a rather long title, too\n"),
         );
     }
-    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     head::mark_all(&tree.at()).unwrap();
     tree.refresh();
     let text = tree.text(MEMORY);
@@ -308,7 +308,7 @@ fn an_editor_that_saves_at_random_loses_nothing() {
                     title: format!("Loop {n}"),
                     ..Default::default()
                 };
-                heirloom_engine::continuity::open_loop::add(&at.desk().unwrap(), &new).unwrap();
+                heirloom_engine::continuity::open_loop::add(&at.lock().unwrap(), &new).unwrap();
                 // As if every save were old: the race is tried, not the waiting.
                 head::refresh(&at, head::Occasion::Act).unwrap();
                 n += 1;
@@ -354,11 +354,11 @@ fn what_a_person_does_to_files_shows_in_the_pages() {
     let tree = Tree::new();
     tree.refresh();
     tree.hand("continuity/open-loops/own.md", "# My own loop\n");
-    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     tree.refresh();
     assert!(tree.text(ACTIVE).contains("My own loop") && tree.text(MEMORY).contains("My own loop"));
     std::fs::remove_file(tree.path("continuity/open-loops/own.md")).unwrap();
-    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     tree.refresh();
     assert!(!tree.text(ACTIVE).contains("My own loop") && !tree.text(MEMORY).contains("My own loop"));
 }
@@ -372,7 +372,7 @@ fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
     for page in [ACTIVE, "memory/MEMORY.md"] {
         rest(&tree.path(page));
     }
-    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     for _ in 0..2 {
         head::refresh(&tree.at(), head::Occasion::Look).unwrap();
         assert_eq!(tree.text(MEMORY), "Mine, from before.\n");
@@ -489,7 +489,7 @@ fn pages_stay_bounded_with_thousands_of_everything() {
             tree.agent_no
         ))
         .unwrap();
-    drop(tree.at().desk().unwrap());
+    drop(tree.at().lock().unwrap());
     let refreshed = tree.refresh();
     assert!(refreshed.failed.is_empty(), "{refreshed:?}");
     let text = tree.text(ACTIVE);
@@ -516,7 +516,7 @@ fn what_is_due_comes_first() {
             &format!("---\nopened: 2026-01-01T00:00:00Z\n{due}---\n# {title}\n"),
         );
     }
-    heirloom_engine::assistant::sweep::sweep(&tree.at()).unwrap();
+    heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     tree.refresh();
     let text = tree.text(ACTIVE);
     let today = text.split("## Today\n").nth(1).unwrap().split("## ").next().unwrap();
@@ -526,9 +526,9 @@ fn what_is_due_comes_first() {
 
 #[test]
 fn a_line_taken_out_is_about_the_agents_own_item() {
-    use heirloom_engine::assistant::AssistantHome;
     use heirloom_engine::ledger::Audit;
     use heirloom_engine::scope::AgentId;
+    use heirloom_engine::tree::AssistantHome;
     let tree = Tree::new();
     for title in ["One", "Two", "Three", "Water the plants"] {
         tree.add(title);
@@ -540,7 +540,7 @@ fn a_line_taken_out_is_about_the_agents_own_item() {
     let at = AssistantHome::create(&tree.home, &tree.ledger, &ada, no, "test", jiff::tz::TimeZone::UTC).unwrap();
     let new =
         heirloom_engine::continuity::open_loop::NewLoop { title: "Water the plants".into(), ..Default::default() };
-    heirloom_engine::continuity::open_loop::add(&at.desk().unwrap(), &new).unwrap();
+    heirloom_engine::continuity::open_loop::add(&at.lock().unwrap(), &new).unwrap();
     head::refresh(&at, head::Occasion::Act).unwrap();
     let page = tree.home.root().join("workspaces/ada/MEMORY.md");
     let text = std::fs::read_to_string(&page).unwrap();

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::distill::advance::Limits;
 use heirloom_engine::distill::chunk::Size;
 use heirloom_engine::home::Home;
@@ -12,6 +11,7 @@ use heirloom_engine::lineage::walk;
 use heirloom_engine::recall::expand::{Passage, Reach, Reference, Subject, expand};
 use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::worker::distil;
 use heirloom_testkit::Rng;
 use jiff::tz::TimeZone;

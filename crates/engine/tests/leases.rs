@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use heirloom_engine::assistant::{AssistantHome, revise};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::head::outside::{self, Acquired, Change, Committed, Granted, NotNow};
@@ -11,6 +10,7 @@ use heirloom_engine::head::{self, Head, Occasion, revisions, shared};
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read::ensure_agent;
+use heirloom_engine::tree::{AssistantHome, revise};
 
 use crate::tree::{self, Tree, rest};
 
@@ -351,8 +351,8 @@ fn a_publisher_who_comes_late_brings_the_newest_revision() {
     let grant = take(&at, &Head::Memory, "ci");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Somebody is at the desk: both commit, neither can publish yet.
-        let desk = at.desk().unwrap();
+        // Another process holds the tree lock: both commit, neither can publish yet.
+        let lock = at.lock().unwrap();
         let commit = |n: i64| {
             let root = tree.home.root().to_owned();
             let (agent_no, grant) = (tree.agent_no, grant.clone());
@@ -389,7 +389,7 @@ fn a_publisher_who_comes_late_brings_the_newest_revision() {
             }
             (newest, reads)
         });
-        drop(desk);
+        drop(lock);
         for done in [first, second] {
             stands(done.join().unwrap());
         }
@@ -510,13 +510,13 @@ fn a_forget_takes_rendered_words_out_of_every_revision_and_leaves_the_sections()
         heirloom_engine::memory::Scope::Agent,
         "zinnias before roses",
     );
-    let id = heirloom_engine::memory::add(&at.desk().unwrap(), &leaf).unwrap().id;
+    let id = heirloom_engine::memory::add(&at.lock().unwrap(), &leaf).unwrap().id;
     tree.refresh();
     let entry = at
-        .read(|tx| heirloom_engine::assistant::catalogue::item(tx, at.agent_no, &id))
+        .read(|tx| heirloom_engine::tree::file_table::item(tx, at.agent_no, &id))
         .unwrap()
         .unwrap_or_else(|| panic!("no {id}"));
-    heirloom_engine::memory::forget::forget(&at.desk().unwrap(), &[entry]).unwrap();
+    heirloom_engine::memory::forget::forget(&at.lock().unwrap(), &[entry]).unwrap();
     tree.refresh();
     let (log, _) = revisions::log(&at, &Head::Memory, 99).unwrap();
     assert!(log.iter().skip(1).all(|e| e.forgotten && says(e.revision).rendered.is_empty()), "{log:?}");

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::clock::Clock;
 use heirloom_engine::distill::advance::{Limits, Pass};
 use heirloom_engine::distill::chunk::Size;
@@ -19,6 +18,7 @@ use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::worker::distil;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};

@@ -1,9 +1,6 @@
 //! A home at a fixed time, and short ways to say what is remembered and proposed, for stories about memory.
 
 use crate::tree::rest;
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
-use heirloom_engine::assistant::{AssistantHome, Desk, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::proposal::{self, NewProposal};
 use heirloom_engine::home::Home;
@@ -11,6 +8,9 @@ use heirloom_engine::ledger::{Audit, Ledger};
 use heirloom_engine::memory::{Class, NewLeaf, Scope};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read::ensure_agent;
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::provenance::{Origin, Provenance};
+use heirloom_engine::tree::{AssistantHome, TreeLock, scan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub const NOON: i64 = 1_795_262_400_000;
@@ -36,16 +36,16 @@ impl Place {
         crate::tree::at(&self.home, &self.ledger, self.agent_no)
     }
 
-    pub fn do_it<T>(&self, act: impl FnOnce(&Desk) -> T) -> T {
+    pub fn do_it<T>(&self, act: impl FnOnce(&TreeLock) -> T) -> T {
         let at = self.at();
-        let desk = at.desk().unwrap();
-        act(&desk)
+        let lock = at.lock().unwrap();
+        act(&lock)
     }
 
     pub fn leaves(&self) -> Vec<Entry> {
         let at = self.at();
-        sweep::sweep(&at).unwrap();
-        at.read(|tx| catalogue::list(tx, at.agent_no, Kind::Leaf, State::Active)).unwrap()
+        scan::scan(&at).unwrap();
+        at.read(|tx| file_table::list(tx, at.agent_no, Kind::Leaf, State::Active)).unwrap()
     }
 
     pub fn leaf(&self, id: &str) -> Entry {
@@ -93,12 +93,12 @@ pub fn by_program(leaf: NewLeaf) -> NewLeaf {
     NewLeaf { source, verified: false, ..leaf }
 }
 
-pub fn propose(desk: &Desk, title: &str, entries: &[&str], class: &str, scope: &str) -> String {
+pub fn propose(lock: &TreeLock, title: &str, entries: &[&str], class: &str, scope: &str) -> String {
     let source = Provenance { origin: Origin::Program, session: Some("codex:1".into()), ..Provenance::default() };
     let entries = entries.iter().map(|e| (*e).to_owned()).collect();
     let (class, scope) = (class.to_owned(), scope.to_owned());
     let new = NewProposal { title: title.into(), entries, class, scope, confidence: Some(0.7), source };
-    proposal::add(desk, &new).unwrap().id
+    proposal::add(lock, &new).unwrap().id
 }
 
 pub fn write(path: &Path, change: impl Fn(&str) -> String) {

@@ -10,7 +10,7 @@ use heirloom_engine::index::{Embedder, Index};
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::Distillate;
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
-use heirloom_engine::recall::{self, Hint, Place, Question, Recalled, Stage};
+use heirloom_engine::recall::{self, Audience, Hint, Question, Recalled, Stage};
 use heirloom_engine::scope::SessionKey;
 use heirloom_testkit::word_vector;
 
@@ -90,7 +90,7 @@ impl Told {
         let place = workspace.map(|id| {
             let hint = Hint { workspace: Some(id.to_owned()), thread: None };
             let key = SessionKey::from("little:asks".to_owned());
-            at.read(|tx| Place::of(tx, at.agent_no, &key, &hint)).unwrap()
+            at.read(|tx| Audience::of(tx, at.agent_no, &key, &hint)).unwrap()
         });
         let question = Question { text, most: 20, deep: false };
         recall::recall(&at, &mut self.index, place.as_ref(), &question).unwrap()
@@ -98,7 +98,7 @@ impl Told {
 }
 
 fn leaf(story: &Story, class: Class, scope: Scope, text: &str) -> String {
-    memory::add(&story.at().desk().unwrap(), &NewLeaf::new(class, scope, text)).unwrap().id
+    memory::add(&story.at().lock().unwrap(), &NewLeaf::new(class, scope, text)).unwrap().id
 }
 
 fn of(workspace: &str) -> Scope {

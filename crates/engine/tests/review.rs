@@ -1,12 +1,12 @@
 //! What becomes of proposals, of what was noticed, and of the profile; merges cut off and at once.
 
-use heirloom_engine::assistant::catalogue::{self, Entry};
-use heirloom_engine::assistant::{flush, sweep};
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::memory::pending::{self, Notice, NoticeKind};
 use heirloom_engine::memory::{Class, NewLeaf, Outcome, Scope, add, leaf};
 use heirloom_engine::profile;
 use heirloom_engine::review;
+use heirloom_engine::tree::file_table::{self, Entry};
+use heirloom_engine::tree::{journal, scan};
 use serde_json::json;
 
 use crate::place::*;
@@ -15,25 +15,25 @@ use crate::tree::rest;
 #[test]
 fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
     let (_folder, place) = place();
-    let before = place.do_it(|desk| add(desk, &titled("Deploy", "Deploy with make.")).unwrap());
-    let known = place.do_it(|desk| add(desk, &fact("Tests need docker")).unwrap());
-    let (one, two) = place.do_it(|desk| {
+    let before = place.do_it(|lock| add(lock, &titled("Deploy", "Deploy with make.")).unwrap());
+    let known = place.do_it(|lock| add(lock, &fact("Tests need docker")).unwrap());
+    let (one, two) = place.do_it(|lock| {
         let scope = format!("workspace/{API}");
-        let one = propose(desk, "Deploy", &["Deploy with just, on Fridays never."], "fact", &scope);
-        (one, propose(desk, "Habits", &["I prefer tabs", "Answer briefly"], "preference", "agent"))
+        let one = propose(lock, "Deploy", &["Deploy with just, on Fridays never."], "fact", &scope);
+        (one, propose(lock, "Habits", &["I prefer tabs", "Answer briefly"], "preference", "agent"))
     });
     // A person changes both: another entry, another class.
     let file = |place: &Place, id: &str| {
         let at = place.at();
-        sweep::sweep(&at).unwrap();
-        let entry = at.read(|tx| catalogue::item(tx, at.agent_no, id)).unwrap().unwrap();
+        scan::scan(&at).unwrap();
+        let entry = at.read(|tx| file_table::item(tx, at.agent_no, id)).unwrap().unwrap();
         place.tree().join(entry.path.as_str())
     };
     write(&file(&place, &one), |t| t.replace("class: fact", "class: procedure"));
     write(&file(&place, &two), |t| {
         t.replace("- Answer briefly\n", "- Answer in German\n\n* Sign with Z.\n  And a dash.\n")
     });
-    let merged = place.do_it(|desk| review::merge(desk, &[one.clone(), two.clone()], None).unwrap());
+    let merged = place.do_it(|lock| review::merge(lock, &[one.clone(), two.clone()], None).unwrap());
     assert_eq!(merged[0].leaves[0].class, Class::Procedure);
     assert_eq!(merged[0].leaves[0].superseded.len(), 0, "a procedure contradicts no fact");
     let texts: Vec<String> = merged[1]
@@ -48,7 +48,7 @@ fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
     assert!(made.fields.contains_key("verified"), "a yes is a look");
     let archived = |id: &str| {
         let at = place.at();
-        at.read(|tx| catalogue::item(tx, at.agent_no, id)).unwrap().unwrap()
+        at.read(|tx| file_table::item(tx, at.agent_no, id)).unwrap().unwrap()
     };
     let entry = archived(&two);
     assert_eq!((entry.status.as_deref(), entry.field("status")), (Some("merged"), Some("merged")));
@@ -57,56 +57,56 @@ fn a_merge_takes_the_file_as_it_stands_and_can_be_taken_back() {
     assert_eq!(place.count("SELECT count(*) FROM flushes WHERE action = 'proposal.merge'"), 1);
 
     // Taken back: its leaves go, the proposal waits again as it was.
-    let undone = place.do_it(|desk| review::undo(desk, &two, None).unwrap());
+    let undone = place.do_it(|lock| review::undo(lock, &two, None).unwrap());
     assert_eq!(undone.removed.len(), 3);
     let text = std::fs::read_to_string(file(&place, &two)).unwrap();
     assert!(text.contains("status: pending") && !text.contains("leaves:") && text.contains("* Sign with Z."), "{text}");
     assert_eq!(place.leaves().len(), 3);
     // And merged again.
-    let again = place.do_it(|desk| review::merge(desk, std::slice::from_ref(&two), None).unwrap());
+    let again = place.do_it(|lock| review::merge(lock, std::slice::from_ref(&two), None).unwrap());
     assert!(again[0].leaves.iter().all(|l| l.outcome == Outcome::New));
     // A leaf that was edited since is more than the proposal's.
     let touched = again[0].leaves[1].clone();
     write(&place.tree().join(touched.path.as_ref().unwrap().as_str()), |t| format!("{t}\nmy own line\n"));
-    let refused = place.do_it(|desk| review::undo(desk, &two, None).unwrap_err());
+    let refused = place.do_it(|lock| review::undo(lock, &two, None).unwrap_err());
     assert_eq!(refused.kind(), ErrorKind::Refused);
     assert!(refused.to_string().contains(&touched.id), "{refused}");
     assert_eq!(place.leaves().len(), 6, "nothing was undone");
 
     // A contradiction supersedes, what is known is not said twice, and undoing restores.
-    let three = place.do_it(|desk| propose(desk, "Deploy", &["Deploy by hand."], "fact", &format!("workspace/{API}")));
-    let four = place.do_it(|desk| {
+    let three = place.do_it(|lock| propose(lock, "Deploy", &["Deploy by hand."], "fact", &format!("workspace/{API}")));
+    let four = place.do_it(|lock| {
         propose(
-            desk,
+            lock,
             "More",
             &["Docker is slow", "tests  need docker.", "Tests need docker"],
             "fact",
             &format!("workspace/{API}"),
         )
     });
-    let merged = place.do_it(|desk| review::merge(desk, &[three.clone(), four.clone()], None).unwrap());
+    let merged = place.do_it(|lock| review::merge(lock, &[three.clone(), four.clone()], None).unwrap());
     assert_eq!(merged[0].leaves[0].superseded, std::slice::from_ref(&before.id));
     let outcomes: Vec<Outcome> = merged[1].leaves.iter().map(|l| l.outcome).collect();
     assert_eq!(outcomes, [Outcome::New, Outcome::Same, Outcome::Same]);
     let entry = archived(&four);
     assert_eq!(entry.fields["known"].as_array().unwrap().len() + entry.fields["leaves"].as_array().unwrap().len(), 2);
-    let undone = place.do_it(|desk| review::undo(desk, &three, None).unwrap());
+    let undone = place.do_it(|lock| review::undo(lock, &three, None).unwrap());
     assert_eq!(undone.restored, std::slice::from_ref(&before.id));
     assert_eq!(place.leaf(&before.id).status.as_deref(), Some("active"));
     let _ = known;
 
     // A no, and the no taken back.
-    let no = place.do_it(|desk| review::reject(desk, std::slice::from_ref(&three), Some("not now")).unwrap());
+    let no = place.do_it(|lock| review::reject(lock, std::slice::from_ref(&three), Some("not now")).unwrap());
     assert!(no[0].path.as_str().contains("archive/rejected"));
     assert_eq!(archived(&three).field("reason"), Some("not now"));
-    place.do_it(|desk| review::undo(desk, &three, None).unwrap());
+    place.do_it(|lock| review::undo(lock, &three, None).unwrap());
     assert_eq!(archived(&three).status.as_deref(), Some("pending"));
 }
 
 #[test]
 fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
     let (_folder, place) = place();
-    let fine = place.do_it(|desk| propose(desk, "Fine", &["All is well"], "preference", "agent"));
+    let fine = place.do_it(|lock| propose(lock, "Fine", &["All is well"], "preference", "agent"));
     for (class, scope, said) in [
         ("fact", "agent", "--workspace"),
         ("preference", "workspace/api--0123456789abcdef", "scope: agent"),
@@ -115,8 +115,8 @@ fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
         ("fact", "everywhere", "workspace/<workspace id>"),
     ] {
         let title = format!("{class} {scope}");
-        let id = place.do_it(|desk| propose(desk, &title, &["Something"], class, scope));
-        let error = place.do_it(|desk| review::merge(desk, &[fine.clone(), id.clone()], None).unwrap_err());
+        let id = place.do_it(|lock| propose(lock, &title, &["Something"], class, scope));
+        let error = place.do_it(|lock| review::merge(lock, &[fine.clone(), id.clone()], None).unwrap_err());
         assert!(error.to_string().contains(&id), "{error}");
         let next = error.next_step().unwrap().to_owned();
         assert!(next.contains(said) && next.contains("proposal edit"), "{title}: {next}");
@@ -127,12 +127,12 @@ fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
     std::fs::write(folder.join("broken.md"), "---\na: [\n---\n# Broken\n\n- x\n").unwrap();
     for name in ["Empty", "Broken"] {
         assert_eq!(
-            place.do_it(|desk| review::merge(desk, &[name.into()], None).unwrap_err()).kind(),
+            place.do_it(|lock| review::merge(lock, &[name.into()], None).unwrap_err()).kind(),
             ErrorKind::Refused
         );
     }
     assert_eq!(
-        place.do_it(|desk| review::merge(desk, &["nothing".into()], None).unwrap_err()).kind(),
+        place.do_it(|lock| review::merge(lock, &["nothing".into()], None).unwrap_err()).kind(),
         ErrorKind::NotFound
     );
     // Written by hand, without front matter: its lines say what it is, also after coming back.
@@ -143,17 +143,17 @@ fn a_proposal_that_cannot_be_merged_says_why_and_nothing_is_merged() {
     )
     .unwrap();
     for _ in 0..2 {
-        let merged = place.do_it(|desk| review::merge(desk, &["own".into()], None).unwrap());
+        let merged = place.do_it(|lock| review::merge(lock, &["own".into()], None).unwrap());
         assert_eq!(merged[0].leaves.len(), 1);
         assert_eq!(
             (merged[0].leaves[0].class, merged[0].leaves[0].scope.to_string()),
             (Class::Procedure, scope.clone())
         );
-        place.do_it(|desk| review::undo(desk, "own", None).unwrap());
+        place.do_it(|lock| review::undo(lock, "own", None).unwrap());
     }
     // Without class: a fact in a project, a preference else.
     std::fs::write(folder.join("bare.md"), "- I like tea\n").unwrap();
-    let merged = place.do_it(|desk| review::merge(desk, &["bare".into()], None).unwrap());
+    let merged = place.do_it(|lock| review::merge(lock, &["bare".into()], None).unwrap());
     assert_eq!(merged[0].leaves[0].class, Class::Preference);
 }
 
@@ -174,7 +174,7 @@ fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
     assert!(list(false).len() == 3 && list(false).iter().all(|p| p.seen == 2));
     let no = |title: &str| list(true).iter().find(|p| p.title.contains(title)).unwrap().no;
     assert_eq!(pending::parse_id(&list(true)[0].id()).unwrap(), list(true)[0].no);
-    let accepted = place.do_it(|desk| review::noticed::accept(desk, &[no("TL;DR"), no("Ada")]).unwrap());
+    let accepted = place.do_it(|lock| review::noticed::accept(lock, &[no("TL;DR"), no("Ada")]).unwrap());
     let leaf = accepted[0].leaf.as_ref().unwrap();
     assert_eq!((leaf.class, leaf.outcome), (Class::Preference, Outcome::New));
     assert_eq!(place.leaf(&leaf.id).fields["source"]["type"], "prompt");
@@ -195,12 +195,12 @@ fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
         })
         .unwrap();
     let mixed = [no("No Redis"), no("compiler")];
-    assert_eq!(place.do_it(|desk| review::noticed::accept(desk, &mixed).unwrap_err()).kind(), ErrorKind::Refused);
+    assert_eq!(place.do_it(|lock| review::noticed::accept(lock, &mixed).unwrap_err()).kind(), ErrorKind::Refused);
     assert_eq!(pending::dismiss(&place.at(), &mixed).unwrap_err().kind(), ErrorKind::Refused);
     assert_eq!(list(false).len(), 1);
-    assert_eq!(place.do_it(|desk| review::noticed::accept(desk, &[999]).unwrap_err()).kind(), ErrorKind::NotFound);
+    assert_eq!(place.do_it(|lock| review::noticed::accept(lock, &[999]).unwrap_err()).kind(), ErrorKind::NotFound);
     // What is remembered already is not noticed.
-    place.do_it(|desk| add(desk, &NewLeaf::new(Class::Preference, Scope::Agent, "Dark mode")).unwrap());
+    place.do_it(|lock| add(lock, &NewLeaf::new(Class::Preference, Scope::Agent, "Dark mode")).unwrap());
     let known = [notice(NoticeKind::Preference, "Dark mode"), notice(profile_of("name", "Ada"), "Ada")];
     assert_eq!(place.at().write("test", |tx| pending::capture(tx, place.agent_no, None, None, &known)).unwrap(), 0);
 }
@@ -238,8 +238,8 @@ fn the_profile_takes_one_line_values_under_plain_keys() {
 #[test]
 fn two_processes_add_and_merge_without_loss_or_doubles() {
     let (folder, place) = place();
-    let proposals: Vec<String> = place.do_it(|desk| {
-        (0..6).map(|n| propose(desk, &format!("P{n}"), &[&format!("proposed {n}")], "preference", "agent")).collect()
+    let proposals: Vec<String> = place.do_it(|lock| {
+        (0..6).map(|n| propose(lock, &format!("P{n}"), &[&format!("proposed {n}")], "preference", "agent")).collect()
     });
     let root = folder.path().join("home");
     let merged: Vec<usize> = std::thread::scope(|scope| {
@@ -250,12 +250,12 @@ fn two_processes_add_and_merge_without_loss_or_doubles() {
                     let place = Place::open(&root, NOON);
                     let mut merged = 0;
                     for (n, id) in proposals.iter().enumerate() {
-                        place.do_it(|desk| add(desk, &fact(&format!("both say {n}"))).unwrap());
-                        match place.do_it(|desk| review::merge(desk, std::slice::from_ref(id), None)) {
+                        place.do_it(|lock| add(lock, &fact(&format!("both say {n}"))).unwrap());
+                        match place.do_it(|lock| review::merge(lock, std::slice::from_ref(id), None)) {
                             Ok(_) => merged += 1,
                             Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{e}"),
                         }
-                        place.do_it(|desk| add(desk, &titled("Subject", &format!("version {n}"))).unwrap());
+                        place.do_it(|lock| add(lock, &titled("Subject", &format!("version {n}"))).unwrap());
                     }
                     merged
                 })
@@ -279,8 +279,8 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
     let scope = format!("workspace/{API}");
     for cut in 0..5 {
         let (_folder, place) = place();
-        let old = place.do_it(|desk| add(desk, &titled("Deploy", "Deploy with make.")).unwrap());
-        let id = place.do_it(|desk| propose(desk, "Deploy", &["Deploy with just."], "fact", &scope));
+        let old = place.do_it(|lock| add(lock, &titled("Deploy", "Deploy with make.")).unwrap());
+        let id = place.do_it(|lock| propose(lock, "Deploy", &["Deploy with just."], "fact", &scope));
         // The third beat fails: a trigger stands for the crash.
         let sql = place.sql();
         sql.execute_batch(
@@ -288,10 +288,10 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         )
         .unwrap();
         let before = files(&place.tree());
-        assert!(place.do_it(|desk| review::merge(desk, std::slice::from_ref(&id), None)).is_err());
+        assert!(place.do_it(|lock| review::merge(lock, std::slice::from_ref(&id), None)).is_err());
         let after = files(&place.tree());
         sql.execute_batch("DROP TRIGGER crash").unwrap();
-        assert_eq!(place.ledger.read(|tx| flush::unfinished(tx, place.agent_no)).unwrap().len(), 1);
+        assert_eq!(place.ledger.read(|tx| journal::unfinished(tx, place.agent_no)).unwrap().len(), 1);
         // Files as a crash at each point could have left them.
         let is_leaf = |name: &String| name.starts_with("memory/workspace");
         let put = |name: &str, text: &str| {
@@ -331,7 +331,7 @@ fn a_merge_cut_off_anywhere_is_finished_once() {
         assert_eq!(leaves.len(), 2, "cut {cut}");
         assert_eq!(place.leaf(&old.id).status.as_deref(), Some("superseded"), "cut {cut}");
         assert!(leaves.iter().all(|e| !e.by_hand()), "cut {cut}: what we wrote is ours");
-        let undone = place.do_it(|desk| review::undo(desk, &id, None).unwrap());
+        let undone = place.do_it(|lock| review::undo(lock, &id, None).unwrap());
         assert_eq!((undone.removed.len(), undone.restored.len()), (1, 1), "cut {cut}");
     }
 }

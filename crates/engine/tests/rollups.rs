@@ -299,7 +299,7 @@ fn only_what_stands_is_told() {
 fn what_is_resolved_is_still_open_no_longer() {
     let story = Story::new();
     let new = open_loop::NewLoop { title: "Write the changelog".into(), ..open_loop::NewLoop::default() };
-    let open = open_loop::add(&story.at().desk().unwrap(), &new).unwrap();
+    let open = open_loop::add(&story.at().lock().unwrap(), &new).unwrap();
     story.said("s", &[user("Words", NOON - HOUR)]);
     let turn = story.turn("s", "Words");
     let d = Distillate {
@@ -309,7 +309,7 @@ fn what_is_resolved_is_still_open_no_longer() {
     story.summed_up("s", &[Kind::Session], "Words.", &d);
     story.refresh();
     assert!(story.block(WEEK).contains(&format!("- Still open: Write the changelog [{}]\n", open.id)));
-    open_loop::resolve(&story.at().desk().unwrap(), std::slice::from_ref(&open.id), None).unwrap();
+    open_loop::resolve(&story.at().lock().unwrap(), std::slice::from_ref(&open.id), None).unwrap();
     story.said("s", &[user("More", NOON - MINUTE)]);
     story.summed_up("s", &[Kind::Session], "More.", &Distillate::default());
     story.refresh();

@@ -1,12 +1,12 @@
 //! Pages about the moment: the latest turn of a project, what is in its way, its recent turns, and what a session is about
 //! for whoever resumes it (R5.2).
 
-use heirloom_engine::assistant::catalogue::{self, Kind as File};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::head::continuity::{pages_of_session, recent_enough, write_turn_continuity};
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::{Distillate, Touch, TouchedFile};
 use heirloom_engine::tokens::tokens;
+use heirloom_engine::tree::file_table::{self, Kind as File};
 use serde_json::json;
 
 use crate::story::{DAY, HOUR, MINUTE, NOON, Story, answer, ended, item, titled, tool, user, within};
@@ -225,7 +225,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
         )
     );
     let new = NewLoop { title: "Write the changelog".into(), ..NewLoop::default() };
-    let open = open_loop::add(&story.at().desk().unwrap(), &new).unwrap();
+    let open = open_loop::add(&story.at().lock().unwrap(), &new).unwrap();
     let d = Distillate {
         goal: Some(item("Move the orders", asked)),
         decisions: vec![item("We keep both tables", answered)],
@@ -262,7 +262,7 @@ fn a_session_is_told_to_whoever_resumes_it() {
     };
     assert_eq!(story.page("session-memory/"), told(&format!("- Write the changelog [{id}]\n")));
     // Resolved since: it is left out, and the node still has it.
-    open_loop::resolve(&story.at().desk().unwrap(), std::slice::from_ref(id), Some("done")).unwrap();
+    open_loop::resolve(&story.at().lock().unwrap(), std::slice::from_ref(id), Some("done")).unwrap();
     write_turn_continuity(&story.at(), &[story.session_no("s")]).unwrap();
     assert_eq!(story.page("session-memory/"), told(""));
 }
@@ -318,22 +318,22 @@ fn they_are_no_memory_and_what_people_write_in_them_is_kept() {
     story.said("s", &[user("Hello", NOON - HOUR)]);
     story.refresh();
     let at = story.at();
-    heirloom_engine::assistant::sweep::sweep(&at).unwrap();
-    let rows = at.read(|tx| catalogue::all(tx, story.agent_no)).unwrap();
+    heirloom_engine::tree::scan::scan(&at).unwrap();
+    let rows = at.read(|tx| file_table::all(tx, story.agent_no)).unwrap();
     let ours: Vec<_> = rows.iter().filter(|e| e.path.as_str().contains("/runtime/")).collect();
     assert!(ours.len() == 4 && ours.iter().all(|e| e.kind == File::Runtime && e.problem.is_none()), "{ours:?}");
-    assert_eq!(at.read(|tx| catalogue::workspaces(tx, story.agent_no)).unwrap(), [""; 0]);
+    assert_eq!(at.read(|tx| file_table::workspaces(tx, story.agent_no)).unwrap(), [""; 0]);
     for page in ours {
         let path = story.tree().join(page.path.as_str());
         let before = std::fs::read_to_string(&path).unwrap();
         let mine = before.replacen("-->\n", "-->\n- my own line inside\n", 1) + "Mine below.\n";
         std::fs::write(&path, &mine).unwrap();
         crate::tree::rest(&path);
-        heirloom_engine::assistant::sweep::sweep(&at).unwrap();
+        heirloom_engine::tree::scan::scan(&at).unwrap();
         story.refresh();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before + "Mine below.\n", "{}", page.path);
         let kept = at
-            .read(|tx| heirloom_engine::assistant::revise::revisions(tx, story.agent_no, Some(page.path.as_str()), 9))
+            .read(|tx| heirloom_engine::tree::revise::revisions(tx, story.agent_no, Some(page.path.as_str()), 9))
             .unwrap();
         assert_eq!(kept.iter().map(|r| r.bytes.clone()).collect::<Vec<_>>(), [mine.into_bytes()], "{}", page.path);
     }

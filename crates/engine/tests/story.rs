@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::capture::Capture;
 use heirloom_engine::clock::Clock;
 use heirloom_engine::head;
@@ -14,6 +13,7 @@ use heirloom_engine::lineage::{self, Kind, NewCompaction, NewNode, Source};
 use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::AssistantHome;
 use serde_json::{Value, json};
 
 use crate::world::{LITTLE, with_program};

@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
-use heirloom_engine::assistant::sweep;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::head::Head;
 use heirloom_engine::head::memory::{Tier1Line, for_thread};
@@ -13,6 +11,8 @@ use heirloom_engine::lineage::distillate::Distillate;
 use heirloom_engine::memory::{self, Class, NewLeaf};
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::tokens::tokens;
+use heirloom_engine::tree::provenance::{Origin, Provenance};
+use heirloom_engine::tree::scan;
 
 use crate::place::{API, DAY, NOON};
 use crate::tree::rest;
@@ -127,8 +127,8 @@ fn every_line_leads_deeper() {
     let (story, orders, _) = life();
     let at = story.place.at();
     channel::ask(&at, "telegram", "4711", Some("Robert"), None).unwrap();
-    story.place.do_it(|desk| {
-        crate::place::propose(desk, "Deploys", &["Deploy with just"], "procedure", &format!("workspace/{API}"));
+    story.place.do_it(|lock| {
+        crate::place::propose(lock, "Deploys", &["Deploy with just"], "procedure", &format!("workspace/{API}"));
     });
     story
         .place
@@ -189,7 +189,7 @@ fn what_was_closed_or_left_is_shown_no_more() {
     // A person resolves the loop, and one of the very words of an item that has no file.
     story.owe(in_thread("Call the glazier", API_KEY));
     let names = [jars, "Call the glazier".to_owned()];
-    story.place.do_it(|desk| open_loop::resolve(desk, &names, None).unwrap());
+    story.place.do_it(|lock| open_loop::resolve(lock, &names, None).unwrap());
     // The branch on which the fence was spoken of is left.
     for n in [0, 1] {
         story.turn_row(after(fence, n), "codex:five", NOON - 1_000, true);
@@ -250,9 +250,9 @@ fn a_session_is_given_the_words_of_its_own_threads() {
             scope: Some(format!("workspace/p{n}--{n:016x}")),
             ..titled_loop(&format!("canary{n}scoped"))
         });
-        story.place.do_it(|desk| {
+        story.place.do_it(|lock| {
             let scope = memory::Scope::Workspace(format!("p{n}--{n:016x}"));
-            memory::add(desk, &NewLeaf::new(Class::Fact, scope, format!("canary{n}fact known"))).unwrap();
+            memory::add(lock, &NewLeaf::new(Class::Fact, scope, format!("canary{n}fact known"))).unwrap();
         });
         threads.push(no);
     }
@@ -264,9 +264,9 @@ fn a_session_is_given_the_words_of_its_own_threads() {
     story.owe(in_thread("canary98 of no thread", "topic/unheard"));
     story.owe(titled_loop("Everybody may know of the dentist"));
     let facts = story.place.leaves();
-    story.place.do_it(|desk| memory::change::pin(desk, &facts, true).unwrap());
-    story.place.do_it(|desk| {
-        memory::add(desk, &NewLeaf::new(Class::Preference, memory::Scope::Agent, "Tea, never coffee.")).unwrap();
+    story.place.do_it(|lock| memory::change::pin(lock, &facts, true).unwrap());
+    story.place.do_it(|lock| {
+        memory::add(lock, &NewLeaf::new(Class::Preference, memory::Scope::Agent, "Tea, never coffee.")).unwrap();
     });
     let lines = story.lines();
     let all: Vec<String> = (0..40).chain([98, 99]).map(|n| format!("canary{n}")).collect();
@@ -315,7 +315,7 @@ fn equal_loops_take_turns_and_a_day_is_one_page() {
         .unwrap();
         rest(&path);
     }
-    sweep::sweep(&story.place.at()).unwrap();
+    scan::scan(&story.place.at()).unwrap();
     let mut shown: BTreeMap<String, usize> = BTreeMap::new();
     for day in 0..30 {
         story = story.on(NOON + day * DAY);
@@ -347,7 +347,7 @@ fn urgent_things_stand_whatever_the_day() {
         std::fs::write(&path, format!("---\nopened: 2026-01-01T00:00:00Z\n{mark}---\n# {title}\n")).unwrap();
         rest(&path);
     }
-    sweep::sweep(&story.place.at()).unwrap();
+    scan::scan(&story.place.at()).unwrap();
     for day in 0..12 {
         story = story.on(NOON + day * DAY);
         let lines = story.lines();

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::{AssistantHome, sweep};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
@@ -13,6 +11,8 @@ use heirloom_engine::home::{Home, layout};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::{AssistantHome, scan};
 
 pub struct Tree {
     pub folder: tempfile::TempDir,
@@ -61,21 +61,21 @@ impl Tree {
 
     pub fn add(&self, title: &str) -> Item {
         let new = NewLoop { title: title.into(), ..NewLoop::default() };
-        open_loop::add(&self.at().desk().unwrap(), &new).unwrap()
+        open_loop::add(&self.at().lock().unwrap(), &new).unwrap()
     }
 
     pub fn refresh(&self) -> head::Refreshed {
         head::refresh(&self.at(), head::Occasion::Act).unwrap()
     }
 
-    /// Ids of what the catalogue has, after a look at the files.
+    /// Ids of what the file table has, after a look at the files.
     pub fn items(&self, kind: Kind, state: State) -> Vec<String> {
-        sweep::sweep(&self.at()).unwrap();
+        scan::scan(&self.at()).unwrap();
         self.entries(kind, state).into_iter().map(|e| e.item.unwrap_or(e.title)).collect()
     }
 
     pub fn entries(&self, kind: Kind, state: State) -> Vec<Entry> {
-        self.ledger.read(|tx| catalogue::list(tx, self.agent_no, kind, state)).unwrap()
+        self.ledger.read(|tx| file_table::list(tx, self.agent_no, kind, state)).unwrap()
     }
 
     pub fn files(&self, below: &str) -> Vec<String> {

@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use heirloom_engine::assistant::catalogue::Kind as FileKind;
-use heirloom_engine::assistant::sweep;
 use heirloom_engine::capture::Capture;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::event::{Role, TurnKind};
@@ -20,6 +18,8 @@ use heirloom_engine::lineage::{self, Kind, NewNode, Source};
 use heirloom_engine::scope::{AgentId, NodeId, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::file_table::Kind as FileKind;
+use heirloom_engine::tree::scan;
 use heirloom_engine::verify::{files, verify};
 use heirloom_engine::worker;
 use heirloom_testkit::{Rng, word_vector};
@@ -421,7 +421,7 @@ impl Story {
     }
 
     fn follow(&self, index: &mut Index) {
-        sweep::sweep(&self.tree.at()).unwrap();
+        scan::scan(&self.tree.at()).unwrap();
         index.catch_up(&self.tree.ledger, None, &mut |_| {}).unwrap();
         assert_eq!(index.catch_up_files(&self.tree.at(), None).unwrap(), 0);
     }
@@ -603,7 +603,7 @@ fn what_is_forgotten_leaves_no_vector() {
     let wish = Wish::Match { text: "quuxfrobnitz".into(), ignore_case: true, since: None, until: None };
     let (at, global_ids) = (story.tree.at(), |_: &str| false);
     let plan = forget::plan(&at, &Request { wish, global_ids: &global_ids }, &mut |_| {}).unwrap();
-    forget::carry_out(&at.desk().unwrap(), &plan).unwrap();
+    forget::carry_out(&at.lock().unwrap(), &plan).unwrap();
     let mut index = story.index();
     forget::finish(&at, Some(&mut index)).unwrap();
     assert_eq!(traces(), 0, "not even in a page that is not used any more");

@@ -145,7 +145,7 @@ impl Story {
     }
 
     pub fn owe(&self, new: NewLoop) -> String {
-        self.place.do_it(|desk| open_loop::add(desk, &new).unwrap().id)
+        self.place.do_it(|lock| open_loop::add(lock, &new).unwrap().id)
     }
 
     pub fn lines(&self) -> Vec<Tier1Line> {
@@ -156,7 +156,7 @@ impl Story {
     /// The rendered block of a page, after a refresh.
     pub fn page(&self, page: &Head) -> String {
         let at = self.place.at();
-        at.write("test", |tx| heirloom_engine::assistant::mark_dirty(tx, at.agent_no, &[page.name()])).unwrap();
+        at.write("test", |tx| heirloom_engine::tree::mark_dirty(tx, at.agent_no, &[page.name()])).unwrap();
         let refreshed = head::refresh(&at, head::Occasion::Act).unwrap();
         // Turns put in by hand have no words, which daily notes are made of.
         assert!(refreshed.failed.iter().all(|p| p.place.contains("/daily/")), "{refreshed:?}");
@@ -225,13 +225,13 @@ pub fn life() -> (Story, i64, i64) {
         ..Distillate::default()
     });
     story.owe(titled_loop("Send Marta the benchmark table"));
-    story.place.do_it(|desk| {
-        memory::add(desk, &NewLeaf::new(Class::Preference, memory::Scope::Agent, "Answer TL;DR first.")).unwrap();
+    story.place.do_it(|lock| {
+        memory::add(lock, &NewLeaf::new(Class::Preference, memory::Scope::Agent, "Answer TL;DR first.")).unwrap();
         let rule = NewLeaf::new(Class::Fact, api(), "Never push to main without a green just ci.");
-        memory::add(desk, &rule).unwrap();
+        memory::add(lock, &rule).unwrap();
     });
     let rules = story.place.leaves().into_iter().filter(|e| e.class.as_deref() == Some("fact")).collect::<Vec<_>>();
-    story.place.do_it(|desk| memory::change::pin(desk, &rules, true).unwrap());
+    story.place.do_it(|lock| memory::change::pin(lock, &rules, true).unwrap());
     (story, orders, blog)
 }
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::adopt::adopt as adopt_tree;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::adopt::adopt as adopt_tree;
 use serde_json::json;
 
 use crate::context::{Context, Global};
@@ -102,7 +102,7 @@ fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
     };
     adopt_tree(&context.home, &context.ledger, agent_no, "cli agent", folder)?;
     let at = context.assistant("cli agent")?;
-    heirloom_engine::assistant::sweep::sweep(&at)?;
+    heirloom_engine::tree::scan::scan(&at)?;
     let root = at.files.shown().display().to_string();
     if global.json {
         print::line(&json!({"agent": context.agent().as_str(), "root": root, "adopted": at.is_adopted()}).to_string());

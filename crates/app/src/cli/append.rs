@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::capture::{Capture, LineAck};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::head::continuity::write_turn_continuity;
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::transcript::recent;
+use heirloom_engine::tree::AssistantHome;
 use serde_json::json;
 
 use crate::context::{Context, Global};

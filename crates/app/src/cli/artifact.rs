@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::artifact::{self, LONGEST, NewArtifact, Text};
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Map, Value, json};
 
 use super::open_loop::{entry_json, told};
@@ -65,7 +65,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 created: context.ledger.now(),
                 fields: Map::new(),
             };
-            let item = artifact::add(&at.desk()?, &new)?;
+            let item = artifact::add(&at.lock()?, &new)?;
             context.settle(&at)?;
             told(global, &[item], "Kept")
         }
@@ -74,7 +74,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let Some((at, _)) = context.look_at_assistant(ACTOR)? else {
                 return Err(Error::not_found("nothing was kept yet").hint("heirloom artifact add \"…\" --file F"));
             };
-            let entry = at.read(|tx| catalogue::named(tx, at.agent_no, Kind::Artifact, State::Active, &name))?;
+            let entry = at.read(|tx| file_table::named(tx, at.agent_no, Kind::Artifact, State::Active, &name))?;
             super::files::show(&context, &at, &entry)
         }
     }
@@ -106,7 +106,7 @@ fn text(file: &Path) -> Result<Text> {
 fn list(global: &Global, limit: usize) -> Result<Exit> {
     let context = Context::open(global)?;
     let (entries, all) = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| catalogue::newest(tx, at.agent_no, Kind::Artifact, "created", limit))?,
+        Some((at, _)) => at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit))?,
         None => (Vec::new(), 0),
     };
     if global.json {

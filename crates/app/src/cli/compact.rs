@@ -1,6 +1,5 @@
 //! `heirloom compact`
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::distill::advance::Pass;
 use heirloom_engine::distill::{compaction, handoff};
 use heirloom_engine::error::{Error, Result};
@@ -8,6 +7,7 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::{self, SessionRow};
+use heirloom_engine::tree::AssistantHome;
 use serde_json::json;
 
 use crate::config;

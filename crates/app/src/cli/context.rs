@@ -179,9 +179,9 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     };
     let recalled = match ask.prompt.filter(|p| !p.trim().is_empty()) {
         Some(text) => {
-            let place = inject::place_of(at, &ask.session, &ask.hint)?;
+            let audience = inject::audience_of(at, &ask.session, &ask.hint)?;
             let question = Question { text, most: inject::budget::items(event, ask.budget), deep: false };
-            match context.asked(Some(at), |index| recall::recall(at, index, Some(&place), &question)) {
+            match context.asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
                 Ok(mut recalled) => {
                     recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
                     recalled
@@ -266,8 +266,8 @@ impl Asked {
 fn explain(given: &Given, asked: Option<&Asked>) {
     let paint = Paint::stdout();
     print::line("");
-    let place = &given.place;
-    let thread = place.thread.as_ref().map_or("no thread", |t| t.key.as_str());
+    let audience = &given.audience;
+    let thread = audience.thread.as_ref().map_or("no thread", |t| t.key.as_str());
     let id = given.id.map(|id| format!(" · {id}")).unwrap_or_default();
     print::line(&paint.dim(&format!("{} tokens · epoch {} · {thread}{id}", given.tokens, given.epoch)));
     for part in &given.parts {
@@ -303,8 +303,8 @@ fn to_json(context: &Context, ask: &Ask, given: &Given) -> Value {
         "session": ask.session.as_str(),
         "event": ask.event.name(),
         "epoch": given.epoch,
-        "thread": given.place.thread.as_ref().map(|t| &t.key),
-        "workspace": given.place.workspace,
+        "thread": given.audience.thread.as_ref().map(|t| &t.key),
+        "workspace": given.audience.workspace,
         "tokens": given.tokens,
         "fingerprint": given.fingerprint,
         "block": given.block,

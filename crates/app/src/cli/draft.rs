@@ -52,9 +52,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let at = context.assistant(ACTOR)?;
             let (mut items, mut failed) = (Vec::new(), None);
             {
-                let desk = at.desk()?;
+                let lock = at.lock()?;
                 for file in &files {
-                    match draft::promote(&desk, file, title.as_deref()) {
+                    match draft::promote(&lock, file, title.as_deref()) {
                         Ok(item) => items.push(item),
                         Err(e) => {
                             failed = Some(e);
@@ -74,9 +74,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Discard { files } => {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
-            let desk = at.desk()?;
+            let lock = at.lock()?;
             for file in &files {
-                draft::discard(&desk, file)?;
+                draft::discard(&lock, file)?;
                 if !global.json {
                     print::line(&format!("Deleted: {}", print::safe_line(file)));
                 }

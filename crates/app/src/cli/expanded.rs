@@ -1,13 +1,13 @@
 //! What `heirloom expand` says to programs: every object bears the agent it belongs to (R6.8).
 
-use heirloom_engine::assistant::AssistantHome;
-use heirloom_engine::assistant::catalogue::Entry;
 use heirloom_engine::clock::{Millis, rfc3339};
 use heirloom_engine::lineage::{Compaction, Node};
 use heirloom_engine::memory::pending::Pending;
 use heirloom_engine::recall::expand::{Branch, Expansion, NodeView, Passage, Reference, Subject, Transcript};
 use heirloom_engine::redact::redact;
 use heirloom_engine::thread::ThreadRow;
+use heirloom_engine::tree::AssistantHome;
+use heirloom_engine::tree::file_table::Entry;
 use serde_json::{Value, json};
 
 use super::{files, show};

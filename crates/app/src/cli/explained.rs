@@ -1,8 +1,8 @@
 //! Why a search found what it found: how the query was understood, what each score is made of, what was limited (R10.9).
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::recall::query::{Kind, Term};
 use heirloom_engine::recall::{FilesFound, Searched, Trace};
+use heirloom_engine::tree::AssistantHome;
 use serde_json::{Value, json};
 
 use super::understood::Understood;

@@ -3,12 +3,12 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::{AssistantHome, sweep};
 use heirloom_engine::continuity;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::head;
 use heirloom_engine::redact::redact;
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::{AssistantHome, scan};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -78,8 +78,8 @@ pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool
         return Err(Error::refused(format!("the editor {editor:?} did not end well"))
             .hint(format!("set $VISUAL or $EDITOR; the file is {file}")));
     }
-    sweep::sweep(at)?;
-    let now = at.read(|tx| catalogue::at(tx, at.agent_no, &entry.path))?;
+    scan::scan(at)?;
+    let now = at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?;
     let written = now.is_none_or(|n| n.digest != entry.digest);
     if written {
         head::mark_all(at)?;
@@ -102,7 +102,7 @@ pub fn clean(value: &mut Value) {
 /// where there is no tree yet.
 pub fn show_named(context: &Context, actor: &str, kind: Kind, name: &str, none: Error) -> Result<Exit> {
     let Some((at, _)) = context.look_at_assistant(actor)? else { return Err(none) };
-    let find = |state| at.read(|tx| catalogue::named(tx, at.agent_no, kind, state, name));
+    let find = |state| at.read(|tx| file_table::named(tx, at.agent_no, kind, state, name));
     let entry = find(State::Active).or_else(|e| find(State::Archived).map_err(|_| e))?;
     show(context, &at, &entry)
 }

@@ -67,7 +67,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let wish = wish(&context, &args)?;
     let at = context.assistant(ACTOR)?;
     // Edits by hand are taken in first: whether a person wrote in a file decides whether it goes.
-    drop(at.desk()?);
+    drop(at.lock()?);
     let plan = || -> Result<Plan> {
         let total = heirloom_engine::verify::bytes_to_check(&context.ledger)?;
         let bar = print::bar(total * 2, "Looking", global.json);
@@ -97,14 +97,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
     let mut kept = None;
     for _ in 0..ATTEMPTS {
-        let desk = at.desk()?;
-        match forget::carry_out(&desk, &planned) {
+        let lock = at.lock()?;
+        match forget::carry_out(&lock, &planned) {
             Ok(files) => {
                 kept = Some(files);
                 break;
             }
             Err(e) if e.kind() == ErrorKind::Busy => {
-                drop(desk);
+                drop(lock);
                 planned = plan()?;
             }
             Err(e) => return Err(e),

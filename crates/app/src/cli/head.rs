@@ -3,13 +3,13 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::head::outside::{self, Acquired, Busy, Change, Committed, Granted, NotNow};
 use heirloom_engine::head::revisions::{self, Line, Overview};
 use heirloom_engine::head::shared::{self, LARGEST_SECTION, Page, Sections};
 use heirloom_engine::head::{Head, lease, why};
 use heirloom_engine::redact::redact;
+use heirloom_engine::tree::AssistantHome;
 use serde_json::{Map, Value, json};
 
 use crate::context::{Context, Global};

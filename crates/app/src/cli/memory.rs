@@ -1,13 +1,13 @@
 //! `heirloom memory`
 
-use heirloom_engine::assistant::catalogue::{Entry, Kind};
-use heirloom_engine::assistant::{AssistantHome, Desk};
 use heirloom_engine::clock::{Millis, parse_rfc3339, rfc3339};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::staleness::staleness;
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope, change, find, forget, leaf};
 use heirloom_engine::recall::{self, FileFilter, FilesFound};
 use heirloom_engine::redact::redact;
+use heirloom_engine::tree::file_table::{Entry, Kind};
+use heirloom_engine::tree::{AssistantHome, TreeLock};
 use serde_json::{Value, json};
 
 use super::{noticed, remember, understood};
@@ -194,7 +194,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let (kind, scope) = remember::place(&context, class.as_deref(), workspace.as_deref())?;
             let new = NewLeaf { title, tags, subject, confidence, verified: true, ..NewLeaf::new(kind, scope, text) };
             let at = context.assistant(ACTOR)?;
-            let added = memory::add(&at.desk()?, &new)?;
+            let added = memory::add(&at.lock()?, &new)?;
             context.settle(&at)?;
             remember::told(global, &[added], class.is_none())
         }
@@ -206,7 +206,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Verify { names } => each(global, &names, "Still holds", change::verify),
         Command::Pin { names, off } => {
             let said = if off { "No longer pinned" } else { "Pinned" };
-            each(global, &names, said, |desk, all| change::pin(desk, all, !off))
+            each(global, &names, said, |lock, all| change::pin(lock, all, !off))
         }
         Command::Supersede { old, new, text } => supersede(global, &old, new.as_deref(), text.as_deref()),
         Command::Forget { names } => forget_all(global, &names),
@@ -326,19 +326,19 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
     super::files::show_with(&context, &at, &entry, more, foot)
 }
 
-/// Opens the desk, finds the leaves, changes them, says so.
+/// Takes the tree lock, finds the leaves, changes them, says so.
 fn each(
     global: &Global,
     names: &[String],
     said: &str,
-    act: impl FnOnce(&Desk, &[Entry]) -> Result<()>,
+    act: impl FnOnce(&TreeLock, &[Entry]) -> Result<()>,
 ) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let entries = {
-        let desk = at.desk()?;
+        let lock = at.lock()?;
         let entries = at.read(|tx| find::all_named(tx, at.agent_no, names, None))?;
-        act(&desk, &entries)?;
+        act(&lock, &entries)?;
         entries
     };
     context.settle(&at)?;
@@ -370,16 +370,16 @@ fn edit(global: &Global, name: &str, edit: &change::Edit) -> Result<Exit> {
     let nothing = change::Edit { verified: true, ..change::Edit::default() };
     let entries = if *edit == nothing {
         let entries = {
-            let _desk = at.desk()?;
+            let _desk = at.lock()?;
             find()?
         };
         super::files::edit(&context, &at, &entries[0])?;
         entries
     } else {
-        let desk = at.desk()?;
+        let lock = at.lock()?;
         let entries = find()?;
-        let written = change::edit(&desk, &entries[0], edit)?;
-        drop(desk);
+        let written = change::edit(&lock, &entries[0], edit)?;
+        drop(lock);
         context.settle(&at)?;
         if !written && !context.json {
             print::line("It says so already; nothing was written.");
@@ -394,7 +394,7 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
     let text = text.map(remember::text_of).transpose()?;
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
-    let desk = at.desk()?;
+    let lock = at.lock()?;
     let find = |name: &str| {
         at.read(|tx| find::all_named(tx, at.agent_no, &[name.to_owned()], None)).map(|mut found| found.remove(0))
     };
@@ -402,14 +402,14 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
     if let Some(text) = text {
         let class = leaf::class_of(&old).ok_or_else(none_yet)?;
         let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
-        let added = change::supersede_with(&desk, &old, &new)?;
-        drop(desk);
+        let added = change::supersede_with(&lock, &old, &new)?;
+        drop(lock);
         context.settle(&at)?;
         return remember::told(global, &[added], false);
     }
     let new = find(new.unwrap_or_default())?;
-    let written = change::supersede(&desk, &old, &new)?;
-    drop(desk);
+    let written = change::supersede(&lock, &old, &new)?;
+    drop(lock);
     context.settle(&at)?;
     let said = if written { "Superseded" } else { "Was superseded already" };
     changed(&context, &at, &[old], said)
@@ -419,9 +419,9 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let (entries, also) = {
-        let desk = at.desk()?;
+        let lock = at.lock()?;
         let entries = at.read(|tx| find::all_named(tx, at.agent_no, names, None))?;
-        let also = forget::forget(&desk, &entries)?;
+        let also = forget::forget(&lock, &entries)?;
         (entries, also)
     };
     context.settle(&at)?;

@@ -1,10 +1,10 @@
 //! Visible files among what a search finds: which are wanted, how they are printed.
 
-use heirloom_engine::assistant::AssistantHome;
-use heirloom_engine::assistant::catalogue::{Kind, State};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::recall::{FileHit, FilesFound};
 use heirloom_engine::redact::redact;
+use heirloom_engine::tree::AssistantHome;
+use heirloom_engine::tree::file_table::{Kind, State};
 use serde_json::{Value, json};
 
 use super::{explained, search};

@@ -68,7 +68,7 @@ fn numbers(ids: &[String]) -> Result<Vec<i64>> {
 pub fn accept(global: &Global, ids: &[String]) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
-    let accepted = review::noticed::accept(&at.desk()?, &numbers(ids)?)?;
+    let accepted = review::noticed::accept(&at.lock()?, &numbers(ids)?)?;
     context.settle(&at)?;
     let rows: Vec<(&Pending, String, Value)> = accepted
         .iter()

@@ -1,11 +1,11 @@
 //! `heirloom loop`
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::redact::redact;
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Value, json};
 
 use crate::context::{Context, Global};
@@ -99,7 +99,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 source: Provenance { origin: Origin::User, ..Provenance::default() },
                 ..NewLoop::default()
             };
-            let item = open_loop::add(&at.desk()?, &new)?;
+            let item = open_loop::add(&at.lock()?, &new)?;
             context.settle(&at)?;
             let said = match item.change {
                 Change::New => "Open now",
@@ -111,14 +111,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Resolve { names, note } => {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
-            let items = open_loop::resolve(&at.desk()?, &names, note.as_deref())?;
+            let items = open_loop::resolve(&at.lock()?, &names, note.as_deref())?;
             context.settle(&at)?;
             told(global, &items, "Resolved")
         }
         Command::Reopen { names } => {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
-            let items = open_loop::reopen(&at.desk()?, &names)?;
+            let items = open_loop::reopen(&at.lock()?, &names)?;
             context.settle(&at)?;
             told(global, &items, "Open again")
         }
@@ -144,7 +144,7 @@ pub fn item_json(item: &Item) -> Value {
     json!({"id": item.id, "title": item.title, "path": item.path.as_str(), "change": item.change.name()})
 }
 
-/// A catalogue row, for programs.
+/// A file table row, for programs.
 pub fn entry_json(entry: &Entry) -> Value {
     json!({"id": entry.item, "title": redact(&entry.title), "path": entry.path.as_str(), "status": entry.status, "class": entry.class,
            "scope": entry.scope, "fields": super::files::redacted(Value::Object(entry.fields.clone())), "problem": entry.problem, "by_hand": entry.by_hand()})
@@ -155,7 +155,7 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
     let state = if resolved { State::Archived } else { State::Active };
     let scope = workspace.map(|w| context.workspace_id(Some(w)).map(|id| format!("workspace/{id}"))).transpose()?;
     let mut entries = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| catalogue::list(tx, at.agent_no, Kind::OpenLoop, state))?,
+        Some((at, _)) => at.read(|tx| file_table::list(tx, at.agent_no, Kind::OpenLoop, state))?,
         None => Vec::new(),
     };
     entries.retain(|e| scope.is_none() || e.scope == scope);

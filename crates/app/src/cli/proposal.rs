@@ -1,7 +1,5 @@
 //! `heirloom proposal`
 
-use heirloom_engine::assistant::catalogue::{self, Entry, Kind, State};
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::continuity::Change;
 use heirloom_engine::continuity::proposal::{self, NewProposal};
@@ -9,6 +7,8 @@ use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, Scope, leaf};
 use heirloom_engine::redact::redact;
 use heirloom_engine::review;
+use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Value, json};
 
 use super::remember;
@@ -153,7 +153,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Reject { names, reason } => {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
-            let items = review::reject(&at.desk()?, &names, reason.as_deref())?;
+            let items = review::reject(&at.lock()?, &names, reason.as_deref())?;
             context.settle(&at)?;
             super::open_loop::told(global, &items, "Rejected")
         }
@@ -183,7 +183,7 @@ fn list(global: &Global, status: &str, workspace: Option<&str>, limit: usize) ->
     let scope = workspace.map(|w| context.workspace_id(Some(w)).map(|id| format!("workspace/{id}"))).transpose()?;
     let state = if status == "pending" { State::Active } else { State::Archived };
     let mut entries = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| catalogue::list(tx, at.agent_no, Kind::Proposal, state))?,
+        Some((at, _)) => at.read(|tx| file_table::list(tx, at.agent_no, Kind::Proposal, state))?,
         None => Vec::new(),
     };
     entries.retain(|e| e.status.as_deref() == Some(status) && (scope.is_none() || e.scope == scope));
@@ -224,15 +224,15 @@ fn show(global: &Global, name: &str) -> Result<Exit> {
 
 fn edit(context: &Context, name: &str, edit: &proposal::Edit) -> Result<Exit> {
     let at = context.assistant(ACTOR)?;
-    let desk = at.desk()?;
-    let find = || at.read(|tx| catalogue::named(tx, at.agent_no, Kind::Proposal, State::Active, name));
+    let lock = at.lock()?;
+    let find = || at.read(|tx| file_table::named(tx, at.agent_no, Kind::Proposal, State::Active, name));
     let entry = find()?;
     let change = if *edit == proposal::Edit::default() {
-        drop(desk);
+        drop(lock);
         super::files::edit(context, &at, &entry)?
     } else {
-        let change = proposal::edit(&desk, &entry, edit)?;
-        drop(desk);
+        let change = proposal::edit(&lock, &entry, edit)?;
+        drop(lock);
         context.settle(&at)?;
         change == Change::Changed
     };
@@ -248,7 +248,7 @@ fn edit(context: &Context, name: &str, edit: &proposal::Edit) -> Result<Exit> {
 fn merge(global: &Global, names: &[String]) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
-    let merged = review::merge(&at.desk()?, names, None)?;
+    let merged = review::merge(&at.lock()?, names, None)?;
     context.settle(&at)?;
     if global.json {
         let list: Vec<Value> = merged
@@ -277,7 +277,7 @@ fn merge(global: &Global, names: &[String]) -> Result<Exit> {
 fn undo(global: &Global, name: &str) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
-    let undone = review::undo(&at.desk()?, name, None)?;
+    let undone = review::undo(&at.lock()?, name, None)?;
     context.settle(&at)?;
     if global.json {
         let proposal = super::open_loop::item_json(&undone.proposal);

@@ -2,7 +2,7 @@
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::recall::{self, Hint, Place, Question, Recalled};
+use heirloom_engine::recall::{self, Audience, Hint, Question, Recalled};
 use heirloom_engine::thread;
 use heirloom_engine::tokens;
 use heirloom_engine::transcript::read;
@@ -60,10 +60,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let Some((at, _)) = looked.as_ref() else {
         return Err(Error::not_found("nothing is stored yet").hint("heirloom up"));
     };
-    let place = place(&context, agent_no, &args)?;
+    let audience = audience(&context, agent_no, &args)?;
     let query = args.query.join(" ");
     let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
-    let mut recalled = context.asked(Some(at), |index| recall::recall(at, index, place.as_ref(), &question))?;
+    let mut recalled = context.asked(Some(at), |index| recall::recall(at, index, audience.as_ref(), &question))?;
     if context.json {
         recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
     }
@@ -71,7 +71,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if context.json {
         let mut value = json!({
             "agent_id": context.agent().as_str(), "query": query,
-            "thread": place.as_ref().and_then(|p| p.thread.as_ref()).map(|t| &t.key),
+            "thread": audience.as_ref().and_then(|p| p.thread.as_ref()).map(|t| &t.key),
             "items": recalled.items.iter().map(|i| json!({
                 "agent_id": context.agent().as_str(), "id": i.id, "stage": i.stage.name(), "kind": i.kind, "text": i.text, "thread": i.thread,
                 "at": i.at.map(rfc3339), "score": i.score, "reasons": i.reasons, "marks": i.marks,
@@ -89,7 +89,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn place(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Place>> {
+fn audience(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Audience>> {
     if args.session.is_none() && args.workspace.is_none() && args.thread.is_none() {
         return Ok(None);
     }
@@ -106,7 +106,7 @@ fn place(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Place>>
             Some(name) => read::session_named(tx, agent_no, name)?.key,
             None => heirloom_engine::scope::SessionKey::new("cli", "recall"),
         };
-        Place::of(tx, agent_no, &key, &hint).map(Some)
+        Audience::of(tx, agent_no, &key, &hint).map(Some)
     })
 }
 

@@ -2,12 +2,12 @@
 
 use std::io::Read;
 
-use heirloom_engine::assistant::catalogue;
-use heirloom_engine::assistant::provenance::{Origin, Provenance};
 use heirloom_engine::continuity::Change;
 use heirloom_engine::continuity::proposal::{self, NewProposal};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{self, Added, Class, LARGEST_TEXT, NewLeaf, Outcome, Scope, leaf};
+use heirloom_engine::tree::file_table;
+use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Value, json};
 
 use crate::config;
@@ -54,7 +54,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         );
     }
     let at = context.assistant(ACTOR)?;
-    let added = memory::add(&at.desk()?, &NewLeaf { verified: true, ..NewLeaf::new(class, scope, text) })?;
+    let added = memory::add(&at.lock()?, &NewLeaf { verified: true, ..NewLeaf::new(class, scope, text) })?;
     context.settle(&at)?;
     told(global, std::slice::from_ref(&added), args.class.is_none())
 }
@@ -66,7 +66,7 @@ pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposa
         leaf::check_text(text)?;
     }
     let at = context.assistant(actor)?;
-    let item = proposal::add(&at.desk()?, new)?;
+    let item = proposal::add(&at.lock()?, new)?;
     context.settle(&at)?;
     let said = match item.change {
         Change::New => "Proposed",
@@ -74,8 +74,8 @@ pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposa
         Change::Same => "Was proposed already, just so",
     };
     let exit = super::open_loop::told(global, std::slice::from_ref(&item), said)?;
-    let waits = at.read(|tx| catalogue::at(tx, at.agent_no, &item.path))?;
-    let is = |e: &catalogue::Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
+    let waits = at.read(|tx| file_table::at(tx, at.agent_no, &item.path))?;
+    let is = |e: &file_table::Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
     if let Some(entry) = waits.filter(|e| !is(e)) {
         let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", project));
         print::note(&format!(

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use heirloom_engine::assistant::address;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::event::{Role, TurnKind};
@@ -12,6 +11,7 @@ use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{QuarantineId, TurnId};
 use heirloom_engine::transcript::read::{self, SessionRow, Turn};
 use heirloom_engine::transcript::{kind_name, role_name};
+use heirloom_engine::tree::address;
 use serde_json::{Value, json};
 
 use super::shown::{self, Part};

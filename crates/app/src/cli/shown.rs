@@ -1,12 +1,12 @@
 //! `heirloom show` of a visible file: found by id or path, whole, around a line, or as it was.
 
-use heirloom_engine::assistant::address::{self, Addressed};
-use heirloom_engine::assistant::catalogue::Entry;
-use heirloom_engine::assistant::{AssistantHome, LARGEST_FILE, revise};
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::continuity;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::redact::redact;
+use heirloom_engine::tree::address::{self, Addressed};
+use heirloom_engine::tree::file_table::Entry;
+use heirloom_engine::tree::{AssistantHome, LARGEST_FILE, revise};
 use serde_json::json;
 
 use super::files;

@@ -1,10 +1,10 @@
 //! What `status` and `doctor` have to say of the visible files.
 
-use heirloom_engine::assistant::catalogue::{self, Kind};
-use heirloom_engine::assistant::{AssistantHome, flush, revise};
 use heirloom_engine::error::{Error, Problem, Result};
 use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
+use heirloom_engine::tree::file_table::{self, Kind};
+use heirloom_engine::tree::{AssistantHome, journal, revise};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -46,10 +46,10 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
             |r| r.get(0),
         )?;
         Ok((
-            catalogue::counts(tx, at.agent_no)?,
+            file_table::counts(tx, at.agent_no)?,
             pending as u64,
-            catalogue::troubled(tx, at.agent_no)?,
-            flush::unfinished(tx, at.agent_no)?,
+            file_table::troubled(tx, at.agent_no)?,
+            journal::unfinished(tx, at.agent_no)?,
         ))
     })?;
     for file in troubled {
@@ -61,7 +61,7 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
     }
     notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
     let since = context.ledger.now() - NEWS_MS;
-    let kept = at.read(|tx| revise::met_by_chance(tx, at.agent_no, since, 3))?;
+    let kept = at.read(|tx| revise::found_by_scan(tx, at.agent_no, since, 3))?;
     notes.extend(kept.into_iter().map(|(no, path, why)| {
         format!("words of yours in {path} were kept aside ({why}): heirloom show --revision {no}")
     }));

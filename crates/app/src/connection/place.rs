@@ -89,7 +89,7 @@ impl Place {
         if let Some(parent) = below.parent() {
             root.create_dir_all(&parent).map_err(|e| unchanged(e, &self.path))?;
             // What a killed command left behind.
-            let _ = root.sweep(&parent, Clock::System.now());
+            let _ = root.remove_temporaries_below(&parent, Clock::System.now());
         }
         // The bytes were read a moment ago and are compared again in the exchange: whoever saved them is done, and
         // whoever saves in between gets the file back, so there is nothing to wait for.

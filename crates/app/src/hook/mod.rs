@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::capture::Capture;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::event::HookEvent;
@@ -21,11 +20,12 @@ use heirloom_engine::home::{Home, RelPath, layout};
 use heirloom_engine::index::Index;
 use heirloom_engine::inject::Capabilities;
 use heirloom_engine::ledger::{Ledger, Open, Read};
-use heirloom_engine::lifecycle::{self, Handled, Hooked};
+use heirloom_engine::lifecycle::{self, HookCall, HookOutcome};
 use heirloom_engine::recall::Hint;
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::source::project::project_root;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::AssistantHome;
 use heirloom_harness::Harness;
 use heirloom_harness::hook::Contract;
 
@@ -183,7 +183,7 @@ fn handle(
     harness: &'static dyn Harness,
     told: &HookEvent,
     unsaved: &spool::Spooled,
-) -> Result<Handled> {
+) -> Result<HookOutcome> {
     let path = home.file_path(&layout::RUNTIME_DB)?;
     if !path.exists() {
         return Err(Error::new(ErrorKind::Busy, "there is no ledger yet"));
@@ -209,7 +209,7 @@ fn handle_at(
     told: &HookEvent,
     unsaved: &spool::Spooled,
     gives: bool,
-) -> Result<Handled> {
+) -> Result<HookOutcome> {
     let host = config::host();
     let user_home = Some(host.home.as_path()).filter(|h| !h.as_os_str().is_empty());
     let workspace = match told.cwd.as_deref().and_then(|cwd| project_root(Path::new(cwd), user_home)) {
@@ -218,7 +218,7 @@ fn handle_at(
     };
     let store = told.store.as_deref().filter(|path| is_below_a_root(harness, path));
     let injection = harness.injection();
-    let hooked = Hooked {
+    let hooked = HookCall {
         event: told,
         payload: &unsaved.payload,
         when: unsaved.at,

@@ -18,7 +18,7 @@ const WORDS: [(&str, &str); 6] = [
     ("How is the locked door?", "The door was oiled."),
     ("How is the new barn?", "The barn has a floor."),
     ("How is the garden that went?", "The garden was mown."),
-    ("How is the full cellar?", "The cellar was swept."),
+    ("How is the full cellar?", "The cellar was scanned."),
     ("How is the lost key?", "The key was found."),
 ];
 

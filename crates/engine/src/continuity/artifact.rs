@@ -5,9 +5,6 @@ use serde_json::{Map, Value};
 
 use super::output::{Output, fenced, readable};
 use super::{Change, FORMAT, Item, sound_title};
-use crate::assistant::Desk;
-use crate::assistant::flush::{Act, Step};
-use crate::assistant::provenance::Provenance;
 use crate::clock::{Millis, rfc3339};
 use crate::document::{Document, Front};
 use crate::error::{Error, Result};
@@ -15,8 +12,11 @@ use crate::home::{RelPath, layout};
 use crate::redact::redact;
 use crate::scope::slug;
 use crate::title::wordless;
+use crate::tree::TreeLock;
+use crate::tree::journal::{Act, Step};
+use crate::tree::provenance::Provenance;
 
-/// The longest text: what is longer is no note, and a file the catalogue would not read.
+/// The longest text: what is longer is no note, and a file the file table would not take in.
 pub const LONGEST: usize = 4 << 20;
 
 /// The longest title; it stands in lists.
@@ -48,14 +48,14 @@ pub struct NewArtifact {
 }
 
 /// Keeps something.
-pub fn add(desk: &Desk, new: &NewArtifact) -> Result<Item> {
-    let (plan, item) = plan_to_add(desk, new, Act::new("artifact.add"))?;
-    desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
+pub fn add(lock: &TreeLock, new: &NewArtifact) -> Result<Item> {
+    let (plan, item) = plan_to_add(lock, new, Act::new("artifact.add"))?;
+    lock.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
     Ok(item)
 }
 
 /// The step that keeps something, for acts that do more.
-pub fn plan_to_add(desk: &Desk, new: &NewArtifact, plan: Act) -> Result<(Act, Item)> {
+pub fn plan_to_add(lock: &TreeLock, new: &NewArtifact, plan: Act) -> Result<(Act, Item)> {
     // A file that was made may be called what it likes; its title is cut.
     let mut title = redact(&new.title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
@@ -68,7 +68,7 @@ pub fn plan_to_add(desk: &Desk, new: &NewArtifact, plan: Act) -> Result<(Act, It
         return Err(Error::refused(format!("the text is {} bytes long, and {LONGEST} are the most", text.len()))
             .hint("keep the file where it is, and say in an artifact what it is and where it lies"));
     }
-    let path = free_name(desk, &title, new.created)?;
+    let path = free_name(lock, &title, new.created)?;
     let mut doc = written(&title, &new.text)?;
     doc.set("title", &title.as_str().into())?;
     doc.set("created", &rfc3339(new.created).into())?;
@@ -86,15 +86,15 @@ pub fn plan_to_add(desk: &Desk, new: &NewArtifact, plan: Act) -> Result<(Act, It
 }
 
 /// `YYYY/MM/YYYY-MM-DD-<slug>.md`, or the first of its successors that is free.
-fn free_name(desk: &Desk, title: &str, created: Millis) -> Result<RelPath> {
+fn free_name(lock: &TreeLock, title: &str, created: Millis) -> Result<RelPath> {
     let bad = || Error::usage(format!("{created} ms is no time")).hint("give a time of this age");
-    let day = desk.at.day_of(created).ok_or_else(bad)?;
+    let day = lock.at.day_of(created).ok_or_else(bad)?;
     let stem = format!("{}/{day}-{}", day.strftime("%Y/%m"), slug(title).trim_end_matches('-'));
     let mut n = 1u32;
     loop {
         let end = if n == 1 { String::new() } else { format!("-{n}") };
         let path = layout::ARTIFACTS.join(&format!("{stem}{end}.md"))?;
-        if desk.at.files.stat(&path)?.is_none() {
+        if lock.at.files.stat(&path)?.is_none() {
             return Ok(path);
         }
         n += 1;

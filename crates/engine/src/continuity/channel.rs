@@ -6,10 +6,10 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Change, pages_of};
-use crate::assistant::{AssistantHome, mark_dirty};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Read;
+use crate::tree::{AssistantHome, mark_dirty};
 
 const LONGEST_CHANNEL: usize = 64;
 const LONGEST_PEER: usize = 200;

@@ -1,20 +1,20 @@
 //! Runtime drafts: what a program left in its private folder for a person to keep or to throw away (R8.5).
 //!
-//! `runtime/<agent>/<harness>/drafts/` is no part of the memory: not in the catalogue, not searched, not shown on any
+//! `runtime/<agent>/<harness>/drafts/` is no part of the memory: not in the file table, not searched, not shown on any
 //! page. A draft becomes memory by being promoted to an artifact, and only then goes.
 
 use serde_json::{Map, Value};
 
 use super::artifact::{self, LONGEST, NewArtifact, Text};
 use super::{Change, Item};
-use crate::assistant::catalogue::{self, Kind, State};
-use crate::assistant::flush::{Act, hex};
-use crate::assistant::provenance::{Origin, Provenance};
-use crate::assistant::{AssistantHome, Desk};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{self, Entry, Kind as FileType, RelPath, layout};
 use crate::title::wordless;
+use crate::tree::file_table::{self, Kind, State};
+use crate::tree::journal::{Act, hex};
+use crate::tree::provenance::{Origin, Provenance};
+use crate::tree::{AssistantHome, TreeLock};
 
 /// How deep drafts are looked for below a `drafts/` folder.
 const DEEPEST: usize = 8;
@@ -115,8 +115,8 @@ pub fn list(at: &AssistantHome) -> Result<(Vec<Draft>, Vec<Problem>)> {
 
 /// Makes an artifact of a draft; then the draft goes. Where a crash came in between, the artifact is there already and
 /// only the draft goes. A draft the program wrote on meanwhile stays.
-pub fn promote(desk: &Desk, name: &str, title: Option<&str>) -> Result<Item> {
-    let at = desk.at;
+pub fn promote(lock: &TreeLock, name: &str, title: Option<&str>) -> Result<Item> {
+    let at = lock.at;
     let (path, file) = place(at, name)?;
     let bytes = read(at, &path, name)?;
     let form = form_of(&path, &bytes);
@@ -129,7 +129,7 @@ pub fn promote(desk: &Desk, name: &str, title: Option<&str>) -> Result<Item> {
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let digest = hex(&home::digest(&bytes));
-    let known = at.read(|tx| catalogue::list(tx, at.agent_no, Kind::Artifact, State::Active))?;
+    let known = at.read(|tx| file_table::list(tx, at.agent_no, Kind::Artifact, State::Active))?;
     let same = known.into_iter().find(|e| e.field("draft") == Some(name) && e.field("draft_digest") == Some(&digest));
     let item = match same {
         Some(entry) => {
@@ -149,9 +149,9 @@ pub fn promote(desk: &Desk, name: &str, title: Option<&str>) -> Result<Item> {
                     ("draft_digest".to_owned(), Value::from(digest.as_str())),
                 ]),
             };
-            let (act, item) = artifact::plan_to_add(desk, &new, Act::new("draft.promote"))?;
+            let (act, item) = artifact::plan_to_add(lock, &new, Act::new("draft.promote"))?;
             let act = act.note("draft", path.as_str()).note("digest", digest.as_str()).note("item", wordless(&item.id));
-            desk.perform(act, |_| Ok(()))?;
+            lock.perform(act, |_| Ok(()))?;
             item
         }
     };
@@ -160,8 +160,8 @@ pub fn promote(desk: &Desk, name: &str, title: Option<&str>) -> Result<Item> {
 }
 
 /// Throws a draft away. What it said is not kept; which file it was is.
-pub fn discard(desk: &Desk, name: &str) -> Result<()> {
-    let at = desk.at;
+pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
+    let at = lock.at;
     let (path, _) = place(at, name)?;
     let digest = match read(at, &path, name) {
         Ok(bytes) => Some(hex(&home::digest(&bytes))),

@@ -1,7 +1,7 @@
 //! Working state: what is owed, what waits for a yes, what was made, what ran, who asks to be let in. Storey 2 (R8).
 //!
 //! Open loops, proposals and artifacts are Markdown files; the file is the authority. They are changed at the
-//! [`Desk`](crate::assistant::Desk), in the three beats of an act. Runs of jobs ([`scheduled`]) and who asks to be let in
+//! [`TreeLock`](crate::tree::TreeLock), in the three beats of an act. Runs of jobs ([`scheduled`]) and who asks to be let in
 //! ([`channel`]) are rows of the ledger that pages show. Drafts ([`draft`]) belong to the programs that left them until
 //! somebody makes artifacts of them.
 
@@ -15,14 +15,14 @@ pub mod scheduled;
 
 use serde_json::Value;
 
-use crate::assistant::catalogue::Entry;
-use crate::assistant::{AssistantHome, Desk};
 use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::redact::redact;
 use crate::title::TitleKey;
+use crate::tree::file_table::Entry;
+use crate::tree::{AssistantHome, TreeLock};
 
 /// What an upsert came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,13 +71,13 @@ pub(crate) fn sound_title(title: &str) -> Result<String> {
 }
 
 /// A file of the tree, read and parsed.
-pub fn document(desk: &Desk, entry: &Entry) -> Result<Document> {
-    read(desk.at, &entry.path)
+pub fn document(lock: &TreeLock, entry: &Entry) -> Result<Document> {
+    read(lock.at, &entry.path)
 }
 
 /// A file of the tree, read and parsed.
 pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
-    let found = at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE)?;
+    let found = at.files.read_with_stamp(path, crate::tree::LARGEST_FILE)?;
     let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
     Ok(Document::parse(bytes))
 }
@@ -90,6 +90,6 @@ pub(crate) fn pages_of(at: &AssistantHome, moment: Millis) -> Vec<String> {
 }
 
 /// Now, as front matter has it.
-pub(crate) fn now(desk: &Desk) -> Value {
-    Value::from(rfc3339(desk.at.ledger.now()))
+pub(crate) fn now(lock: &TreeLock) -> Value {
+    Value::from(rfc3339(lock.at.ledger.now()))
 }

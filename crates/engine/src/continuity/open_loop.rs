@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::{Change, FORMAT, Item, document, now, sound_title};
-use crate::assistant::Desk;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::flush::{Act, Step};
-use crate::assistant::provenance::Provenance;
 use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::title::{TitleKey, active_name, archived_name, wordless};
+use crate::tree::TreeLock;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::journal::{Act, Step};
+use crate::tree::provenance::Provenance;
 
 /// A commitment to write down.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -42,31 +42,31 @@ fn act(action: &'static str) -> Act {
 
 /// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it
 /// has already is not written again.
-pub fn add(desk: &Desk, new: &NewLoop) -> Result<Item> {
-    let (plan, item) = plan_to_add(desk, new, act("loop.add"))?;
+pub fn add(lock: &TreeLock, new: &NewLoop) -> Result<Item> {
+    let (plan, item) = plan_to_add(lock, new, act("loop.add"))?;
     match item.change {
         Change::Same => {}
-        Change::New => drop(desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?),
+        Change::New => drop(lock.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?),
         Change::Changed => {
             let changed = Act { action: "loop.change", ..plan };
-            desk.perform(changed.note("item", wordless(&item.id)), |_| Ok(()))?;
+            lock.perform(changed.note("item", wordless(&item.id)), |_| Ok(()))?;
         }
     }
     Ok(item)
 }
 
 /// The step that opens a loop or adds to it, for acts that do more.
-pub fn plan_to_add(desk: &Desk, new: &NewLoop, plan: Act) -> Result<(Act, Item)> {
+pub fn plan_to_add(lock: &TreeLock, new: &NewLoop, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
     let path = layout::OPEN_LOOPS.join(&key.file_name())?;
     let id = format!("l:{}", key.short());
     let mut item = Item { id: id.clone(), title: title.clone(), path: path.clone(), change: Change::New };
-    let known = desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &path))?;
+    let known = lock.at.read(|tx| file_table::at(tx, lock.at.agent_no, &path))?;
     let text = new.text.as_deref().map(str::trim).filter(|t| !t.is_empty());
     let Some(known) = known else {
         let mut doc = Document::new();
-        for (key, value) in fields(new, &id, desk) {
+        for (key, value) in fields(new, &id, lock) {
             doc.set(&key, &value)?;
         }
         doc.set_body(&body(&title, text))?;
@@ -82,7 +82,7 @@ pub fn plan_to_add(desk: &Desk, new: &NewLoop, plan: Act) -> Result<(Act, Item)>
             set.insert(key.into(), Value::from(value.as_str()));
         }
     }
-    let doc = document(desk, &known)?;
+    let doc = document(lock, &known)?;
     let old = doc.body();
     // The words as they will stand in the file: what is redacted on the way in must not be added twice.
     let said = text.map(|t| crate::redact::redact(t).into_owned());
@@ -101,29 +101,29 @@ pub fn plan_to_add(desk: &Desk, new: &NewLoop, plan: Act) -> Result<(Act, Item)>
 }
 
 /// Closes open loops; all of them or, where one cannot be, none.
-pub fn resolve(desk: &Desk, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
+pub fn resolve(lock: &TreeLock, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut plan = act("loop.resolve");
-    for entry in chosen(desk, State::Active, names)? {
-        let (more, item) = plan_to_resolve(desk, &entry, how, None, plan)?;
+    for entry in chosen(lock, State::Active, names)? {
+        let (more, item) = plan_to_resolve(lock, &entry, how, None, plan)?;
         plan = more;
         items.push(item);
     }
     plan = plan.note("items", ids(&items));
-    desk.perform(plan, |_| Ok(()))?;
+    lock.perform(plan, |_| Ok(()))?;
     Ok(items)
 }
 
 /// The step that closes a loop, for acts that do more. `by`: where it was found to be done, if nobody said so to us.
 pub fn plan_to_resolve(
-    desk: &Desk,
+    lock: &TreeLock,
     entry: &Entry,
     how: Option<&str>,
     by: Option<&Provenance>,
     plan: Act,
 ) -> Result<(Act, Item)> {
     let to = layout::OPEN_LOOPS_ARCHIVE.join(&archived_name(entry.path.name()))?;
-    let mut set = Map::from_iter([("status".to_owned(), Value::from("resolved")), ("resolved".into(), now(desk))]);
+    let mut set = Map::from_iter([("status".to_owned(), Value::from("resolved")), ("resolved".into(), now(lock))]);
     if let Some(how) = how {
         set.insert("resolution".into(), Value::from(how));
     }
@@ -136,30 +136,30 @@ pub fn plan_to_resolve(
 }
 
 /// Opens resolved loops again; of a title that was resolved more than once the newest.
-pub fn reopen(desk: &Desk, names: &[String]) -> Result<Vec<Item>> {
+pub fn reopen(lock: &TreeLock, names: &[String]) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut plan = act("loop.reopen");
-    for entry in chosen(desk, State::Archived, names)? {
+    for entry in chosen(lock, State::Archived, names)? {
         let to = layout::OPEN_LOOPS.join(&active_name(entry.path.name()))?;
-        if desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &to))?.is_some() {
+        if lock.at.read(|tx| file_table::at(tx, lock.at.agent_no, &to))?.is_some() {
             return Err(Error::refused(format!("a loop called {:?} is open already", entry.title))
                 .hint("nothing was changed; the resolved one stays in the archive"));
         }
-        let set = Map::from_iter([("status".to_owned(), Value::from("open")), ("reopened".into(), now(desk))]);
+        let set = Map::from_iter([("status".to_owned(), Value::from("open")), ("reopened".into(), now(lock))]);
         let unset = ["resolved", "resolution", RESOLVED_BY].map(str::to_owned).to_vec();
         items.push(item(&entry, &to));
         let (from, to) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
         plan = plan.step(Step::Move { from, to, set, unset });
     }
     plan = plan.note("items", ids(&items));
-    desk.perform(plan, |_| Ok(()))?;
+    lock.perform(plan, |_| Ok(()))?;
     Ok(items)
 }
 
-fn chosen(desk: &Desk, state: State, names: &[String]) -> Result<Vec<Entry>> {
+fn chosen(lock: &TreeLock, state: State, names: &[String]) -> Result<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::new();
     for name in names {
-        let entry = desk.at.read(|tx| catalogue::named(tx, desk.at.agent_no, Kind::OpenLoop, state, name))?;
+        let entry = lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::OpenLoop, state, name))?;
         if !entries.iter().any(|e| e.path == entry.path) {
             entries.push(entry);
         }
@@ -167,7 +167,7 @@ fn chosen(desk: &Desk, state: State, names: &[String]) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn fields(new: &NewLoop, id: &str, desk: &Desk) -> Vec<(String, Value)> {
+fn fields(new: &NewLoop, id: &str, lock: &TreeLock) -> Vec<(String, Value)> {
     let mut fields: Vec<(&str, Value)> = vec![("id", id.into()), ("status", "open".into())];
     for (key, value) in [("scope", &new.scope), ("thread", &new.thread), ("due", &new.due)] {
         if let Some(value) = value {
@@ -178,7 +178,7 @@ fn fields(new: &NewLoop, id: &str, desk: &Desk) -> Vec<(String, Value)> {
     if let Some(confidence) = new.confidence {
         fields.push(("confidence", confidence.into()));
     }
-    fields.push(("opened", new.opened.map_or_else(|| now(desk), |then| rfc3339(then).into())));
+    fields.push(("opened", new.opened.map_or_else(|| now(lock), |then| rfc3339(then).into())));
     fields.push(("format", FORMAT.into()));
     fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
 }

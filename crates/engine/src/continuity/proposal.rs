@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{Change, FORMAT, Item, document, now, sound_title};
-use crate::assistant::Desk;
-use crate::assistant::catalogue::{self, Entry};
-use crate::assistant::flush::{Act, Step, hex};
-use crate::assistant::provenance::Provenance;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::layout;
 use crate::title::{TitleKey, wordless};
+use crate::tree::TreeLock;
+use crate::tree::file_table::{self, Entry};
+use crate::tree::journal::{Act, Step, hex};
+use crate::tree::provenance::Provenance;
 
 /// Memory somebody proposes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -42,16 +42,16 @@ pub(crate) fn act(action: &'static str) -> Act {
 }
 
 /// Proposes, or adds entries to the proposal of this title that is waiting.
-pub fn add(desk: &Desk, new: &NewProposal) -> Result<Item> {
-    let (plan, item) = plan_to_add(desk, new, act("proposal.add"))?;
+pub fn add(lock: &TreeLock, new: &NewProposal) -> Result<Item> {
+    let (plan, item) = plan_to_add(lock, new, act("proposal.add"))?;
     if item.change != Change::Same {
-        desk.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
+        lock.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
     }
     Ok(item)
 }
 
 /// The step that adds a proposal, for acts that do more.
-pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
+pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
     let path = layout::PROPOSALS.join(&key.file_name())?;
@@ -69,8 +69,8 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
         );
     }
     let mut item = Item { id: id.clone(), title: title.clone(), path: path.clone(), change: Change::New };
-    if let Some(known) = desk.at.read(|tx| catalogue::at(tx, desk.at.agent_no, &path))? {
-        let doc = document(desk, &known)?;
+    if let Some(known) = lock.at.read(|tx| file_table::at(tx, lock.at.agent_no, &path))? {
+        let doc = document(lock, &known)?;
         let has = entries_of(&doc);
         let more: Vec<String> = entries.into_iter().filter(|e| !has.contains(e)).collect();
         item.title.clone_from(&known.title);
@@ -97,7 +97,7 @@ pub fn plan_to_add(desk: &Desk, new: &NewProposal, plan: Act) -> Result<(Act, It
     if let Some(confidence) = new.confidence {
         doc.set("confidence", &confidence.into())?;
     }
-    doc.set("proposed", &now(desk))?;
+    doc.set("proposed", &now(lock))?;
     doc.set("format", &FORMAT.into())?;
     doc.set_body(&format!("# {title}\n\n{}", listed(&entries)))?;
     let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
@@ -130,8 +130,8 @@ pub struct Edit {
 }
 
 /// Changes a waiting proposal. The title stays: the file is named after it.
-pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
-    let doc = document(desk, entry)?;
+pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<Change> {
+    let doc = document(lock, entry)?;
     let mut set = Map::new();
     for (key, value) in [("class", &edit.class), ("scope", &edit.scope)] {
         if let Some(value) = value
@@ -158,7 +158,7 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<Change> {
     let step =
         Step::Edit { path: entry.path.as_str().into(), set, unset: Vec::new(), body, base: Some(hex(&entry.digest)) };
     let id = entry.item.clone().unwrap_or_default();
-    desk.perform(act("proposal.edit").step(step).note("item", wordless(&id)), |_| Ok(()))?;
+    lock.perform(act("proposal.edit").step(step).note("item", wordless(&id)), |_| Ok(()))?;
     Ok(Change::Changed)
 }
 
@@ -181,7 +181,7 @@ fn listed(entries: &[String]) -> String {
 /// The list items of the body, without lines that are metadata; where there is no list, the text itself is the entry.
 pub fn entries_of(doc: &Document) -> Vec<String> {
     let body = doc.body();
-    let bullets = catalogue::metadata_bullets(doc).into_iter();
+    let bullets = file_table::metadata_bullets(doc).into_iter();
     let metadata: Vec<String> = bullets.map(|(key, value)| format!("{key}: {value}")).collect();
     let mut entries: Vec<String> = Vec::new();
     let mut inside = false;

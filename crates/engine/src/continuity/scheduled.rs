@@ -12,15 +12,15 @@ use serde_json::{Map, Value};
 use super::artifact::{self, NewArtifact, Text};
 use super::output::Output;
 use super::pages_of;
-use crate::assistant::flush::Act;
-use crate::assistant::provenance::{Origin, Provenance};
-use crate::assistant::{AssistantHome, mark_dirty};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{HomeLock, RelPath, layout};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
 use crate::title::wordless;
+use crate::tree::journal::Act;
+use crate::tree::provenance::{Origin, Provenance};
+use crate::tree::{AssistantHome, mark_dirty};
 
 /// The longest command that is kept; a longer one is cut.
 const LONGEST_COMMAND: usize = 4_000;
@@ -172,7 +172,7 @@ pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Optio
 }
 
 fn finish_with(at: &AssistantHome, begun: &Begun, outcome: &Outcome, output: &Output) -> Result<()> {
-    let Some(desk) = at.desk_within(PATIENCE)? else {
+    let Some(lock) = at.lock_within(PATIENCE)? else {
         return Err(Error::new(ErrorKind::Busy, "somebody else is changing files all the time")
             .hint("the output is lost; how the command ended is recorded"));
     };
@@ -190,8 +190,8 @@ fn finish_with(at: &AssistantHome, begun: &Begun, outcome: &Outcome, output: &Ou
             ("bytes".to_owned(), Value::from(output.len())),
         ]),
     };
-    let (act, item) = artifact::plan_to_add(&desk, &new, Act::new("job.finish"))?;
-    desk.perform(act.note("item", wordless(&item.id)), |tx| close(at, tx, begun, outcome, Some(&item.path)))?;
+    let (act, item) = artifact::plan_to_add(&lock, &new, Act::new("job.finish"))?;
+    lock.perform(act.note("item", wordless(&item.id)), |tx| close(at, tx, begun, outcome, Some(&item.path)))?;
     Ok(())
 }
 

@@ -13,8 +13,7 @@ use rusqlite::{OptionalExtension, params};
 use super::chunk::{Piece, Size, cuts};
 use super::load::{self, Loaded, Mark, SessionFacts};
 use super::summarizer::Summarizer;
-use super::{Request, Said, compaction, condense, session, stretch};
-use crate::assistant::AssistantHome;
+use super::{Request, Said, compaction, condense, session, summary_input};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
@@ -25,6 +24,7 @@ use crate::scope::{NodeId, TurnId};
 use crate::thread::{self, Membership};
 use crate::tokens::tokens;
 use crate::transcript::IDLE_MS;
+use crate::tree::AssistantHome;
 
 /// How the lineage is cut; configurable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -401,7 +401,7 @@ impl<'p> Pass<'p> {
             let said: Vec<Said> = turns.iter().filter(|t| abandoned || !t.left).map(|t| t.said.clone()).collect();
             let source_tokens: u64 = turns.iter().map(|t| tokens(&t.said.text) as u64).sum();
             let request = Request { turns: &said, before: None, root: root.as_deref() };
-            let made = stretch::of_turns(self, Kind::Chunk, &request, source_tokens, CHUNK_TOKENS);
+            let made = summary_input::of_turns(self, Kind::Chunk, &request, source_tokens, CHUNK_TOKENS);
             fell_back += usize::from(made.fell_back);
             let times = turns.iter().filter_map(|t| t.said.at);
             let node = NewNode {
@@ -450,7 +450,7 @@ impl<'p> Pass<'p> {
                 leave.execute([run, by])?;
             }
             drop(leave);
-            stretch::note(self, tx, fell_back);
+            summary_input::note(self, tx, fell_back);
             tx.note("session_no", session_no);
             tx.note("chunks", made.len());
             if let (Some(first), Some(last)) = (made.first(), made.last()) {

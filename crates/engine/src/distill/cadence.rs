@@ -14,11 +14,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::thread;
+use crate::tree::AssistantHome;
 
 /// The pages that show the end of a session, or a compaction: in these threads, last active at these moments.
 pub fn after(at: &AssistantHome, tx: &Read, threads: &[i64], moments: &[Option<Millis>]) -> Result<Vec<String>> {

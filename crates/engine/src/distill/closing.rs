@@ -6,10 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::OptionalExtension;
 
 use super::{fold, state};
-use crate::assistant::Desk;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::flush::Act;
-use crate::assistant::provenance::{Origin, Provenance};
 use crate::clock::Millis;
 use crate::continuity::open_loop;
 use crate::error::Result;
@@ -17,6 +13,10 @@ use crate::ledger::Read;
 use crate::lineage::distillate::Item;
 use crate::scope::{NodeId, TurnId};
 use crate::thread;
+use crate::tree::TreeLock;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::journal::Act;
+use crate::tree::provenance::{Origin, Provenance};
 
 /// A loop that is settled, and by what.
 pub(super) struct Settled<'e> {
@@ -27,7 +27,7 @@ pub(super) struct Settled<'e> {
 
 /// The loops of an agent that are open.
 pub(super) fn open_loops(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
-    catalogue::list(tx, agent_no, Kind::OpenLoop, State::Active)
+    file_table::list(tx, agent_no, Kind::OpenLoop, State::Active)
 }
 
 /// Whether a distillation made a file of this loop, and nobody has written in it since.
@@ -171,7 +171,7 @@ pub(super) fn said_at(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Option<M
 }
 
 /// Adds the steps that close them to an act: each file says what settled it, in which session, turns and node.
-pub(super) fn close(desk: &Desk, settled: &[Settled], session: &str, node: NodeId, mut act: Act) -> Result<Act> {
+pub(super) fn close(lock: &TreeLock, settled: &[Settled], session: &str, node: NodeId, mut act: Act) -> Result<Act> {
     for Settled { entry, how, turns } in settled {
         let how = format!("done: {how} [{}]", turns.last().copied().unwrap_or_default());
         let by = Provenance {
@@ -180,7 +180,7 @@ pub(super) fn close(desk: &Desk, settled: &[Settled], session: &str, node: NodeI
             turns: turns.clone(),
             node: Some(node.to_string()),
         };
-        act = open_loop::plan_to_resolve(desk, entry, Some(&how), Some(&by), act)?.0;
+        act = open_loop::plan_to_resolve(lock, entry, Some(&how), Some(&by), act)?.0;
     }
     Ok(act)
 }

@@ -11,10 +11,7 @@ use super::advance::Pass;
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
-use super::{Request, Said, cadence, closing, fold, handoff, stretch};
-use crate::assistant::flush::Act;
-use crate::assistant::provenance::{Origin, Provenance};
-use crate::assistant::{Desk, mark_dirty};
+use super::{Request, Said, cadence, closing, fold, handoff, summary_input};
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop};
 use crate::continuity::proposal::{self, NewProposal};
@@ -28,6 +25,9 @@ use crate::memory::{Class, Scope};
 use crate::scope::{NodeId, TurnId};
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
+use crate::tree::journal::Act;
+use crate::tree::provenance::{Origin, Provenance};
+use crate::tree::{TreeLock, mark_dirty};
 use crate::{redact, thread};
 
 /// Files one compaction may make: what is more important than the rest, not everything that was ever said.
@@ -253,7 +253,7 @@ fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
     let source_tokens: u64 = owned.iter().map(|n| n.source_tokens).sum();
     let budget = pass.limits.handoff_tokens.min(source_tokens as usize);
-    let made = stretch::of_turns(pass, Kind::Compaction, &request, source_tokens, budget);
+    let made = summary_input::of_turns(pass, Kind::Compaction, &request, source_tokens, budget);
     let mut distillate = made.distillate;
     for other in at.read(|tx| sub_agents(tx, what, &owned))? {
         add_files(&mut distillate, &other.distillate);
@@ -321,12 +321,12 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     if !(flushes && (wanted || resolved)) {
         return at.write("lineage.compact", |tx| insert(pass, tx, what, &plan, None));
     }
-    let desk = at.desk()?;
+    let lock = at.lock()?;
     let first = at.read(next_node)?;
     let mut act = Act::new("compaction.flush");
     let mut made = Made::default();
     for (i, node) in plan.nodes.iter_mut().enumerate() {
-        act = flush(&desk, facts, node, NodeId(first + i as i64), act, &mut made)?;
+        act = flush(&lock, facts, node, NodeId(first + i as i64), act, &mut made)?;
     }
     let threads: Vec<i64> = plan.nodes.iter().map(|n| n.thread_no).collect();
     let moments: Vec<_> = plan.nodes.iter().map(|n| n.times.1).collect();
@@ -334,7 +334,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
         act = act.shows_in(head);
     }
     if act.steps.is_empty() {
-        drop(desk);
+        drop(lock);
         return at.write("lineage.compact", |tx| insert(pass, tx, what, &plan, None));
     }
     let id = flush_id();
@@ -342,7 +342,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
         node.flush = Some(id.clone());
     }
     act = act.note("loops", made.loops).note("proposals", made.proposals).note("resolved", made.resolved);
-    let (count, _) = desk.perform_as(&id, act, |tx| {
+    let (count, _) = lock.perform_as(&id, act, |tx| {
         if next_node(tx)? != first {
             return Err(overtaken());
         }
@@ -362,14 +362,14 @@ struct Made {
 
 /// Plans the files a node calls for, and notes in its items which file carries them.
 fn flush(
-    desk: &Desk,
+    lock: &TreeLock,
     facts: &SessionFacts,
     node: &mut NewNode,
     id: NodeId,
     mut act: Act,
     made: &mut Made,
 ) -> Result<Act> {
-    let at = desk.at;
+    let at = lock.at;
     let row = at.read(|tx| thread::row(tx, at.agent_no, thread::canonical(tx, node.thread_no)?))?;
     let scope = row.key.strip_prefix("project/").map_or("agent".to_owned(), |id| format!("workspace/{id}"));
     let source = |turns: &[TurnId]| Provenance {
@@ -380,7 +380,7 @@ fn flush(
     };
     let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
     let settled = at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
-    act = closing::close(desk, &settled, &facts.key, id, act)?;
+    act = closing::close(lock, &settled, &facts.key, id, act)?;
     made.paths.extend(settled.iter().map(|s| s.entry.path.as_str().to_owned()));
     made.resolved += settled.len() as u64;
     let mut budget = LOOPS;
@@ -406,7 +406,7 @@ fn flush(
             opened: at.read(|tx| since(tx, at.agent_no, &item.turns))?,
             source: source(&item.turns),
         };
-        let planned = plan(&mut act, made, |act| open_loop::plan_to_add(desk, &new, act))?;
+        let planned = plan(&mut act, made, |act| open_loop::plan_to_add(lock, &new, act))?;
         if let Some(file) = planned {
             item.file = Some(file.id);
             made.loops += u64::from(file.change == Change::New);
@@ -431,7 +431,7 @@ fn flush(
         if at.read(|tx| is_known_in(tx, at.agent_no, class, &within, said.0, said.1))? {
             continue;
         }
-        if let Some(file) = plan(&mut act, made, |act| proposal::plan_to_add(desk, &new, act))? {
+        if let Some(file) = plan(&mut act, made, |act| proposal::plan_to_add(lock, &new, act))? {
             proposed.file = Some(file.id);
             made.proposals += u64::from(file.change == Change::New);
         }
@@ -578,7 +578,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
         let heads = cadence::after(at, tx, &threads, &moments)?;
         mark_dirty(tx, at.agent_no, &heads)?;
     }
-    stretch::note(pass, tx, *fell_back);
+    summary_input::note(pass, tx, *fell_back);
     tx.note("session_no", what.session_no);
     tx.note("cause", what.cause);
     tx.note("until", until.to_string());
@@ -651,7 +651,7 @@ pub fn preview(pass: &Pass, session_no: i64, until: TurnId) -> Result<Distillate
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
     let tokens: u64 = said.iter().map(|s| crate::tokens::tokens(&s.text) as u64).sum();
     let mut distillate =
-        stretch::of_turns(pass, Kind::Compaction, &request, tokens, pass.limits.handoff_tokens).distillate;
+        summary_input::of_turns(pass, Kind::Compaction, &request, tokens, pass.limits.handoff_tokens).distillate;
     let (from, to) = (said.first().map(|s| s.id), said.last().map(|s| s.id));
     if let (Some(from), Some(to)) = (from, to) {
         let what = Cut { session_no, lane_no, cause: "manual", mark: None, summary: None, until: None };

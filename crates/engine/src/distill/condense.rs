@@ -4,11 +4,11 @@
 use super::advance::Pass;
 use super::cadence;
 use super::session::{hull, ids};
-use super::stretch;
 use super::summarizer::Told;
-use crate::assistant::mark_dirty;
+use super::summary_input;
 use crate::error::Result;
 use crate::lineage::{self, Kind, NewNode, Node, walk};
+use crate::tree::mark_dirty;
 
 /// So many roots become one (SPEC R6.7).
 pub const ROOTS: usize = 8;
@@ -54,7 +54,7 @@ pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
                 let id = lineage::insert(tx, &node)?;
                 let heads = cadence::after(at, tx, &[thread_no], &[])?;
                 mark_dirty(tx, at.agent_no, &heads)?;
-                stretch::note(pass, tx, usize::from(fell_back));
+                summary_input::note(pass, tx, usize::from(fell_back));
                 tx.note("node", id.to_string());
                 tx.note("depth", node.depth);
                 Ok(true)
@@ -74,7 +74,7 @@ fn condensed(pass: &Pass, thread_no: i64, depth: i64, roots: &[Node]) -> (NewNod
     let speaks = roots.iter().filter(|n| !n.abandoned);
     let told: Vec<Told> = speaks.map(|n| Told { summary: &n.summary, distillate: &n.distillate }).collect();
     let source_tokens: u64 = roots.iter().map(|n| n.summary_tokens).sum();
-    let made = stretch::of_nodes(pass, Kind::Condensed, &told, source_tokens, CONDENSED_TOKENS);
+    let made = summary_input::of_nodes(pass, Kind::Condensed, &told, source_tokens, CONDENSED_TOKENS);
     let node = NewNode {
         agent_no: pass.at.agent_no,
         kind: Kind::Condensed,

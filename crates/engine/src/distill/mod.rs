@@ -20,9 +20,9 @@ pub mod schema;
 mod session;
 pub(crate) mod standing;
 pub mod state;
-mod stretch;
 pub mod summarizer;
 pub mod summary;
+mod summary_input;
 pub(crate) mod tail;
 
 use crate::clock::Millis;

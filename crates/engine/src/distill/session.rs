@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, HashSet};
 use super::advance::Pass;
 use super::compaction::{TRIES, is_overtaken, next_node, overtaken};
 use super::load::{self, SessionFacts};
-use super::{Request, Said, cadence, closing, stretch};
-use crate::assistant::flush::Act;
-use crate::assistant::mark_dirty;
+use super::{Request, Said, cadence, closing, summary_input};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::{Distillate, Touch};
 use crate::lineage::{self, Kind, NewNode, Node};
 use crate::scope::{NodeId, TurnId};
 use crate::title::flush_id;
+use crate::tree::journal::Act;
+use crate::tree::mark_dirty;
 
 /// The longest summary of a session.
 const SESSION_TOKENS: usize = 160;
@@ -64,7 +64,7 @@ fn planned(pass: &Pass, session_no: i64) -> Result<Option<(SessionFacts, Planned
         }
         let source_tokens: u64 = nodes.iter().map(|n| n.source_tokens).sum();
         let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
-        let made = stretch::of_turns(pass, Kind::Session, &request, source_tokens, SESSION_TOKENS);
+        let made = summary_input::of_turns(pass, Kind::Session, &request, source_tokens, SESSION_TOKENS);
         plan.fell_back += usize::from(made.fell_back);
         let mut distillate = made.distillate;
         for other in others {
@@ -111,7 +111,7 @@ fn commit(pass: &Pass, session_no: i64, facts: &SessionFacts, mut plan: Planned)
     if !closes {
         return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
     }
-    let desk = at.desk()?;
+    let lock = at.lock()?;
     // Looked at again behind the lock: somebody may have written in one of them.
     let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
     let first = at.read(next_node)?;
@@ -120,10 +120,10 @@ fn commit(pass: &Pass, session_no: i64, facts: &SessionFacts, mut plan: Planned)
         let mut settled =
             at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
         settled.retain(|s| taken.insert(s.entry.file_no));
-        act = closing::close(&desk, &settled, &facts.key, NodeId(first + i as i64), act)?;
+        act = closing::close(&lock, &settled, &facts.key, NodeId(first + i as i64), act)?;
     }
     if act.steps.is_empty() {
-        drop(desk);
+        drop(lock);
         return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
     }
     for head in at.read(|tx| heads(pass, tx, &plan))? {
@@ -134,7 +134,7 @@ fn commit(pass: &Pass, session_no: i64, facts: &SessionFacts, mut plan: Planned)
         node.flush = Some(id.clone());
     }
     let act = act.note("resolved", taken.len());
-    let (count, _) = desk.perform_as(&id, act, |tx| {
+    let (count, _) = lock.perform_as(&id, act, |tx| {
         // The files name the node that closed them.
         if next_node(tx)? != first {
             return Err(overtaken());
@@ -166,7 +166,7 @@ fn insert(
         let heads = heads(pass, tx, plan)?;
         mark_dirty(tx, pass.at.agent_no, &heads)?;
     }
-    stretch::note(pass, tx, plan.fell_back);
+    summary_input::note(pass, tx, plan.fell_back);
     tx.note("session", facts.key.as_str());
     let count = ids.len() as u64;
     tx.note("nodes", ids);

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::assistant::catalogue::{self, State};
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
 use crate::scope::TurnId;
+use crate::tree::file_table::{self, State};
 
 /// The distillate as it is to be shown now. Left out is what a visible file carried that is resolved, merged, rejected,
 /// taken out of MEMORY.md by a person, or gone; and what was only said on a branch its program has left since (R6.2).
@@ -58,7 +58,7 @@ impl Known<'_> {
         if let Some(open) = self.files.get(item) {
             return Ok(*open);
         }
-        let open = match catalogue::item(self.tx, self.agent_no, item)? {
+        let open = match file_table::item(self.tx, self.agent_no, item)? {
             Some(entry) if entry.state == State::Active => !self.is_dismissed(item, &entry.digest)?,
             _ => false,
         };

@@ -9,7 +9,6 @@ use super::derived::{self, Marks};
 use super::find::{self, Found};
 use super::words::Words;
 use super::{PENDING, nodes};
-use crate::assistant::catalogue;
 use crate::error::{Error, ErrorKind, Result};
 use crate::head::Head;
 use crate::ledger::blocks::{self, Opener, Packed};
@@ -17,6 +16,7 @@ use crate::ledger::{Read, Write};
 use crate::scope::NodeId;
 use crate::transcript::append::{EVER, hex};
 use crate::transcript::prepare::{KEY_LENGTH, digest};
+use crate::tree::file_table;
 
 /// Everything one transaction takes away.
 pub(super) struct Erasure<'e> {
@@ -26,7 +26,7 @@ pub(super) struct Erasure<'e> {
     /// Words were named, so rows no turn leads to are looked at as well.
     pub named: bool,
     pub nodes: &'e [NodeId],
-    /// Files of the catalogue that are gone and whose rows still have their words.
+    /// Files of the file table that are gone and whose rows still have their words.
     pub gone_files: &'e [String],
     pub titles: &'e BTreeSet<i64>,
 }
@@ -40,7 +40,7 @@ impl Erasure<'_> {
         self.sessions(tx)?;
         derived::erase(tx, self.agent_no, self.marks, self.named)?;
         for path in self.gone_files {
-            catalogue::forget(tx, self.agent_no, path)?;
+            file_table::forget(tx, self.agent_no, path)?;
         }
         let made = nodes::remake(tx, self.agent_no, self.nodes)?;
         self.pages(tx)?;
@@ -221,7 +221,7 @@ impl Erasure<'_> {
 
     /// Every rendered page may show it, and is made again; what it showed is not kept meanwhile.
     fn pages(&self, tx: &Write) -> Result<()> {
-        crate::assistant::forget_rendered(tx, self.agent_no)?;
+        crate::tree::forget_rendered(tx, self.agent_no)?;
         let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
         let heads: Vec<String> =
             statement.query_map([self.agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;

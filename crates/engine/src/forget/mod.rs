@@ -1,6 +1,6 @@
 //! Forgetting what was said: a session, turns, or every place where words stand (R14.2). Storey 4.
 //!
-//! [`plan`] finds what has to go and tells it without changing anything. [`carry_out`] does it at the desk: one
+//! [`plan`] finds what has to go and tells it without changing anything. [`carry_out`] does it under the tree lock: one
 //! transaction takes the words out of the ledger ([`erase`]), remakes the nodes that drew on them ([`nodes`]) and stores
 //! which files go; then the files go. [`finish`] does what no transaction can: pages are rendered again, the search
 //! index, unused pages, logs and copies made before a migration lose what they still hold. That it has to be done stands
@@ -27,8 +27,6 @@ use self::erase::Erasure;
 use self::find::Found;
 use self::visible::Files;
 use self::words::Words;
-use crate::assistant::flush::{Act, Step, hex};
-use crate::assistant::{AssistantHome, Desk};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::head::{self, Occasion, Refreshed};
@@ -36,6 +34,8 @@ use crate::home::layout;
 use crate::index::Index;
 use crate::ledger::{Ledger, Read};
 use crate::scope::{NodeId, TurnId};
+use crate::tree::journal::{Act, Step, hex};
+use crate::tree::{AssistantHome, TreeLock};
 
 /// The row of the ledger's `meta` that says for an agent that something forgotten is not gone everywhere yet; its value
 /// is the time from which on it is to be tried.
@@ -171,7 +171,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         }
         Ok((titles, preview))
     })?;
-    let of_item = |e: &crate::assistant::catalogue::Entry| {
+    let of_item = |e: &crate::tree::file_table::Entry| {
         (e.item.clone().unwrap_or_default(), e.kind.name(), e.path.as_str().to_owned())
     };
     let preview = Preview {
@@ -186,19 +186,19 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
 
 /// Forgets what was planned. `Busy` where something was stored since: plan again. What is left to be done afterwards is
 /// done by [`finish`]. Returns files that were to go and were saved by somebody meanwhile.
-pub fn carry_out(desk: &Desk, plan: &Plan) -> Result<Vec<String>> {
+pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     let mut act = Act::new("transcript.forget");
     for entry in &plan.files.items {
         act = act.step(Step::Forget { path: entry.path.as_str().into(), digest: hex(&entry.digest) });
     }
     let marks = Marks { words: &plan.words, ids: plan.ids.clone() };
     let gone_files: Vec<String> = plan.files.gone.clone();
-    desk.perform(act, |tx| {
+    lock.perform(act, |tx| {
         if reached(tx)? != plan.seen {
             return Err(Error::new(ErrorKind::Busy, "something was stored while it was looked for"));
         }
         Erasure {
-            agent_no: desk.at.agent_no,
+            agent_no: lock.at.agent_no,
             found: &plan.found,
             marks: &marks,
             named: plan.named,
@@ -210,8 +210,8 @@ pub fn carry_out(desk: &Desk, plan: &Plan) -> Result<Vec<String>> {
     })?;
     let mut kept = Vec::new();
     for entry in &plan.files.items {
-        if desk.at.files.stat(&entry.path)?.is_some() {
-            kept.push(desk.at.shown(&entry.path));
+        if lock.at.files.stat(&entry.path)?.is_some() {
+            kept.push(lock.at.shown(&entry.path));
         }
     }
     Ok(kept)
@@ -283,14 +283,14 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
 
 /// Renders what shows it. A page somebody saved a moment ago is waited for: it still has the words.
 fn pages(at: &AssistantHome) -> Result<Refreshed> {
-    let mut refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+    let mut refreshed = head::refresh_at(&at.lock()?, Occasion::Act)?;
     for _ in 0..WAITS {
         if refreshed.deferred.is_empty() {
             break;
         }
         std::thread::sleep(WAIT);
         let written = std::mem::take(&mut refreshed.written);
-        refreshed = head::refresh_at(&at.desk()?, Occasion::Act)?;
+        refreshed = head::refresh_at(&at.lock()?, Occasion::Act)?;
         refreshed.written.extend(written);
     }
     match (refreshed.deferred.first(), refreshed.failed.first()) {

@@ -2,12 +2,12 @@
 //! again; what a person wrote is named and left alone.
 
 use super::derived::Marks;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::provenance::Provenance;
-use crate::assistant::{AssistantHome, LARGEST_FILE};
 use crate::document::Document;
 use crate::error::Result;
 use crate::home::layout;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::provenance::Provenance;
+use crate::tree::{AssistantHome, LARGEST_FILE};
 
 /// What becomes of the files.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
             || source.node.is_some_and(|n| marks.ids.contains(&n))
             || (source.turns.is_empty() && source.session.is_some_and(|s| sessions.contains(&s)))
     };
-    for entry in at.read(|tx| catalogue::all(tx, at.agent_no))? {
+    for entry in at.read(|tx| file_table::all(tx, at.agent_no))? {
         let Ok(Some((bytes, _))) = at.files.read_with_stamp(&entry.path, LARGEST_FILE) else { continue };
         let item = matches!(entry.kind, Kind::OpenLoop | Kind::Proposal | Kind::Leaf | Kind::Artifact | Kind::Skill);
         let says = marks.words.are_in(&bytes) || marks.words.are_in(entry.path.as_str().as_bytes());

@@ -7,13 +7,13 @@ use rusqlite::params;
 
 use super::page::{date_of, end_of_day, line, minute, section};
 use super::threads;
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{self, Entry, Kind};
-use crate::assistant::flush;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::jobs;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::{self, Entry, Kind};
+use crate::tree::journal;
 
 /// Lines of each section; the page stays one screen long however much there is.
 const LINES: usize = 10;
@@ -29,7 +29,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let mut out = String::new();
     out.push_str(&today(at, tx)?);
     out.push_str(&waiting(tx, agent)?);
-    let (loops, all) = catalogue::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
+    let (loops, all) = file_table::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
     let lines: Vec<String> = loops
         .iter()
         .map(|e| {
@@ -42,7 +42,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let all = lines.len() as u64;
     out.push_str(&section("Threads", &lines, all, THREADS, "heirloom thread list"));
     out.push_str(&attention(at, tx)?);
-    let (artifacts, all) = catalogue::newest(tx, agent, Kind::Artifact, "created", LINES / 2)?;
+    let (artifacts, all) = file_table::newest(tx, agent, Kind::Artifact, "created", LINES / 2)?;
     let lines: Vec<String> = artifacts
         .iter()
         .map(|e| {
@@ -67,7 +67,7 @@ fn id(e: &Entry) -> String {
 /// What is due today or overdue.
 fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
     let Some(today) = at.day_of(at.ledger.now()).map(|day| day.to_string()) else { return Ok(String::new()) };
-    let (due, all) = catalogue::due(tx, at.agent_no, &today, LINES / 2)?;
+    let (due, all) = file_table::due(tx, at.agent_no, &today, LINES / 2)?;
     let lines: Vec<String> = due
         .iter()
         .map(|e| {
@@ -105,7 +105,7 @@ fn waiting(tx: &Read, agent: i64) -> Result<String> {
     )?;
     out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
 
-    let (proposals, all) = catalogue::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
+    let (proposals, all) = file_table::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
     let lines: Vec<String> = proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), id(e))).collect();
     out.push_str(&section("Proposed memory", &lines, all, LINES, "heirloom proposal list"));
 
@@ -175,11 +175,11 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     if dead > 0 {
         lines.push(format!("{dead} queued jobs failed for good · `heirloom status`"));
     }
-    for left in flush::unfinished(tx, agent)?.into_iter().filter(|u| u.attempts > 0).take(3) {
+    for left in journal::unfinished(tx, agent)?.into_iter().filter(|u| u.attempts > 0).take(3) {
         let why = left.last_error.as_deref().map(line).unwrap_or_default();
         lines.push(format!("{} is not finished: {why} · `heirloom status`", line(&left.action)));
     }
-    for file in catalogue::troubled(tx, agent)?.iter().take(3) {
+    for file in file_table::troubled(tx, agent)?.iter().take(3) {
         let path = line(file.path.as_str());
         lines.push(format!("{path}: {} · [{path}]", line(file.problem.as_deref().unwrap_or_default())));
     }

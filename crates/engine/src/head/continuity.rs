@@ -7,11 +7,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::runs::NO_PROJECT;
 use super::{Head, Occasion, RuntimePage, daily, refresh};
-use crate::assistant::{AssistantHome, mark_dirty};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::scope::file_key;
+use crate::tree::{AssistantHome, mark_dirty};
 
 /// Sessions that come in with an import get their pages only if they were active within this time: resuming something
 /// older is rare, and its page is made when it is touched.

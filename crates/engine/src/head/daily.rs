@@ -14,7 +14,6 @@ use super::continuity::{RECENT_MS, pages_of_session, recent_enough};
 use super::page::line;
 use super::runs::Words;
 use super::{Head, rollup};
-use crate::assistant::{AssistantHome, EVERY_DAY, NODES, mark_dirty};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
@@ -23,6 +22,7 @@ use crate::lineage::{Kind, Node, walk};
 use crate::redact::redact;
 use crate::scope::{SessionKey, TurnId};
 use crate::transcript::read;
+use crate::tree::{AssistantHome, EVERY_DAY, NODES, mark_dirty};
 
 /// Lines of one day.
 const LINES: i64 = 100;
@@ -31,7 +31,7 @@ const LINES: i64 = 100;
 const CHANNELS: &str = "`heirloom channel pending --all`";
 
 /// The name under which the last turn seen is remembered in the table of heads.
-const CURSOR: &str = crate::assistant::DAYS;
+const CURSOR: &str = crate::tree::DAYS;
 
 /// Turns of a session that are counted; beyond that it is said that there are more.
 const COUNTED: i64 = 1_000;

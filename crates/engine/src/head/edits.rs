@@ -7,15 +7,15 @@
 use rusqlite::params;
 
 use super::{Head, shared};
-use crate::assistant::Desk;
-use crate::assistant::catalogue;
-use crate::assistant::provenance::{Origin, Provenance};
 use crate::continuity::proposal::{self, NewProposal};
 use crate::document::{Document, Found};
 use crate::error::{ErrorKind, Result};
 use crate::home;
 use crate::scope::{NodeId, TurnId};
 use crate::title::wordless;
+use crate::tree::TreeLock;
+use crate::tree::file_table;
+use crate::tree::provenance::{Origin, Provenance};
 
 /// What came of a look into a block.
 #[derive(Default, Debug)]
@@ -56,9 +56,9 @@ fn fingerprint_of<'f>(found: &Found<'f>) -> &'f str {
     found.attributes.split_whitespace().next().unwrap_or_default()
 }
 
-pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Honoured> {
+pub(super) fn honour(lock: &TreeLock, head: &Head, last: Option<&[u8]>) -> Result<Honoured> {
     let path = head.path()?;
-    let found = match desk.at.files.read_with_stamp(&path, crate::assistant::LARGEST_FILE) {
+    let found = match lock.at.files.read_with_stamp(&path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
         Err(e) if e.kind() == ErrorKind::Refused => None,
         Err(e) => return Err(e),
@@ -72,7 +72,7 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
     let edited = is_edited(&block);
     let others = &shared::regions(head)[1..];
     if edited || others.iter().any(|name| doc.region(name).found.is_some_and(|found| is_edited(&found))) {
-        desk.at.keep_revision(&path, &bytes, "edited inside the rendered block")?;
+        lock.at.keep_revision(&path, &bytes, "edited inside the rendered block")?;
     }
     if !edited {
         return Ok(out);
@@ -91,11 +91,11 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
         .filter(|l| !l.is_empty() && l.len() <= LONGEST)
         .take(MOST)
         .collect();
-    dismiss(desk, head, &removed)?;
+    dismiss(lock, head, &removed)?;
     if let Some(first) = added.first() {
         let title: String = first.chars().take(80).collect();
         let item = proposal::add(
-            desk,
+            lock,
             &NewProposal {
                 title,
                 entries: added.clone(),
@@ -112,17 +112,17 @@ pub(super) fn honour(desk: &Desk, head: &Head, last: Option<&[u8]>) -> Result<Ho
 
 /// Items whose line was taken out stay out until they change: one that is a file until the file does, any other until its
 /// line says something else.
-fn dismiss(desk: &Desk, head: &Head, removed: &[String]) -> Result<()> {
+fn dismiss(lock: &TreeLock, head: &Head, removed: &[String]) -> Result<()> {
     let items: Vec<(String, &String)> = removed.iter().filter_map(|l| Some((reference_in(l)?, l))).collect();
     if items.is_empty() {
         return Ok(());
     }
-    let at = desk.at;
+    let at = lock.at;
     at.write("head.dismiss", |tx| {
         let mut noted = Vec::new();
         for (reference, line) in &items {
             let (item, digest) = match reference.contains(':') {
-                true => match catalogue::item(tx, at.agent_no, reference)? {
+                true => match file_table::item(tx, at.agent_no, reference)? {
                     Some(entry) => (reference.clone(), entry.digest),
                     None => continue,
                 },

@@ -1,10 +1,10 @@
 //! The indexes of durable memory, one for the agent and one for each project (R9.6).
 
 use super::page::line;
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::{self, Entry, Kind, State};
 
 /// Lines of one class; a page that grows without end is read by nobody. The files themselves are all there.
 const LINES: usize = 200;
@@ -19,7 +19,7 @@ const CLASSES: [(&str, &str); 6] = [
 ];
 
 pub(super) fn render(at: &AssistantHome, tx: &Read, scope: &str) -> Result<String> {
-    let leaves = catalogue::list(tx, at.agent_no, Kind::Leaf, State::Active)?;
+    let leaves = file_table::list(tx, at.agent_no, Kind::Leaf, State::Active)?;
     let here = if scope == "agent" { "memory".to_owned() } else { format!("memory/{scope}") };
     let mut out = String::new();
     for (class, title) in CLASSES {

@@ -17,8 +17,6 @@ use super::scoping::{Owed, Standing, owed};
 use super::score::{Candidate, Chosen, Score, choose, shares};
 use super::threads::{Stand, recent, stand};
 use super::why::Why;
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{self, Entry, Kind};
 use crate::clock::Millis;
 use crate::distill::fold;
 use crate::error::Result;
@@ -31,6 +29,8 @@ use crate::redact::redact;
 use crate::scope::NodeId;
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::{self, Entry, Kind};
 
 /// The whole block.
 const TOKENS: usize = 1_500;
@@ -326,7 +326,7 @@ impl Day {
         let dismissed: HashMap<String, Digest> = rows.collect::<rusqlite::Result<_>>()?;
         let mut digests = HashMap::new();
         for item in dismissed.keys().filter(|i| i.contains(':')) {
-            digests.extend(catalogue::item(tx, at.agent_no, item)?.map(|e| (item.clone(), e.digest)));
+            digests.extend(file_table::item(tx, at.agent_no, item)?.map(|e| (item.clone(), e.digest)));
         }
         Ok(Day { now, today, number: now.div_euclid(24 * 3_600_000), dismissed, digests })
     }
@@ -437,7 +437,7 @@ impl Day {
             };
             redact(&format!(" · {}", short(name, 40))).into_owned()
         });
-        // The catalogue has taken credentials out of its titles.
+        // The file table has taken credentials out of its titles.
         let due = self.due(entry);
         let due = if due.is_empty() { due } else { redact(&due).into_owned() };
         let score = urgency(entry, self.now, self.today);
@@ -486,7 +486,7 @@ impl Day {
             statement.query_map(params![agent_no, ALWAYS], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
         let mut out = Vec::new();
         for no in numbers {
-            let Some(entry) = catalogue::numbered(tx, agent_no, no)? else { continue };
+            let Some(entry) = file_table::numbered(tx, agent_no, no)? else { continue };
             let mut score = Score::default();
             score.recent(moment(entry.field("observed")), self.now);
             score.pinned(pinned(&entry));

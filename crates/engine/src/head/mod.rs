@@ -41,12 +41,12 @@ pub use which::{Head, RuntimePage};
 use rusqlite::params;
 use serde_json::json;
 
-use crate::assistant::revise::{Now, Patience, Revised};
-use crate::assistant::{AssistantHome, Desk, catalogue};
 use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::RelPath;
 use crate::ledger::{Read, blocks};
+use crate::tree::revise::{Now, Patience, Revised};
+use crate::tree::{AssistantHome, TreeLock, file_table};
 
 /// What a refresh did.
 #[derive(Clone, Default, Debug)]
@@ -77,10 +77,10 @@ pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
         return Ok(Refreshed::default());
     }
     match occasion {
-        Occasion::Act => refresh_at(&at.desk_once_more()?, occasion),
+        Occasion::Act => refresh_at(&at.lock_unscanned()?, occasion),
         // Who only looks does not wait for somebody at work: they render when they are done.
-        Occasion::Look => match at.desk_if_free()? {
-            Some(desk) => refresh_at(&desk, occasion),
+        Occasion::Look => match at.try_lock()? {
+            Some(lock) => refresh_at(&lock, occasion),
             None => Ok(Refreshed::default()),
         },
     }
@@ -91,14 +91,14 @@ pub fn is_dirty(at: &AssistantHome) -> Result<bool> {
     Ok(!dirty(at)?.is_empty())
 }
 
-/// [`refresh`], by whoever is at the desk already.
-pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
+/// [`refresh`], for a caller that holds the tree lock already.
+pub fn refresh_at(lock: &TreeLock, occasion: Occasion) -> Result<Refreshed> {
     let mut out = Refreshed::default();
-    // Whoever waited for the desk may find the work done: the marks are read behind the lock. An edit found in a page
+    // Whoever waited for the tree lock may find the work done: the marks are read behind the lock. An edit found in a page
     // marks others, so the marks are read again; twice is enough, the rest waits for the next command.
     for _ in 0..2 {
-        scoping::follow(desk.at)?;
-        let marks = dirty(desk.at)?;
+        scoping::follow(lock.at)?;
+        let marks = dirty(lock.at)?;
         if marks.is_empty() {
             break;
         }
@@ -108,12 +108,12 @@ pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
             if out.deferred.contains(&path) {
                 continue;
             }
-            match one(desk, &head, mark, occasion, &mut out) {
+            match one(lock, &head, mark, occasion, &mut out) {
                 Ok(done) => rendered.extend(done),
-                Err(e) => out.fail(desk.at, &head, &path, &e)?,
+                Err(e) => out.fail(lock.at, &head, &path, &e)?,
             }
         }
-        record(desk.at, &rendered)?;
+        record(lock.at, &rendered)?;
         if !out.failed.is_empty() {
             break;
         }
@@ -122,11 +122,11 @@ pub fn refresh_at(desk: &Desk, occasion: Occasion) -> Result<Refreshed> {
 }
 
 /// Puts the newest revision of a head into its file, without rendering anything. A failure is audited, never an error.
-fn publish(desk: &Desk, head: &Head) -> Result<Refreshed> {
+fn publish(lock: &TreeLock, head: &Head) -> Result<Refreshed> {
     let mut out = Refreshed::default();
-    match one(desk, head, None, Occasion::Act, &mut out) {
-        Ok(done) => record(desk.at, done.as_slice())?,
-        Err(e) => out.fail(desk.at, head, &head.path()?, &e)?,
+    match one(lock, head, None, Occasion::Act, &mut out) {
+        Ok(done) => record(lock.at, done.as_slice())?,
+        Err(e) => out.fail(lock.at, head, &head.path()?, &e)?,
     }
     Ok(out)
 }
@@ -150,7 +150,7 @@ pub fn mark_all(at: &AssistantHome) -> Result<()> {
     })?;
     let mut heads = vec![Head::Active.name(), Head::Memory.name(), Head::AgentIndex.name()];
     heads.extend(workspaces.iter().filter_map(|s| s.strip_prefix("workspace/")).map(|id| format!("index/{id}")));
-    at.write("head.mark", |tx| crate::assistant::mark_dirty(tx, at.agent_no, &heads))
+    at.write("head.mark", |tx| crate::tree::mark_dirty(tx, at.agent_no, &heads))
 }
 
 /// The pages out of date, with the mark they are to be rendered for: those that were marked, and those that say what
@@ -214,16 +214,16 @@ struct Rendered {
 
 /// Renders one page, if there is a mark, and puts it into its file. `None`: it has to wait.
 fn one(
-    desk: &Desk,
+    lock: &TreeLock,
     head: &Head,
     mark: Option<i64>,
     occasion: Occasion,
     out: &mut Refreshed,
 ) -> Result<Option<Rendered>> {
-    let (at, path, name) = (desk.at, head.path()?, head.name());
+    let (at, path, name) = (lock.at, head.path()?, head.name());
     let last = at.read(|tx| last_content(tx, at.agent_no, &name))?;
-    let own = at.read(|tx| catalogue::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
-    if at_work(desk, &path, own)? {
+    let own = at.read(|tx| file_table::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
+    if at_work(lock, &path, own)? {
         out.deferred.push(path);
         return Ok(None);
     }
@@ -231,7 +231,7 @@ fn one(
         return pass_over(at, &name, mark).map(|()| None);
     }
     // What a person did inside the block comes first: it may take lines out of what is rendered next.
-    let honoured = edits::honour(desk, head, last.as_deref())?;
+    let honoured = edits::honour(lock, head, last.as_deref())?;
     out.proposed.extend(honoured.proposed);
     let standing = match shared::is_shared(head) {
         true => shared::commit(at, head, mark.is_some())?,
@@ -242,7 +242,7 @@ fn one(
         }
     };
     let (mut bytes, mut skipped, mut put) = (Vec::new(), false, (standing.revision, standing.page));
-    let revised = desk.revise(&path, own, Patience::Defer, |current| {
+    let revised = lock.revise(&path, own, Patience::Defer, |current| {
         let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
         // Between honouring the edits and now a person may have saved again: not over that, either.
         if current.is_some() && edits::inside(&doc, head) != honoured.seen {
@@ -288,7 +288,7 @@ fn one(
 
 /// Whether a page of an adopted tree has no block of ours yet. `own` says that we never wrote it.
 fn is_adopted(at: &AssistantHome, head: &Head, path: &RelPath) -> Result<bool> {
-    match at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE) {
+    match at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => Ok(found.is_some_and(|(bytes, _)| Document::parse(bytes).region(head.region()).found.is_none())),
         Err(e) if e.kind() == ErrorKind::Refused => Ok(false),
         Err(e) => Err(e),
@@ -334,8 +334,8 @@ fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
 }
 
 /// Somebody else changed the file within the last two seconds and may not be done.
-fn at_work(desk: &Desk, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
-    let found = match desk.at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE) {
+fn at_work(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
+    let found = match lock.at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
         // Refused for reading; publishing will say why, or replace a symlink.
         Err(e) if e.kind() == ErrorKind::Refused => None,
@@ -369,7 +369,7 @@ pub fn marker_faults(at: &AssistantHome) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for head in [Head::Memory, Head::Active, Head::AgentIndex] {
         let path = head.path()?;
-        let Ok(Some((bytes, _))) = at.files.read_with_stamp(&path, crate::assistant::LARGEST_FILE) else { continue };
+        let Ok(Some((bytes, _))) = at.files.read_with_stamp(&path, crate::tree::LARGEST_FILE) else { continue };
         let place = at.files.shown().join(path.as_str()).display().to_string();
         let doc = Document::parse(bytes);
         for fault in shared::regions(&head).iter().flat_map(|name| doc.region(name).faults) {

@@ -10,11 +10,11 @@ use rusqlite::params;
 use super::lease::{self, HeadState, Held, Refused};
 use super::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
 use super::{Head, Occasion};
-use crate::assistant::AssistantHome;
 use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
+use crate::tree::AssistantHome;
 
 /// The most deferred commits a head keeps.
 const MOST_DEFERRED: i64 = 32;
@@ -148,7 +148,7 @@ pub fn commit(at: &AssistantHome, head: &Head, change: &Change, epoch: i64, base
                 } else {
                     if revision == 1 {
                         // Nobody has rendered it yet.
-                        crate::assistant::mark_dirty(tx, at.agent_no, &[head.name()])?;
+                        crate::tree::mark_dirty(tx, at.agent_no, &[head.name()])?;
                     }
                     shared::put_section(tx, at.agent_no, head, &mut page, (section, owner, content))?;
                     shared::insert(tx, at.agent_no, head, (&state, &page), owner)?;
@@ -212,10 +212,10 @@ pub fn holder(at: &AssistantHome, state: &HeadState) -> Option<Busy> {
 /// Puts the newest revision into the file, by whoever comes first. Whether it stands there.
 fn publish(at: &AssistantHome, head: &Head) -> Result<bool> {
     let behind = || at.read(|tx| is_behind(tx, at.agent_no, head));
-    let desk = at.desk_once_more()?;
-    // Whoever waited for the desk may find it done.
+    let lock = at.lock_unscanned()?;
+    // Whoever waited for the tree lock may find it done.
     if behind()? {
-        super::publish(&desk, head)?;
+        super::publish(&lock, head)?;
     }
     Ok(!behind()?)
 }

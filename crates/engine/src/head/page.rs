@@ -3,8 +3,8 @@
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
-use crate::assistant::AssistantHome;
 use crate::clock::{Millis, parse_rfc3339};
+use crate::tree::AssistantHome;
 
 /// The longest line of an item.
 const LONGEST: usize = 160;

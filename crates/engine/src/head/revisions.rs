@@ -10,12 +10,12 @@ use super::lease::{self, HeadState};
 use super::outside::{Busy, holder};
 use super::shared::{self, OWNER, Page, Sections};
 use super::{Head, Occasion};
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::Digest;
 use crate::ledger::Read;
 use crate::thread;
+use crate::tree::AssistantHome;
 
 /// One revision, as listed.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,7 +11,6 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use super::Head;
 use super::page::line;
 use super::runs::Words;
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::standing::still_stands;
@@ -22,6 +21,7 @@ use crate::lineage::{Kind, Node, walk};
 use crate::scope::{NodeId, TurnId};
 use crate::thread;
 use crate::tokens::tokens;
+use crate::tree::AssistantHome;
 
 /// The whole block.
 const TOKENS: usize = 900;

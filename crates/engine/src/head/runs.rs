@@ -3,7 +3,6 @@
 use rusqlite::params;
 
 use super::page::flat;
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -13,6 +12,7 @@ use crate::scope::{SessionKey, TurnId};
 use crate::tokens::cut;
 use crate::transcript::read::{self, RunRow};
 use crate::transcript::recent;
+use crate::tree::AssistantHome;
 
 /// What stands in the place of a project's id for sessions without one.
 pub const NO_PROJECT: &str = "no-project";

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::RuntimePage;
 use super::page::{line, minute};
 use super::runs::{Ran, Words, names_of, of_project, refs, short};
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::TurnId;
 use crate::tokens::tokens;
 use crate::transcript::recent::{self, ToolTurn};
+use crate::tree::AssistantHome;
 
 /// Each page.
 const TOKENS: usize = 400;

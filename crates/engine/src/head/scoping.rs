@@ -8,9 +8,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rusqlite::{OptionalExtension, params};
 
 use super::page::moment;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::provenance::{Origin, Provenance};
-use crate::assistant::{AssistantHome, OWED, mark_dirty};
 use crate::clock::Millis;
 use crate::distill::fold;
 use crate::error::Result;
@@ -19,6 +16,9 @@ use crate::lineage::distillate::Item;
 use crate::scope::{NodeId, TurnId};
 use crate::thread;
 use crate::title::TitleKey;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::provenance::{Origin, Provenance};
+use crate::tree::{AssistantHome, OWED, mark_dirty};
 
 /// Loops that were changed last and are looked through for one that was closed.
 const CLOSED: i64 = 2_000;
@@ -193,7 +193,7 @@ impl Owed {
 
 /// Every file of a kind that waits, with its scope.
 pub(super) fn owed(tx: &Read, agent_no: i64, kind: Kind) -> Result<Vec<Owed>> {
-    scoped(tx, agent_no, catalogue::list(tx, agent_no, kind, State::Active)?)
+    scoped(tx, agent_no, file_table::list(tx, agent_no, kind, State::Active)?)
 }
 
 /// [`owed`] in these threads, by their members ([`thread::members`]): all that is theirs, and perhaps more.
@@ -202,7 +202,7 @@ pub(super) fn owed_in(tx: &Read, agent_no: i64, kind: Kind, members: &[i64]) -> 
     for member in members {
         names.push(thread::row(tx, agent_no, *member)?.key);
     }
-    scoped(tx, agent_no, catalogue::list_in(tx, agent_no, kind, State::Active, &names)?)
+    scoped(tx, agent_no, file_table::list_in(tx, agent_no, kind, State::Active, &names)?)
 }
 
 fn scoped(tx: &Read, agent_no: i64, entries: Vec<Entry>) -> Result<Vec<Owed>> {
@@ -222,7 +222,7 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
             .query_row(params![at.agent_no, OWED], |r| r.get(0))
             .optional()?
             .unwrap_or(0);
-        let (changed, looked, to) = catalogue::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
+        let (changed, looked, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
         let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
         for entry in &changed {
             if let Scope::Thread(no @ 1.., _) = scopes.of(entry)? {

@@ -5,7 +5,6 @@ use rusqlite::{OptionalExtension, params};
 
 use super::page::{line, minute};
 use super::runs::{Words, refs};
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::handoff;
@@ -17,6 +16,7 @@ use crate::lineage::{self, Kind, Node};
 use crate::scope::{NodeId, SessionKey, TurnId};
 use crate::thread;
 use crate::transcript::recent;
+use crate::tree::AssistantHome;
 
 /// What the distillate may take; the lines around it are few and bounded.
 const TOKENS: usize = 600;

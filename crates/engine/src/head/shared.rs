@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use super::lease::{self, HeadState, Lease};
 use super::{Head, edits};
-use crate::assistant::AssistantHome;
 use crate::clock::{Boot, Millis};
 use crate::document::{self, Document};
 use crate::error::{Error, Result};
 use crate::home;
 use crate::ledger::{Read, Write, blocks};
 use crate::thread;
+use crate::tree::AssistantHome;
 
 /// Who commits what is rendered here. Outside writers cannot have this name.
 pub const OWNER: &str = "heirloom";

@@ -10,8 +10,6 @@ use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
 use super::threads::{is_of, sound};
 use super::why::Why;
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::Kind;
 use crate::clock::Millis;
 use crate::distill::{fold, state};
 use crate::error::Result;
@@ -21,6 +19,8 @@ use crate::lineage::distillate::Item;
 use crate::scope::{NodeId, SessionKey, TurnId};
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::Kind;
 
 /// The whole block.
 const TOKENS: usize = 700;

@@ -6,8 +6,6 @@ use rusqlite::params;
 
 use super::page::{day_at, end_of_day, line, short};
 use super::scoping::{Owed, Scope, Standing, owed_in};
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::Kind;
 use crate::clock::Millis;
 use crate::distill::fold;
 use crate::distill::state::{self, State};
@@ -16,6 +14,8 @@ use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::NodeId;
 use crate::thread::{self, ThreadRow};
+use crate::tree::AssistantHome;
+use crate::tree::file_table::Kind;
 
 /// Lines of the index.
 const LINES: usize = 40;

@@ -1,10 +1,10 @@
 //! Which pages there are: their names, their places, what renders them.
 
 use super::{active, daily, edits, index, memory, rollup, runtime, session, thread, threads};
-use crate::assistant::AssistantHome;
 use crate::error::Result;
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
+use crate::tree::AssistantHome;
 
 /// A page that is rendered.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -2,9 +2,9 @@
 
 use super::Head;
 use super::{memory, thread};
-use crate::assistant::AssistantHome;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::tree::AssistantHome;
 
 /// A line of a page, or one that is not on it, with the reason.
 #[derive(Clone, PartialEq, Debug)]

@@ -32,7 +32,7 @@ impl Home {
         self.look(true)
     }
 
-    /// [`Home::findings`] without a look at every file people and programs keep: a look at the catalogue names the odd
+    /// [`Home::findings`] without a look at every file people and programs keep: a look at the file table names the odd
     /// ones anyway. For `status`, whose cost must not grow with the number of notes twice.
     pub fn findings_at_a_glance(&self) -> Vec<Finding> {
         self.look(false)

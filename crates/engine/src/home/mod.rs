@@ -105,12 +105,12 @@ impl Home {
 
     /// Removes our own temporary files older than an hour from `state/` and the other folders people do not work in,
     /// and tells how many went. A younger one may belong to a process that is still writing; an assistant home is
-    /// swept by [`Rooted::sweep`]. What stands in `state/scratch`, whatever it is called, goes after a day: copies of
+    /// scanned by [`Rooted::remove_temporaries_below`]. What stands in `state/scratch`, whatever it is called, goes after a day: copies of
     /// other programs' stores, left by a process that was killed.
-    pub fn sweep_temporaries(&self, now: Millis) -> Result<usize> {
-        let mut swept = 0;
+    pub fn remove_temporaries(&self, now: Millis) -> Result<usize> {
+        let mut scanned = 0;
         for path in [layout::STATE, layout::SPOOL, layout::RUN, layout::LOGS] {
-            swept += self.files.sweep(&path, now)?;
+            scanned += self.files.remove_temporaries_below(&path, now)?;
         }
         let left = match self.files.list(&layout::SCRATCH) {
             Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
@@ -122,10 +122,10 @@ impl Home {
                 && age > SCRATCH_AGE
                 && let Some(name) = entry.name.to_str()
             {
-                swept += usize::from(self.files.remove(&layout::SCRATCH.join(name)?)?);
+                scanned += usize::from(self.files.remove(&layout::SCRATCH.join(name)?)?);
             }
         }
-        Ok(swept)
+        Ok(scanned)
     }
 
     fn checked(dir: std::os::fd::OwnedFd, shown: PathBuf, options: &HomeOptions) -> Result<Home> {

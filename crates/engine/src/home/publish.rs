@@ -320,7 +320,7 @@ impl Ready<'_> {
     }
 
     /// The stamp of the new file under its name. Somebody may have written into it since: then the stamp from before,
-    /// which nothing on the disk equals any more, so that the catalogue looks again.
+    /// which nothing on the disk equals any more, so that the file table looks again.
     fn stamp(&self) -> Result<Stamp> {
         let now = rustix::fs::fstat(&self.new.file).map_err(|e| self.fault(e))?;
         let (was, is) = (self.written, rooted::stamp(&now));

@@ -30,7 +30,7 @@ pub(super) const LEAF: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(O
 /// A temporary file younger than this may still be written by someone.
 const TEMPORARY_AGE: Millis = 60 * 60 * 1000;
 /// How deep a sweep goes; the deepest path we make ourselves is eight folders down.
-const DEEPEST_SWEEP: usize = 16;
+const DEEPEST_CLEANUP: usize = 16;
 
 /// A directory held open, and everything that may be done below it.
 #[derive(Debug)]
@@ -215,9 +215,9 @@ impl Rooted {
 
     /// Removes our own temporary files older than an hour from a directory and everything below it; tells how many.
     /// A missing directory has none.
-    pub fn sweep(&self, path: &RelPath, now: Millis) -> Result<usize> {
+    pub fn remove_temporaries_below(&self, path: &RelPath, now: Millis) -> Result<usize> {
         match self.open_dir(path) {
-            Ok(dir) => dir.sweep_here(now, DEEPEST_SWEEP, &mut |_, _| Ok(())),
+            Ok(dir) => dir.remove_temporaries_here(now, DEEPEST_CLEANUP, &mut |_, _| Ok(())),
             Err(error) if error.kind() == crate::error::ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error),
         }
@@ -226,8 +226,8 @@ impl Rooted {
     /// Removes our own temporary files of any age from this directory and everything below it. For whoever holds the
     /// lock without which none is made here: those that are there belong to the dead. Each is shown to `keep` first,
     /// with the directory it is in: it may be what a person saved in the instant of an exchange.
-    pub fn sweep_abandoned(&self, keep: &mut dyn FnMut(&Path, &[u8]) -> Result<()>) -> Result<usize> {
-        self.sweep_here(Millis::MAX, DEEPEST_SWEEP, &mut |dir, name| {
+    pub fn remove_abandoned(&self, keep: &mut dyn FnMut(&Path, &[u8]) -> Result<()>) -> Result<usize> {
+        self.remove_temporaries_here(Millis::MAX, DEEPEST_CLEANUP, &mut |dir, name| {
             let Some(Ok(path)) = name.to_str().map(RelPath::parse) else { return Ok(()) };
             match dir.read(&path, super::publish::LARGEST)? {
                 Some(bytes) if !bytes.is_empty() => keep(&dir.shown, &bytes),
@@ -388,19 +388,19 @@ impl Rooted {
         None
     }
 
-    fn sweep_here(
+    fn remove_temporaries_here(
         &self,
         now: Millis,
         depth: usize,
         before: &mut dyn FnMut(&Rooted, &OsStr) -> Result<()>,
     ) -> Result<usize> {
-        let mut swept = 0;
+        let mut scanned = 0;
         for entry in self.entries_and_temporaries()? {
             let age = now.saturating_sub(entry.stamp.modified_ns / 1_000_000);
             if entry.kind == Kind::File && is_temporary(&entry.name) && age > TEMPORARY_AGE {
                 before(self, &entry.name)?;
                 match rustix::fs::unlinkat(&self.dir, &entry.name, AtFlags::empty()) {
-                    Ok(()) => swept += 1,
+                    Ok(()) => scanned += 1,
                     Err(Errno::NOENT) => {}
                     Err(e) => return Err(Error::io("remove", &self.shown.join(&entry.name), e)),
                 }
@@ -408,14 +408,14 @@ impl Rooted {
                 // A name that is no `RelPath` was not made by us, so nothing of ours is below it.
                 if let Some(Ok(below)) = entry.name.to_str().map(RelPath::parse) {
                     match self.open_dir(&below) {
-                        Ok(dir) => swept += dir.sweep_here(now, depth - 1, before)?,
+                        Ok(dir) => scanned += dir.remove_temporaries_here(now, depth - 1, before)?,
                         Err(error) if error.kind() == crate::error::ErrorKind::NotFound => {}
                         Err(error) => return Err(error),
                     }
                 }
             }
         }
-        Ok(swept)
+        Ok(scanned)
     }
 }
 

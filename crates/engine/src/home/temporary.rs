@@ -1,5 +1,5 @@
 //! The file every write begins as: a random name beside the final one, never listed, gone when its maker gives up and
-//! swept when its maker was killed.
+//! scanned when its maker was killed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -66,13 +66,13 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if self.disposable && rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty()).is_ok() {
-            // What stays because one of these failed is swept later; what stopped us, if anything, is the news.
+            // What stays because one of these failed is scanned later; what stopped us, if anything, is the news.
             let _ = rooted::sync_directory(&self.parent);
         }
     }
 }
 
-/// A name nobody can guess, for a file that lives as long as one command; what a crash leaves behind is swept by it.
+/// A name nobody can guess, for a file that lives as long as one command; what a crash leaves behind is scanned by it.
 pub(crate) fn temporary_name() -> Result<String> {
     Ok(format!("{PREFIX}{}{SUFFIX}", random_digits()?))
 }
@@ -88,7 +88,7 @@ pub(super) fn random_digits() -> Result<String> {
     Ok(format!("{:016x}", u64::from_ne_bytes(random)))
 }
 
-/// Nobody but us makes files that are never listed and swept after an hour.
+/// Nobody but us makes files that are never listed and scanned after an hour.
 pub(super) fn refuse_temporary(path: &RelPath) -> Result<()> {
     match is_temporary(OsStr::new(path.name())) {
         true => Err(Error::usage(format!("{path} is named like a temporary file")).hint("choose another name")),

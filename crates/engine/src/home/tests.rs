@@ -284,7 +284,7 @@ fn a_symlinked_component_is_refused_by_name() {
         refused(home.open_dir(&rel("workspaces/main")), why);
         refused(home.create_dir_all(&rel("workspaces/main/deeper")), why);
         refused(home.create_dir_all(&rel("workspaces/main")), why);
-        refused(home.sweep(&rel("workspaces/main"), i64::MAX), why);
+        refused(home.remove_temporaries_below(&rel("workspaces/main"), i64::MAX), why);
     }
     assert_eq!(snapshot(&outside), before);
     assert!(home.findings().iter().any(|f| f.path.ends_with("workspaces/main") && f.what.contains("symlink")));
@@ -320,12 +320,12 @@ fn old_temporaries_are_swept_and_never_listed() {
     std::fs::create_dir(home.root().join("state/.hl-1111111111111111.tmp")).unwrap();
     assert!(home.write_new(&rel(names[0]), b"").is_err(), "nobody else may use such a name");
     assert_eq!(home.list(&rel("state/scratch")).unwrap(), []);
-    assert_eq!(home.sweep_temporaries(now).unwrap(), 0, "somebody may still be writing them");
-    assert_eq!(home.sweep_temporaries(now + HOUR + 60_000).unwrap(), 2);
+    assert_eq!(home.remove_temporaries(now).unwrap(), 0, "somebody may still be writing them");
+    assert_eq!(home.remove_temporaries(now + HOUR + 60_000).unwrap(), 2);
     for name in kept {
         assert!(home.root().join(name).exists(), "{name}");
     }
-    assert_eq!(home.sweep(&rel("workspaces/none"), now).unwrap(), 0);
+    assert_eq!(home.remove_temporaries_below(&rel("workspaces/none"), now).unwrap(), 0);
 }
 
 #[test]
@@ -337,8 +337,8 @@ fn what_lives_as_long_as_a_command_is_gone_after_a_day() {
         std::fs::write(home.root().join("state/scratch").join(name), "a copy").unwrap();
     }
     std::fs::create_dir(home.root().join("state/scratch/folder")).unwrap();
-    assert_eq!(home.sweep_temporaries(now + DAY - 60_000).unwrap(), 0, "a long import may still read it");
-    assert_eq!(home.sweep_temporaries(now + DAY + 60_000).unwrap(), 3);
+    assert_eq!(home.remove_temporaries(now + DAY - 60_000).unwrap(), 0, "a long import may still read it");
+    assert_eq!(home.remove_temporaries(now + DAY + 60_000).unwrap(), 3);
     assert_eq!(home.list(&rel("state/scratch")).unwrap().len(), 1);
 }
 

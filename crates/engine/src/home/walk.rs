@@ -1,4 +1,4 @@
-//! Everything below a folder, one `stat` per file, for whoever keeps a catalogue of files. Knows nothing about what a
+//! Everything below a folder, one `stat` per file, for callers that keep a table of files. Knows nothing about what a
 //! file is for.
 
 use std::ffi::{CStr, OsStr};

@@ -1,10 +1,10 @@
-//! Which rows a visible file has in the index, and how they follow the catalogue (R10.10).
+//! Which rows a visible file has in the index, and how they follow the file table (R10.10).
 //!
-//! A second full-text table beside that of the turns. What it covers is a change number of the catalogue per agent,
+//! A second full-text table beside that of the turns. What it covers is a change number of the file table per agent,
 //! kept with a mark of the ledger's history and written in the transaction that stores the rows. Beside it stands what
 //! each file's rows were made from, so that they can be taken out again and verify can tell whether they are right.
 //!
-//! A file is indexed as it is when it is read. Where that is not what its catalogue row says (saved again since, not
+//! A file is indexed as it is when it is read. Where that is not what its file table row says (saved again since, not
 //! readable, gone), it is looked at again with every catch-up: a row whose digest comes back tells nobody.
 
 use std::collections::BTreeSet;
@@ -15,14 +15,14 @@ use rusqlite::{OptionalExtension, params};
 use super::vectors::{Key, SetKey, Sort};
 use super::words::words;
 use super::{COMMIT_BYTES, Index, RowId};
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::{AssistantHome, LARGEST_FILE};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, Digest};
 use crate::ledger::Read;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::{AssistantHome, LARGEST_FILE};
 
-/// Files taken from the catalogue at once; few where a search waits.
+/// Files taken from the file table at once; few where a search waits.
 const STEP: usize = 400;
 const HASTY_STEP: usize = 16;
 
@@ -60,7 +60,7 @@ impl Index {
     /// another history: the rows mean nothing.
     pub fn files_missing(&self, tx: &Read, agent_no: i64) -> Result<u64> {
         let (watermark, mark) = self.files_end(agent_no)?;
-        let last = catalogue::last_change(tx, agent_no)?;
+        let last = file_table::last_change(tx, agent_no)?;
         if watermark > last || (watermark > 0 && !is_of(tx, agent_no, watermark, &mark)?) {
             return Err(Error::damaged("the index was made from another history of the files")
                 .hint("heirloom reindex makes it anew"));
@@ -74,7 +74,7 @@ impl Index {
         Ok(missing as u64)
     }
 
-    /// Follows the catalogue until done or `deadline`. Returns how many changes are still missing.
+    /// Follows the file table until done or `deadline`. Returns how many changes are still missing.
     pub fn catch_up_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<u64> {
         self.flush()?;
         // Words of files can be forgotten, so no unused page keeps them; of turns there are too many for that.
@@ -121,7 +121,7 @@ impl Index {
         while deadline.is_none_or(|d| Instant::now() < d) && self.begin()? {
             let (from, _) = self.files_end(at.agent_no)?;
             let (changed, mark) = at.read(|tx| {
-                let changed = catalogue::changes(tx, at.agent_no, from, step)?;
+                let changed = file_table::changes(tx, at.agent_no, from, step)?;
                 let mark = changed.last().map(|last| mark_of(tx, last)).transpose()?;
                 Ok((changed, mark))
             })?;
@@ -149,7 +149,7 @@ impl Index {
         };
         for (file, digest) in due {
             let file_no = RowId::unpack(file).turn_no;
-            let Some(entry) = at.read(|tx| catalogue::numbered(tx, at.agent_no, file_no))? else { continue };
+            let Some(entry) = at.read(|tx| file_table::numbered(tx, at.agent_no, file_no))? else { continue };
             let now = bytes_of(at, &entry).map(|bytes| home::digest(&bytes));
             if now.as_ref().map(Digest::as_slice) != digest.as_deref() || now == Some(entry.digest) {
                 if !self.begin()? {
@@ -252,7 +252,7 @@ impl Index {
             from = newest + 1;
             for (file, digest) in lacking {
                 let file_no = RowId::unpack(file).turn_no;
-                let Some(entry) = at.read(|tx| catalogue::numbered(tx, at.agent_no, file_no))? else { continue };
+                let Some(entry) = at.read(|tx| file_table::numbered(tx, at.agent_no, file_no))? else { continue };
                 let Some(bytes) = bytes_of(at, &entry) else { continue };
                 let now = home::digest(&bytes);
                 let plain = words(&entry, &Document::parse(bytes)).plain;
@@ -356,7 +356,7 @@ impl Index {
             .optional()?;
         let Some(value) = value else { return Ok((0, String::new())) };
         let (change_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
-        // Lost count: a number no catalogue has reached, so that it is made again.
+        // Lost count: a number no file table has reached, so that it is made again.
         Ok((change_no.parse().unwrap_or(i64::MAX), mark.to_owned()))
     }
 
@@ -393,7 +393,7 @@ fn rows_key(agent_no: i64) -> String {
     format!("file-rows:{agent_no}")
 }
 
-/// The bytes of a file, if they can be had; what is in the way is said by the sweep.
+/// The bytes of a file, if they can be had; what is in the way is reported by the scan.
 fn bytes_of(at: &AssistantHome, entry: &Entry) -> Option<Vec<u8>> {
     at.files.read_with_stamp(&entry.path, LARGEST_FILE).ok().flatten().map(|(bytes, _)| bytes)
 }

@@ -9,7 +9,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
-use crate::recall::place::Place;
+use crate::recall::audience::Audience;
 
 /// The items a session holds, each in the versions it was given.
 #[derive(Default, Debug)]
@@ -56,12 +56,12 @@ pub(super) struct Stretch {
 
 /// The contexts a session's program holds, oldest first: its own; of a fork or resumed copy in front of them what its
 /// parent held where it was copied, as long as its own context was not cut since.
-pub(super) fn stretches(tx: &Read, place: &Place, epoch: u64) -> Result<Vec<Stretch>> {
-    let mut out = vec![Stretch { session: place.session.as_str().to_owned(), epoch, until: Millis::MAX }];
-    let mut no = place.known.as_ref().map(|k| k.no);
+pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Vec<Stretch>> {
+    let mut out = vec![Stretch { session: audience.session.as_str().to_owned(), epoch, until: Millis::MAX }];
+    let mut no = audience.known.as_ref().map(|k| k.no);
     for _ in 0..GENERATIONS {
         let (Some(copy), Some(last)) = (no, out.last().filter(|s| s.epoch == 0)) else { break };
-        let Some((parent, of_parent)) = parent(tx, place.agent_no, copy, last.until)? else { break };
+        let Some((parent, of_parent)) = parent(tx, audience.agent_no, copy, last.until)? else { break };
         no = parent;
         out.push(of_parent);
     }
@@ -128,13 +128,26 @@ fn last_in_both(tx: &Read, fork: i64, parent: i64) -> Result<Option<Millis>> {
 }
 
 /// Notes that these items were given.
-pub(super) fn note(tx: &Write, place: &Place, epoch: u64, context_no: i64, items: &[(String, Vec<u8>)]) -> Result<()> {
+pub(super) fn note(
+    tx: &Write,
+    audience: &Audience,
+    epoch: u64,
+    context_no: i64,
+    items: &[(String, Vec<u8>)],
+) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO injected_items (agent_no, session_key, epoch, item, context_no, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT DO NOTHING",
     )?;
     for (item, digest) in items {
-        statement.execute(params![place.agent_no, place.session.as_str(), epoch as i64, item, context_no, digest])?;
+        statement.execute(params![
+            audience.agent_no,
+            audience.session.as_str(),
+            epoch as i64,
+            item,
+            context_no,
+            digest
+        ])?;
     }
     Ok(())
 }

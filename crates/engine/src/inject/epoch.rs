@@ -11,7 +11,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
-use crate::recall::place::Place;
+use crate::recall::audience::Audience;
 use crate::scope::SessionKey;
 
 /// Hooks tell of one cut several times, before and after it, within seconds; what comes later is another cut.
@@ -49,17 +49,17 @@ fn row(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Row>> {
 }
 
 /// The epoch a session is in.
-pub(super) fn current(tx: &Read, place: &Place) -> Result<u64> {
-    let told = row(tx, place.agent_no, &place.session)?.map_or(0, |r| r.epoch);
-    let distilled = place.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
-    let given = dedup::last_given(tx, place.agent_no, place.session.as_str(), Millis::MAX)?.unwrap_or(0);
+pub(super) fn current(tx: &Read, audience: &Audience) -> Result<u64> {
+    let told = row(tx, audience.agent_no, &audience.session)?.map_or(0, |r| r.epoch);
+    let distilled = audience.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
+    let given = dedup::last_given(tx, audience.agent_no, audience.session.as_str(), Millis::MAX)?.unwrap_or(0);
     Ok(told.max(distilled).max(given))
 }
 
 /// The epoch a context is given in. A client that says it was cut says so itself: what it was given until then is gone.
-pub(super) fn of(tx: &Read, place: &Place, event: Event) -> Result<u64> {
-    let epoch = current(tx, place)?;
-    let cut_now = matches!(event, Event::Compact | Event::Clear) && given_in(tx, place, epoch)?;
+pub(super) fn of(tx: &Read, audience: &Audience, event: Event) -> Result<u64> {
+    let epoch = current(tx, audience)?;
+    let cut_now = matches!(event, Event::Compact | Event::Clear) && given_in(tx, audience, epoch)?;
     Ok(epoch + u64::from(cut_now))
 }
 
@@ -74,41 +74,41 @@ pub fn cause(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Ca
 }
 
 /// Whether a cut was announced, and nobody told since that it was carried out.
-pub fn is_announced(tx: &Read, place: &Place) -> Result<bool> {
-    Ok(row(tx, place.agent_no, &place.session)?.is_some_and(|r| r.next > r.epoch))
+pub fn is_announced(tx: &Read, audience: &Audience) -> Result<bool> {
+    Ok(row(tx, audience.agent_no, &audience.session)?.is_some_and(|r| r.next > r.epoch))
 }
 
 /// Whether a session's context was ever cut.
-pub fn was_cut(tx: &Read, place: &Place) -> Result<bool> {
-    Ok(current(tx, place)? > 0)
+pub fn was_cut(tx: &Read, audience: &Audience) -> Result<bool> {
+    Ok(current(tx, audience)? > 0)
 }
 
 /// Whether something was given in the epoch a session is in.
-pub fn was_given(tx: &Read, place: &Place) -> Result<bool> {
-    given_in(tx, place, current(tx, place)?)
+pub fn was_given(tx: &Read, audience: &Audience) -> Result<bool> {
+    given_in(tx, audience, current(tx, audience)?)
 }
 
-fn given_in(tx: &Read, place: &Place, epoch: u64) -> Result<bool> {
+fn given_in(tx: &Read, audience: &Audience, epoch: u64) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 LIMIT 1")?
-        .exists(params![place.agent_no, place.session.as_str(), epoch as i64])?)
+        .exists(params![audience.agent_no, audience.session.as_str(), epoch as i64])?)
 }
 
 /// The context is about to be cut: whoever tells of the cut afterwards, the epoch grows once.
-pub fn announce(tx: &Write, place: &Place) -> Result<()> {
-    let epoch = current(tx, place)?;
+pub fn announce(tx: &Write, audience: &Audience) -> Result<()> {
+    let epoch = current(tx, audience)?;
     tx.prepare_cached(
         "INSERT INTO context_epochs (agent_no, session_key, epoch, next) VALUES (?1, ?2, ?3, ?3 + 1)
          ON CONFLICT DO UPDATE SET next = ?3 + 1",
     )?
-    .execute(params![place.agent_no, place.session.as_str(), epoch as i64])?;
+    .execute(params![audience.agent_no, audience.session.as_str(), epoch as i64])?;
     Ok(())
 }
 
 /// The context was cut: a new epoch begins, unless it has begun with this very cut. Returns the epoch.
-pub fn cut(tx: &Write, place: &Place, cause: Cause) -> Result<u64> {
-    let (now, at) = (tx.now(), current(tx, place)?);
-    let epoch = match row(tx, place.agent_no, &place.session)? {
+pub fn cut(tx: &Write, audience: &Audience, cause: Cause) -> Result<u64> {
+    let (now, at) = (tx.now(), current(tx, audience)?);
+    let epoch = match row(tx, audience.agent_no, &audience.session)? {
         // Announced, and not carried out yet; or the lineage has told of it meanwhile.
         Some(row) if row.next > row.epoch => row.next.max(at),
         Some(row) if row.cut_at.is_some_and(|t| now.abs_diff(t) <= SAME_CUT_MS as u64) => at,
@@ -118,6 +118,6 @@ pub fn cut(tx: &Write, place: &Place, cause: Cause) -> Result<u64> {
         "INSERT INTO context_epochs (agent_no, session_key, epoch, next, cut_at, cause) VALUES (?1, ?2, ?3, ?3, ?4, ?5)
          ON CONFLICT DO UPDATE SET epoch = ?3, next = ?3, cut_at = ?4, cause = ?5",
     )?
-    .execute(params![place.agent_no, place.session.as_str(), epoch as i64, now, cause.name()])?;
+    .execute(params![audience.agent_no, audience.session.as_str(), epoch as i64, now, cause.name()])?;
     Ok(epoch)
 }

@@ -14,14 +14,14 @@ mod record;
 
 use serde_json::{Value, json};
 
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Audit, Write};
-use crate::recall::place::{Hint, Place};
+use crate::recall::audience::{Audience, Hint};
 use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
 use crate::tokens::{cut, tokens};
+use crate::tree::AssistantHome;
 
 pub use crate::recall::given::{ContextId, Replayed, list, replay};
 pub use budget::Part;
@@ -130,7 +130,7 @@ pub struct Given {
     pub dropped: Vec<Dropped>,
     pub degraded: Vec<String>,
     pub epoch: u64,
-    pub place: Place,
+    pub audience: Audience,
     /// Of the sanitised request: equal requests over equal memory have equal ones.
     pub fingerprint: String,
     /// The last context the session had been given in this epoch when this one was planned.
@@ -165,38 +165,49 @@ pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Giv
 }
 
 /// Where a question comes from.
-pub fn place_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result<Place> {
-    at.read(|tx| Place::of(tx, at.agent_no, session, hint))
+pub fn audience_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result<Audience> {
+    at.read(|tx| Audience::of(tx, at.agent_no, session, hint))
 }
 
 /// What would be given, in parts.
 pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
-        let place = Place::of(tx, at.agent_no, &ask.session, &ask.hint)?;
-        let epoch = epoch::of(tx, &place, ask.event)?;
+        let audience = Audience::of(tx, at.agent_no, &ask.session, &ask.hint)?;
+        let epoch = epoch::of(tx, &audience, ask.event)?;
         let now = at.ledger.now();
-        let seen = record::last(tx, &place, epoch)?;
-        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &place, epoch)?)?;
+        let seen = record::last(tx, &audience, epoch)?;
+        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &audience, epoch)?)?;
         let Recalled { items, mut dropped, degraded } = recalled;
-        let drafts = parts::drafts(at, tx, ask, &place, items, now)?;
+        let drafts = parts::drafts(at, tx, ask, &audience, items, now)?;
         let most = budget::most(ask.event, ask.budget, ask.can.characters);
         let spare = most.saturating_sub(print::FENCE_TOKENS);
         let mut parts = budget::share(ask.event, spare, &drafts, &held, &mut dropped);
         // Restoration order has decided who has room; a prompt cache wants what seldom changes in front.
         parts.sort_by_key(|p| (!p.cacheable, p.part));
         let fingerprint =
-            print::hex(blake3::hash(request(ask, &place, epoch, &parts).to_string().as_bytes()).as_bytes());
+            print::hex(blake3::hash(request(ask, &audience, epoch, &parts).to_string().as_bytes()).as_bytes());
         let tokens = parts.iter().map(|p| p.tokens).sum();
-        Ok(Given { id: None, block: String::new(), tokens, parts, dropped, degraded, epoch, place, fingerprint, seen })
+        Ok(Given {
+            id: None,
+            block: String::new(),
+            tokens,
+            parts,
+            dropped,
+            degraded,
+            epoch,
+            audience,
+            fingerprint,
+            seen,
+        })
     })
 }
 
 /// The request as it is stored: without credentials, bounded, with digests in the place of what was given.
-fn request(ask: &Ask, place: &Place, epoch: u64, parts: &[PartGiven]) -> Value {
+fn request(ask: &Ask, audience: &Audience, epoch: u64, parts: &[PartGiven]) -> Value {
     let prompt = ask.prompt.map(|p| cut(&crate::redact::redact(p), PROMPT_TOKENS));
     json!({
         "session": ask.session.as_str(), "event": ask.event.name(), "epoch": epoch,
-        "thread": place.thread.as_ref().map(|t| &t.key), "workspace": place.workspace, "prompt": prompt,
+        "thread": audience.thread.as_ref().map(|t| &t.key), "workspace": audience.workspace, "prompt": prompt,
         "budget": ask.budget, "can": ask.can.manifest(),
         "parts": parts.iter().map(|p| json!({
             "part": p.part.name(), "digest": print::hex(&blake3::hash(p.text.as_bytes()).as_bytes()[..8]),

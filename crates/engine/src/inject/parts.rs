@@ -2,9 +2,6 @@
 
 use super::budget::{Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
-use crate::assistant::bootstrap;
-use crate::assistant::catalogue;
-use crate::assistant::{AssistantHome, LARGEST_FILE};
 use crate::clock::Millis;
 use crate::distill::standing::still_stands;
 use crate::distill::tail;
@@ -17,12 +14,15 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::distillate::Distillate;
 use crate::memory::pending;
-use crate::recall::{self, Item, Place};
+use crate::recall::{self, Audience, Item};
 use crate::redact::redact;
 use crate::scope::{NodeId, TurnId};
 use crate::thread::{self, Lately};
 use crate::tokens::cut;
 use crate::transcript::{read, recent};
+use crate::tree::bootstrap;
+use crate::tree::file_table;
+use crate::tree::{AssistantHome, LARGEST_FILE};
 
 /// The pages people write for whoever works here, in the order they are read.
 const PAGES: [RelPath; 4] = [layout::IDENTITY, layout::SOUL, layout::AGENTS, layout::USER];
@@ -47,33 +47,33 @@ pub(super) fn drafts(
     at: &AssistantHome,
     tx: &Read,
     ask: &Ask,
-    place: &Place,
+    audience: &Audience,
     items: Vec<Item>,
     now: Millis,
 ) -> Result<Vec<Draft>> {
     let mut out = Vec::new();
     let mut add = |part, pieces: Vec<Piece>, newest_last| out.push(Draft { part, pieces, newest_last });
     match ask.event {
-        Event::Compact => add(Part::Handoff, handoff_of_own(at, tx, place)?, false),
-        Event::Start => add(Part::Handoff, where_it_stopped(at, tx, place, now)?, false),
-        Event::Resume => add(Part::Handoff, meanwhile(at, tx, place, now)?, false),
+        Event::Compact => add(Part::Handoff, handoff_of_own(at, tx, audience)?, false),
+        Event::Start => add(Part::Handoff, where_it_stopped(at, tx, audience, now)?, false),
+        Event::Resume => add(Part::Handoff, meanwhile(at, tx, audience, now)?, false),
         Event::Clear | Event::Prompt => {}
     }
     if !ask.can.keeps_tail && ask.event != Event::Clear {
-        add(Part::Tail, tail(at, tx, place)?, true);
+        add(Part::Tail, tail(at, tx, audience)?, true);
     }
     if matches!(ask.event, Event::Start | Event::Clear | Event::Compact) {
-        if let Some(thread) = &place.thread {
+        if let Some(thread) = &audience.thread {
             add(Part::Thread, pieces(&head::thread_page(at, tx, &thread.file)?, 2), false);
         }
-        add(Part::Memory, of_memory(at, tx, place)?, false);
+        add(Part::Memory, of_memory(at, tx, audience)?, false);
         add(Part::Pages, of_pages(at)?, true);
     }
     add(Part::Recall, recalled(at, items), false);
     for draft in &mut out {
         for piece in &mut draft.pieces {
             if let Some(id) = piece.item.as_deref().filter(|id| id.contains(':')) {
-                piece.version = catalogue::item(tx, at.agent_no, id)?.map(|e| e.digest.to_vec());
+                piece.version = file_table::item(tx, at.agent_no, id)?.map(|e| e.digest.to_vec());
             }
         }
     }
@@ -81,10 +81,10 @@ pub(super) fn drafts(
 }
 
 /// What takes the place of what was cut from this session's context.
-fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
-    let Some(known) = &place.known else { return Ok(Vec::new()) };
+fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
+    let Some(known) = &audience.known else { return Ok(Vec::new()) };
     let standing = head::SessionStanding::of(tx, known.no)?;
-    let d = now_standing(at, tx, place, known.no, &standing.distillate)?;
+    let d = now_standing(at, tx, audience, known.no, &standing.distillate)?;
     if d.is_empty() {
         return Ok(Vec::new());
     }
@@ -96,15 +96,15 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Pi
 }
 
 /// Where the last session of this thread stopped, whichever program it was in.
-fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
-    let others = others(tx, place)?;
+fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
+    let others = others(tx, audience)?;
     let Some(last) = others.first() else { return Ok(Vec::new()) };
-    let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, place)?))?;
-    let mut d = now_standing(at, tx, place, last.session_no, &standing.distillate)?;
+    let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, audience)?))?;
+    let mut d = now_standing(at, tx, audience, last.session_no, &standing.distillate)?;
     // The thread's page tells of sessions that were distilled. Those that were not stand where the last one began.
     for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
-        let before = head::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, place)?))?;
-        d = fold::fold(&now_standing(at, tx, place, earlier.session_no, &before.distillate)?, &d);
+        let before = head::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
+        d = fold::fold(&now_standing(at, tx, audience, earlier.session_no, &before.distillate)?, &d);
     }
     let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, last, now)))];
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
@@ -117,7 +117,7 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -
         let mut said = recent::messages(tx, last.session_no, TurnId(0), 24)?;
         let mut own = Vec::new();
         while let Some(turn) = said.pop().filter(|_| own.len() < 4) {
-            if place.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?) {
+            if audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?) {
                 own.insert(0, turn);
             }
         }
@@ -135,22 +135,22 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -
 fn now_standing(
     at: &AssistantHome,
     tx: &Read,
-    place: &Place,
+    audience: &Audience,
     session_no: i64,
     before: &Distillate,
 ) -> Result<Distillate> {
-    let mut may_tell = |turn| Ok(place.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?));
+    let mut may_tell = |turn| Ok(audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?));
     let d = tail::standing(tx, session_no, before, &mut may_tell)?;
     still_stands(tx, at.agent_no, &d)
 }
 
 /// What happened in the thread since this session was last active: a line for each other session (R10.5).
-fn meanwhile(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Result<Vec<Piece>> {
-    let since = place.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
+fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
+    let since = audience.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
-    for other in others(tx, place)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
-        let standing = head::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, place)?))?;
-        let d = now_standing(at, tx, place, other.session_no, &standing.distillate)?;
+    for other in others(tx, audience)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
+        let standing = head::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, audience)?))?;
+        let d = now_standing(at, tx, audience, other.session_no, &standing.distillate)?;
         let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
         let node = standing.nodes.first().map(NodeId::to_string);
         let reference = node.as_ref().map(|n| format!(" · [{n}]")).unwrap_or_default();
@@ -164,18 +164,18 @@ fn meanwhile(at: &AssistantHome, tx: &Read, place: &Place, now: Millis) -> Resul
 }
 
 /// The thread and all that were merged into it.
-fn members_of(tx: &Read, place: &Place) -> Result<Vec<i64>> {
-    place.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
+fn members_of(tx: &Read, audience: &Audience) -> Result<Vec<i64>> {
+    audience.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 
 /// The other sessions of the thread, and those of the project whose newest words are in no thread yet, last active first.
-fn others(tx: &Read, place: &Place) -> Result<Vec<Lately>> {
-    let mut all = match &place.thread {
+fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
+    let mut all = match &audience.thread {
         Some(thread) => thread::lately(tx, &thread::members(tx, thread.no)?, SESSIONS)?,
         None => Vec::new(),
     };
-    if let Some(workspace) = &place.workspace {
-        for lately in thread::unthreaded(tx, place.agent_no, workspace, SESSIONS)? {
+    if let Some(workspace) = &audience.workspace {
+        for lately in thread::unthreaded(tx, audience.agent_no, workspace, SESSIONS)? {
             match all.iter_mut().find(|s| s.session_no == lately.session_no) {
                 Some(known) => {
                     known.last_at = known.last_at.max(lately.last_at);
@@ -185,7 +185,7 @@ fn others(tx: &Read, place: &Place) -> Result<Vec<Lately>> {
             }
         }
     }
-    all.retain(|s| s.session != place.session);
+    all.retain(|s| s.session != audience.session);
     all.sort_by_key(|s| std::cmp::Reverse(s.last_at));
     Ok(all)
 }
@@ -199,8 +199,8 @@ fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
 }
 
 /// The newest words themselves, for a client that keeps none.
-fn tail(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
-    let Some(known) = &place.known else { return Ok(Vec::new()) };
+fn tail(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
+    let Some(known) = &audience.known else { return Ok(Vec::new()) };
     let opener = Opener::default();
     let mut out = Vec::new();
     for turn in recent::messages(tx, known.no, TurnId(0), TAIL)? {
@@ -222,18 +222,18 @@ fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, m
 }
 
 /// The person's own words in MEMORY.md, Tier 1 as this thread may hear it, and what waits for a yes.
-fn of_memory(at: &AssistantHome, tx: &Read, place: &Place) -> Result<Vec<Piece>> {
+fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let mut out = Vec::new();
     if let Some(own) = own_words(at, &layout::MEMORY_HEAD)? {
         out.extend(pieces(&own, 2));
     }
     let lines = memory::tier1(at, tx)?;
-    out.extend(pieces(&memory::for_thread(&lines, &place.threads(), place.workspace.as_deref()), 2));
+    out.extend(pieces(&memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref()), 2));
     // What is not confirmed shapes the thread it was said in and no other (R9.5, R10.3).
     let mut waiting = Vec::new();
     for noticed in pending::list(tx, at.agent_no, false)? {
         let own = match noticed.turn {
-            Some(turn) => place.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?),
+            Some(turn) => audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?),
             None => false,
         };
         if own && waiting.len() < UNCONFIRMED {

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{Given, PartGiven};
-use crate::assistant::AssistantHome;
 use crate::clock::Millis;
 use crate::head;
 use crate::recall::given::ContextId;
+use crate::tree::AssistantHome;
 
 /// The name of the fence.
 pub const FENCE: &str = "heirloom-memory";
@@ -25,7 +25,8 @@ pub(super) fn block(given: &Given, id: Option<(ContextId, &str)>, now: Millis, a
     if let Some((id, digest)) = id {
         let _ = write!(out, " id=\"{id}\" digest=\"{digest}\"");
     }
-    let thread = given.place.thread.as_ref().map(|t| format!(" thread=\"{}\"", attribute(&t.key))).unwrap_or_default();
+    let thread =
+        given.audience.thread.as_ref().map(|t| format!(" thread=\"{}\"", attribute(&t.key))).unwrap_or_default();
     let _ = write!(
         out,
         " agent=\"{}\"{thread} at=\"{}\">\n{WARNING}\n{body}</{FENCE}>\n",

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::dedup::{self, Stretch};
 use super::{Ask, Given, print};
-use crate::assistant::AssistantHome;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
+use crate::recall::audience::Audience;
 use crate::recall::given::{ContextId, open};
-use crate::recall::place::Place;
 use crate::tokens::tokens;
+use crate::tree::AssistantHome;
 
 /// zstd level: what is stored is some kilobytes, once a prompt.
 const LEVEL: i32 = 3;
@@ -20,8 +20,8 @@ const LEVEL: i32 = 3;
 pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
     // The same hook may be called twice at once, by a plugin and by the settings: whoever comes second has planned
     // without what the first gave.
-    if last(tx, &given.place, given.epoch)? > given.seen {
-        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.place, given.epoch)?)?;
+    if last(tx, &given.audience, given.epoch)? > given.seen {
+        let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.audience, given.epoch)?)?;
         given.parts.retain(|p| {
             let has =
                 |(item, said): &(Option<String>, Vec<u8>)| held.has(item.as_deref().unwrap_or(p.part.name()), said);
@@ -33,7 +33,7 @@ pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Gi
     }
     let mut key = [0u8; 32];
     getrandom::fill(&mut key).map_err(|e| Error::new(ErrorKind::Machine, "no randomness").because(e))?;
-    let request = super::request(ask, &given.place, given.epoch, &given.parts);
+    let request = super::request(ask, &given.audience, given.epoch, &given.parts);
     let before = if ask.can.stores { String::new() } else { standing(tx, &given)? };
     let next: i64 = tx
         .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'contexts'", [], |r| r.get(0))
@@ -60,7 +60,7 @@ pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Gi
         params![
             id.0,
             at.agent_no,
-            given.place.session.as_str(),
+            given.audience.session.as_str(),
             ask.event.name(),
             given.epoch as i64,
             manifest,
@@ -78,7 +78,7 @@ pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Gi
         .flat_map(|p| p.said.iter().map(|(item, said)| (item.as_deref().unwrap_or(p.part.name()), said)))
         .map(|(item, said)| (item.to_owned(), dedup::digest_of(&key, said)))
         .collect();
-    dedup::note(tx, &given.place, given.epoch, id.0, &items)?;
+    dedup::note(tx, &given.audience, given.epoch, id.0, &items)?;
     tx.note("context", id.to_string());
     tx.note("items", items.len());
     given.id = Some(id);
@@ -88,10 +88,10 @@ pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Gi
 }
 
 /// The last context a session was given in an epoch.
-pub(super) fn last(tx: &Read, place: &Place, epoch: u64) -> Result<ContextId> {
+pub(super) fn last(tx: &Read, audience: &Audience, epoch: u64) -> Result<ContextId> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT max(context_no) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3")?
-        .query_row(params![place.agent_no, place.session.as_str(), epoch as i64], |r| r.get(0))?;
+        .query_row(params![audience.agent_no, audience.session.as_str(), epoch as i64], |r| r.get(0))?;
     Ok(ContextId(last.unwrap_or(0)))
 }
 
@@ -112,8 +112,8 @@ fn standing(tx: &Read, given: &Given) -> Result<String> {
          ORDER BY context_no",
     )?;
     let mut out = String::new();
-    for Stretch { session, epoch, until } in dedup::stretches(tx, &given.place, given.epoch)? {
-        let with = params![given.place.agent_no, session, epoch as i64, until];
+    for Stretch { session, epoch, until } in dedup::stretches(tx, &given.audience, given.epoch)? {
+        let with = params![given.audience.agent_no, session, epoch as i64, until];
         let rows = statement.query_map(with, |r| r.get::<_, Vec<u8>>(0))?;
         for packed in rows {
             let content = open(&packed?)?;

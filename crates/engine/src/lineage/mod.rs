@@ -8,7 +8,7 @@
 //! | condensed | eight roots of one depth of a thread | session, compaction or condensed nodes |
 //!
 //! Insert only: nothing automatic changes or deletes a node. A chunk covers every turn of its lane between its first and
-//! last, so membership needs no rows. A node that belongs to an unfinished act ([`crate::assistant::flush`]) is there
+//! last, so membership needs no rows. A node that belongs to an unfinished act ([`crate::tree::flush`]) is there
 //! and does not stand yet: it appears in the transaction that finishes the act.
 //!
 //! Who distils, and when, is decided in `distill`; this room only keeps what it is given, and answers what leads where.

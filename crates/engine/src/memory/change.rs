@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::leaf::{self, NewLeaf};
 use super::writing::{Added, Outcome, Writing};
-use crate::assistant::Desk;
-use crate::assistant::catalogue::{Entry, State};
-use crate::assistant::flush::{Act, Step, hex};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
 use crate::title::wordless;
+use crate::tree::TreeLock;
+use crate::tree::file_table::{Entry, State};
+use crate::tree::journal::{Act, Step, hex};
 
 /// What a change sets; `None` leaves as it is.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -25,8 +25,8 @@ pub struct Edit {
 
 /// Changes a leaf. Its file keeps its name and its id; the old text is kept as a revision. Returns whether anything
 /// was written.
-pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<bool> {
-    let doc = leaf::read(desk.at, &entry.path)?;
+pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
+    let doc = leaf::read(lock.at, &entry.path)?;
     let old = leaf::text_of(&doc);
     let text = edit.text.as_deref().map(leaf::sound_text).transpose()?.filter(|t| *t != old);
     let derived = leaf::derived_title(&old) == entry.title;
@@ -52,7 +52,7 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<bool> {
         }
         put(&mut set, &mut unset, entry, "title", Some(title.into()));
         if edit.verified && text.is_some() {
-            set.insert("verified".into(), rfc3339(desk.at.ledger.now()).into());
+            set.insert("verified".into(), rfc3339(lock.at.ledger.now()).into());
         }
     }
     if let Some(summary) = &edit.summary {
@@ -81,7 +81,7 @@ pub fn edit(desk: &Desk, entry: &Entry, edit: &Edit) -> Result<bool> {
         }
         _ => Step::Edit { path, set, unset, body, base: Some(hex(&entry.digest)) },
     };
-    perform(desk, "memory.edit", entry, vec![step])?;
+    perform(lock, "memory.edit", entry, vec![step])?;
     Ok(true)
 }
 
@@ -97,20 +97,20 @@ fn put(set: &mut Map<String, Value>, unset: &mut Vec<String>, entry: &Entry, key
 }
 
 /// Somebody has looked and it still holds.
-pub fn verify(desk: &Desk, entries: &[Entry]) -> Result<()> {
-    let now = Value::from(rfc3339(desk.at.ledger.now()));
-    set_in(desk, "memory.verify", entries, |_| Some(("verified", Some(now.clone()))))
+pub fn verify(lock: &TreeLock, entries: &[Entry]) -> Result<()> {
+    let now = Value::from(rfc3339(lock.at.ledger.now()));
+    set_in(lock, "memory.verify", entries, |_| Some(("verified", Some(now.clone()))))
 }
 
 /// Pinned memory comes first and is never displaced by a program's.
-pub fn pin(desk: &Desk, entries: &[Entry], on: bool) -> Result<()> {
+pub fn pin(lock: &TreeLock, entries: &[Entry], on: bool) -> Result<()> {
     let action = if on { "memory.pin" } else { "memory.unpin" };
-    set_in(desk, action, entries, |e| (leaf::is_pinned(e) != on).then_some(("pinned", on.then(|| true.into()))))
+    set_in(lock, action, entries, |e| (leaf::is_pinned(e) != on).then_some(("pinned", on.then(|| true.into()))))
 }
 
 /// Sets or takes out a key of several leaves; all of them or none.
 fn set_in(
-    desk: &Desk,
+    lock: &TreeLock,
     action: &'static str,
     entries: &[Entry],
     change: impl Fn(&Entry) -> Option<(&'static str, Option<Value>)>,
@@ -129,13 +129,13 @@ fn set_in(
         act = act.step(Step::Edit { path: entry.path.as_str().into(), set, unset, body: None, base: None });
     }
     if !act.steps.is_empty() {
-        desk.perform(act.note("items", items), |_| Ok(()))?;
+        lock.perform(act.note("items", items), |_| Ok(()))?;
     }
     Ok(())
 }
 
 /// Links two leaves: `new` takes the place of `old`, and both stay. Returns whether anything was written.
-pub fn supersede(desk: &Desk, old: &Entry, new: &Entry) -> Result<bool> {
+pub fn supersede(lock: &TreeLock, old: &Entry, new: &Entry) -> Result<bool> {
     let id = |e: &Entry| e.item.clone().unwrap_or_default();
     if old.path == new.path {
         return Err(Error::usage("a memory cannot take its own place").hint("name the old one, then the new one"));
@@ -163,12 +163,12 @@ pub fn supersede(desk: &Desk, old: &Entry, new: &Entry) -> Result<bool> {
         });
     let mut act = to.shown(from.shown(Act::new("memory.supersede")));
     act.steps = steps.into();
-    desk.perform(act.note("items", json!([wordless(&id(old)), wordless(&id(new))])), |_| Ok(()))?;
+    lock.perform(act.note("items", json!([wordless(&id(old)), wordless(&id(new))])), |_| Ok(()))?;
     Ok(true)
 }
 
 /// Writes a new leaf in the place of an old one. Where its words are known already, that leaf takes the place.
-pub fn supersede_with(desk: &Desk, old: &Entry, new: &NewLeaf) -> Result<Added> {
+pub fn supersede_with(lock: &TreeLock, old: &Entry, new: &NewLeaf) -> Result<Added> {
     if let Some(by) = old.field("superseded_by") {
         return Err(Error::refused(format!(
             "{} is already superseded, by {by}",
@@ -176,17 +176,17 @@ pub fn supersede_with(desk: &Desk, old: &Entry, new: &NewLeaf) -> Result<Added> 
         ))
         .hint("see the chain: heirloom memory list --superseded"));
     }
-    let mut writing = Writing::new(desk, "memory.supersede");
+    let mut writing = Writing::new(lock, "memory.supersede");
     let mut added = writing.add(new)?;
     if added.outcome == Outcome::New {
         writing.supersede(old, &added)?;
         writing.perform(|_| Ok(()))?;
         added.superseded = vec![old.item.clone().unwrap_or_default()];
     } else if added.outcome == Outcome::Same && added.path.as_ref() != Some(&old.path) {
-        let at = desk.at;
-        let named = |tx: &crate::ledger::Read| crate::assistant::catalogue::item(tx, at.agent_no, &added.id);
+        let at = lock.at;
+        let named = |tx: &crate::ledger::Read| crate::tree::file_table::item(tx, at.agent_no, &added.id);
         if let Some(known) = at.read(named)?.filter(|e| e.state == State::Active)
-            && supersede(desk, old, &known)?
+            && supersede(lock, old, &known)?
         {
             added.superseded = vec![old.item.clone().unwrap_or_default()];
         }
@@ -194,11 +194,11 @@ pub fn supersede_with(desk: &Desk, old: &Entry, new: &NewLeaf) -> Result<Added> 
     Ok(added)
 }
 
-fn perform(desk: &Desk, action: &'static str, entry: &Entry, steps: Vec<Step>) -> Result<()> {
+fn perform(lock: &TreeLock, action: &'static str, entry: &Entry, steps: Vec<Step>) -> Result<()> {
     let mut act = leaf::scope_of(entry).shown(Act::new(action));
     act.steps = steps;
     act = act.note("items", vec![wordless(entry.item.as_deref().unwrap_or_default())]);
-    desk.perform(act, |_| Ok(()))?;
+    lock.perform(act, |_| Ok(()))?;
     Ok(())
 }
 

@@ -5,13 +5,13 @@
 
 use super::leaf;
 use super::{Class, Scope};
-use crate::assistant::catalogue::{self, Entry, Kind, State};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::home::MemoryPath;
 use crate::ledger::Read;
 use crate::redact::redact;
 use crate::title::TitleKey;
+use crate::tree::file_table::{self, Entry, Kind, State};
 
 /// What to list; all of it by default.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Filter {
 
 /// Leaves, newest first, pinned before all.
 pub fn list(tx: &Read, agent_no: i64, filter: &Filter, now: Millis) -> Result<Vec<Entry>> {
-    let mut found = catalogue::list(tx, agent_no, Kind::Leaf, State::Active)?;
+    let mut found = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     found.retain(|e| {
         let tags = e.fields.get("tags").and_then(|t| t.as_array());
         leaf::scope_of(e).allowed(filter.within.as_deref()).is_ok()
@@ -50,20 +50,20 @@ pub fn list(tx: &Read, agent_no: i64, filter: &Filter, now: Millis) -> Result<Ve
 pub fn named(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result<Entry> {
     if name.contains('/') || name.contains('\\') || name.contains('\0') {
         let path = MemoryPath::parse(name.strip_prefix("memory/").unwrap_or(name), within)?;
-        return catalogue::at(tx, agent_no, &path.in_home())?
+        return file_table::at(tx, agent_no, &path.in_home())?
             .ok_or_else(|| Error::not_found(format!("there is no memory at {path}")).hint("see heirloom memory list"));
     }
     if let Some(entry) = visible(tx, agent_no, name, within)? {
         return Ok(entry);
     }
-    let hidden = catalogue::named(tx, agent_no, Kind::Leaf, State::Active, name)?;
+    let hidden = file_table::named(tx, agent_no, Kind::Leaf, State::Active, name)?;
     leaf::scope_of(&hidden).allowed(within)?;
     Ok(hidden)
 }
 
 /// Names in other workspaces make none in this one ambiguous, nor do superseded memories those that count.
 fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
-    let mut all = catalogue::list(tx, agent_no, Kind::Leaf, State::Active)?;
+    let mut all = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
     // A title with a credential in it stands without in the file.
     let clean = redact(name);

@@ -7,21 +7,21 @@ use rusqlite::params;
 use serde_json::{Map, Value, json};
 
 use super::{Class, Scope, leaf, tombstone};
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::flush::{Act, Step, hex};
-use crate::assistant::{AssistantHome, Desk};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
 use crate::title::wordless;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::journal::{Act, Step, hex};
+use crate::tree::{AssistantHome, TreeLock};
 
 /// In place of the id of a leaf that is forgotten.
 const FORGOTTEN: &str = "forgotten";
 
 /// Forgets leaves; all of them or none. Returns the paths of other files that went with them.
-pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
-    let (at, agent) = (desk.at, desk.at.agent_no);
-    let everything = at.read(|tx| catalogue::all(tx, agent))?;
+pub fn forget(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
+    let (at, agent) = (lock.at, lock.at.agent_no);
+    let everything = at.read(|tx| file_table::all(tx, agent))?;
     let ids: Vec<&str> = entries.iter().filter_map(|e| e.item.as_deref()).collect();
     let mut act = Act::new("memory.forget");
     let (mut texts, mut words, mut also_gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
     }
     let plain: Vec<String> = ids.iter().map(|id| wordless(id)).collect();
     let gone: Vec<&str> = entries.iter().map(|e| e.path.as_str()).chain(also_gone.iter().map(String::as_str)).collect();
-    desk.perform(act.note("items", plain), |tx| {
+    lock.perform(act.note("items", plain), |tx| {
         for (class, scope, text, entry) in &texts {
             let item = wordless(entry.item.as_deref().unwrap_or_default());
             let folder = entry.path.parent().map(|p| p.to_string()).unwrap_or_default();
@@ -70,10 +70,10 @@ pub fn forget(desk: &Desk, entries: &[Entry]) -> Result<Vec<String>> {
             }
         }
         for item in &items {
-            catalogue::forget_gone(tx, agent, item)?;
+            file_table::forget_gone(tx, agent, item)?;
         }
         let kept = erase(tx, agent, &gone, &ids, &words)?;
-        crate::assistant::forget_rendered(tx, agent)?;
+        crate::tree::forget_rendered(tx, agent)?;
         tx.note("revisions", kept);
         Ok(())
     })?;

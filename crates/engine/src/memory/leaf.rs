@@ -6,15 +6,15 @@ use unicode_normalization::UnicodeNormalization;
 use super::class::Class;
 use super::staleness::moment;
 use super::{FORMAT, LARGEST_TEXT, Scope};
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{Entry, Kind};
-use crate::assistant::provenance::{Origin, Provenance};
 use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::redact::redact;
 use crate::title::{self, TitleKey};
+use crate::tree::AssistantHome;
+use crate::tree::file_table::{Entry, Kind};
+use crate::tree::provenance::{Origin, Provenance};
 
 /// A memory to write down.
 #[derive(Clone, PartialEq, Debug)]
@@ -269,7 +269,7 @@ fn is_heading(line: &str) -> bool {
 
 /// Reads the file of a leaf.
 pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
-    let found = at.files.read_with_stamp(path, crate::assistant::LARGEST_FILE)?;
+    let found = at.files.read_with_stamp(path, crate::tree::LARGEST_FILE)?;
     let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
     Ok(Document::parse(bytes))
 }

@@ -21,9 +21,9 @@ pub mod writing;
 
 use std::fmt;
 
-use crate::assistant::flush::Act;
 use crate::error::{Error, Result};
 use crate::home::{MemoryPath, RelPath, layout};
+use crate::tree::journal::Act;
 
 pub use class::Class;
 pub use leaf::NewLeaf;

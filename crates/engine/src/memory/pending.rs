@@ -7,12 +7,12 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::leaf::{self, lowered};
 use super::{Class, Scope, tombstone};
-use crate::assistant::{AssistantHome, catalogue, mark_dirty};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
 use crate::scope::TurnId;
+use crate::tree::{AssistantHome, file_table, mark_dirty};
 
 /// What a notice would become.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -173,7 +173,7 @@ pub(crate) fn is_known_in(
     let derived = leaf::derived_title(text);
     for title in [title, derived.as_str()] {
         let (file, _) = leaf::name(class, scope, title, text, 0);
-        if catalogue::at(tx, agent_no, &scope.folder(class)?.join(&file)?)?.is_some() {
+        if file_table::at(tx, agent_no, &scope.folder(class)?.join(&file)?)?.is_some() {
             return Ok(true);
         }
     }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::class::{Class, Policy, Verification};
-use crate::assistant::catalogue::Entry;
 use crate::clock::{Millis, parse_rfc3339};
+use crate::tree::file_table::Entry;
 
 const DAY_MS: Millis = 24 * 3_600_000;
 

@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::leaf::{self, NewLeaf, Sound, sound};
 use super::{Class, Scope, tombstone};
-use crate::assistant::Desk;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::flush::{Act, Step};
-use crate::assistant::provenance::{Origin, Provenance};
 use crate::clock::Millis;
 use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::ledger::Write;
 use crate::title::wordless;
+use crate::tree::TreeLock;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::journal::{Act, Step};
+use crate::tree::provenance::{Origin, Provenance};
 
 /// What a leaf that was to be written came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +76,7 @@ struct Known {
 
 /// An act that writes leaves.
 pub struct Writing<'d> {
-    desk: &'d Desk<'d>,
+    lock: &'d TreeLock<'d>,
     act: Act,
     shelves: HashMap<(Class, Scope), Vec<Known>>,
     creates: BTreeMap<RelPath, Document>,
@@ -86,8 +86,8 @@ pub struct Writing<'d> {
 }
 
 /// Writes one leaf.
-pub fn add(desk: &Desk, new: &NewLeaf) -> Result<Added> {
-    let mut writing = Writing::new(desk, "memory.add");
+pub fn add(lock: &TreeLock, new: &NewLeaf) -> Result<Added> {
+    let mut writing = Writing::new(lock, "memory.add");
     let added = writing.add(new)?;
     if added.outcome == Outcome::New {
         writing.perform(|_| Ok(()))?;
@@ -96,9 +96,9 @@ pub fn add(desk: &Desk, new: &NewLeaf) -> Result<Added> {
 }
 
 impl<'d> Writing<'d> {
-    pub fn new(desk: &'d Desk<'d>, action: &'static str) -> Writing<'d> {
+    pub fn new(lock: &'d TreeLock<'d>, action: &'static str) -> Writing<'d> {
         Writing {
-            desk,
+            lock,
             act: Act::new(action),
             shelves: HashMap::new(),
             creates: BTreeMap::new(),
@@ -117,7 +117,7 @@ impl<'d> Writing<'d> {
     pub fn add(&mut self, new: &NewLeaf) -> Result<Added> {
         let sound = sound(new)?;
         let folder = new.scope.folder(new.class)?;
-        let (at, person, agent) = (self.desk.at, new.by_person(), self.desk.at.agent_no);
+        let (at, person, agent) = (self.lock.at, new.by_person(), self.lock.at.agent_no);
         if !person && !new.class.of_workspace() {
             // R14.3: what was only read somewhere is nobody's wish.
             return Err(Error::refused(format!(
@@ -234,7 +234,7 @@ impl<'d> Writing<'d> {
 
     /// Does the act. `also` is what else changes in the ledger, in the same transaction.
     pub fn perform<T>(self, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
-        let Writing { desk, act, creates, edits, lifted, items, .. } = self;
+        let Writing { lock, act, creates, edits, lifted, items, .. } = self;
         let mut steps: Vec<Step> = Vec::new();
         for (path, doc) in creates {
             let text = String::from_utf8_lossy(doc.print()).into_owned();
@@ -246,8 +246,8 @@ impl<'d> Writing<'d> {
         let mut act = act.note("items", items);
         // New leaves come before whatever else the act moves.
         act.steps.splice(0..0, steps);
-        desk.perform(act, |tx| {
-            tombstone::lift(tx, desk.at.agent_no, &lifted)?;
+        lock.perform(act, |tx| {
+            tombstone::lift(tx, lock.at.agent_no, &lifted)?;
             also(tx)
         })
     }
@@ -272,8 +272,8 @@ impl<'d> Writing<'d> {
     fn shelf(&mut self, class: Class, scope: &Scope) -> Result<&mut Vec<Known>> {
         let key = (class, scope.clone());
         if !self.shelves.contains_key(&key) {
-            let at = self.desk.at;
-            let entries = at.read(|tx| catalogue::list(tx, at.agent_no, Kind::Leaf, State::Active))?;
+            let at = self.lock.at;
+            let entries = at.read(|tx| file_table::list(tx, at.agent_no, Kind::Leaf, State::Active))?;
             let entries =
                 entries.into_iter().filter(|e| leaf::class_of(e) == Some(class) && leaf::scope_of(e) == *scope);
             let known = entries.map(|entry| self.known(&entry)).collect();
@@ -284,7 +284,7 @@ impl<'d> Writing<'d> {
 
     fn known(&self, entry: &Entry) -> Known {
         // A file that cannot be read has no words to compare; it keeps its name.
-        let doc = leaf::read(self.desk.at, &entry.path).ok().filter(|d| !matches!(d.front(), Front::Damaged(_)));
+        let doc = leaf::read(self.lock.at, &entry.path).ok().filter(|d| !matches!(d.front(), Front::Damaged(_)));
         let origin = Provenance::from_value(entry.fields.get("source")).origin;
         Known {
             id: entry.item.clone().unwrap_or_default(),

@@ -12,9 +12,6 @@ use rusqlite::params;
 pub use reference::Reference;
 pub use words::{MOST_TURNS, Passage, TURNS, Transcript};
 
-use crate::assistant::catalogue::{self, Entry, Kind as FileKind};
-use crate::assistant::provenance::Provenance;
-use crate::assistant::{AssistantHome, LARGEST_FILE, address};
 use crate::continuity::{channel, scheduled};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::blocks::Opener;
@@ -27,6 +24,9 @@ use crate::redact::redact_lines;
 use crate::scope::{NodeId, TurnId};
 use crate::thread::{self, ThreadRow};
 use crate::transcript::read::{self, LaneRow, Quarantined, RunRow, SessionRow};
+use crate::tree::file_table::{self, Entry, Kind as FileKind};
+use crate::tree::provenance::Provenance;
+use crate::tree::{AssistantHome, LARGEST_FILE, address};
 use words::Words;
 
 /// How far to look.
@@ -337,7 +337,7 @@ impl Asked<'_> {
             if !named.contains(&item.as_str()) && !from_here()? {
                 continue;
             }
-            let Some(entry) = catalogue::numbered(self.tx, self.agent_no, r.get(0)?)? else { continue };
+            let Some(entry) = file_table::numbered(self.tx, self.agent_no, r.get(0)?)? else { continue };
             let list = match entry.kind {
                 FileKind::Leaf => &mut linked.memory,
                 FileKind::OpenLoop => &mut linked.open_loops,

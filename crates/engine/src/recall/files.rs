@@ -11,7 +11,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::params;
 
-use super::nearness::Nearness;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
@@ -19,14 +18,15 @@ use super::terms::{
     within,
 };
 use super::trace::Trace;
+use super::vector_search::VectorSearch;
 use super::within as only;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::{AssistantHome, LARGEST_FILE, bootstrap};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{FilesWithin, Index, RowId, scope_token, unspoken};
 use crate::redact::redact_lines;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::{AssistantHome, LARGEST_FILE, bootstrap};
 
 /// Candidates taken from the full-text engine at first.
 const CANDIDATES: usize = 200;
@@ -167,14 +167,14 @@ fn run(
     out.not_indexed = match at.read(|tx| index.files_missing(tx, at.agent_no)) {
         Ok(missing) => missing,
         Err(e) if e.kind() == ErrorKind::Damaged => {
-            out.not_indexed = at.read(|tx| Ok(catalogue::all(tx, at.agent_no)?.len()))? as u64;
+            out.not_indexed = at.read(|tx| Ok(file_table::all(tx, at.agent_no)?.len()))? as u64;
             return Ok(out);
         }
         Err(e) => return Err(e),
     };
     if query.only_times {
         let seek = Seek::new(query, &[], Scratch::new(conn)?);
-        let entries = at.read(|tx| catalogue::all(tx, at.agent_no))?;
+        let entries = at.read(|tx| file_table::all(tx, at.agent_no))?;
         let of_time = entries.into_iter().filter(|entry| {
             let (from, to) = time_of(entry, &at.zone);
             query.stretches().iter().any(|(first, last)| to >= *first && from <= *last)
@@ -191,7 +191,7 @@ fn run(
     if (terms.is_empty() && query.phrases.is_empty()) || filter.workspaces.as_ref().is_some_and(Vec::is_empty) {
         return Ok(out);
     }
-    let near = choice.vector.map(|vector| Nearness::again(index, at.agent_no, vector));
+    let near = choice.vector.map(|vector| VectorSearch::again(index, at.agent_no, vector));
     let nearest = match near.as_ref().filter(|_| query.is_open()) {
         Some(near) => {
             let kinds = (!filter.kinds.is_empty()).then(|| filter.kinds.clone());
@@ -284,7 +284,7 @@ struct Row {
 fn fused(
     rows: Vec<(i64, f64)>,
     covered: &HashMap<i64, f64>,
-    near: Option<&Nearness>,
+    near: Option<&VectorSearch>,
     nearest: &HashMap<i64, f32>,
 ) -> Result<Vec<Row>> {
     let scored: Vec<(i64, f64)> =
@@ -315,7 +315,7 @@ fn hits(
         if only_near.len() == MOST_ONLY_NEAR {
             break;
         }
-        let entry = at.read(|tx| catalogue::numbered(tx, at.agent_no, row.file_no))?;
+        let entry = at.read(|tx| file_table::numbered(tx, at.agent_no, row.file_no))?;
         if let Some(entry) = entry.filter(|e| lets_through(filter, e, &at.zone))
             && (choice.admit)(&entry)?
         {
@@ -327,7 +327,7 @@ fn hits(
         let mut ranked = Vec::with_capacity(rows.len());
         for row in rows {
             // Gone since it was indexed, or other than it was: its next rows are on their way.
-            if let Some(entry) = catalogue::numbered(tx, at.agent_no, row.file_no)?
+            if let Some(entry) = file_table::numbered(tx, at.agent_no, row.file_no)?
                 && lets_through(filter, &entry, &at.zone)
                 && only::file(tx, at.agent_no, filter.threads.as_deref(), &entry)?
             {
@@ -369,7 +369,7 @@ fn hits(
         }
         let bytes = match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
             Ok(Some((bytes, _))) => bytes,
-            // The sweep says what is in the way.
+            // The scan reports what is in the way.
             Ok(None) | Err(_) => continue,
         };
         let doc = Document::parse(bytes);

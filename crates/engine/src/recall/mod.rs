@@ -5,6 +5,7 @@
 //! any line of a page down to the words. [`staged`] recalls: files, summaries and, where they do not answer, the words
 //! themselves (`turns`). Searching is lookup asked for by name; nothing here injects anything.
 
+pub mod audience;
 mod bm25;
 mod chat;
 pub mod expand;
@@ -12,9 +13,7 @@ pub mod files;
 mod german;
 pub mod given;
 pub mod named;
-mod nearness;
 pub mod people;
-pub mod place;
 pub mod query;
 pub mod recalled;
 pub mod search;
@@ -25,13 +24,14 @@ mod symbols;
 mod terms;
 pub mod trace;
 mod turns;
+mod vector_search;
 pub mod when;
 mod within;
 
+pub use audience::{Audience, Hint};
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
 pub use people::Person;
-pub use place::{Hint, Place};
 pub use query::{Query, understand};
 pub use recalled::{Dropped, Item, Recalled, Stage};
 pub use search::{Filter, Hit, Legs, Searched, search};

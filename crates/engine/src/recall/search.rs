@@ -11,13 +11,13 @@ use rusqlite::params;
 
 use super::bm25::{self, Scores};
 use super::chat;
-use super::nearness::Nearness;
 use super::query::{Query, Term};
 use super::snippet::Scratch;
 use super::terms::{
     DATE, DEADLINE, TURNS, Weighed, coverage, covered_score, interrupted, letters, matched, needles, weigh, within,
 };
 use super::trace::Trace;
+use super::vector_search::VectorSearch;
 use super::when::Hold;
 use super::within as only;
 use crate::clock::Millis;
@@ -61,7 +61,7 @@ pub enum Legs {
     #[default]
     Fused,
     Words,
-    /// Nearness alone: for measuring.
+    /// VectorSearch alone: for measuring.
     Vectors,
 }
 
@@ -222,8 +222,8 @@ fn run(
             out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
             let look = Look { tx, conn, query, filter, terms: &terms, scores, agent_no, range, all };
             let near = match vector {
-                Some(vector) => Some(Nearness::again(index, agent_no, vector)),
-                None => Nearness::of(tx, index, agent_no, query, filter.legs, &mut out.less)?,
+                Some(vector) => Some(VectorSearch::again(index, agent_no, vector)),
+                None => VectorSearch::of(tx, index, agent_no, query, filter.legs, &mut out.less)?,
             };
             let mut found = match filter.legs {
                 Legs::Vectors => Vec::new(),
@@ -480,7 +480,7 @@ impl Look<'_> {
     /// open to other words. Best first again.
     fn add_near(
         &self,
-        near: &Nearness,
+        near: &VectorSearch,
         found: &mut Vec<Candidate>,
         turns: (i64, i64),
         less: &mut Vec<String>,

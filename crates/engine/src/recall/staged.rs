@@ -4,18 +4,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::audience::Audience;
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::named::{Named, named};
-use super::nearness::Nearness;
-use super::place::Place;
 use super::query::{Query, Term, understand};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::Legs;
 use super::snippet::{MATCH_END, MATCH_START};
 use super::turns::{Weak, of_turns, rank_turns};
+use super::vector_search::VectorSearch;
 use super::when;
-use crate::assistant::AssistantHome;
-use crate::assistant::catalogue::{Entry, Kind};
 use crate::clock::Millis;
 use crate::distill::fold;
 use crate::error::Result;
@@ -30,6 +28,8 @@ use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
 use crate::scope::NodeId;
 use crate::thread;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::{Entry, Kind};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -93,7 +93,12 @@ const MOST_NODES: usize = 2;
 /// agent; every item says its thread then.
 ///
 /// Never fails for what the question is made of: an empty one has an empty answer that says why.
-pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, question: &Question) -> Result<Recalled> {
+pub fn recall(
+    at: &AssistantHome,
+    index: &mut Index,
+    audience: Option<&Audience>,
+    question: &Question,
+) -> Result<Recalled> {
     let mut out = Recalled::default();
     let now = at.ledger.now();
     let named = at.read(|tx| named(tx, at.agent_no, question.text))?;
@@ -118,11 +123,11 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
         limit: CANDIDATES,
         ..FileFilter::default()
     };
-    let near = at.read(|tx| Nearness::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
-    let vector = near.map(Nearness::into_vector);
+    let near = at.read(|tx| VectorSearch::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
+    let vector = near.map(VectorSearch::into_vector);
     // Whose a file is, is asked before it is read: what may not be told crowds out nothing (R10.3).
     let (mut heard_of, mut refused) = (HashMap::new(), BTreeMap::new());
-    let mut admit = |entry: &Entry| admitted(at, place, &named, entry, &mut heard_of, &mut refused);
+    let mut admit = |entry: &Entry| admitted(at, audience, &named, entry, &mut heard_of, &mut refused);
     let choice = Choice { vector: vector.as_deref(), enough: ENOUGH_FILES, admit: &mut admit };
     let found = choose_files(at, index, &query, &files, choice)?;
     out.dropped.extend(refused.into_iter().take(CANDIDATES).map(|(id, why)| Dropped { id, why: why.into() }));
@@ -147,11 +152,11 @@ pub fn recall(at: &AssistantHome, index: &mut Index, place: Option<&Place>, ques
     out.items = structured.into_iter().map(|found| found.item).collect();
     let vector = vector.as_deref();
     let turns = match question.deep || answers < ENOUGH {
-        true => Some(rank_turns(at, index, place, &named, &query, vector, (question.most, !question.deep))?),
+        true => Some(rank_turns(at, index, audience, &named, &query, vector, (question.most, !question.deep))?),
         false => None,
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
-    let sought = Sought { place, named: &named, query: &query, vector, weak: &weak };
+    let sought = Sought { audience, named: &named, query: &query, vector, weak: &weak };
     let summaries = of_nodes(at, index, &sought, &mut out)?;
     out.items.extend(summaries);
     unlike(&mut out);
@@ -172,7 +177,7 @@ pub(super) fn too_many(most: usize) -> String {
 /// What is looked for, from where, and who may hear it.
 #[derive(Clone, Copy)]
 pub(super) struct Sought<'s> {
-    pub place: Option<&'s Place>,
+    pub audience: Option<&'s Audience>,
     pub named: &'s Named,
     pub query: &'s Query,
     /// `None`: there is no model, or it did not answer.
@@ -199,7 +204,7 @@ fn id_of(entry: &Entry) -> String {
 /// Whether a file may be told here at all; asked of each once.
 fn admitted(
     at: &AssistantHome,
-    place: Option<&Place>,
+    audience: Option<&Audience>,
     named: &Named,
     entry: &Entry,
     heard_of: &mut HashMap<i64, Heard>,
@@ -219,7 +224,7 @@ fn admitted(
     }
     let scope = at.read(|tx| scope_of(tx, at.agent_no, entry))?;
     let (asked_for, mut reasons) = (named.ids.contains(&id), Vec::new());
-    let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
+    let Some(thread) = heard(audience, named, asked_for, &scope, &mut reasons) else {
         refused.insert(id, OTHER_THREAD);
         return Ok(false);
     };
@@ -288,7 +293,7 @@ fn of_file(
 
 /// Whether an item may be told here, and under whose name: `Some(None)` is one's own.
 pub(super) fn heard(
-    place: Option<&Place>,
+    audience: Option<&Audience>,
     named: &Named,
     asked_for: bool,
     scope: &Scope,
@@ -299,9 +304,9 @@ pub(super) fn heard(
         Scope::Thread(_, label) => Some(label.clone()),
         Scope::Workspace(id) => Some(id.rsplit_once("--").map_or(id.as_str(), |(name, _)| name).to_owned()),
     };
-    let Some(place) = place else { return Some(label) };
-    if place.may_hear(scope) {
-        let own = matches!((scope, &place.thread), (Scope::Thread(no, _), Some(own)) if own.no == *no);
+    let Some(audience) = audience else { return Some(label) };
+    if audience.may_hear(scope) {
+        let own = matches!((scope, &audience.thread), (Scope::Thread(no, _), Some(own)) if own.no == *no);
         let linked = matches!(scope, Scope::Thread(..)) && !own;
         if linked {
             reasons.push("of a linked thread".into());
@@ -379,13 +384,13 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
 
 /// Summaries of what was said, within the threads that may be told of.
 fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recalled) -> Result<Vec<Item>> {
-    let Sought { place, named, query, vector, weak } = *sought;
+    let Sought { audience, named, query, vector, weak } = *sought;
     let within = NodesWithin {
-        threads: match place {
+        threads: match audience {
             None => None,
-            Some(place) => Some(at.read(|tx| {
+            Some(audience) => Some(at.read(|tx| {
                 let mut all = Vec::new();
-                for no in place.threads().iter().chain(&named.threads) {
+                for no in audience.threads().iter().chain(&named.threads) {
                     all.extend(thread::members(tx, *no)?);
                 }
                 Ok(all)
@@ -402,7 +407,7 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
         scores.extend(found.into_iter().map(|(id, score)| (id, score / best)));
     }
     let mut cosines: HashMap<NodeId, f64> = HashMap::new();
-    if let Some(near) = vector.map(|vector| Nearness::again(index, at.agent_no, vector)) {
+    if let Some(near) = vector.map(|vector| VectorSearch::again(index, at.agent_no, vector)) {
         for (id, cosine) in near.nodes(&within, NODES)? {
             *scores.entry(id).or_default() += f64::from(cosine);
             cosines.insert(id, cosine.into());
@@ -435,7 +440,7 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
                 }
             };
             let mut reasons = vec!["a summary".to_owned()];
-            let Some(thread) = heard(place, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
+            let Some(thread) = heard(audience, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
                 continue;
             };
             let over = walk::stretches(tx, at.agent_no, id)?;

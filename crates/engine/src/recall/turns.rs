@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
+use super::audience::Audience;
 use super::named::Named;
-use super::place::Place;
 use super::query::{Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::{Filter, Legs, Ranking, Searched, rank};
@@ -13,7 +13,6 @@ use super::snippet;
 use super::staged::{OTHER_THREAD, Sought, heard, too_many};
 use super::stop_words::Language;
 use super::terms::{self, letters, needles, rows_with, stands};
-use crate::assistant::AssistantHome;
 use crate::distill::fold;
 use crate::error::Result;
 use crate::head::memory::Scope;
@@ -24,6 +23,7 @@ use crate::scope::TurnId;
 use crate::thread;
 use crate::tokens::tokens;
 use crate::transcript::role_name;
+use crate::tree::AssistantHome;
 
 /// Turns that are looked at before those of other threads go.
 const TURNS: usize = 60;
@@ -54,7 +54,7 @@ pub(super) fn of_turns(
     most: usize,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
-    let Sought { place, named, query, weak, .. } = *sought;
+    let Sought { audience, named, query, weak, .. } = *sought;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
     }
@@ -78,7 +78,7 @@ pub(super) fn of_turns(
         let asked_for = named.ids.contains(&id);
         let mut reasons = Vec::new();
         let scope = at.read(|tx| scope_of_one(tx, at.agent_no, turn, &mut scopes))?;
-        let Some(thread) = heard(place, named, asked_for, &scope, &mut reasons) else {
+        let Some(thread) = heard(audience, named, asked_for, &scope, &mut reasons) else {
             drop(OTHER_THREAD.into());
             continue;
         };
@@ -146,14 +146,14 @@ pub(super) fn of_turns(
 pub(super) fn rank_turns(
     at: &AssistantHome,
     index: &mut Index,
-    place: Option<&Place>,
+    audience: Option<&Audience>,
     named: &Named,
     query: &Query,
     vector: Option<&[f32]>,
     (most, light): (usize, bool),
 ) -> Result<(Searched, Ranking)> {
     // Of another thread nothing is told: nothing of it may crowd out what is this one's.
-    let sessions = place.map(|place| at.read(|tx| sessions(tx, place, named))).transpose()?;
+    let sessions = audience.map(|audience| at.read(|tx| sessions(tx, audience, named))).transpose()?;
     // The model was asked once; where it gave nothing it is not asked again.
     let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
     let filter = Filter { limit: TURNS.max(most), sessions, legs, light, ..Filter::default() };
@@ -172,7 +172,7 @@ pub(super) struct Weak {
     asked: Vec<Asked>,
     /// How many were asked for.
     of: usize,
-    /// Nearness was looked at.
+    /// VectorSearch was looked at.
     near: bool,
 }
 
@@ -263,19 +263,19 @@ impl Weak {
 
 /// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
 /// each, those of its project, and its own.
-fn sessions(tx: &Read, place: &Place, named: &Named) -> Result<Vec<i64>> {
-    let mut out: Vec<i64> = place.known.iter().map(|k| k.no).collect();
-    for thread_no in place.threads().iter().chain(&named.threads) {
+fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<i64>> {
+    let mut out: Vec<i64> = audience.known.iter().map(|k| k.no).collect();
+    for thread_no in audience.threads().iter().chain(&named.threads) {
         out.extend(thread::newest_sessions(tx, &thread::members(tx, *thread_no)?, SESSIONS)?);
     }
-    if let Some(id) = &place.workspace {
+    if let Some(id) = &audience.workspace {
         let mut statement = tx.prepare_cached(
             "SELECT session_no FROM sessions WHERE agent_no = ?1 AND workspace_no IN (
                SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND (workspace_id = ?2 OR alias_of =
                  (SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2)))
              ORDER BY last_at DESC LIMIT ?3",
         )?;
-        let rows = statement.query_map(params![place.agent_no, id, SESSIONS as i64], |r| r.get(0))?;
+        let rows = statement.query_map(params![audience.agent_no, id, SESSIONS as i64], |r| r.get(0))?;
         out.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
     }
     out.sort_unstable();

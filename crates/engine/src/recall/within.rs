@@ -4,12 +4,12 @@
 use rusqlite::params;
 
 use super::search::Filter;
-use crate::assistant::catalogue::{Entry, Kind};
 use crate::error::Result;
 use crate::head::memory::Scope;
 use crate::head::scope_of;
 use crate::ledger::Read;
 use crate::thread;
+use crate::tree::file_table::{Entry, Kind};
 
 /// Sessions that are named to the index; of a thread with more, the ledger alone decides.
 const SESSIONS: usize = 400;

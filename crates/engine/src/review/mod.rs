@@ -10,9 +10,6 @@ pub mod noticed;
 
 use serde_json::{Map, Value, json};
 
-use crate::assistant::Desk;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::flush::{Step, hex};
 use crate::clock::rfc3339;
 use crate::continuity::proposal::{self, Proposed};
 use crate::continuity::{self, Change, Item};
@@ -21,6 +18,9 @@ use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, leaf};
 use crate::title::{active_name, archived_name, wordless};
+use crate::tree::TreeLock;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::journal::{Step, hex};
 
 /// A merged proposal and what its entries came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,15 +41,15 @@ pub struct Undone {
 }
 
 /// Accepts proposals; all of them or none. `within`: the workspace the caller is bound to.
-pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<Merged>> {
-    let mut writing = Writing::new(desk, "proposal.merge");
+pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<Vec<Merged>> {
+    let mut writing = Writing::new(lock, "proposal.merge");
     let mut out = Vec::new();
-    for entry in chosen(desk, State::Active, names)? {
-        let doc = continuity::document(desk, &entry)?;
+    for entry in chosen(lock, State::Active, names)? {
+        let doc = continuity::document(lock, &entry)?;
         if let Front::Damaged(why) = doc.front() {
             return Err(Error::refused(format!(
                 "{}: its front matter cannot be read: {why}",
-                desk.at.shown(&entry.path)
+                lock.at.shown(&entry.path)
             ))
             .hint("nothing was merged; mend the lines between the two --- by hand"));
         }
@@ -57,7 +57,7 @@ pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<
         let proposed = proposal::proposed(&entry, &doc);
         if proposed.entries.is_empty() {
             return Err(Error::refused(format!("there is nothing in {id} to remember"))
-                .hint(format!("nothing was merged; write `- …` lines into {}", desk.at.shown(&entry.path))));
+                .hint(format!("nothing was merged; write `- …` lines into {}", lock.at.shown(&entry.path))));
         }
         let (class, scope) = destination(&proposed).map_err(|e| about(&id, e))?;
         scope.allowed(within)?;
@@ -92,7 +92,7 @@ pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<
             ("status".to_owned(), Value::from("merged")),
             ("class".into(), class.name().into()),
             ("scope".into(), scope.to_string().into()),
-            ("merged".into(), rfc3339(desk.at.ledger.now()).into()),
+            ("merged".into(), rfc3339(lock.at.ledger.now()).into()),
             ("leaves".into(), json!(made)),
         ]);
         if !known.is_empty() {
@@ -112,14 +112,14 @@ pub fn merge(desk: &Desk, names: &[String], within: Option<&str>) -> Result<Vec<
 }
 
 /// Says no to proposals; their files go to the archive.
-pub fn reject(desk: &Desk, names: &[String], reason: Option<&str>) -> Result<Vec<Item>> {
+pub fn reject(lock: &TreeLock, names: &[String], reason: Option<&str>) -> Result<Vec<Item>> {
     let mut act = proposal::act("proposal.reject");
     let mut items = Vec::new();
-    for entry in chosen(desk, State::Active, names)? {
+    for entry in chosen(lock, State::Active, names)? {
         let to = layout::PROPOSALS_REJECTED.join(&archived_name(entry.path.name()))?;
         let mut set = Map::from_iter([
             ("status".to_owned(), Value::from("rejected")),
-            ("rejected".into(), rfc3339(desk.at.ledger.now()).into()),
+            ("rejected".into(), rfc3339(lock.at.ledger.now()).into()),
         ]);
         if let Some(reason) = reason.map(str::trim).filter(|r| !r.is_empty()) {
             set.insert("reason".into(), reason.into());
@@ -129,24 +129,24 @@ pub fn reject(desk: &Desk, names: &[String], reason: Option<&str>) -> Result<Vec
         items.push(item(&entry, &to));
     }
     let plain: Vec<String> = items.iter().map(|i| wordless(&i.id)).collect();
-    desk.perform(act.note("items", plain), |_| Ok(()))?;
+    lock.perform(act.note("items", plain), |_| Ok(()))?;
     Ok(items)
 }
 
 /// Takes a merge or a rejection back: the proposal waits again, and the leaves it made go. Refused where one of them
 /// was changed since, because then it is more than the proposal's.
-pub fn undo(desk: &Desk, name: &str, within: Option<&str>) -> Result<Undone> {
-    let agent = desk.at.agent_no;
-    let entry = desk.at.read(|tx| catalogue::named(tx, agent, Kind::Proposal, State::Archived, name))?;
+pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone> {
+    let agent = lock.at.agent_no;
+    let entry = lock.at.read(|tx| file_table::named(tx, agent, Kind::Proposal, State::Archived, name))?;
     let to = layout::PROPOSALS.join(&active_name(entry.path.name()))?;
     let id = entry.item.clone().unwrap_or_default();
-    if desk.at.read(|tx| catalogue::at(tx, agent, &to))?.is_some() {
+    if lock.at.read(|tx| file_table::at(tx, agent, &to))?.is_some() {
         return Err(Error::refused(format!("a proposal called {:?} is waiting already", entry.title))
             .hint("nothing was changed; merge or reject that one first"));
     }
     let mut act = proposal::act("proposal.undo");
     let (mut removed, mut restored, mut touched) = (Vec::new(), Vec::new(), Vec::new());
-    let leaves = desk.at.read(|tx| catalogue::list(tx, agent, Kind::Leaf, State::Active))?;
+    let leaves = lock.at.read(|tx| file_table::list(tx, agent, Kind::Leaf, State::Active))?;
     for made in listed(&entry, "leaves") {
         // One that is gone already needs no undoing.
         let Some(it) = leaves.iter().find(|l| l.item.as_deref() == Some(&made)) else { continue };
@@ -176,7 +176,7 @@ pub fn undo(desk: &Desk, name: &str, within: Option<&str>) -> Result<Undone> {
     act = act.step(Step::Move { from, to: target, set, unset });
     act = act.note("proposal", wordless(&id));
     act = act.note("removed", removed.iter().map(|id| wordless(id)).collect::<Vec<_>>());
-    desk.perform(act, |_| Ok(()))?;
+    lock.perform(act, |_| Ok(()))?;
     Ok(Undone { proposal: item(&entry, &to), removed, restored })
 }
 
@@ -210,10 +210,10 @@ fn about(id: &str, e: Error) -> Error {
     ))
 }
 
-fn chosen(desk: &Desk, state: State, names: &[String]) -> Result<Vec<Entry>> {
+fn chosen(lock: &TreeLock, state: State, names: &[String]) -> Result<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::new();
     for name in names {
-        let entry = desk.at.read(|tx| catalogue::named(tx, desk.at.agent_no, Kind::Proposal, state, name))?;
+        let entry = lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::Proposal, state, name))?;
         if !entries.iter().any(|e| e.path == entry.path) {
             entries.push(entry);
         }

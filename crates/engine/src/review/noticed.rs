@@ -1,11 +1,11 @@
 //! A yes to what was noticed about the user: it becomes a leaf, or a value of the profile (R9.5).
 
-use crate::assistant::Desk;
-use crate::assistant::provenance::{Origin, Provenance};
 use crate::error::Result;
 use crate::memory::pending::{self, NoticeKind, Pending};
 use crate::memory::{Added, NewLeaf, Scope, Writing};
 use crate::profile;
+use crate::tree::TreeLock;
+use crate::tree::provenance::{Origin, Provenance};
 
 /// An accepted notice and what it became.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,15 +16,15 @@ pub struct Accepted {
 }
 
 /// Accepts notices; all of them or none.
-pub fn accept(desk: &Desk, numbers: &[i64]) -> Result<Vec<Accepted>> {
-    let agent = desk.at.agent_no;
-    let mut writing = Writing::new(desk, "memory.accept");
+pub fn accept(lock: &TreeLock, numbers: &[i64]) -> Result<Vec<Accepted>> {
+    let agent = lock.at.agent_no;
+    let mut writing = Writing::new(lock, "memory.accept");
     let mut out: Vec<Accepted> = Vec::new();
     for no in numbers {
         if out.iter().any(|a| a.pending.no == *no) {
             continue;
         }
-        let pending = desk.at.read(|tx| pending::waiting(tx, agent, *no))?;
+        let pending = lock.at.read(|tx| pending::waiting(tx, agent, *no))?;
         let leaf = match (&pending.kind, pending.kind.class()) {
             (NoticeKind::Profile { key, value }, _) => {
                 profile::sound_key(key)?;

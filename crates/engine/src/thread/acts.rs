@@ -7,11 +7,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::row::{self, ThreadRow, canonical, labelled};
 use super::{key, members, membership};
-use crate::assistant::mark_dirty;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::scope::ThreadKey;
+use crate::tree::mark_dirty;
 
 /// The longest name or reason kept.
 const LONGEST_WORDS: usize = 200;

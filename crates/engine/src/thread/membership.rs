@@ -353,7 +353,7 @@ pub(super) fn ensure(tx: &Write, agent_no: i64, key: &ThreadKey, label: &str) ->
         )?
         .execute(params![agent_no, key.as_str(), key.file_stem(), label, tx.now()])?;
     if made > 0 {
-        crate::assistant::mark_dirty(tx, agent_no, &["threads".into()])?;
+        crate::tree::mark_dirty(tx, agent_no, &["threads".into()])?;
     }
     row::of_key(tx, agent_no, key.as_str())?
         .ok_or_else(|| Error::refused(format!("{key} cannot be made: its page would have the name of another's")))

@@ -1,31 +1,31 @@
-//! The visible files against the catalogue, and their rows in the index against both.
+//! The visible files against the file table, and their rows in the index against both.
 //!
 //! Files are the authority, so nothing here is damage: what is off is derived and can be made again.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Report;
-use crate::assistant::catalogue::{self, Entry, Kind, State};
-use crate::assistant::{AssistantHome, LARGEST_FILE, flush, sweep};
 use crate::error::{ErrorKind, Result};
 use crate::home;
 use crate::index::Index;
+use crate::tree::file_table::{self, Entry, Kind, State};
+use crate::tree::{AssistantHome, LARGEST_FILE, journal, scan};
 
-/// Checks one agent's files. Whoever may write has swept first; where nothing may be written, files changed by hand since
+/// Checks one agent's files. Whoever may write has scanned first; where nothing may be written, files changed by hand since
 /// the last command show up here.
 pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> Result<()> {
-    let rows = at.read(|tx| catalogue::all(tx, at.agent_no))?;
+    let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
     for entry in &rows {
         report.files += 1;
         if let Some(what) = against_row(at, entry)?
             // A file that was just changed by somebody has another row by now.
-            && at.read(|tx| catalogue::at(tx, at.agent_no, &entry.path))?.is_some_and(|now| now.change_no == entry.change_no)
+            && at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?.is_some_and(|now| now.change_no == entry.change_no)
         {
             report.stale(at.shown(&entry.path), what);
         }
     }
     unlisted(at, &rows, report)?;
-    for act in at.read(|tx| flush::unfinished(tx, at.agent_no))? {
+    for act in at.read(|tx| journal::unfinished(tx, at.agent_no))? {
         let why = act.last_error.map_or(String::new(), |e| format!(", the last time because: {e}"));
         report.stale(
             format!("plan {}", act.flush_id),
@@ -52,16 +52,16 @@ fn against_row(at: &AssistantHome, entry: &Entry) -> Result<Option<String>> {
     })
 }
 
-/// Files the catalogue does not have, and things in the tree that are no files.
+/// Files the file table does not have, and things in the tree that are no files.
 fn unlisted(at: &AssistantHome, rows: &[Entry], report: &mut Report) -> Result<()> {
     let listed: HashSet<&str> = rows.iter().map(|e| e.path.as_str()).collect();
     let (mut found, mut problems) = (Vec::new(), Vec::new());
-    sweep::look(at, &mut found, &mut problems)?;
+    scan::look(at, &mut found, &mut problems)?;
     for problem in problems {
         report.stale(problem.place, problem.what);
     }
     for (path, _) in found.iter().filter(|(path, _)| !listed.contains(path.as_str())) {
-        let now = at.read(|tx| catalogue::at(tx, at.agent_no, path))?;
+        let now = at.read(|tx| file_table::at(tx, at.agent_no, path))?;
         if now.is_none() && at.files.stat(path).ok().flatten().is_some() {
             report.stale(at.shown(path), "is not in the catalogue; the next command takes it in");
         }
@@ -76,7 +76,7 @@ fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<
     let compare = || -> Result<Vec<(String, String)>> {
         let covered = index.files_covered(at.agent_no)?;
         let (missing, rows) =
-            at.read(|tx| Ok((index.files_missing(tx, at.agent_no), catalogue::all(tx, at.agent_no)?)))?;
+            at.read(|tx| Ok((index.files_missing(tx, at.agent_no), file_table::all(tx, at.agent_no)?)))?;
         if let Err(e) = missing {
             return Ok(vec![("index".into(), format!("{e}; {AGAIN}"))]);
         }
@@ -100,7 +100,7 @@ fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<
         }
         for (file_no, made) in made {
             // A file that went away behind the last covered change still has its rows.
-            let gone = at.read(|tx| catalogue::numbered(tx, at.agent_no, file_no))?;
+            let gone = at.read(|tx| file_table::numbered(tx, at.agent_no, file_no))?;
             if made.parts > 0 && gone.is_none_or(|e| e.change_no <= covered) {
                 off.push((format!("file {file_no}"), format!("is gone and has rows in the search index; {AGAIN}")));
             }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::distill::advance::Pass;
 use heirloom_engine::distill::compare::{Comparison, compare};
 use heirloom_engine::distill::{Said, compaction, handoff};
@@ -10,6 +9,7 @@ use heirloom_engine::error::{Error, Result};
 use heirloom_engine::event::TurnKind;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::transcript::read::{self, SessionFilter, Turn};
+use heirloom_engine::tree::AssistantHome;
 use serde_json::{Value, json};
 
 use crate::cli::import::{self, Plan};

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use heirloom_engine::assistant::mark_dirty;
 use heirloom_engine::distill::advance::Pass;
 use heirloom_engine::distill::{cadence, compaction};
 use heirloom_engine::error::{Error, Result};
@@ -13,6 +12,7 @@ use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::lineage::{marks, size};
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::transcript::read;
+use heirloom_engine::tree::mark_dirty;
 use heirloom_engine::{thread, transcript, verify};
 use serde_json::{Value, json};
 
@@ -114,8 +114,8 @@ fn one(global: &Global, place: &Path, (turns, smallest): (u64, u64), rounds: u32
         return Err(Error::damaged(format!("{}: {}", finding.subject, finding.what)));
     }
     let size = at.read(size::size)?;
-    let kind = heirloom_engine::assistant::catalogue::Kind::OpenLoop;
-    let loops = at.read(|tx| heirloom_engine::assistant::catalogue::newest(tx, at.agent_no, kind, "opened", 1))?.1;
+    let kind = heirloom_engine::tree::file_table::Kind::OpenLoop;
+    let loops = at.read(|tx| heirloom_engine::tree::file_table::newest(tx, at.agent_no, kind, "opened", 1))?.1;
 
     bar.set_message(format!("{of} turns: sessions ending"));
     bar.tick();

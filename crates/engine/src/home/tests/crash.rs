@@ -223,7 +223,7 @@ fn a_crash_at_any_call_leaves_the_old_or_the_new() {
                         assert!(somewhere, "{at}: what was saved is nowhere");
                     }
                 }
-                // What stays behind is never listed, and swept in an hour.
+                // What stays behind is never listed, and scanned in an hour.
                 assert!(temporaries.len() <= 1, "{at}: {temporaries:?}");
                 let listed = stage.home.list(&rel("workspaces")).unwrap();
                 assert!(listed.iter().all(|e| e.name == "x.md" || e.name == "archive"), "{at}: {listed:?}");
@@ -232,7 +232,11 @@ fn a_crash_at_any_call_leaves_the_old_or_the_new() {
                 });
                 assert_eq!(walked.unwrap(), Walked::default());
                 let hour_later = crate::clock::Clock::System.now() + 61 * 60 * 1000;
-                assert_eq!(stage.home.sweep(&rel("workspaces"), hour_later).unwrap(), temporaries.len(), "{at}");
+                assert_eq!(
+                    stage.home.remove_temporaries_below(&rel("workspaces"), hour_later).unwrap(),
+                    temporaries.len(),
+                    "{at}"
+                );
                 // The dead one's lock holds nobody up.
                 drop(stage.home.try_lock("head").unwrap().expect("a lock dies with its holder"));
             }

@@ -112,7 +112,7 @@ fn a_swapped_folder_is_never_followed() {
                 home.create_dir_all(&rel(&LEAF.replace("x.md", "deep/er"))),
                 home.remove(&aside).map(|_| ()),
                 home.list(&x.parent().unwrap()).map(|_| ()),
-                home.sweep(&rel("workspaces"), i64::MAX).map(|_| ()),
+                home.remove_temporaries_below(&rel("workspaces"), i64::MAX).map(|_| ()),
             ] {
                 if let Err(error) = done {
                     judge("another", error);

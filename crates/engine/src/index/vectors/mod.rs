@@ -12,10 +12,10 @@ mod nearest;
 mod store;
 mod texts;
 
-use crate::assistant::catalogue;
 use crate::event::{Role, TurnKind};
 use crate::lineage;
 use crate::scope::{NodeId, TurnId};
+use crate::tree::file_table;
 
 pub(super) use fill::Waiting;
 pub(super) use store::{EMPTY, SCHEMA};
@@ -25,7 +25,7 @@ pub(super) use texts::{of_file, of_node};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Document {
     Turn(TurnId),
-    /// By its number in the catalogue.
+    /// By its number in the file table.
     File(i64),
     Node(NodeId),
 }
@@ -54,8 +54,8 @@ pub struct TurnsWithin {
 /// Which files are looked at.
 #[derive(Clone, Default, Debug)]
 pub struct FilesWithin {
-    pub kinds: Option<Vec<catalogue::Kind>>,
-    /// As in the catalogue: `agent`, `workspace/<id>`, or empty for a file that names none.
+    pub kinds: Option<Vec<file_table::Kind>>,
+    /// As in the file table: `agent`, `workspace/<id>`, or empty for a file that names none.
     pub scopes: Option<Vec<String>>,
     /// Archived ones, too.
     pub archived: bool,
@@ -145,7 +145,7 @@ impl Key {
         Key { number, part, class: ((role as u8) << 4) | kind as u8, group: session_no as u32 }
     }
 
-    pub fn of_file(number: i64, part: usize, kind: catalogue::Kind, archived: bool) -> Key {
+    pub fn of_file(number: i64, part: usize, kind: file_table::Kind, archived: bool) -> Key {
         Key { number, part, class: (u8::from(archived) << 7) | kind as u8, group: 0 }
     }
 
@@ -186,7 +186,7 @@ mod key_tests {
     fn keys_read_back() {
         for key in [
             Key::of_turn(0x12_3456_789a, 15, Role::Assistant, TurnKind::MachinePrompt, 77),
-            Key::of_file(3, 0, catalogue::Kind::Note, true),
+            Key::of_file(3, 0, file_table::Kind::Note, true),
             Key::of_node(900_000, 2, lineage::Kind::Condensed, u32::MAX as i64),
         ] {
             assert_eq!(Key::unpack(&key.pack()), key);

@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Rows, params};
 use super::code::{Probe, code_bytes};
 use super::store::{Set, Store, block_no, torn};
 use super::{Document, KEY_BYTES, Key, Nearest, Sort, Within};
-use crate::assistant::catalogue;
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
+use crate::tree::file_table;
 
 /// Candidates found by their codes whose bytes are compared, a page each (STACK: at a million the best 10 have a recall
 /// of .9665 with 300 and of .9735 with 1,000 of them, as without codes).
@@ -70,7 +70,7 @@ impl Gate<'_> {
                 (f.archived || key.class >> 7 == 0)
                     && f.kinds
                         .as_ref()
-                        .is_none_or(|list| list.iter().any(|k: &catalogue::Kind| *k as u8 == key.class & 127))
+                        .is_none_or(|list| list.iter().any(|k: &file_table::Kind| *k as u8 == key.class & 127))
             }
             Within::Nodes(f) => {
                 self.has(group) && f.kinds.as_ref().is_none_or(|list| list.iter().any(|k| k.code() as u8 == key.class))

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::assistant::address;
 use crate::error::{Error, Result};
 use crate::recall::given::ContextId;
 use crate::scope::{NodeId, QuarantineId, THREAD_KINDS, TurnId};
+use crate::tree::address;
 
 /// Something that can be expanded (R6.8): every form a page prints.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

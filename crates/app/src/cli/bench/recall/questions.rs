@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::index::Index;
 use heirloom_engine::inject::{self, Ask, Capabilities, Event, Given};
@@ -12,6 +11,7 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::recall::{self, Hint};
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::transcript::read::{self, SessionFilter};
+use heirloom_engine::tree::AssistantHome;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -182,7 +182,7 @@ fn given(at: &AssistantHome, index: &mut Index, sources: &Sources, question: &Qu
             characters: usize::MAX,
         },
     };
-    let place = inject::place_of(at, &ask.session, &ask.hint)?;
+    let place = inject::audience_of(at, &ask.session, &ask.hint)?;
     let asked = recall::Question {
         text: &question.question,
         most: inject::budget::items(Event::Prompt, Some(BUDGET)),

@@ -5,8 +5,8 @@
 
 use rusqlite::params;
 
-use super::catalogue::Kind;
-use super::{AssistantHome, Desk, LARGEST_FILE, catalogue};
+use super::file_table::Kind;
+use super::{AssistantHome, LARGEST_FILE, TreeLock, file_table};
 use crate::clock::{Clock, Millis};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
@@ -52,9 +52,9 @@ const TRIES: usize = 24;
 /// The longest a change waits for a quiet file.
 const LONGEST_WAIT_MS: i64 = 2_100;
 
-impl Desk<'_> {
+impl TreeLock<'_> {
     /// Publishes what `change` makes of the file's bytes (`None`: there is no file). `own`: digest of what we last wrote
-    /// there. The catalogue is not touched: [`AssistantHome::seen`] does that, in whichever transaction fits.
+    /// there. The file table is not touched: [`AssistantHome::seen`] does that, in whichever transaction fits.
     pub fn revise(
         &self,
         path: &RelPath,
@@ -147,24 +147,24 @@ impl AssistantHome<'_> {
             blocks::squeeze(bytes)?
         ])?;
         let item = matches!(
-            catalogue::classify(path),
+            file_table::classify(path),
             Some((Kind::Leaf | Kind::Proposal | Kind::OpenLoop | Kind::Artifact | Kind::Note, _))
         );
         tx.note("path", if item { wordless_path(path.as_str()) } else { path.as_str().to_owned() });
         Ok(())
     }
 
-    /// Puts a file we have just written into the catalogue.
+    /// Puts a file we have just written into the file table.
     pub(crate) fn seen(&self, tx: &Write, path: &RelPath, now: Now, bytes: &[u8]) -> Result<()> {
-        let Some(what) = catalogue::classify(path) else { return Ok(()) };
-        let said = catalogue::describe(path, what.0, what.1, &Document::parse(bytes));
-        let seen = catalogue::Seen {
+        let Some(what) = file_table::classify(path) else { return Ok(()) };
+        let said = file_table::describe(path, what.0, what.1, &Document::parse(bytes));
+        let seen = file_table::Seen {
             stamp: now.stamp,
             seen_ns: Clock::System.now().saturating_mul(1_000_000),
             digest: now.digest,
             published: Some(now.digest),
         };
-        catalogue::store(tx, self.agent_no, path, what, &seen, &said)?;
+        file_table::store(tx, self.agent_no, path, what, &seen, &said)?;
         Ok(())
     }
 
@@ -191,7 +191,7 @@ pub fn revisions(tx: &Read, agent_no: i64, path: Option<&str>, limit: usize) -> 
 
 /// What met a person's words by chance since a time: number, path and why, newest first. What a command replaced because
 /// somebody asked for it is left out.
-pub fn met_by_chance(tx: &Read, agent_no: i64, since: Millis, limit: usize) -> Result<Vec<(i64, String, String)>> {
+pub fn found_by_scan(tx: &Read, agent_no: i64, since: Millis, limit: usize) -> Result<Vec<(i64, String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2 AND why != ?3
          ORDER BY at DESC, revision_no DESC LIMIT ?4",

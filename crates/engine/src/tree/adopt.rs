@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::params;
 
 use super::AssistantHome;
-use super::catalogue::{self, Kind};
+use super::file_table::{self, Kind};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::ledger::{Audit, Ledger};
@@ -23,7 +23,7 @@ pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Opt
         return Ok(root);
     }
     let items: Vec<String> = ledger.read(|tx| {
-        let counts = catalogue::counts(tx, agent_no)?;
+        let counts = file_table::counts(tx, agent_no)?;
         let items = [Kind::OpenLoop, Kind::Proposal, Kind::Leaf, Kind::Artifact];
         Ok(counts.iter().filter(|(k, n)| items.contains(k) && *n > 0).map(|(k, n)| format!("{n} × {k}")).collect())
     })?;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{AssistantHome, LARGEST_FILE, catalogue, mark_dirty};
+use super::{AssistantHome, LARGEST_FILE, file_table, mark_dirty};
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::error::{ErrorKind, Problem, Result};
@@ -14,7 +14,7 @@ use crate::ledger::Write;
 
 /// What a look at the files showed.
 #[derive(Clone, Default, Debug)]
-pub struct Swept {
+pub struct Scanned {
     /// Files that are new, changed or gone.
     pub changed: u64,
     /// What could not be looked at or is no file.
@@ -40,9 +40,9 @@ struct Known {
     digest: Vec<u8>,
 }
 
-/// Brings the catalogue up to the files.
-pub fn sweep(at: &AssistantHome) -> Result<Swept> {
-    let mut out = Swept::default();
+/// Brings the file table up to the files.
+pub fn scan(at: &AssistantHome) -> Result<Scanned> {
+    let mut out = Scanned::default();
     let mut found: Vec<(RelPath, Stamp)> = Vec::new();
     let unseen = look(at, &mut found, &mut out.problems)?;
     let mut known = known(at)?;
@@ -67,12 +67,12 @@ pub fn sweep(at: &AssistantHome) -> Result<Swept> {
         at.write("catalogue.sweep", |tx| {
             let mut pages = Vec::new();
             for path in step {
-                catalogue::gone(tx, at.agent_no, path)?;
+                file_table::gone(tx, at.agent_no, path)?;
                 let path = RelPath::parse(path)?;
-                if let Some((kind, _)) = catalogue::classify(&path) {
-                    pages.extend(catalogue::shown_in(&path, kind));
+                if let Some((kind, _)) = file_table::classify(&path) {
+                    pages.extend(file_table::shown_in(&path, kind));
                 }
-                pages.extend(catalogue::session_page(tx, at.agent_no, &path)?);
+                pages.extend(file_table::session_page(tx, at.agent_no, &path)?);
             }
             mark(tx, at, pages)?;
             tx.note("gone", step.len());
@@ -90,7 +90,7 @@ pub(crate) fn look(
 ) -> Result<Vec<RelPath>> {
     let mut unseen = Vec::new();
     let mut take = |path: RelPath, entry: &Entry| {
-        if catalogue::classify(&path).is_none() {
+        if file_table::classify(&path).is_none() {
             // A link where a folder was: what stands below it is out of sight, which is not the same as gone.
             if entry.kind == FileType::Symlink && path.parent().is_some() && !path.name().contains('.') {
                 let place = at.files.shown().join(path.as_str()).display().to_string();
@@ -178,18 +178,18 @@ fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut
     let described: Vec<_> = read
         .into_iter()
         .filter_map(|(path, stamp, digest, bytes)| {
-            let what = catalogue::classify(path)?;
-            Some((path, what, stamp, digest, catalogue::describe(path, what.0, what.1, &Document::parse(bytes))))
+            let what = file_table::classify(path)?;
+            Some((path, what, stamp, digest, file_table::describe(path, what.0, what.1, &Document::parse(bytes))))
         })
         .collect();
     at.write("catalogue.sweep", |tx| {
         let (mut changed, mut pages) = (0, Vec::new());
         for (path, what, stamp, digest, said) in &described {
-            let seen = catalogue::Seen { stamp: *stamp, seen_ns, digest: *digest, published: None };
-            if catalogue::store(tx, at.agent_no, path, *what, &seen, said)? {
+            let seen = file_table::Seen { stamp: *stamp, seen_ns, digest: *digest, published: None };
+            if file_table::store(tx, at.agent_no, path, *what, &seen, said)? {
                 changed += 1;
-                pages.extend(catalogue::shown_in(path, what.0));
-                pages.extend(catalogue::session_page(tx, at.agent_no, path)?);
+                pages.extend(file_table::shown_in(path, what.0));
+                pages.extend(file_table::session_page(tx, at.agent_no, path)?);
             }
         }
         mark(tx, at, pages)?;

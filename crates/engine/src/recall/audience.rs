@@ -28,7 +28,7 @@ pub struct Known {
 
 /// The place a question comes from.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Place {
+pub struct Audience {
     pub agent_no: i64,
     pub session: SessionKey,
     /// `None`: nothing of it is stored yet.
@@ -40,9 +40,9 @@ pub struct Place {
     pub workspace: Option<String>,
 }
 
-impl Place {
+impl Audience {
     /// Where a session is: in the thread of its newest prompt; before its first one in that of its project.
-    pub fn of(tx: &Read, agent_no: i64, session: &SessionKey, hint: &Hint) -> Result<Place> {
+    pub fn of(tx: &Read, agent_no: i64, session: &SessionKey, hint: &Hint) -> Result<Audience> {
         let found = tx
             .prepare_cached(
                 "SELECT s.session_no, s.last_at, w.workspace_id FROM sessions s
@@ -78,7 +78,7 @@ impl Place {
             Some(row) => thread::links(tx, row.no)?.into_iter().map(|l| l.thread_no).collect(),
             None => Vec::new(),
         };
-        Ok(Place { agent_no, session: session.clone(), known, thread, linked, workspace })
+        Ok(Audience { agent_no, session: session.clone(), known, thread, linked, workspace })
     }
 
     /// Its own thread and those linked to it.

@@ -20,13 +20,13 @@ const LIGHT_NEAREST: usize = 80;
 const FLOOR: f32 = 0.2;
 
 /// The vector of a query, and what it is compared with.
-pub(super) struct Nearness<'i> {
+pub(super) struct VectorSearch<'i> {
     index: &'i Index,
     agent_no: i64,
     vector: Vec<f32>,
 }
 
-impl<'i> Nearness<'i> {
+impl<'i> VectorSearch<'i> {
     /// `None`: there is nothing to compare. Why, where it is a fault and no choice, goes to `less`.
     pub fn of(
         tx: &Read,
@@ -35,7 +35,7 @@ impl<'i> Nearness<'i> {
         query: &Query,
         legs: Legs,
         less: &mut Vec<String>,
-    ) -> Result<Option<Nearness<'i>>> {
+    ) -> Result<Option<VectorSearch<'i>>> {
         let text = query.dense_text();
         let Some(embedder) = index.embedder().filter(|_| legs != Legs::Words && !text.trim().is_empty()) else {
             return Ok(None);
@@ -55,7 +55,7 @@ impl<'i> Nearness<'i> {
                 return Ok(None);
             }
         };
-        Ok(vector.iter().any(|x| *x != 0.0).then_some(Nearness { index, agent_no, vector }))
+        Ok(vector.iter().any(|x| *x != 0.0).then_some(VectorSearch { index, agent_no, vector }))
     }
 
     /// The turns nearest by themselves, within what the search is limited to; at most so many, none of them far. With
@@ -119,11 +119,11 @@ impl<'i> Nearness<'i> {
     }
 
     /// The same question once more: its vector is made once, whatever is compared with it.
-    pub fn again(index: &'i Index, agent_no: i64, vector: &[f32]) -> Nearness<'i> {
-        Nearness { index, agent_no, vector: vector.to_vec() }
+    pub fn again(index: &'i Index, agent_no: i64, vector: &[f32]) -> VectorSearch<'i> {
+        VectorSearch { index, agent_no, vector: vector.to_vec() }
     }
 
-    /// The vector itself, for [`Nearness::again`].
+    /// The vector itself, for [`VectorSearch::again`].
     pub fn into_vector(self) -> Vec<f32> {
         self.vector
     }

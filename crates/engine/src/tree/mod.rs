@@ -1,19 +1,19 @@
 //! The assistant home: an agent's visible Markdown tree, as files and as what the ledger knows of them. Storey 1.
 //!
-//! Files are the authority; [`catalogue`] rows follow them, hand edits included ([`sweep`]). Whoever changes files does
-//! it at the [`Desk`]: one process at a time, what a crash left unfinished done first, and every act in three beats
-//! ([`flush`]). [`bootstrap`] writes the newcomer's files once.
+//! Files are the authority; [`file_table`] rows follow them, hand edits included ([`scan`]). Whoever changes files does
+//! it at the [`TreeLock`]: one process at a time, what a crash left unfinished done first, and every act in three beats
+//! ([`journal`]). [`bootstrap`] writes the newcomer's files once.
 //!
 //! Knows what kinds of file there are and where they stand; does not know what a loop or a leaf means.
 
 pub mod address;
 pub mod adopt;
 pub mod bootstrap;
-pub mod catalogue;
-pub mod flush;
+pub mod file_table;
+pub mod journal;
 pub mod provenance;
 pub mod revise;
-pub mod sweep;
+pub mod scan;
 
 use std::time::{Duration, Instant};
 
@@ -44,9 +44,9 @@ pub struct AssistantHome<'a> {
     pub zone: TimeZone,
 }
 
-/// The right to change files, held until dropped. What was left unfinished has been finished and the catalogue is up
+/// The right to change files, held until dropped. What was left unfinished has been finished and the file table is up
 /// to date when it is given.
-pub struct Desk<'a> {
+pub struct TreeLock<'a> {
     pub at: &'a AssistantHome<'a>,
     lock: HomeLock,
     /// What a look at the files showed to be wrong with them.
@@ -122,40 +122,40 @@ impl<'a> AssistantHome<'a> {
     }
 
     /// Waits for whoever else is changing files of this agent, finishes what a crash left, and looks at the files.
-    pub fn desk(&'a self) -> Result<Desk<'a>> {
+    pub fn lock(&'a self) -> Result<TreeLock<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
-        self.sit_down(lock, true)
+        self.locked(lock, true)
     }
 
-    /// [`AssistantHome::desk`] for whoever has just looked at the files: they are not looked at again.
-    pub fn desk_once_more(&'a self) -> Result<Desk<'a>> {
+    /// [`AssistantHome::lock`] for whoever has just looked at the files: they are not looked at again.
+    pub fn lock_unscanned(&'a self) -> Result<TreeLock<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
-        self.sit_down(lock, false)
+        self.locked(lock, false)
     }
 
-    /// [`AssistantHome::desk`], if nobody else is at it.
-    pub fn desk_if_free(&'a self) -> Result<Option<Desk<'a>>> {
+    /// [`AssistantHome::lock`], if nobody else is at it.
+    pub fn try_lock(&'a self) -> Result<Option<TreeLock<'a>>> {
         let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
-        Ok(Some(self.sit_down(lock, true)?))
+        Ok(Some(self.locked(lock, true)?))
     }
 
-    fn sit_down(&'a self, lock: HomeLock, look: bool) -> Result<Desk<'a>> {
-        let look = look || lock.was_abandoned() || self.read(|tx| flush::is_unfinished(tx, self.agent_no))?;
+    fn locked(&'a self, lock: HomeLock, look: bool) -> Result<TreeLock<'a>> {
+        let look = look || lock.was_abandoned() || self.read(|tx| journal::is_unfinished(tx, self.agent_no))?;
         if lock.was_abandoned() {
             // Whoever wrote here last died at it. Not being able to tidy up is no reason not to work.
-            let _ = self.files.sweep_abandoned(&mut |dir, bytes| self.rescue(dir, bytes));
+            let _ = self.files.remove_abandoned(&mut |dir, bytes| self.rescue(dir, bytes));
         }
-        let problems = if look { sweep::sweep(self)?.problems } else { Vec::new() };
-        let desk = Desk { at: self, lock, problems };
-        flush::recover(&desk)?;
-        Ok(desk)
+        let problems = if look { scan::scan(self)?.problems } else { Vec::new() };
+        let lock = TreeLock { at: self, lock, problems };
+        journal::recover(&lock)?;
+        Ok(lock)
     }
 
-    /// [`AssistantHome::desk`], by somebody who has other things to do than wait for ever.
-    pub fn desk_within(&'a self, patience: Duration) -> Result<Option<Desk<'a>>> {
+    /// [`AssistantHome::lock`], by somebody who has other things to do than wait for ever.
+    pub fn lock_within(&'a self, patience: Duration) -> Result<Option<TreeLock<'a>>> {
         let until = Instant::now() + patience;
         loop {
-            match self.desk_if_free()? {
+            match self.try_lock()? {
                 None if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
                 found => return Ok(found),
             }
@@ -187,7 +187,7 @@ impl<'a> AssistantHome<'a> {
             return Ok(());
         }
         let below = dir.strip_prefix(self.files.shown()).ok().and_then(Path::to_str).unwrap_or_default();
-        let name = format!("found-{}.md", &flush::hex(&digest)[..8]);
+        let name = format!("found-{}.md", &journal::hex(&digest)[..8]);
         let path = if below.is_empty() { name } else { format!("{below}/{name}") };
         self.keep_revision(&RelPath::parse(&path)?, bytes, "found under a temporary name after a command was killed")
     }

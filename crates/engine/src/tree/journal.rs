@@ -4,9 +4,9 @@
 //!    and says why. From here on the act stands.
 //! 2. The files are published, one after the other. Each step is harmless to repeat: a file that bears the act's id, in
 //!    its place or in an archive, is not written again.
-//! 3. One transaction brings the catalogue up to the files, marks the pages that show them, and marks the plan done.
+//! 3. One transaction brings the file table up to the files, marks the pages that show them, and marks the plan done.
 //!
-//! A crash in between leaves a stored plan, which the next one at the desk continues. What can be refused is refused
+//! A crash in between leaves a stored plan, which the next holder of the tree lock continues. What can be refused is refused
 //! before the first beat.
 
 use rusqlite::params;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::revise::{BY_COMMAND, Now, Patience, Revised};
-use super::{Desk, LARGEST_FILE, catalogue, mark_dirty};
+use super::{LARGEST_FILE, TreeLock, file_table, mark_dirty};
 use crate::document::{Document, Front};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, RelPath, Renamed};
@@ -135,13 +135,13 @@ enum Body<'a> {
 /// A file as a step left it; `None`: it is not there any more.
 type Touched = (RelPath, Option<(Now, Vec<u8>)>);
 
-impl Desk<'_> {
+impl TreeLock<'_> {
     /// Does an act. `also` is what it changes in the ledger, in the transaction that stores the plan. Returns the act's id.
     pub fn perform<T>(&self, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         self.perform_as(&flush_id(), act, also).map(|out| (out.0, out.1))
     }
 
-    /// [`Desk::perform`] under an id of the caller's ([`flush_id`]): rows that carry it stand when the act is finished.
+    /// [`TreeLock::perform`] under an id of the caller's ([`flush_id`]): rows that carry it stand when the act is finished.
     pub fn perform_as<T>(&self, id: &str, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let id = id.to_owned();
         let mut plan = Plan { steps: act.steps, heads: act.heads };
@@ -187,14 +187,14 @@ impl Desk<'_> {
             for (path, now) in &touched {
                 match now {
                     Some((now, bytes)) => self.at.seen(tx, path, *now, bytes)?,
-                    None => catalogue::gone(tx, self.at.agent_no, path.as_str())?,
+                    None => file_table::gone(tx, self.at.agent_no, path.as_str())?,
                 }
             }
             for step in &plan.steps {
                 if let Step::Forget { path, .. } = step
                     && touched.iter().any(|(p, now)| p.as_str() == path && now.is_none())
                 {
-                    catalogue::forget(tx, self.at.agent_no, path)?;
+                    file_table::forget(tx, self.at.agent_no, path)?;
                 }
             }
             mark_dirty(tx, self.at.agent_no, &plan.heads)?;
@@ -392,12 +392,12 @@ impl Desk<'_> {
 
     /// Digest of what we last wrote to a file.
     fn own(&self, path: &RelPath) -> Result<Option<home::Digest>> {
-        Ok(self.at.read(|tx| catalogue::at(tx, self.at.agent_no, path))?.and_then(|e| e.published))
+        Ok(self.at.read(|tx| file_table::at(tx, self.at.agent_no, path))?.and_then(|e| e.published))
     }
 
     /// Whether the file this act made is there, in its place or in an archive.
     fn bears(&self, id: &str, path: &RelPath) -> Result<bool> {
-        let bearing = self.at.read(|tx| catalogue::bearing(tx, self.at.agent_no, id))?;
+        let bearing = self.at.read(|tx| file_table::bearing(tx, self.at.agent_no, id))?;
         Ok(bearing.iter().any(|e| active_name(e.path.name()) == path.name()))
     }
 }
@@ -419,8 +419,8 @@ fn changed(doc: &mut Document, id: &str, set: &Map<String, Value>, unset: &[Stri
     }
 }
 
-fn missing(desk: &Desk, path: &RelPath) -> Error {
-    Error::not_found(format!("{} is not there any more", desk.at.shown(path))).hint("run the command again")
+fn missing(lock: &TreeLock, path: &RelPath) -> Error {
+    Error::not_found(format!("{} is not there any more", lock.at.shown(path))).hint("run the command again")
 }
 
 /// No credential is written into a visible file (R14.2).
@@ -460,24 +460,24 @@ fn clean(step: &mut Step) {
 
 /// Continues what a crash, or a full disk, left unfinished. What still cannot be finished stays planned and is named by
 /// [`unfinished`]; it never keeps other work from being done.
-pub(super) fn recover(desk: &Desk) -> Result<()> {
-    let open: Vec<(String, Option<String>)> = desk.at.read(|tx| {
+pub(super) fn recover(lock: &TreeLock) -> Result<()> {
+    let open: Vec<(String, Option<String>)> = lock.at.read(|tx| {
         let mut statement = tx.prepare_cached(
             "SELECT flush_id, plan FROM flushes WHERE agent_no = ?1 AND state = 'planned' ORDER BY created_at, flush_id",
         )?;
-        let rows = statement.query_map([desk.at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let rows = statement.query_map([lock.at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     })?;
     for (id, stored) in open {
         let plan: Result<Plan> = serde_json::from_str(stored.as_deref().unwrap_or_default())
             .map_err(|e| Error::damaged(format!("the plan {id} cannot be read")).because(e));
-        let done = plan.and_then(|plan| desk.finish(&id, &plan));
+        let done = plan.and_then(|plan| lock.finish(&id, &plan));
         if let Err(e) = done {
             // A store that cannot be written is the news itself.
             if matches!(e.kind(), ErrorKind::Busy | ErrorKind::Damaged) {
                 return Err(e);
             }
-            desk.at.write("flush.retry", |tx| {
+            lock.at.write("flush.retry", |tx| {
                 tx.prepare_cached("UPDATE flushes SET attempts = attempts + 1, last_error = ?2 WHERE flush_id = ?1")?
                     .execute(params![id, e.to_string()])?;
                 tx.note("flush", id.as_str());

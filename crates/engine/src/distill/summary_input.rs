@@ -1,5 +1,5 @@
 //! The one place where the pass asks for a summary: of a [`Pass`]'s own summariser, if it has one, else without a model
-//! (D5). Never with a transaction, a lease or the desk held: whoever calls has read, and writes afterwards (R4.1, R7.4).
+//! (D5). Never with a transaction, a lease or the tree lock held: whoever calls has read, and writes afterwards (R4.1, R7.4).
 
 use super::Request;
 use super::advance::Pass;

@@ -1,10 +1,10 @@
-//! Which file a person means: by its id, or by its path with or without a line. Only what the catalogue knows is given,
+//! Which file a person means: by its id, or by its path with or without a line. Only what the file table knows is given,
 //! so that no name leads out of the tree.
 
 use std::path::Path;
 
 use super::AssistantHome;
-use super::catalogue::{self, Entry, Kind, State};
+use super::file_table::{self, Entry, Kind, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::RelPath;
 
@@ -42,13 +42,13 @@ pub fn find(at: &AssistantHome, text: &str) -> Result<Addressed> {
 }
 
 fn by_id(at: &AssistantHome, kind: Kind, id: &str) -> Result<Entry> {
-    if let Some(entry) = at.read(|tx| catalogue::item(tx, at.agent_no, id))? {
+    if let Some(entry) = at.read(|tx| file_table::item(tx, at.agent_no, id))? {
         return Ok(entry);
     }
-    let named = |state| at.read(|tx| catalogue::named(tx, at.agent_no, kind, state, id));
+    let named = |state| at.read(|tx| file_table::named(tx, at.agent_no, kind, state, id));
     match named(State::Active) {
         Err(e) if e.kind() == ErrorKind::NotFound => named(State::Archived).map_err(|_| {
-            Error::not_found(format!("there is no {} {}", catalogue::kind_in_words(kind), shown(id))).hint(FORMS)
+            Error::not_found(format!("there is no {} {}", file_table::kind_in_words(kind), shown(id))).hint(FORMS)
         }),
         other => other,
     }
@@ -56,7 +56,7 @@ fn by_id(at: &AssistantHome, kind: Kind, id: &str) -> Result<Entry> {
 
 fn by_path(at: &AssistantHome, name: &str) -> Result<Option<Entry>> {
     let path = RelPath::parse(inside(at, name)?).map_err(|e| Error::usage(e.to_string()).hint(FORMS))?;
-    at.read(|tx| catalogue::at(tx, at.agent_no, &path))
+    at.read(|tx| file_table::at(tx, at.agent_no, &path))
 }
 
 /// The part of an absolute path that lies in the tree. Compared as text: nothing outside is looked at, not even to see
