@@ -14,6 +14,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("clock", 0),
     ("zone", 0),
     ("error", 0),
+    ("spool", 1),
     ("document", 1),
     ("redact", 1),
     ("home", 1),
@@ -38,6 +39,8 @@ const STOREYS: &[(&str, u8)] = &[
     ("verify", 4),
     ("forget", 4),
     ("worker", 4),
+    ("instance", 5),
+    ("engine", 5),
 ];
 
 /// Edges within a storey. All others must go down.
@@ -55,7 +58,9 @@ const BESIDE: &[(&str, &str)] = &[
     ("tree", "ledger"),
     ("tree", "document"),
     ("tree", "redact"),
+    ("spool", "home"),
     ("capture", "index"),
+    ("engine", "instance"),
     ("recall", "index"),
     ("recall", "distill"),
     ("recall", "head"),
