@@ -12,10 +12,10 @@ use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
 
 use super::explained::{self, Limits};
-use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
+use heirloom_engine::report::understood::Understood;
 
 /// What a program is given at the beginning of a session, with a prompt, or after a compaction
 ///
@@ -194,7 +194,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     };
     let asked = match ask.prompt.filter(|p| args.explain && !p.trim().is_empty()) {
         Some(text) => {
-            let understood = understood::understand(&context, text)?;
+            let understood = context.understand(text)?;
             Some(Asked { understood, recalled: recalled.items.clone() })
         }
         None => None,
@@ -248,7 +248,7 @@ impl Asked {
             .iter()
             .map(|i| json!({"id": i.id, "stage": i.stage.name(), "score": i.score, "reasons": i.reasons, "marks": i.marks}))
             .collect();
-        json!({"understood": self.understood.to_json(), "recalled": recalled})
+        json!({"understood": json!(self.understood), "recalled": recalled})
     }
 
     fn people(&self) {

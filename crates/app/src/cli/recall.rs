@@ -9,11 +9,11 @@ use heirloom_engine::transcript::read;
 use serde_json::json;
 
 use super::explained::{self, Limits};
-use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
+use heirloom_engine::report::understood::Understood;
 
 /// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
 ///
@@ -68,7 +68,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if context.json {
         recalled.degraded.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
     }
-    let understood = args.explain.then(|| understood::understand(&context, &query)).transpose()?;
+    let understood = args.explain.then(|| context.understand(&query)).transpose()?;
     if context.json {
         let mut value = json!({
             "agent_id": context.agent().as_str(), "query": query,
@@ -81,7 +81,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             "degraded": recalled.degraded,
         });
         if let Some(understood) = &understood {
-            value["understood"] = understood.to_json();
+            value["understood"] = json!(understood);
         }
         print::line(&value.to_string());
     } else {

@@ -56,7 +56,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::List { workspace, harness, limit } => {
             let workspaces =
-                workspace.as_deref().map(|w| super::search::workspaces(&context, agent_no, w)).transpose()?;
+                workspace.as_deref().map(|w| context.instance().workspaces_named(agent_no, w)).transpose()?;
             let filter = SessionFilter { harness, workspaces, limit: Some(limit), ..SessionFilter::default() };
             list(&context, agent_no, &filter)
         }
