@@ -15,7 +15,7 @@ use heirloom_engine::index::{Embedder, Index, Rebuilt};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::lineage::marks;
 use heirloom_engine::profile;
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::{AssistantHome, file_table, journal, scan};
 use heirloom_engine::{worker, zone};
@@ -177,7 +177,7 @@ impl Context {
     }
 
     /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups.
-    pub fn finish_forgetting(&self, agent_no: i64) -> Result<()> {
+    pub fn finish_forgetting(&self, agent_no: AgentNo) -> Result<()> {
         let agents = self.ledger.read(read::agents)?;
         let mut known = agents.iter().filter_map(|a| AgentId::parse(&a.agent).ok());
         let Some(agent) =
@@ -206,7 +206,7 @@ impl Context {
     }
 
     /// The number of the agent, which must be known.
-    pub fn agent_no(&self) -> Result<i64> {
+    pub fn agent_no(&self) -> Result<AgentNo> {
         self.ledger.read(|tx| read::agent_no(tx, self.agent()))?.ok_or_else(|| {
             Error::not_found(format!("nothing is stored for the agent {}", self.agent()))
                 .hint("see heirloom agent list, or import something with heirloom up")

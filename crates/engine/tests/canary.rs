@@ -11,7 +11,7 @@ use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::Distillate;
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
 use heirloom_engine::recall::{self, Hint, Question};
-use heirloom_engine::scope::SessionKey;
+use heirloom_engine::scope::{SessionKey, ThreadNo};
 use heirloom_engine::thread;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 use heirloom_testkit::Rng;
@@ -75,7 +75,7 @@ struct Told {
     story: Story,
     index: Index,
     /// The numbers of the threads, and the ids of the projects.
-    threads: Vec<i64>,
+    threads: Vec<ThreadNo>,
     projects: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::ledger::{Audit, Read, Write};
 use heirloom_engine::profile;
-use heirloom_engine::scope::{AgentId, ThreadKey};
+use heirloom_engine::scope::{AgentId, AgentNo, ThreadKey};
 use heirloom_engine::thread::{self, Membership};
 use heirloom_engine::transcript::read;
 use heirloom_testkit::Rng;
@@ -36,7 +36,7 @@ pub fn runs(world: &World, agent: &AgentId) -> Vec<(i64, String)> {
     rows.map(|r| r.unwrap()).collect()
 }
 
-pub fn agent_no(world: &World, agent: &AgentId) -> i64 {
+pub fn agent_no(world: &World, agent: &AgentId) -> AgentNo {
     world.ledger.read(|tx| read::agent_no(tx, agent)).unwrap().unwrap()
 }
 

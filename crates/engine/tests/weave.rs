@@ -9,7 +9,7 @@ use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{
     self, Kind, NewCompaction, NewNode, Node, Source, boundary_is_handled, frontier, uncovered, walk,
 };
-use heirloom_engine::scope::{NodeId, TurnId};
+use heirloom_engine::scope::{AgentNo, NodeId, ThreadNo, TurnId};
 use heirloom_engine::thread::{join, membership};
 use heirloom_engine::tokens::{cut, tokens};
 use heirloom_engine::transcript::read::{self, Turn};
@@ -19,7 +19,7 @@ use rusqlite::params;
 pub const CHUNK: usize = 4;
 
 /// Brings every session of an agent up to date.
-pub fn advance(ledger: &Ledger, agent_no: i64) {
+pub fn advance(ledger: &Ledger, agent_no: AgentNo) {
     ledger.write(Audit::new("test", "weave"), |tx| weave(tx, agent_no)).unwrap();
 }
 
@@ -29,7 +29,7 @@ fn column<T: rusqlite::types::FromSql>(tx: &Write, sql: &str, no: i64) -> Result
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn weave(tx: &mut Write, agent_no: i64) -> Result<()> {
+fn weave(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
     for session in
         column::<i64>(tx, "SELECT session_no FROM sessions WHERE agent_no = ?1 ORDER BY session_no", agent_no)?
     {
@@ -69,7 +69,7 @@ fn cuts(tx: &Write, lane: i64) -> Result<Vec<(i64, i64)>> {
     Ok(all.into_iter().filter_map(|(no, until)| Some((no, until?))).collect())
 }
 
-fn chunks(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result<()> {
+fn chunks(tx: &mut Write, agent_no: AgentNo, session: i64, lane: i64) -> Result<()> {
     let from = frontier(tx, lane)?;
     let ids: Vec<i64> = {
         let mut statement =
@@ -98,7 +98,7 @@ fn chunks(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result<()> 
     Ok(())
 }
 
-pub fn chunk(tx: &Write, agent_no: i64, session: i64, lane: i64, thread: i64, turns: &[Turn]) -> Result<NodeId> {
+pub fn chunk(tx: &Write, agent_no: AgentNo, session: i64, lane: i64, thread: i64, turns: &[Turn]) -> Result<NodeId> {
     let (first, last) = (&turns[0], &turns[turns.len() - 1]);
     let source_tokens: u64 = turns.iter().map(|t| tokens(&t.text) as u64).sum();
     let times: Vec<Millis> = turns.iter().filter_map(|t| t.at).collect();
@@ -127,7 +127,7 @@ pub fn chunk(tx: &Write, agent_no: i64, session: i64, lane: i64, thread: i64, tu
     lineage::insert(tx, &new)
 }
 
-fn compactions(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result<()> {
+fn compactions(tx: &mut Write, agent_no: AgentNo, session: i64, lane: i64) -> Result<()> {
     let _ = agent_no;
     for (boundary, until) in cuts(tx, lane)? {
         if boundary_is_handled(tx, boundary)? {
@@ -156,7 +156,7 @@ fn compactions(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result
 
 /// One node over each thread's part of these.
 pub fn over(tx: &Write, nodes: Vec<Node>, kind: impl Fn(&Node) -> Kind, lane: Option<i64>) -> Result<Vec<NodeId>> {
-    let mut threads: Vec<i64> = nodes.iter().map(|n| n.thread_no).collect();
+    let mut threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
     threads.sort_unstable();
     threads.dedup();
     let mut made = Vec::new();
@@ -194,7 +194,7 @@ pub fn parent(of: &[&Node], kind: Kind, lane: Option<i64>) -> NewNode {
 }
 
 /// Something was forgotten in a node: its words go, and one that says less is made in its place.
-pub fn forget(tx: &Write, agent_no: i64, id: NodeId) -> Result<NodeId> {
+pub fn forget(tx: &Write, agent_no: AgentNo, id: NodeId) -> Result<NodeId> {
     let old = lineage::node(tx, agent_no, id)?;
     let children: Vec<NodeId> = walk::children(tx, agent_no, id)?.into_iter().map(|n| n.id).collect();
     tx.execute(

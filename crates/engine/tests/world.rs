@@ -18,7 +18,7 @@ use heirloom_engine::index::{Index, Rebuilt};
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Ledger, Open};
 use heirloom_engine::recall::{self, Filter, Query};
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::export::{self, StreamRow};
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use heirloom_engine::verify::verify;
@@ -125,7 +125,7 @@ impl World {
         self.count("SELECT count(*) FROM audit")
     }
 
-    pub fn agent_no(&self) -> i64 {
+    pub fn agent_no(&self) -> AgentNo {
         self.ledger.read(|tx| read::agent_no(tx, &self.agent)).unwrap().unwrap_or(0)
     }
 
@@ -264,7 +264,7 @@ pub fn said(id: &str, role: &str, text: &str) -> String {
     serde_json::json!({"id": id, "role": role, "text": text}).to_string() + "\n"
 }
 
-fn dump(tx: &heirloom_engine::ledger::Read, agent_no: i64) -> Result<String> {
+fn dump(tx: &heirloom_engine::ledger::Read, agent_no: AgentNo) -> Result<String> {
     let opener = Opener::default();
     let mut out = String::new();
     let mut sessions = read::sessions(tx, agent_no, &read::SessionFilter::default())?;

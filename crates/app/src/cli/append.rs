@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use heirloom_engine::capture::{Capture, LineAck};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::head::continuity::write_turn_continuity;
-use heirloom_engine::scope::TurnId;
+use heirloom_engine::scope::{SessionNo, TurnId};
 use heirloom_engine::transcript::recent;
 use heirloom_engine::tree::AssistantHome;
 use serde_json::json;
@@ -151,7 +151,7 @@ impl Pages<'_> {
     }
 
     fn write(&mut self) {
-        let sessions: Vec<i64> = std::mem::take(&mut self.touched).into_iter().collect();
+        let sessions: Vec<SessionNo> = std::mem::take(&mut self.touched).into_iter().collect();
         if sessions.is_empty() {
             return;
         }

@@ -6,6 +6,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::lineage::marks;
 use heirloom_engine::recall::{self, FileFilter, FilesFound, Filter, Hit, Query, Searched, snippet};
+use heirloom_engine::scope::AgentNo;
 use heirloom_engine::thread;
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use serde_json::json;
@@ -225,7 +226,7 @@ struct Place {
     unknown: Option<Error>,
 }
 
-fn place(context: &Context, agent_no: i64, name: &str, with_files: bool) -> Result<Place> {
+fn place(context: &Context, agent_no: AgentNo, name: &str, with_files: bool) -> Result<Place> {
     match workspaces(context, agent_no, name) {
         Ok(numbers) => {
             let all = context.ledger.read(|tx| read::workspaces(tx, agent_no))?;
@@ -241,7 +242,7 @@ fn place(context: &Context, agent_no: i64, name: &str, with_files: bool) -> Resu
 }
 
 /// The workspaces a name stands for; a path that is no project of its own stands for the one it lies in.
-pub fn workspaces(context: &Context, agent_no: i64, name: &str) -> Result<Vec<i64>> {
+pub fn workspaces(context: &Context, agent_no: AgentNo, name: &str) -> Result<Vec<i64>> {
     let path = std::path::Path::new(name);
     let home = crate::config::user_home();
     let looks_like_path = name == "." || name.contains('/') || path.is_dir();

@@ -11,7 +11,7 @@ use heirloom_engine::ledger::{Read, Write};
 use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::Item;
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::{SessionKey, ThreadKey};
+use heirloom_engine::scope::{AgentNo, SessionKey, ThreadKey};
 use heirloom_engine::thread::{self, Counts, Link, Participants, SessionIn, Stretch, ThreadRow, reading};
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
@@ -218,7 +218,7 @@ fn switch(global: &Global, name: Option<&str>, session: &str) -> Result<Exit> {
 }
 
 /// The thread of a name. A topic or a conversation may begin here; projects, people and sessions are what they are.
-fn meant_or_new(tx: &mut Write, agent_no: i64, name: &str) -> Result<ThreadRow> {
+fn meant_or_new(tx: &mut Write, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let key = ThreadKey::parse(name).ok().filter(|key| matches!(key.kind(), "topic" | "lane"));
     match (thread::named(tx, agent_no, name), key) {
         (Err(e), Some(key)) if e.kind() == ErrorKind::NotFound => thread::begin(tx, agent_no, &key),
@@ -351,7 +351,7 @@ struct Shown {
     state: State,
 }
 
-fn gather(tx: &Read, agent_no: i64, name: &str) -> Result<Shown> {
+fn gather(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Shown> {
     let row = thread::named(tx, agent_no, name)?;
     let members = thread::members(tx, row.no)?;
     let opener = Opener::default();

@@ -22,7 +22,7 @@ use heirloom_engine::inject::Capabilities;
 use heirloom_engine::ledger::{Ledger, Open, Read};
 use heirloom_engine::lifecycle::{self, HookCall, HookOutcome};
 use heirloom_engine::recall::Hint;
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::source::project::project_root;
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
@@ -247,7 +247,7 @@ fn agent_of(global: &Global, home: &Home, told: &HookEvent) -> Result<AgentId> {
 }
 
 /// The id of a project: of one with several names, the one they are aliases of.
-fn canonical(tx: &Read, agent_no: i64, id: &str) -> Result<String> {
+fn canonical(tx: &Read, agent_no: AgentNo, id: &str) -> Result<String> {
     Ok(read::canonical_workspace(tx, agent_no, id)?.unwrap_or_else(|| id.to_owned()))
 }
 

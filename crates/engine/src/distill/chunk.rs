@@ -3,10 +3,12 @@
 //! A chunk closes at so many turns or tokens, and always where the thread changes, where the tree forks and at the end of
 //! what is given, if that is an end. It ends on a run boundary unless one run is larger than a chunk.
 
+use crate::scope::RunNo;
+
 /// A turn, as far as cutting needs to know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    pub run: i64,
+    pub run: RunNo,
     pub tokens: u64,
     /// Threads are compared, nothing else.
     pub thread: usize,
@@ -85,7 +87,7 @@ mod tests {
             let mut chars = word.chars();
             let run = chars.next().unwrap();
             let thread = chars.next().and_then(|c| c.to_digit(10)).unwrap_or(0) as usize;
-            let lower = run.to_ascii_lowercase() as i64;
+            let lower = RunNo(run.to_ascii_lowercase() as i64);
             let begins = out.last().is_none_or(|p| p.run != lower);
             out.push(Piece { run: lower, tokens: 10, thread, forks: begins && run.is_ascii_uppercase() });
         }

@@ -9,6 +9,8 @@ use super::code::encode;
 use super::store::{SCHEMA, Store};
 use super::*;
 
+use crate::scope::{AgentNo, TurnId};
+
 pub(super) fn connection(dimensions: usize) -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(&format!(
@@ -52,7 +54,7 @@ fn cloud(rng: &mut Rng, dimensions: usize, many: usize) -> Vec<Vec<f32>> {
         .collect()
 }
 
-fn turn_set(agent_no: i64, workspace_no: i64, label: &str) -> SetKey {
+fn turn_set(agent_no: AgentNo, workspace_no: i64, label: &str) -> SetKey {
     SetKey { agent_no, sort: Sort::Turn, workspace_no, label: label.into() }
 }
 

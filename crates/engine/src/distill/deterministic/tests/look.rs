@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::distill::compare::{Comparison, compare};
 use crate::lineage::distillate::Distillate;
+use crate::scope::TurnId;
 
 /// Turns as `heirloom show --json` prints them, or a session in plain text.
 fn load(path: &str) -> Vec<Said> {

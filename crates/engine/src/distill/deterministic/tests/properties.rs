@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::lineage::distillate::{Distillate, LONGEST_ITEM};
+use crate::scope::TurnId;
 
 /// Pieces that trip somebody up: marks, cues, unfinished things, other scripts.
 const PIECES: &[&str] = &[
