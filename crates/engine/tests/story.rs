@@ -36,7 +36,7 @@ impl Story {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let (home, ledger) = crate::tree::open_at(&folder.path().join("home"), Clock::Fixed(NOON));
-        let story = Story { folder, home, ledger, agent: AgentId::main(), agent_no: 0 };
+        let story = Story { folder, home, ledger, agent: AgentId::main(), agent_no: AgentNo(0) };
         story.of("main")
     }
 

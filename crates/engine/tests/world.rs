@@ -18,7 +18,7 @@ use heirloom_engine::index::{Index, Rebuilt};
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Ledger, Open};
 use heirloom_engine::recall::{self, Filter, Query};
-use heirloom_engine::scope::{AgentId, AgentNo};
+use heirloom_engine::scope::{AgentId, AgentNo, RunNo};
 use heirloom_engine::transcript::export::{self, StreamRow};
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use heirloom_engine::verify::verify;
@@ -126,7 +126,7 @@ impl World {
     }
 
     pub fn agent_no(&self) -> AgentNo {
-        self.ledger.read(|tx| read::agent_no(tx, &self.agent)).unwrap().unwrap_or(0)
+        self.ledger.read(|tx| read::agent_no(tx, &self.agent)).unwrap().unwrap_or(AgentNo(0))
     }
 
     pub fn index(&self) -> (Index, Rebuilt) {
@@ -303,12 +303,12 @@ fn dump(tx: &heirloom_engine::ledger::Read, agent_no: AgentNo) -> Result<String>
             writeln!(out, "  lane {} call {:?}", lane.lane, lane.parent_call).unwrap();
         }
         let runs = read::runs(tx, no)?;
-        let ordinal: BTreeMap<i64, usize> = runs.iter().enumerate().map(|(i, r)| (r.no, i)).collect();
+        let ordinal: BTreeMap<RunNo, usize> = runs.iter().enumerate().map(|(i, r)| (r.no, i)).collect();
         let mut entries: BTreeMap<i64, String> = BTreeMap::new();
         read::session_turns(tx, &opener, &session, None, |turn| {
             let witnesses: i64 = tx.query_row(
                 "SELECT count(*) FROM witnesses WHERE turn_no = ?1 AND record_no != ?2",
-                [turn.id.0, turn.record],
+                (turn.id, turn.record),
                 |r| r.get(0),
             )?;
             entries.insert(turn.id.0, turn.entry.clone());

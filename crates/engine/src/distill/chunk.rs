@@ -123,7 +123,7 @@ mod tests {
     fn tokens_close_a_chunk() {
         let size = Size { turns: 99, tokens: 30 };
         assert_eq!(cuts(&pieces("a a b b c c"), size, true, true), vec![2, 4, 6]);
-        let huge = [Piece { run: 1, tokens: 5_000_000, thread: 0, forks: false }];
+        let huge = [Piece { run: RunNo(1), tokens: 5_000_000, thread: 0, forks: false }];
         assert_eq!(cuts(&huge, size, true, true), vec![1]);
         assert_eq!(cuts(&huge, size, false, true), Vec::<usize>::new());
     }
@@ -139,8 +139,8 @@ mod tests {
                     run += 1;
                     thread = rng.below(3);
                 }
-                let forks = all.last().is_none_or(|p: &Piece| p.run != run) && rng.below(9) == 0;
-                all.push(Piece { run, tokens: rng.below(40) as u64, thread, forks });
+                let forks = all.last().is_none_or(|p: &Piece| p.run != RunNo(run)) && rng.below(9) == 0;
+                all.push(Piece { run: RunNo(run), tokens: rng.below(40) as u64, thread, forks });
             }
             let size = Size { turns: 1 + rng.below(12), tokens: 1 + rng.below(200) as u64 };
             let cuts = cuts(&all, size, true, true);

@@ -218,7 +218,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
 }
 
 /// Whether something forgotten is not gone everywhere yet and is to be tried now: numbers of agents.
-pub fn unfinished(ledger: &Ledger) -> Result<Vec<i64>> {
+pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     let now = ledger.now();
     ledger.read(|tx| {
         let mut statement = tx.prepare_cached(

@@ -195,9 +195,9 @@ impl Index {
         }
         while deadline.is_none_or(|d| Instant::now() < d) && self.nodes_end()?.0 < last && self.begin()? {
             let (from, _) = self.nodes_end()?;
-            let nodes = read(ledger, &format!("n.node_no > {from} ORDER BY n.node_no LIMIT {STEP}"))?;
+            let nodes = read(ledger, &format!("n.node_no > {} ORDER BY n.node_no LIMIT {STEP}", from.0))?;
             let Some(newest) = nodes.last() else { break };
-            let end = format!("{} {}", newest.node_no, newest.mark);
+            let end = format!("{} {}", newest.node_no.0, newest.mark);
             self.put_nodes(nodes)?;
             self.conn
                 .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('nodes', ?1)")?

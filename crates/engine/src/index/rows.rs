@@ -206,11 +206,11 @@ mod tests {
 
     #[test]
     fn row_ids_read_back_and_sort_by_turn() {
-        let id = RowId { agent_no: 3, turn_no: 0x9c11, part: 5 };
+        let id = RowId { agent_no: AgentNo(3), turn_no: 0x9c11, part: 5 };
         assert_eq!(RowId::unpack(id.pack()), id);
-        let (first, last) = RowId::range(3, 0, i64::MAX);
+        let (first, last) = RowId::range(AgentNo(3), 0, i64::MAX);
         assert!(first <= id.pack() && id.pack() <= last);
-        let other = RowId { agent_no: 4, turn_no: 1, part: 0 };
+        let other = RowId { agent_no: AgentNo(4), turn_no: 1, part: 0 };
         assert!(other.pack() > last);
     }
 

@@ -231,7 +231,7 @@ fn edges(tx: &Read, nodes: &HashMap<NodeId, Seen>, report: &mut Report) -> Resul
         let (parent, child): (NodeId, NodeId) = (r.get(0)?, r.get(1)?);
         for (end, other) in [(parent, child), (child, parent)] {
             if !nodes.contains_key(&end) {
-                damaged(report, other, format!("it is joined to {}, which does not exist", end));
+                damaged(report, other, format!("it is joined to {end}, which does not exist"));
             }
         }
         edges.below.entry(parent).or_default().push(child);
@@ -293,9 +293,9 @@ fn placed(
 fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Report) {
     for end in [node.turns.0, node.turns.1] {
         match turns.find(end) {
-            None => damaged(report, no, format!("its turn {} does not exist", end)),
+            None => damaged(report, no, format!("its turn {end} does not exist")),
             Some(t) if Some(t.lane) != node.lane || Some(t.session) != node.session => {
-                damaged(report, no, format!("its turn {} is of another session or lane", end));
+                damaged(report, no, format!("its turn {end} is of another session or lane"));
             }
             _ => {}
         }
@@ -449,7 +449,7 @@ fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
         let mut end: Option<(TurnId, NodeId)> = None;
         for (first, last, no) in chunks.iter().copied() {
             if let Some((_, before)) = end.filter(|(covered, _)| first <= *covered) {
-                damaged(report, no, format!("turns of it are in {} as well", before));
+                damaged(report, no, format!("turns of it are in {before} as well"));
             }
             if end.is_none_or(|(covered, _)| last > covered) {
                 end = Some((last, no));

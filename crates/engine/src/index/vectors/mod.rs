@@ -185,9 +185,9 @@ mod key_tests {
     #[test]
     fn keys_read_back() {
         for key in [
-            Key::of_turn(0x12_3456_789a, 15, Role::Assistant, TurnKind::MachinePrompt, 77),
+            Key::of_turn(0x12_3456_789a, 15, Role::Assistant, TurnKind::MachinePrompt, SessionNo(77)),
             Key::of_file(3, 0, file_table::Kind::Note, true),
-            Key::of_node(900_000, 2, lineage::Kind::Condensed, u32::MAX as i64),
+            Key::of_node(900_000, 2, lineage::Kind::Condensed, ThreadNo(u32::MAX as i64)),
         ] {
             assert_eq!(Key::unpack(&key.pack()), key);
         }
