@@ -465,7 +465,7 @@ impl Context {
 
     fn caught_up(&self, index: &mut Index, files: Option<&AssistantHome>, new: bool) -> Result<()> {
         // One that another command has just made is as empty as a new one.
-        let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == 0 && c.missing > 0);
+        let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark.0 == 0 && c.missing > 0);
         let until = if new || empty {
             self.build(index)?;
             None

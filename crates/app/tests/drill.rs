@@ -171,7 +171,7 @@ struct Sources {
 
 impl Sources {
     /// A record is what stands in the source at its place, byte for byte; a row is one of its table.
-    fn compare(&mut self, tx: &Read, opener: &Opener, record: i64) -> Result<()> {
+    fn compare(&mut self, tx: &Read, opener: &Opener, record: RecordNo) -> Result<()> {
         let bytes = read::record_bytes(tx, opener, record)?;
         let (path, position): (Vec<u8>, i64) = tx.query_row(
             "SELECT c.path, r.position FROM records r JOIN streams s USING (stream_no) JOIN sources c USING (source_no)

@@ -127,7 +127,7 @@ struct Pages<'c> {
     context: &'c Context,
     actor: &'c str,
     at: Option<AssistantHome<'c>>,
-    touched: BTreeSet<i64>,
+    touched: BTreeSet<SessionNo>,
     /// A prompt came: the run before it is over, and a new one has begun.
     is_due: bool,
     written: Option<Instant>,

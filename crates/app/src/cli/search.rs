@@ -6,7 +6,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::lineage::marks;
 use heirloom_engine::recall::{self, FileFilter, FilesFound, Filter, Hit, Query, Searched, snippet};
-use heirloom_engine::scope::AgentNo;
+use heirloom_engine::scope::{AgentNo, WorkspaceNo};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use serde_json::json;
@@ -220,7 +220,7 @@ fn limits_of(args: &Args, thread: Option<&str>) -> Limits {
 
 /// A project, as turns and as files know it.
 struct Place {
-    numbers: Vec<i64>,
+    numbers: Vec<WorkspaceNo>,
     ids: Vec<String>,
     /// Nothing was said there; what is written there may be found all the same.
     unknown: Option<Error>,
@@ -242,7 +242,7 @@ fn place(context: &Context, agent_no: AgentNo, name: &str, with_files: bool) -> 
 }
 
 /// The workspaces a name stands for; a path that is no project of its own stands for the one it lies in.
-pub fn workspaces(context: &Context, agent_no: AgentNo, name: &str) -> Result<Vec<i64>> {
+pub fn workspaces(context: &Context, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
     let path = std::path::Path::new(name);
     let home = crate::config::user_home();
     let looks_like_path = name == "." || name.contains('/') || path.is_dir();
