@@ -21,7 +21,7 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
 //! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`tree`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
@@ -47,6 +47,7 @@ pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
 pub mod profile;
+pub mod program;
 pub mod recall;
 pub mod redact;
 pub mod review;
