@@ -37,7 +37,7 @@ use crate::recall;
 use crate::report::items::LoopsReport;
 use crate::report::search::SearchReport;
 use crate::report::understood::Understood;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo};
 use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
@@ -78,7 +78,7 @@ impl Engine {
     }
 
     /// The number of the agent. `NotFound` where nothing is stored for it.
-    pub fn agent_no(&self) -> Result<i64> {
+    pub fn agent_no(&self) -> Result<AgentNo> {
         self.instance.known_agent(&self.agent)
     }
 

@@ -8,7 +8,7 @@ use heirloom_engine::error::ErrorKind;
 use heirloom_engine::head::outside::{self, Acquired, Change, Committed, Granted, NotNow};
 use heirloom_engine::head::{self, Head, Occasion, revisions, shared};
 use heirloom_engine::ledger::Audit;
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read::ensure_agent;
 use heirloom_engine::tree::{AssistantHome, revise};
 
@@ -63,7 +63,7 @@ fn section(at: &AssistantHome, head: &Head, name: &str) -> Option<String> {
 }
 
 /// A thread with a head, as joining makes one.
-fn thread(tree: &Tree, agent_no: i64, key: &str) -> Head {
+fn thread(tree: &Tree, agent_no: AgentNo, key: &str) -> Head {
     let file = key.replace('/', "-");
     tree.sql()
         .execute(

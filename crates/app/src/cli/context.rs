@@ -6,7 +6,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::inject::{self, Ask, Capabilities, ContextId, Event, Given, Replayed};
 use heirloom_engine::recall::{self, Hint, Question, Recalled};
-use heirloom_engine::scope::SessionKey;
+use heirloom_engine::scope::{AgentNo, SessionKey};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
@@ -222,7 +222,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
 }
 
 /// The key of a session: one that is stored, else as it was given.
-fn session_key(context: &Context, agent_no: i64, name: &str) -> Result<SessionKey> {
+fn session_key(context: &Context, agent_no: AgentNo, name: &str) -> Result<SessionKey> {
     match context.read(|tx| read::session_named(tx, agent_no, name)) {
         Ok(row) => Ok(row.key),
         Err(e) if e.kind() == heirloom_engine::error::ErrorKind::NotFound => match name.split_once(':') {
@@ -328,7 +328,7 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
 }
 
 /// Prints a context that was given, byte for byte; with `why`, what is in it for what reason.
-pub fn show(context: &Context, agent_no: i64, id: ContextId, why: bool) -> Result<Exit> {
+pub fn show(context: &Context, agent_no: AgentNo, id: ContextId, why: bool) -> Result<Exit> {
     let replayed = context.read(|tx| inject::replay(tx, agent_no, id))?;
     if context.json {
         let mut value = of_replayed(context.agent().as_str(), &replayed);

@@ -3,6 +3,7 @@
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::recall::{self, Audience, Hint, Question, Recalled};
+use heirloom_engine::scope::AgentNo;
 use heirloom_engine::thread;
 use heirloom_engine::tokens;
 use heirloom_engine::transcript::read;
@@ -90,7 +91,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn audience(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Audience>> {
+fn audience(context: &Context, agent_no: AgentNo, args: &Args) -> Result<Option<Audience>> {
     if args.session.is_none() && args.workspace.is_none() && args.thread.is_none() {
         return Ok(None);
     }

@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
+use crate::scope::AgentNo;
 use crate::title::{TitleKey, active_name, archived_name, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -42,7 +43,7 @@ fn act(action: &'static str) -> Act {
 }
 
 /// The loops that are open, or those that were resolved, newest first; of one scope where it is named.
-pub fn list(tx: &Read, agent_no: i64, resolved: bool, scope: Option<&str>) -> Result<Vec<Entry>> {
+pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -> Result<Vec<Entry>> {
     let state = if resolved { State::Archived } else { State::Active };
     let mut entries = file_table::list(tx, agent_no, Kind::OpenLoop, state)?;
     entries.retain(|e| scope.is_none() || e.scope.as_deref() == scope);

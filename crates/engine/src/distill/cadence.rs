@@ -17,11 +17,12 @@ use std::collections::BTreeSet;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::scope::ThreadNo;
 use crate::thread;
 use crate::tree::AssistantHome;
 
 /// The pages that show the end of a session, or a compaction: in these threads, last active at these moments.
-pub fn after(at: &AssistantHome, tx: &Read, threads: &[i64], moments: &[Option<Millis>]) -> Result<Vec<String>> {
+pub fn after(at: &AssistantHome, tx: &Read, threads: &[ThreadNo], moments: &[Option<Millis>]) -> Result<Vec<String>> {
     let mut heads: BTreeSet<String> = ["memory", "active", "threads"].map(str::to_owned).into();
     for no in threads {
         if let Some(row) = thread::find(tx, at.agent_no, thread::canonical(tx, *no)?)? {

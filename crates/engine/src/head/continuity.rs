@@ -10,7 +10,7 @@ use super::{Head, Occasion, RuntimePage, daily, refresh};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
-use crate::scope::file_key;
+use crate::scope::{AgentNo, SessionNo, file_key};
 use crate::tree::{AssistantHome, mark_dirty};
 
 /// Sessions that come in with an import get their pages only if they were active within this time: resuming something
@@ -18,7 +18,7 @@ use crate::tree::{AssistantHome, mark_dirty};
 pub(super) const RECENT_MS: Millis = 31 * 24 * 3_600_000;
 
 /// The pages that show a session: those of its project, and its own. Empty where the agent has no such session.
-pub fn pages_of_session(tx: &Read, agent_no: i64, session_no: i64) -> Result<Vec<String>> {
+pub fn pages_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Vec<String>> {
     let found: Option<(String, Option<String>)> = tx
         .prepare_cached(
             "SELECT session_key, w.workspace_id FROM sessions s
@@ -43,12 +43,12 @@ pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
 
 /// Marks the pages of sessions whose runs were closed because nothing came any more, in the transaction that closed them;
 /// not of those that have been history for long.
-pub fn mark_closed(tx: &Write, sessions: &BTreeSet<i64>) -> Result<()> {
+pub fn mark_closed(tx: &Write, sessions: &BTreeSet<SessionNo>) -> Result<()> {
     let mut of =
         tx.prepare_cached("SELECT agent_no, coalesce(last_at, created_at) FROM sessions WHERE session_no = ?1")?;
-    let mut pages: BTreeMap<i64, BTreeSet<String>> = BTreeMap::new();
+    let mut pages: BTreeMap<AgentNo, BTreeSet<String>> = BTreeMap::new();
     for session in sessions {
-        let (agent_no, last_at): (i64, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let (agent_no, last_at): (AgentNo, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;
         if recent_enough(tx.now(), last_at) {
             pages.entry(agent_no).or_default().extend(pages_of_session(tx, agent_no, *session)?);
         }
@@ -62,7 +62,7 @@ pub fn mark_closed(tx: &Write, sessions: &BTreeSet<i64>) -> Result<()> {
 /// Brings the pages of these sessions up to what was committed, whatever their age. A page that cannot be written is
 /// audited and stays marked ([`refresh`]); where somebody else is changing files, they or the next command render it.
 /// The turn results stand in any case: an error here is for the log, not for whoever spoke.
-pub fn write_turn_continuity(at: &AssistantHome, sessions: &[i64]) -> Result<()> {
+pub fn write_turn_continuity(at: &AssistantHome, sessions: &[SessionNo]) -> Result<()> {
     let pages = at.read(|tx| {
         let mut pages = BTreeSet::new();
         for session in sessions {

@@ -45,6 +45,7 @@ use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::RelPath;
 use crate::ledger::{Read, blocks};
+use crate::scope::AgentNo;
 use crate::tree::revise::{Now, Patience, Revised};
 use crate::tree::{AssistantHome, TreeLock, file_table};
 
@@ -346,7 +347,7 @@ fn at_work(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) ->
     Ok(age.abs() < crate::home::QUIET_MS && Some(crate::home::digest(&bytes)) != own)
 }
 
-fn last_content(tx: &Read, agent_no: i64, name: &str) -> Result<Option<Vec<u8>>> {
+fn last_content(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Option<Vec<u8>>> {
     use rusqlite::OptionalExtension;
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?

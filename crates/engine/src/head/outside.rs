@@ -14,6 +14,7 @@ use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::redact::redact;
+use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
 /// The most deferred commits a head keeps.
@@ -220,7 +221,7 @@ fn publish(at: &AssistantHome, head: &Head) -> Result<bool> {
     Ok(!behind()?)
 }
 
-fn is_behind(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+fn is_behind(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2 AND revision > published")?
         .exists(params![agent_no, head.name()])?)
@@ -229,7 +230,7 @@ fn is_behind(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
 /// Keeps the words of a refused commit. `Some`: why they are not kept, and what to do.
 fn defer(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &Head,
     page: &Page,
     base_revision: i64,

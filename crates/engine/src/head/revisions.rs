@@ -14,6 +14,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::Digest;
 use crate::ledger::Read;
+use crate::scope::AgentNo;
 use crate::thread;
 use crate::tree::AssistantHome;
 
@@ -89,7 +90,7 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
     let mut rows = statement.query([])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
-        let (agent_no, name, no): (i64, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let (agent_no, name, no): (AgentNo, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
         let (digest, forgotten): (Vec<u8>, bool) = (r.get(3)?, r.get(4)?);
         let (newest, before): (Option<i64>, Option<i64>) = (r.get(5)?, r.get(6)?);
         let subject = format!("revision {no} of {name}");

@@ -21,6 +21,7 @@ use crate::document::{self, Document};
 use crate::error::{Error, Result};
 use crate::home;
 use crate::ledger::{Read, Write, blocks};
+use crate::scope::AgentNo;
 use crate::thread;
 use crate::tree::AssistantHome;
 
@@ -108,7 +109,7 @@ pub fn is_shared(head: &Head) -> bool {
 
 /// The head people mean by a name: `memory`, `active`, `threads`, or a thread's key or name. `NotFound`, or `Usage`
 /// where a name means several.
-pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<Head> {
+pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Head> {
     match Head::parse(name) {
         Some(head @ (Head::Memory | Head::Active | Head::Threads)) => Ok(head),
         Some(Head::Thread(file)) if thread::of_file(tx, agent_no, &file)?.is_some() => Ok(Head::Thread(file)),
@@ -117,12 +118,12 @@ pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<Head> {
 }
 
 /// The head of a thread, by its key or name.
-pub fn thread_named(tx: &Read, agent_no: i64, name: &str) -> Result<Head> {
+pub fn thread_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Head> {
     Ok(Head::Thread(thread::named(tx, agent_no, name)?.file))
 }
 
 /// What the ledger knows of a head; of one that was never written, nothing.
-pub fn state(tx: &Read, agent_no: i64, head: &Head) -> Result<HeadState> {
+pub fn state(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<HeadState> {
     let found = tx
         .prepare_cached(
             "SELECT revision, epoch, owner, lease_boot, lease_until FROM heads WHERE agent_no = ?1 AND head = ?2",
@@ -138,7 +139,7 @@ pub fn state(tx: &Read, agent_no: i64, head: &Head) -> Result<HeadState> {
 }
 
 /// Keeps the state. The row is there: whoever asked for the state to change it made it.
-pub(super) fn keep(tx: &Write, agent_no: i64, head: &Head, state: &HeadState) -> Result<()> {
+pub(super) fn keep(tx: &Write, agent_no: AgentNo, head: &Head, state: &HeadState) -> Result<()> {
     let lease = state.lease.as_ref();
     tx.prepare_cached(
         "UPDATE heads SET revision = ?3, epoch = ?4, owner = ?5, lease_boot = ?6, lease_until = ?7
@@ -157,20 +158,20 @@ pub(super) fn keep(tx: &Write, agent_no: i64, head: &Head, state: &HeadState) ->
 }
 
 /// Whether a head has a row.
-pub(super) fn is_known(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+pub(super) fn is_known(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bool> {
     let mut statement = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
     Ok(statement.exists(params![agent_no, head.name()])?)
 }
 
 /// Makes the row of a head that has none; its page is then still to be rendered.
-pub(super) fn begin(tx: &Write, agent_no: i64, head: &Head) -> Result<()> {
+pub(super) fn begin(tx: &Write, agent_no: AgentNo, head: &Head) -> Result<()> {
     tx.prepare_cached("INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1) ON CONFLICT DO NOTHING")?
         .execute(params![agent_no, head.name()])?;
     Ok(())
 }
 
 /// The newest revision and what it says.
-pub fn newest(tx: &Read, agent_no: i64, head: &Head) -> Result<(HeadState, Page)> {
+pub fn newest(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<(HeadState, Page)> {
     let state = state(tx, agent_no, head)?;
     let rendered = rendered_of(tx, agent_no, head, state.revision)?.unwrap_or_default();
     let page = Page { rendered, sections: sections(tx, agent_no, head)? };
@@ -178,7 +179,7 @@ pub fn newest(tx: &Read, agent_no: i64, head: &Head) -> Result<(HeadState, Page)
 }
 
 /// The sections as they are now.
-pub fn sections(tx: &Read, agent_no: i64, head: &Head) -> Result<Sections> {
+pub fn sections(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<Sections> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_sections WHERE agent_no = ?1 AND head = ?2")?;
     let rows = statement.query_map(params![agent_no, head.name()], |r| {
@@ -188,7 +189,7 @@ pub fn sections(tx: &Read, agent_no: i64, head: &Head) -> Result<Sections> {
 }
 
 /// The rendered block of a revision. `None`: there is no such revision, or a forget took its words away.
-pub(super) fn rendered_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) -> Result<Option<String>> {
+pub(super) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &Head, revision: i64) -> Result<Option<String>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
         .query_row(params![agent_no, head.name(), revision], |r| r.get(0))
@@ -198,7 +199,7 @@ pub(super) fn rendered_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) 
 }
 
 /// The sections of a revision; `None`: it is not kept. Revision 0 is the head before anything was in it.
-pub(super) fn sections_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) -> Result<Option<Sections>> {
+pub(super) fn sections_of(tx: &Read, agent_no: AgentNo, head: &Head, revision: i64) -> Result<Option<Sections>> {
     if revision == 0 {
         return Ok(Some(Sections::new()));
     }
@@ -214,7 +215,7 @@ pub(super) fn sections_of(tx: &Read, agent_no: i64, head: &Head, revision: i64) 
 }
 
 /// Whether a revision still says what was committed as it.
-pub(super) fn is_as_committed(tx: &Read, agent_no: i64, head: &Head, revision: i64, digest: &[u8]) -> Result<bool> {
+pub(super) fn is_as_committed(tx: &Read, agent_no: AgentNo, head: &Head, revision: i64, digest: &[u8]) -> Result<bool> {
     let sections: String = tx
         .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
         .query_row(params![agent_no, head.name(), revision], |r| r.get(0))?;
@@ -226,7 +227,7 @@ pub(super) fn is_as_committed(tx: &Read, agent_no: i64, head: &Head, revision: i
 /// Keeps a revision that was just committed, in the name of `owner`, and lets go of the oldest.
 pub(super) fn insert(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &Head,
     (state, page): (&HeadState, &Page),
     owner: &str,
@@ -256,7 +257,7 @@ pub(super) fn insert(
 /// Puts a section in, replaces it, or takes it out (`None`), in the table and in `page`.
 pub(super) fn put_section(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &Head,
     page: &mut Page,
     (name, owner, content): (&str, &str, Option<&str>),
@@ -298,7 +299,7 @@ pub(super) enum NoRoom {
 /// that has no room waits on. Returns how many landed.
 pub(super) fn land(
     tx: &mut Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &Head,
     (state, page): (&mut HeadState, &mut Page),
     now: &Boot,
@@ -341,14 +342,14 @@ pub(super) fn land(
 }
 
 /// A later commit of its owner makes a deferred one pointless.
-pub(super) fn drop_deferred(tx: &Write, agent_no: i64, head: &Head, section: &str, owner: &str) -> Result<()> {
+pub(super) fn drop_deferred(tx: &Write, agent_no: AgentNo, head: &Head, section: &str, owner: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM head_deferred WHERE agent_no = ?1 AND head = ?2 AND section = ?3 AND owner = ?4")?
         .execute(params![agent_no, head.name(), section, owner])?;
     Ok(())
 }
 
 /// Whether a deferred commit waits that would have room.
-pub(super) fn could_land(tx: &Read, agent_no: i64, head: &Head) -> Result<bool> {
+pub(super) fn could_land(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bool> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2")?;
     let mut rows = statement.query(params![agent_no, head.name()])?;

@@ -4,6 +4,7 @@ use super::{active, daily, edits, index, memory, rollup, runtime, session, threa
 use crate::error::Result;
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
+use crate::scope::SessionNo;
 use crate::tree::AssistantHome;
 
 /// A page that is rendered.
@@ -29,7 +30,7 @@ pub enum Head {
     Runtime(String, RuntimePage),
     /// `memory/workspace/<id>/runtime/session-memory/<file>.md`: workspace, number of the session, name of the file
     /// without the ending.
-    Session(String, i64, String),
+    Session(String, SessionNo, String),
 }
 
 impl Head {
@@ -66,7 +67,7 @@ impl Head {
             Some(("session", rest)) => {
                 let mut parts = rest.splitn(3, '/');
                 let (workspace, no, file) = (parts.next()?, parts.next()?, parts.next()?);
-                Some(Head::Session(workspace.to_owned(), no.parse().ok()?, file.to_owned()))
+                Some(Head::Session(workspace.to_owned(), SessionNo(no.parse().ok()?), file.to_owned()))
             }
             _ => None,
         }

@@ -33,7 +33,7 @@ use crate::index::{Embedder, Index};
 use crate::ledger::{Audit, Ledger};
 use crate::profile;
 use crate::program::Program;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo};
 use crate::transcript::read;
 use crate::zone;
 
@@ -69,12 +69,12 @@ impl Instance {
     }
 
     /// The number of an agent. `None`: nothing is stored for it yet.
-    pub fn agent_no(&self, agent: &AgentId) -> Result<Option<i64>> {
+    pub fn agent_no(&self, agent: &AgentId) -> Result<Option<AgentNo>> {
         self.ledger.read(|tx| read::agent_no(tx, agent))
     }
 
     /// The number of an agent, which is added where it is new.
-    pub fn ensure_agent(&self, agent: &AgentId, actor: &str) -> Result<i64> {
+    pub fn ensure_agent(&self, agent: &AgentId, actor: &str) -> Result<AgentNo> {
         match self.agent_no(agent)? {
             Some(no) => Ok(no),
             None => self.ledger.write(Audit::new(actor, "agent.add"), |tx| {

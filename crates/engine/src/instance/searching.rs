@@ -12,7 +12,7 @@ use crate::recall::{self, FileFilter, FilesFound, Filter, Legs, Query, Searched}
 use crate::report::hits::{FileHitReport, TurnHit};
 use crate::report::search::SearchReport;
 use crate::report::understood::Understood;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo, WorkspaceNo};
 use crate::source::project::project_root;
 use crate::thread;
 use crate::transcript::read;
@@ -72,7 +72,7 @@ impl Default for SearchRequest {
 
 /// A project, as turns and as files know it.
 struct Project {
-    numbers: Vec<i64>,
+    numbers: Vec<WorkspaceNo>,
     ids: Vec<String>,
     /// Nothing was said there; what is written there may be found all the same.
     unknown: Option<Error>,
@@ -202,7 +202,7 @@ impl Instance {
         TurnHit::of(hit, resume)
     }
 
-    fn project(&self, agent: &AgentId, agent_no: i64, name: &str, with_files: bool) -> Result<Project> {
+    fn project(&self, agent: &AgentId, agent_no: AgentNo, name: &str, with_files: bool) -> Result<Project> {
         match self.workspaces_named(agent_no, name) {
             Ok(numbers) => {
                 let all = self.ledger.read(|tx| read::workspaces(tx, agent_no))?;
@@ -218,7 +218,7 @@ impl Instance {
     }
 
     /// The workspaces a name stands for; a path that is no project of its own stands for the one it lies in.
-    pub fn workspaces_named(&self, agent_no: i64, name: &str) -> Result<Vec<i64>> {
+    pub fn workspaces_named(&self, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
         let path = std::path::Path::new(name);
         let looks_like_path = name == "." || name.contains('/') || path.is_dir();
         let project = looks_like_path

@@ -10,6 +10,7 @@ use super::{Class, Scope, leaf, tombstone};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
+use crate::scope::AgentNo;
 use crate::title::wordless;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step, hex};
@@ -120,7 +121,7 @@ fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
 }
 
 /// What earlier states of a file said.
-fn revised(tx: &Read, agent: i64, path: &str) -> Result<Vec<String>> {
+fn revised(tx: &Read, agent: AgentNo, path: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
     let rows = statement.query_map(params![agent, path], |r| r.get::<_, Vec<u8>>(0))?;
     let rows: Vec<Vec<u8>> = rows.collect::<rusqlite::Result<_>>()?;
@@ -129,7 +130,7 @@ fn revised(tx: &Read, agent: i64, path: &str) -> Result<Vec<String>> {
 
 /// Takes the words out of the ledger: revisions of the files and of pages that showed them, what was noticed and led to
 /// them, dismissals. Returns how many revisions went.
-fn erase(tx: &Write, agent: i64, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
+fn erase(tx: &Write, agent: AgentNo, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
     let mut statement = tx.prepare_cached("SELECT revision_no, path, data FROM file_revisions WHERE agent_no = ?1")?;
     let rows =
         statement.query_map([agent], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, Vec<u8>>(2)?)))?;

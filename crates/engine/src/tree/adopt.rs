@@ -11,10 +11,17 @@ use super::file_table::{self, Kind};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::ledger::{Audit, Ledger};
+use crate::scope::AgentNo;
 
 /// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
 /// items stand in the tree it has: they would be out of sight.
-pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Option<&Path>) -> Result<Option<PathBuf>> {
+pub fn adopt(
+    home: &Home,
+    ledger: &Ledger,
+    agent_no: AgentNo,
+    actor: &str,
+    root: Option<&Path>,
+) -> Result<Option<PathBuf>> {
     let root = root.map(|root| home.open_elsewhere(root).map(|opened| opened.shown().to_owned())).transpose()?;
     let before: Option<Vec<u8>> =
         ledger.read(|tx| Ok(tx.query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))?))?;

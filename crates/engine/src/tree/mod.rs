@@ -28,7 +28,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
 use crate::ledger::{Audit, Ledger, Read, Write};
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo};
 
 /// An agent's assistant home, opened.
 pub struct AssistantHome<'a> {
@@ -37,7 +37,7 @@ pub struct AssistantHome<'a> {
     pub files: Rooted,
     pub ledger: &'a Ledger,
     pub agent: AgentId,
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     /// Who acts, for the audit: `cli loop`.
     pub actor: String,
     /// Whose days these are: the operator's time zone.
@@ -59,7 +59,7 @@ impl<'a> AssistantHome<'a> {
         home: &'a Home,
         ledger: &'a Ledger,
         agent: &AgentId,
-        agent_no: i64,
+        agent_no: AgentNo,
         actor: &str,
         zone: TimeZone,
     ) -> Result<Option<AssistantHome<'a>>> {
@@ -105,7 +105,7 @@ impl<'a> AssistantHome<'a> {
         home: &'a Home,
         ledger: &'a Ledger,
         agent: &AgentId,
-        agent_no: i64,
+        agent_no: AgentNo,
         actor: &str,
         zone: TimeZone,
     ) -> Result<AssistantHome<'a>> {
@@ -207,7 +207,7 @@ impl<'a> AssistantHome<'a> {
 }
 
 /// Marks rendered pages as out of date, in the transaction of the change they would show (R7.5).
-pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
+pub fn mark_dirty(tx: &Write, agent_no: AgentNo, heads: &[String]) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1)
          ON CONFLICT (agent_no, head) DO UPDATE SET dirty = dirty + 1",
@@ -221,7 +221,7 @@ pub fn mark_dirty(tx: &Write, agent_no: i64, heads: &[String]) -> Result<()> {
 /// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages and out of all
 /// that programs were given, in the transaction of the forget. What others wrote into pages stays, and so do the
 /// revisions and that something was given.
-pub(crate) fn forget_rendered(tx: &Write, agent_no: i64) -> Result<()> {
+pub(crate) fn forget_rendered(tx: &Write, agent_no: AgentNo) -> Result<()> {
     // A digest would still tell whoever guesses the words.
     tx.prepare_cached(
         "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",
@@ -245,7 +245,7 @@ pub(crate) const EVERY_DAY: i64 = -1;
 pub(crate) const OWED: &str = "owed";
 
 /// The operator lives in another time zone now: whatever belongs to a day may belong to another one.
-pub fn days_moved(tx: &Write, agent_no: i64) -> Result<()> {
+pub fn days_moved(tx: &Write, agent_no: AgentNo) -> Result<()> {
     tx.prepare_cached(
         "UPDATE heads SET dirty = dirty + 1 WHERE agent_no = ?1 AND (
            head LIKE 'daily/%' OR head LIKE 'rollup/%' OR head LIKE 'runtime/%' OR head LIKE 'session/%')",
