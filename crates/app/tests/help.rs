@@ -205,9 +205,6 @@ fn every_command_speaks_json_when_asked_to() {
         &["work", "--drain"],
         &["forget", "--match", "redis", "--dry-run"],
         &["forget", "--match", "redis", "--yes"],
-        &["bench", "import", samples],
-        &["bench", "speed", "--turns", "200", "--rounds", "1"],
-        &["bench", "lineage", "--turns", "100,200", "--rounds", "1"],
     ];
     for args in each {
         let out = world.run(&[&["--home", &home, "--json"], *args].concat());

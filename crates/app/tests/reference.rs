@@ -104,9 +104,6 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("audit list", &["audit", "list"]),
     ("reindex", &["reindex"]),
     ("work", &["work", "--drain"]),
-    ("bench speed", &[]),
-    ("bench lineage", &[]),
-    ("bench import", &["bench", "import", "DEMO"]),
 ];
 
 #[test]

@@ -1,59 +1,47 @@
-//! What is distilled without a model, against what a program's own model wrote when it compacted its context.
+//! `heirloom-lab distill`: what is distilled without a model, against what a program's own model wrote when it compacted
+//! its context.
+
+mod compare;
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::assistant::AssistantHome;
-use heirloom_engine::distill::advance::Pass;
-use heirloom_engine::distill::compare::{Comparison, compare};
-use heirloom_engine::distill::{Said, compaction, handoff};
+use heirloom_engine::distill::Said;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::event::TurnKind;
-use heirloom_engine::ledger::blocks::Opener;
-use heirloom_engine::transcript::read::{self, SessionFilter, Turn};
+use heirloom_engine::transcript::read::Turn;
 use serde_json::{Value, json};
 
-use crate::cli::import::{self, Plan};
-use crate::config;
-use crate::context::{Context, Global};
+use self::compare::{Comparison, Named, compare};
+use crate::home::LabHome;
 use crate::print;
-use crate::programs;
+use crate::sources::Sources;
+
+/// What is distilled without a model, against the summaries programs wrote when they compacted their context
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Files or folders [default: every program's usual place]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
 
 /// Imports the files into a throw-away home and compares at every summary a program wrote.
-pub(super) fn run(global: &Global, folder: &Path, paths: &[PathBuf]) -> Result<Value> {
-    let mut plan = Plan::default();
-    match paths {
-        [] => programs::look(&config::host(), None).into_iter().for_each(|found| plan.take(found)),
-        _ => paths.iter().for_each(|path| plan.path(path, None)),
-    }
-    let inner = Global { home: Some(folder.join("home")), agent: None, json: true };
-    let context = Context::create(&inner)?;
-    import::import(&context, plan, "cli bench")?;
-    let at = context.assistant("cli bench")?;
-    let limits = config::file(&context.home)?.lineage.limits()?;
-    let pass = Pass::new(&at, limits);
-    let sessions = context.ledger.read(|tx| read::sessions(tx, at.agent_no, &SessionFilter::default()))?;
+pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
+    let home = LabHome::create(&folder.join("home"))?;
+    home.import(&Sources::of(&args.paths)?)?;
     let mut found = Vec::new();
-    for session in &sessions {
-        let mut turns: Vec<Turn> = Vec::new();
-        context.ledger.read(|tx| {
-            read::session_turns(tx, &Opener::default(), session, Some(""), |turn| {
-                turns.push(turn);
-                Ok(())
-            })
-        })?;
+    for session in &home.sessions()? {
+        let turns = home.turns(session, true)?;
         for (n, summary) in turns.iter().enumerate().filter(|(_, t)| t.kind == TurnKind::CompactSummary) {
             let Some(last) = n.checked_sub(1).map(|before| turns[before].id) else { continue };
-            let distillate = compaction::preview(&pass, session.no, last)?;
-            let text = handoff::render(&distillate, limits.handoff_tokens);
+            let (distillate, text) = home.compacted(session, last)?;
             let said: Vec<Said> = turns[..n].iter().map(said).collect();
             let compared = compare(&summary.text, &distillate, &text, &said);
-            if !global.json {
+            if for_people {
                 show(&compared, session.key.as_str(), &summary.id.to_string());
             }
-            found.push(json(&compared, session.key.as_str(), &summary.id.to_string()));
+            found.push(to_json(&compared, session.key.as_str(), &summary.id.to_string()));
         }
     }
-    drop::<AssistantHome>(at);
     if found.is_empty() {
         return Err(Error::not_found("no program wrote a summary in these sessions")
             .hint("name session files in which a context was compacted"));
@@ -77,7 +65,7 @@ fn said(turn: &Turn) -> Said {
     }
 }
 
-fn lists(c: &Comparison) -> [(&'static str, &[heirloom_engine::distill::compare::Named]); 3] {
+fn lists(c: &Comparison) -> [(&'static str, &[Named]); 3] {
     [("files changed", &c.files), ("pending tasks", &c.pending), ("directives", &c.directives)]
 }
 
@@ -104,13 +92,13 @@ fn show(c: &Comparison, session: &str, turn: &str) {
     for (name, named) in lists(c) {
         for missing in named.iter().filter(|n| n.found.is_none()) {
             let said = if missing.in_turns { "" } else { " (not in the turns)" };
-            print::line(&format!("  not found, {name}: {}{said}", print::cut(&print::safe_line(&missing.text), 90)));
+            print::line(&format!("  not found, {name}: {}{said}", print::excerpt(&missing.text, 90)));
         }
     }
 }
 
-fn json(c: &Comparison, session: &str, turn: &str) -> Value {
-    let list = |named: &[heirloom_engine::distill::compare::Named]| -> Value {
+fn to_json(c: &Comparison, session: &str, turn: &str) -> Value {
+    let list = |named: &[Named]| -> Value {
         named
             .iter()
             .map(|n| json!({"text": n.text, "in_turns": n.in_turns, "found": n.found, "in_handoff": n.told}))

@@ -5,9 +5,12 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::index::Embedder;
+use heirloom_engine::scope::AgentId;
 use jiff::ToSpan;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -15,11 +18,11 @@ use serde_json::{Value, json};
 
 use super::measures::{Asked, COLUMNS, Means, ids, measure};
 use super::published::PUBLISHED;
-use super::{Args, bar, median, tenth, write_lines};
-use crate::cli::bench::measure::Measured;
-use crate::cli::import::{self, Plan};
-use crate::context::{Context, Global};
-use crate::print;
+use super::{Args, median, tenth, write_lines};
+use crate::home::LabHome;
+use crate::measure::Measured;
+use crate::sources::Sources;
+use crate::{make_dir, print};
 
 /// Where the file is to be had.
 const WHERE: &str = "locomo10.json is in the repository snap-research/locomo (data/locomo10.json, CC BY-NC 4.0, for \
@@ -42,22 +45,22 @@ struct Conversation {
     questions: Vec<(String, String, Asked)>,
 }
 
-pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> Result<Value> {
+pub(super) fn run(args: &Args, folder: &Path, file: &Path, for_people: bool) -> Result<Value> {
     let all = read(file)?;
     let wanted = wanted(&args.conversations, all.len())?;
-    std::fs::create_dir_all(folder).map_err(|e| Error::io("make", folder, e))?;
+    make_dir(folder)?;
+    let embedder = args.embedder()?;
     let conversations: Vec<&Conversation> = wanted.iter().map(|n| &all[*n]).collect();
-    let total = conversations.iter().map(|c| c.questions.len()).sum();
-    let progress = bar(total, "Asking", global);
+    let total: usize = conversations.iter().map(|c| c.questions.len()).sum();
     let (mut means, mut ranked, mut times) = (Means::default(), Vec::new(), Vec::new());
     for conversation in &conversations {
-        progress.set_message(format!("{}: importing", conversation.sample));
-        let context = home(folder, conversation)?;
-        let mut index = context.caught_up_index(None)?;
-        progress.set_message(conversation.sample.clone());
+        print::progress(&format!("{}: importing", conversation.sample));
+        let home = home(folder, conversation, embedder.clone())?;
+        let mut index = home.index()?;
+        print::progress(&format!("{}: asking", conversation.sample));
         for (id, question, asked) in &conversation.questions {
             let measured = Measured::start();
-            let hits = args.leg.turns(&context, &mut index, question)?;
+            let hits = args.leg.turns(&home, &mut index, question)?;
             times.push(measured.stop().cpu * 1e3);
             let turns: Vec<String> = hits.into_iter().map(|h| h.turn.entry).collect();
             let measures = measure(asked, &turns, &conversation.sessions);
@@ -67,23 +70,21 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
                 means.add("all but adversarial", &measures);
             }
             ranked.push(json!({"sample_id": conversation.sample, "question_id": id, "ranked": turns}));
-            progress.inc(1);
         }
     }
-    progress.finish_and_clear();
     if let Some(path) = &args.ranked {
         write_lines(path, &ranked)?;
     }
     let names: Vec<&str> = conversations.iter().map(|c| c.sample.as_str()).collect();
     let ms = median(times);
-    if !global.json {
+    if for_people {
         show(&means, args.leg.name(), &names, total, ms);
     }
     Ok(to_json(&means, args.leg.name(), &names, ms))
 }
 
 /// The home with the turns of one more conversation: an agent of its own, one thread.
-fn home(folder: &Path, conversation: &Conversation) -> Result<Context> {
+fn home(folder: &Path, conversation: &Conversation, embedder: Arc<dyn Embedder>) -> Result<LabHome> {
     let path = folder.join(format!("{}.jsonl", conversation.sample));
     let write = || -> std::io::Result<()> {
         let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
@@ -91,14 +92,10 @@ fn home(folder: &Path, conversation: &Conversation) -> Result<Context> {
         out.flush()
     };
     write().map_err(|e| Error::io("write", &path, e))?;
-    // Its own progress would tear ours.
-    let inner = Global { home: Some(folder.join("home")), agent: Some(conversation.sample.clone()), json: true };
-    let context = Context::create(&inner)?;
-    let mut plan = Plan::default();
-    plan.path(&path, heirloom_harness::by_name("turns"));
-    let done = import::import(&context, plan, "cli bench")?;
+    let home = LabHome::create_with(&folder.join("home"), AgentId::parse(&conversation.sample)?, embedder)?;
+    let done = home.import(&Sources::of(&[path])?)?;
     match done.problems.first() {
-        None => Ok(context),
+        None => Ok(home),
         Some(problem) => Err(Error::usage(format!("{} was not imported whole: {}", conversation.sample, problem.what))),
     }
 }

@@ -157,7 +157,7 @@ impl Chat<'_> {
     }
 }
 
-pub(super) fn message(content: serde_json::Value, stop: &str, random: &mut Random) -> serde_json::Value {
+pub fn message(content: serde_json::Value, stop: &str, random: &mut Random) -> serde_json::Value {
     json!({
         "model": "synthetic-1", "id": format!("msg_{:016x}", random.next()), "type": "message", "role": "assistant",
         "content": content, "stop_reason": stop, "stop_sequence": null,
@@ -182,14 +182,14 @@ fn word(rank: usize) -> String {
 }
 
 /// Ranks drawn by Zipf's law (exponent 1.05), by looking up a cumulative table.
-pub(super) struct Zipf {
+pub struct Zipf {
     cumulative: Vec<f64>,
     /// English by rank; made-up names behind it.
     words: Vec<&'static str>,
 }
 
 impl Zipf {
-    pub(super) fn new() -> Zipf {
+    pub fn new() -> Zipf {
         let mut sum = 0.0;
         let cumulative = (1..=VOCABULARY)
             .map(|rank| {
@@ -201,7 +201,7 @@ impl Zipf {
     }
 
     /// The word of a rank.
-    pub(super) fn word(&self, rank: usize) -> String {
+    pub fn word(&self, rank: usize) -> String {
         let rank = rank.min(self.cumulative.len());
         self.words.get(rank).map_or_else(|| word(rank), |word| (*word).to_owned())
     }
@@ -217,7 +217,7 @@ impl Zipf {
         !self.words[..NOT_ASKED].contains(&word) && word.len() > 4
     }
 
-    pub(super) fn text(&self, random: &mut Random, least: u64, most: u64) -> String {
+    pub fn text(&self, random: &mut Random, least: u64, most: u64) -> String {
         let words = least + random.below(most - least);
         let mut out = String::new();
         for n in 0..words {
@@ -235,22 +235,22 @@ impl Zipf {
 }
 
 /// xorshift64*: small, fast, the same everywhere.
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// Always the same.
-    pub(super) fn new() -> Random {
+    pub fn new() -> Random {
         Random(0x9e37_79b9_7f4a_7c15)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
@@ -259,7 +259,7 @@ impl Random {
     }
 }
 
-pub(super) fn uuid(random: &mut Random) -> String {
+pub fn uuid(random: &mut Random) -> String {
     let (a, b) = (random.next(), random.next());
     format!(
         "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",

@@ -1,4 +1,4 @@
-//! `heirloom bench recall`: how much of what answers a question is found (recall, never answer accuracy).
+//! `heirloom-lab recall`: how much of what answers a question is found (recall, never answer accuracy).
 //!
 //! Two sets: LoCoMo's questions over its conversations, scored as its peers are, and our own questions over sessions of
 //! programs, with what stands in a context of 2,000 tokens beside. Both go through the import and the search people use,
@@ -10,22 +10,27 @@ mod published;
 mod questions;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::index::Index;
-use heirloom_engine::recall::{self, Filter, Hit, Legs};
-use indicatif::{ProgressBar, ProgressStyle};
+use heirloom_embed::StaticTable;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::index::{Embedder, Index};
+use heirloom_engine::recall::{Filter, Hit, Legs};
+use heirloom_minilm::MiniLm;
 use serde_json::Value;
 
-use crate::context::{Context, Global};
-use crate::print;
+use crate::home::LabHome;
 
 /// Turns that are ranked for a question. Sessions are ranked by folding this list, so it must reach well beyond the best
 /// twenty.
 const DEEP: usize = 100;
 
+/// How much of what answers a question is found: LoCoMo's questions, or some over real sessions
+///
+/// Retrieval recall, not answer accuracy: no model reads or answers anything. Everything is imported into a throw-away
+/// home and asked through the search people use.
 #[derive(clap::Args, Debug)]
-pub(super) struct Args {
+pub struct Args {
     /// Ask LoCoMo's questions: its locomo10.json, which is not part of Heirloom
     #[arg(long, value_name = "FILE", conflicts_with = "questions")]
     locomo: Option<PathBuf>,
@@ -46,14 +51,27 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR", requires = "questions")]
     sources: Vec<PathBuf>,
 
-    /// What ranks
+    /// By what the turns are ranked
     #[arg(long, value_name = "LEG", value_enum, default_value_t = Leg::Fused)]
     leg: Leg,
+
+    /// Make the vectors with the sentence model of the MiniLM kind in this folder, instead of the table in the binary
+    #[arg(long, value_name = "DIR")]
+    model_folder: Option<PathBuf>,
 }
 
-/// What ranks the turns.
+impl Args {
+    fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        Ok(match &self.model_folder {
+            None => Arc::new(StaticTable::built_in()),
+            Some(folder) => Arc::new(MiniLm::open(folder)?),
+        })
+    }
+}
+
+/// By what the turns are ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(super) enum Leg {
+enum Leg {
     /// The full-text index
     Words,
     /// The vectors
@@ -72,41 +90,24 @@ impl Leg {
     }
 
     /// The turns for a question, best first, at most [`DEEP`]. A question in which nothing can be looked for has none.
-    fn turns(self, context: &Context, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
+    fn turns(self, home: &LabHome, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
         let legs = match self {
             Leg::Words => Legs::Words,
             Leg::Vectors => Legs::Vectors,
             Leg::Fused => Legs::Fused,
         };
-        let filter = Filter { limit: DEEP, legs, ..Filter::default() };
-        let query = recall::understand(&context.ledger, context.agent(), question, &print::machine_zone())?;
-        let found = recall::search(&context.ledger, index, context.agent(), &query, &filter);
-        match found {
-            Ok(found) => Ok(found.hits),
-            Err(e) if e.kind() == ErrorKind::Usage => Ok(Vec::new()),
-            Err(e) => Err(e),
-        }
+        home.ask(index, question, &Filter { limit: DEEP, legs, ..Filter::default() })
     }
 }
 
-pub(super) fn run(global: &Global, folder: &Path, args: &Args) -> Result<Value> {
+pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     match (&args.locomo, &args.questions) {
-        (Some(file), _) => locomo::run(global, folder, file, args),
-        (None, Some(file)) => questions::run(global, folder, file, args),
+        (Some(file), _) => locomo::run(args, folder, file, for_people),
+        (None, Some(file)) => questions::run(args, folder, file, for_people),
         (None, None) => {
             Err(Error::usage("ask which questions?").hint("--locomo FILE, or --questions FILE --sources DIR"))
         }
     }
-}
-
-/// A bar that counts, on a terminal and for people only.
-fn bar(total: usize, what: &'static str, global: &Global) -> ProgressBar {
-    let bar = print::bar(total as u64, what, global.json);
-    bar.set_style(
-        ProgressStyle::with_template("{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len}  {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    bar
 }
 
 /// The median of some milliseconds.

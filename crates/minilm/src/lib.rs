@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
+use heirloom_embed::wordpiece::{Pieces, words};
+use heirloom_embed::{beginning, normalise};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::index::Embedder;
 use serde::Deserialize;
 
-use crate::wordpiece::{Pieces, words};
-use crate::{beginning, normalise};
 use forward::Encoder;
 use weights::Weights;
 

@@ -5,25 +5,43 @@
 
 use std::path::Path;
 
-use heirloom_engine::assistant::mark_dirty;
-use heirloom_engine::distill::advance::Pass;
+use heirloom_engine::assistant::{catalogue, mark_dirty};
+use heirloom_engine::clock::Clock;
+use heirloom_engine::distill::advance::{Limits, Pass};
 use heirloom_engine::distill::{cadence, compaction};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::head::{self, Occasion};
-use heirloom_engine::lineage::{marks, size};
+use heirloom_engine::lineage::marks;
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::transcript::read;
-use heirloom_engine::{thread, transcript, verify};
+use heirloom_engine::{thread, transcript, verify, worker};
 use serde_json::{Value, json};
 
-use super::measure::{self, Cost, Measured};
-use super::story::{Chat, Story};
-use crate::cli::import::{self, Plan};
-use crate::config;
-use crate::context::{Context, Global};
-use crate::print;
+use crate::home::LabHome;
+use crate::measure::{self, Cost, Measured};
+use crate::sources::Sources;
+use crate::story::{Chat, Story};
+use crate::{machine, print, size};
 
-const ACTOR: &str = "cli bench";
+/// Distilling, compaction, pages and verify in homes of several sizes: what grows with the home, and what stays flat
+///
+/// Made-up work in twelve projects, named topics and conversations with people. What happens once for each turn is given
+/// per turn; what happens at every end of a session or compaction, as it is. The last column is the largest home beside
+/// the smallest: 1 is linear in the first part, and flat in the second.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Sizes of the homes, in turns, the smallest first
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
+    turns: Vec<u64>,
+
+    /// Sessions that live and end in each home
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    rounds: u32,
+
+    /// Leave the home of the last size where it is, and say where
+    #[arg(long)]
+    pub keep: bool,
+}
 
 /// Turns of the session that is compacted.
 const COMPACTED: u64 = 400;
@@ -46,54 +64,46 @@ struct Home {
     each: Vec<(&'static str, Cost)>,
 }
 
-/// Measures homes of these sizes, each below `folder` and removed when the next one is made.
-pub(super) fn run(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) -> Result<Value> {
+/// Measures homes of the sizes asked for, each below `folder` and removed when the next one is made.
+pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
     let mut homes = Vec::new();
-    let smallest = sizes.iter().min().copied().unwrap_or(1);
-    for turns in sizes {
+    let smallest = args.turns.iter().min().copied().unwrap_or(1);
+    for turns in &args.turns {
         let place = folder.join(turns.to_string());
-        homes.push(one(global, &place, (*turns, smallest), rounds.max(1))?);
-        if sizes.last() != Some(turns) {
+        homes.push(one(&place, (*turns, smallest), args.rounds.max(1))?);
+        if args.turns.last() != Some(turns) {
             let _ = std::fs::remove_dir_all(&place);
         }
     }
-    if !global.json {
+    if for_people {
         show(&homes);
     }
     Ok(to_json(&homes))
 }
 
-fn one(global: &Global, place: &Path, (turns, smallest): (u64, u64), rounds: u32) -> Result<Home> {
-    let (mut story, sources) = (Story::new(), place.join("sources"));
-    let inner = Global { home: Some(place.join("home")), agent: None, json: true };
-    let bar = print::bar(0, "Measuring", global.json);
-    bar.set_style(
-        indicatif::ProgressStyle::with_template("{prefix:10} {msg}")
-            .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
-    );
-    let of = print::count(turns);
-    bar.set_message(format!("{of} turns: making them up"));
-    bar.tick();
-    let sessions = story.write(&sources, turns, smallest, crate::context::clock().now())?;
+fn one(place: &Path, (turns, smallest): (u64, u64), rounds: u32) -> Result<Home> {
+    let (mut story, folder) = (Story::new(), place.join("sources"));
+    let of = print::counted(turns, "turn");
+    print::progress(&format!("{of}: making them up"));
+    let sessions = story.write(&folder, turns, smallest, Clock::System.now())?;
     let (mut whole, mut peak) = (Vec::new(), Vec::new());
 
-    bar.set_message(format!("{of} turns: importing"));
-    bar.tick();
-    let context = Context::create(&inner)?;
+    print::progress(&format!("{of}: importing"));
+    let home = LabHome::create(&place.join("home"))?;
+    let sources = Sources::of(std::slice::from_ref(&folder))?;
     measure::forget_peak();
     let measured = Measured::start();
-    let stored = import::store(&context, plan(&sources), ACTOR)?;
+    let stored = home.store(&sources)?;
     whole.push(("import, indexed", measured.stop()));
     peak.push(("import", measure::peak_memory()));
-    let _ = std::fs::remove_dir_all(&sources);
+    let _ = std::fs::remove_dir_all(&folder);
 
-    bar.set_message(format!("{of} turns: distilling"));
-    bar.tick();
+    print::progress(&format!("{of}: distilling"));
     measure::forget_peak();
-    let at = context.assistant(ACTOR)?;
-    let limits = config::file(&context.home)?.lineage.limits()?;
+    let at = home.assistant()?;
+    let limits = Limits::default();
     let measured = Measured::start();
-    let distilled = heirloom_engine::worker::distil(&at, limits, None, &mut |_| {})?;
+    let distilled = worker::distil(&at, limits, None, &mut |_| {})?;
     whole.push(("distilling all of it", measured.stop()));
     peak.push(("distilling", measure::peak_memory()));
     if let Some(problem) = distilled.problems.first() {
@@ -103,35 +113,25 @@ fn one(global: &Global, place: &Path, (turns, smallest): (u64, u64), rounds: u32
     head::refresh(&at, Occasion::Act)?;
     whole.push(("all pages, once", measured.stop()));
 
-    bar.set_message(format!("{of} turns: verifying"));
-    bar.tick();
+    print::progress(&format!("{of}: verifying"));
     measure::forget_peak();
     let measured = Measured::start();
-    let report = verify::verify(&context.ledger, None, &mut |_| {})?;
+    let report = verify::verify(&home.ledger, None, &mut |_| {})?;
     whole.push(("verify", measured.stop()));
     peak.push(("verify", measure::peak_memory()));
     if let Some(finding) = report.findings.first() {
         return Err(Error::damaged(format!("{}: {}", finding.subject, finding.what)));
     }
     let size = at.read(size::size)?;
-    let kind = heirloom_engine::assistant::catalogue::Kind::OpenLoop;
-    let loops = at.read(|tx| heirloom_engine::assistant::catalogue::newest(tx, at.agent_no, kind, "opened", 1))?.1;
+    let loops = at.read(|tx| catalogue::newest(tx, at.agent_no, catalogue::Kind::OpenLoop, "opened", 1))?.1;
 
-    bar.set_message(format!("{of} turns: sessions ending"));
-    bar.tick();
+    print::progress(&format!("{of}: sessions ending"));
     let mut each = Each::default();
     let pass = Pass::new(&at, limits);
     for _ in 0..rounds {
-        round(&context, &pass, &mut story, &sources, &mut each)?;
+        round(&home, &pass, &mut story, &folder, &mut each)?;
     }
-    bar.finish_and_clear();
     Ok(Home { turns, source: stored.totals.bytes, sessions, loops, size, peak, whole, each: each.medians() })
-}
-
-fn plan(sources: &Path) -> Plan {
-    let mut plan = Plan::default();
-    plan.path(sources, None);
-    plan
 }
 
 /// Costs by name, in the order they were first met.
@@ -156,20 +156,21 @@ impl Each {
 }
 
 /// One session of a project lives: it comes in, goes on, is compacted and ends.
-fn round(context: &Context, pass: &Pass, story: &mut Story, sources: &Path, each: &mut Each) -> Result<()> {
+fn round(home: &LabHome, pass: &Pass, story: &mut Story, folder: &Path, each: &mut Each) -> Result<()> {
     let at = pass.at;
     let now = at.ledger.now();
     // Said within the last minutes: the session goes on.
-    let mut chat = story.begin(sources, 3, now - (COMPACTED + BATCH) as i64 * 900, 900)?;
+    let mut chat = story.begin(folder, 3, now - (COMPACTED + BATCH) as i64 * 900, 900)?;
     story.go_on(&mut chat, COMPACTED, false)?;
-    import::store(context, one_file(&chat), ACTOR)?;
+    home.store(&one_file(&chat)?)?;
     let key = SessionKey::new("claude-code", &chat.native);
     let session = at.read(|tx| read::session_named(tx, at.agent_no, key.as_str()))?.no;
     each.time("distilling a session of 400 turns", || pass.session(session))?;
     head::refresh(at, Occasion::Act)?;
 
     story.go_on(&mut chat, BATCH, false)?;
-    each.time("import of 60 turns more", || import::store(context, one_file(&chat), ACTOR))?;
+    let more = one_file(&chat)?;
+    each.time("import of 60 turns more", || home.store(&more))?;
     each.time("distilling 60 turns more", || pass.session(session))?;
 
     let made = each.time("compacting the session", || compaction::by_hand(pass, session, None))?;
@@ -196,10 +197,8 @@ fn round(context: &Context, pass: &Pass, story: &mut Story, sources: &Path, each
     Ok(())
 }
 
-fn one_file(chat: &Chat) -> Plan {
-    let mut plan = Plan::default();
-    plan.path(&chat.path, heirloom_harness::by_name("claude-code"));
-    plan
+fn one_file(chat: &Chat) -> Result<Sources> {
+    Sources::of(std::slice::from_ref(&chat.path))
 }
 
 fn name_of(page: &str) -> Option<&'static str> {
@@ -323,6 +322,6 @@ fn to_json(homes: &[Home]) -> Value {
             "per_turn": named(whole, &|h, n| h.whole[n].1.cpu / h.turns as f64),
             "each": named(each, &|h, n| h.each.get(n).map_or(0.0, |(_, c)| c.cpu)),
         },
-        "machine": {"cpus": std::thread::available_parallelism().map_or(0, usize::from)},
+        "machine": machine(),
     })
 }

@@ -1,20 +1,42 @@
-//! `heirloom bench speed`: what import, search and hooks cost in homes of several sizes.
+//! `heirloom-lab speed`: what import, search and hooks cost in homes of several sizes.
 
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use heirloom_engine::error::{Error, Result};
+use heirloom_engine::error::Result;
 use heirloom_engine::index::Index;
-use heirloom_engine::recall::{self, Filter, Legs};
+use heirloom_engine::recall::{Filter, Legs};
 use serde_json::{Value, json};
 
-use super::hooks;
-use super::measure::{Cost, Costs, Measured, processes};
-use super::synthetic::{self, Asked};
-use super::{Plan, import_into};
-use crate::cli::understood;
-use crate::context::{Context, Global};
-use crate::print;
+use crate::home::LabHome;
+use crate::measure::{Cost, Costs, Measured, processes};
+use crate::sources::Sources;
+use crate::synthetic::{self, Asked};
+use crate::{binary, hooks, import, machine, print};
+
+/// Import, search and hooks in synthetic homes: whole processes against a bare one, and searches against a scan of memory
+///
+/// For queries of several kinds: the CPU of a whole `heirloom search`, and that of the search alone in a process that has
+/// the home open, by words, by vectors and by both. For what a program's hooks run: CPU and wall time of the process.
+/// Always the median and what 95 of 100 stay within.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Sizes of the homes, in turns
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [10_000u64, 100_000])]
+    turns: Vec<u64>,
+
+    /// Searches per query, and sessions with a hook of each kind
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    rounds: u32,
+
+    /// The heirloom binary whose processes are measured [default: the one beside this program]
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+
+    /// Leave the synthetic homes where they are, and say where
+    #[arg(long)]
+    pub keep: bool,
+}
 
 /// Hits of a search, as `heirloom search` has them.
 const LIMIT: usize = 8;
@@ -24,40 +46,37 @@ const CODE: usize = 32;
 
 const LEGS: [(&str, Legs); 3] = [("words", Legs::Words), ("vectors", Legs::Vectors), ("both", Legs::Fused)];
 
-pub(super) fn run(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) -> Result<Value> {
-    let exe = std::env::current_exe().map_err(|e| Error::io("find", Path::new("this program"), e))?;
+pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
+    let (exe, rounds) = (binary::find(args.binary.as_deref())?, args.rounds);
     let mut homes = Vec::new();
-    for &turns in sizes {
+    for &turns in &args.turns {
         let place = folder.join(format!("{turns}"));
-        if !global.json {
+        if for_people {
             print::line(&format!("{} turns, synthetic", print::count(turns)));
         }
-        let asked = synthetic::write(&place.join("projects"), turns)?;
-        let mut plan = Plan::default();
-        plan.path(&place.join("projects"), heirloom_harness::by_name("claude-code"));
-        let home = place.join("home");
-        let imported = import_into(global, &home, plan)?;
-        if !global.json {
+        let (projects, root) = (place.join("projects"), place.join("home"));
+        let asked = synthetic::write(&projects, turns)?;
+        let imported = import::measured(&root, &Sources::of(std::slice::from_ref(&projects))?)?;
+        if for_people {
             imported.print();
         }
         // The source is not needed any more; at a million turns it is the larger part.
-        let _ = std::fs::remove_dir_all(place.join("projects"));
+        let _ = std::fs::remove_dir_all(&projects);
         let bare = processes(&exe, &["--version".into()], rounds)?;
         let scan = memory_scan(turns, rounds);
-        let inner = Global { home: Some(home.clone()), agent: None, json: global.json };
-        let context = Context::open(&inner)?;
-        let mut index = context.caught_up_index(None)?;
+        let home = LabHome::create(&root)?;
+        let mut index = home.index()?;
         let mut kinds = Vec::new();
         for kind in &asked {
             kinds.push(Kind {
                 what: kind.what,
-                whole: whole(&exe, &home, kind, rounds)?,
-                legs: legs(&context, &mut index, kind, rounds)?,
+                whole: whole(&exe, &root, kind, rounds)?,
+                legs: legs(&home, &mut index, kind, rounds)?,
             });
         }
-        drop((index, context));
-        let hooks = hooks::measure(&exe, &home, &asked, rounds)?;
-        if !global.json {
+        drop((index, home));
+        let hooks = hooks::measure(&exe, &root, &asked, rounds)?;
+        if for_people {
             show(&kinds, &bare, &scan);
             show_hooks(&hooks, &bare);
         }
@@ -69,7 +88,7 @@ pub(super) fn run(global: &Global, folder: &Path, sizes: &[u64], rounds: u32) ->
             "searches": kinds.iter().map(|kind| kind.to_json(&bare, &scan)).collect::<Vec<_>>(),
         }));
     }
-    Ok(json!({"homes": homes, "machine": {"cpus": std::thread::available_parallelism().map_or(0, usize::from)}}))
+    Ok(json!({"homes": homes, "machine": machine()}))
 }
 
 /// What queries of a kind cost.
@@ -137,11 +156,9 @@ fn show_hooks(hooks: &[(&str, Costs)], bare: &Costs) {
 
 /// Whole processes.
 fn whole(exe: &Path, home: &Path, kind: &Asked, rounds: u32) -> Result<Costs> {
-    let home = home.to_string_lossy().into_owned();
     let mut costs = Costs::default();
     for query in &kind.queries {
-        let args: Vec<String> = ["--home", &home, "--json", "search", query].map(str::to_owned).to_vec();
-        costs.append(processes(exe, &args, each(rounds, kind))?);
+        costs.append(processes(exe, &binary::search(home, query), each(rounds, kind))?);
     }
     Ok(costs)
 }
@@ -152,15 +169,14 @@ fn each(rounds: u32, kind: &Asked) -> u32 {
 }
 
 /// The search alone, in this process, the caches warm.
-fn legs(context: &Context, index: &mut Index, kind: &Asked, rounds: u32) -> Result<[Costs; 3]> {
+fn legs(home: &LabHome, index: &mut Index, kind: &Asked, rounds: u32) -> Result<[Costs; 3]> {
     let mut out: [Costs; 3] = Default::default();
     for query in &kind.queries {
         for ((_, legs), costs) in LEGS.iter().zip(&mut out) {
             let filter = Filter { limit: LIMIT, legs: *legs, ..Filter::default() };
             for round in 0..=each(rounds, kind) {
                 let measured = Measured::start();
-                let understood = understood::understand(context, query)?;
-                black_box(recall::search(&context.ledger, index, context.agent(), &understood.query, &filter)?);
+                black_box(home.search(index, query, &filter)?);
                 if round > 0 {
                     costs.push(measured.stop());
                 }

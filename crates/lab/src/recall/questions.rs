@@ -1,26 +1,21 @@
-//! Our own questions over sessions of programs: what a developer asks a week later. Beside the ranking the bench looks
-//! whether what answers stands in the context a program would be given with that question.
+//! Our own questions over sessions of programs: what a developer asks a week later. Beside the ranking the laboratory
+//! looks whether what answers stands in the context a program would be given with that question.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use heirloom_engine::assistant::AssistantHome;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::index::Index;
-use heirloom_engine::inject::{self, Ask, Capabilities, Event, Given};
-use heirloom_engine::ledger::blocks::Opener;
-use heirloom_engine::recall::{self, Hint};
-use heirloom_engine::scope::SessionKey;
-use heirloom_engine::transcript::read::{self, SessionFilter};
+use heirloom_engine::inject::Given;
+use heirloom_engine::scope::AgentId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::measures::{recall as share, reciprocal_rank};
-use super::{Args, bar, median, tenth, write_lines};
-use crate::cli::bench::measure::Measured;
-use crate::cli::import::{self, Plan};
-use crate::context::{Context, Global};
+use super::{Args, median, tenth, write_lines};
+use crate::home::LabHome;
+use crate::measure::Measured;
 use crate::print;
+use crate::sources::Sources;
 
 /// Tokens of the context that is looked into.
 const BUDGET: usize = 2_000;
@@ -51,7 +46,7 @@ struct Stored {
 
 /// The turns there are, by `session entry`, and the project of each session.
 #[derive(Default)]
-struct Sources {
+struct Known {
     turns: HashMap<String, Stored>,
     project: HashMap<String, Option<String>>,
 }
@@ -68,40 +63,38 @@ struct Answered<'q> {
     tokens: usize,
 }
 
-pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> Result<Value> {
+pub(super) fn run(args: &Args, folder: &Path, file: &Path, for_people: bool) -> Result<Value> {
     let questions = read_file(file)?;
     if let Some(missing) = args.sources.iter().find(|s| !s.is_dir()) {
-        return Ok(skipped(global, &format!("there are no sessions at {}", missing.display())));
+        return Ok(skipped(for_people, &format!("there are no sessions at {}", missing.display())));
     }
-    let inner = Global { home: Some(folder.join("home")), agent: None, json: true };
-    let context = Context::create(&inner)?;
-    let mut plan = Plan::default();
-    args.sources.iter().for_each(|source| plan.path(source, None));
-    import::import(&context, plan, "cli bench")?;
-    let at = context.assistant("cli bench")?;
-    let sources = Sources::of(&context, &at)?;
+    let home = LabHome::create_with(&folder.join("home"), AgentId::main(), args.embedder()?)?;
+    print::progress("importing");
+    home.import(&Sources::of(&args.sources)?)?;
+    let sources = Known::of(&home)?;
     let (known, unknown): (Vec<&Question>, Vec<&Question>) =
         questions.iter().partition(|q| q.evidence.iter().flatten().all(|turn| sources.turns.contains_key(turn)));
     if known.is_empty() {
-        return Ok(skipped(global, "none of the sessions that answer the questions is in these folders"));
+        return Ok(skipped(for_people, "none of the sessions that answer the questions is in these folders"));
     }
-    let mut index = context.caught_up_index(Some(&at))?;
-    let progress = bar(known.len(), "Asking", global);
+    let mut index = home.index()?;
+    print::progress("asking");
     let (mut answered, mut times) = (Vec::new(), Vec::new());
     for question in known {
         let measured = Measured::start();
-        let hits = args.leg.turns(&context, &mut index, &question.question)?;
+        let hits = args.leg.turns(&home, &mut index, &question.question)?;
         times.push(measured.stop().cpu * 1e3);
         let ranked: Vec<String> =
             hits.iter().map(|h| format!("{} {}", h.turn.session.as_str(), h.turn.entry)).collect();
         let rank = |turns: &Vec<String>| ranked.iter().position(|r| turns.contains(r)).map(|n| n + 1);
         let found = question.evidence.iter().filter_map(rank).collect();
-        let given = given(&at, &mut index, &sources, question)?;
+        // In the project of the first piece of evidence.
+        let session = question.evidence[0][0].split(' ').next().unwrap_or_default();
+        let project = sources.project.get(session).cloned().flatten();
+        let given = home.context(&mut index, project, &question.question, BUDGET)?;
         let in_context = question.evidence.iter().filter(|turns| stands(&given, turns, &sources)).count();
         answered.push(Answered { question, found, ranked, in_context, tokens: given.tokens });
-        progress.inc(1);
     }
-    progress.finish_and_clear();
     if let Some(path) = &args.ranked {
         let line = |a: &Answered| json!({"question_id": a.question.id, "ranked": a.ranked, "found": a.found, "in_context": a.in_context});
         write_lines(path, &answered.iter().map(line).collect::<Vec<_>>())?;
@@ -109,7 +102,7 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
     let left_out: Vec<&str> = unknown.iter().map(|q| q.id.as_str()).collect();
     let groups = groups(&answered);
     let ms = median(times);
-    if !global.json {
+    if for_people {
         show(&groups, args.leg.name(), ms, &left_out);
     }
     Ok(json!({
@@ -119,8 +112,8 @@ pub(super) fn run(global: &Global, folder: &Path, file: &Path, args: &Args) -> R
     }))
 }
 
-fn skipped(global: &Global, why: &str) -> Value {
-    if !global.json {
+fn skipped(for_people: bool, why: &str) -> Value {
+    if for_people {
         print::line(&format!("Skipped: {why}."));
     }
     json!({"set": "questions", "skipped": why})
@@ -146,53 +139,23 @@ fn read_file(file: &Path) -> Result<Vec<Question>> {
     }
 }
 
-impl Sources {
-    fn of(context: &Context, at: &AssistantHome) -> Result<Sources> {
-        let mut out = Sources::default();
-        context.ledger.read(|tx| {
-            for session in read::sessions(tx, at.agent_no, &SessionFilter::default())? {
-                let key = session.key.as_str().to_owned();
-                read::session_turns(tx, &Opener::default(), &session, None, |turn| {
-                    let stored = Stored { id: turn.id.to_string(), text: flat(&turn.text) };
-                    out.turns.insert(format!("{key} {}", turn.entry), stored);
-                    Ok(())
-                })?;
-                out.project.insert(key, session.workspace_id);
+impl Known {
+    fn of(home: &LabHome) -> Result<Known> {
+        let mut out = Known::default();
+        for session in home.sessions()? {
+            let key = session.key.as_str().to_owned();
+            for turn in home.turns(&session, false)? {
+                let stored = Stored { id: turn.id.to_string(), text: flat(&turn.text) };
+                out.turns.insert(format!("{key} {}", turn.entry), stored);
             }
-            Ok(())
-        })?;
+            out.project.insert(key, session.workspace_id);
+        }
         Ok(out)
     }
 }
 
-/// What a new session in the project of the first piece of evidence would be given with the question.
-fn given(at: &AssistantHome, index: &mut Index, sources: &Sources, question: &Question) -> Result<Given> {
-    let session = question.evidence[0][0].split(' ').next().unwrap_or_default();
-    let ask = Ask {
-        session: SessionKey::new("bench", "a-week-later"),
-        event: Event::Prompt,
-        hint: Hint { workspace: sources.project.get(session).cloned().flatten(), thread: None },
-        prompt: Some(&question.question),
-        budget: Some(BUDGET),
-        can: Capabilities {
-            program: "bench".into(),
-            channel: "stdout".into(),
-            stores: true,
-            keeps_tail: true,
-            characters: usize::MAX,
-        },
-    };
-    let place = inject::place_of(at, &ask.session, &ask.hint)?;
-    let asked = recall::Question {
-        text: &question.question,
-        most: inject::budget::items(Event::Prompt, Some(BUDGET)),
-        deep: false,
-    };
-    inject::assemble(at, &ask, recall::recall(at, index, Some(&place), &asked)?)
-}
-
 /// Whether one of these turns stands in a context: its id is among the items, or its words are printed whole.
-fn stands(given: &Given, turns: &[String], sources: &Sources) -> bool {
+fn stands(given: &Given, turns: &[String], sources: &Known) -> bool {
     let block = flat(&given.block);
     turns.iter().filter_map(|turn| sources.turns.get(turn)).any(|turn| {
         let named = given.parts.iter().any(|p| p.items().any(|item| item == turn.id));

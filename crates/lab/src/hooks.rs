@@ -7,12 +7,12 @@ use heirloom_engine::error::Result;
 use heirloom_engine::home::Home;
 use serde_json::json;
 
-use super::measure::{Costs, fed};
-use super::synthetic::Asked;
-use crate::hook::worker;
+use crate::binary;
+use crate::measure::{Costs, fed};
+use crate::synthetic::Asked;
 
-/// A session that begins in the same project every time, and what happens in it, in this order. Prompts alone are told
-/// what recall finds.
+/// What happens in a session, in this order; each session is one of the same project. Prompts alone are
+/// given what recall finds.
 const EVENTS: [(&str, &str); 4] = [
     ("session start", "SessionStart"),
     ("prompt", "UserPromptSubmit"),
@@ -20,28 +20,29 @@ const EVENTS: [(&str, &str); 4] = [
     ("session end", "SessionEnd"),
 ];
 
-/// The project: one of those of [`super::synthetic`].
+/// The project: one of those of [`crate::synthetic`].
 const PROJECT: &str = "/home/user/project-0";
 
-/// The one-shot worker a hook starts must not run beside the next measurement.
+/// The lock of a home that the one-shot worker holds which a hook starts.
+const WORKER: &str = "worker";
+
+/// That worker must not run beside the next measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs so many sessions of Claude Code's with one prompt each. What hooks leave to the worker is done in between.
-pub(super) fn measure(exe: &Path, home: &Path, asked: &[Asked], rounds: u32) -> Result<Vec<(&'static str, Costs)>> {
+pub fn measure(exe: &Path, home: &Path, asked: &[Asked], rounds: u32) -> Result<Vec<(&'static str, Costs)>> {
     let opened = Home::open(home)?;
     let prompts = prompts(asked);
     let mut out: Vec<(&str, Costs)> = EVENTS.iter().map(|(what, _)| (*what, Costs::default())).collect();
     for round in 0..=rounds.max(1) {
         for ((_, event), (_, costs)) in EVENTS.iter().zip(&mut out) {
             let payload = json!({
-                "session_id": format!("bench-{round}"), "cwd": PROJECT, "hook_event_name": event,
+                "session_id": format!("lab-{round}"), "cwd": PROJECT, "hook_event_name": event,
                 "transcript_path": home.join("no-transcript.jsonl"), "source": "startup", "reason": "other",
                 "prompt_id": format!("prompt-{round}"), "prompt": prompts[round as usize % prompts.len()],
                 "last_assistant_message": "That is done, and the tests pass.",
             });
-            let home = home.to_string_lossy().into_owned();
-            let args = ["--home", &home, "hook", "claude-code", event].map(str::to_owned);
-            let cost = fed(exe, &args, payload.to_string().as_bytes())?;
+            let cost = fed(exe, &binary::hook(home, "claude-code", event), payload.to_string().as_bytes())?;
             // The first round warms the caches.
             if round > 0 {
                 costs.push(cost);
@@ -63,7 +64,7 @@ fn prompts(asked: &[Asked]) -> Vec<String> {
 
 fn wait_for_worker(home: &Home) -> Result<()> {
     let until = Instant::now() + PATIENCE;
-    while home.try_lock(worker::LOCK)?.is_none() && Instant::now() < until {
+    while home.try_lock(WORKER)?.is_none() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())

@@ -10,7 +10,7 @@ use heirloom_engine::clock::{Millis, rfc3339};
 use heirloom_engine::error::{Error, Result};
 use serde_json::{Value, json};
 
-use super::synthetic::{Random, Zipf, uuid};
+use crate::synthetic::{Random, Zipf, uuid};
 
 /// Days the smallest home reaches back, so that the pages of the last month have as much to show in all of them.
 const SPAN_MS: Millis = 60 * 24 * 3_600_000;
@@ -288,7 +288,7 @@ impl Chat {
     }
 
     fn assistant(&mut self, content: Value, stop: &str, random: &mut Random) -> String {
-        let message = super::synthetic::message(content, stop, random);
+        let message = crate::synthetic::message(content, stop, random);
         self.record("assistant", random, &[("message", message)])
     }
 }

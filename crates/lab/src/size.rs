@@ -1,9 +1,8 @@
 //! How much room the lineage takes, and what it is made of.
 
+use heirloom_engine::error::Result;
+use heirloom_engine::ledger::Read;
 use rusqlite::OptionalExtension;
-
-use crate::error::Result;
-use crate::ledger::Read;
 
 /// Rows and bytes of the lineage in one ledger, of all its agents.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -44,7 +43,7 @@ const TABLES: [&str; 7] =
 const INDEXES: [&str; 5] = ["turns_lane", "turns_hint", "turns_call", "turns_voice", "turn_results_left"];
 
 /// Measures the lineage. Reads every page of the ledger once (SQLite's own account of its pages), so it is for
-/// measuring, not for commands.
+/// measuring only.
 pub fn size(tx: &Read) -> Result<Size> {
     let mut out = Size::default();
     let mut statement = tx.prepare_cached(

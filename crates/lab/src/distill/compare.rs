@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::Said;
-use super::deterministic::{JOIN, Words, acts, is_follow_up, lower, plain};
-use crate::lineage::distillate::{Distillate, Item, Touch};
-use crate::scope::TurnId;
+use heirloom_engine::distill::Said;
+use heirloom_engine::distill::deterministic::{JOIN, Words, acts, is_follow_up, lower, plain};
+use heirloom_engine::event::{Role, TurnKind};
+use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
+use heirloom_engine::scope::TurnId;
 
 /// One thing the summary names.
 #[derive(Clone, PartialEq, Debug)]
@@ -458,14 +459,14 @@ struct Whole {
 
 impl Whole {
     fn of(turns: &[Said]) -> Whole {
-        let own = |s: &&Said| s.kind != crate::event::TurnKind::CompactSummary;
+        let own = |s: &&Said| s.kind != TurnKind::CompactSummary;
         let by_turn = turns.iter().filter(own).map(|s| (s.id, spaced(&s.text))).collect();
         let all = turns
             .iter()
             .filter(own)
             .filter(|s| s.text.len() < 64 * 1024)
             .map(|s| {
-                let prompt = s.main && s.role == crate::event::Role::User;
+                let prompt = s.main && s.role == Role::User;
                 (Words::of(&s.text), prompt)
             })
             .collect();
