@@ -158,6 +158,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["connect", "claude-code", "opencode", "--dry-run"],
         &["connect", "openclaw", "--yes"],
         &["doctor"],
+        &["doctor", "--speed"],
         &["disconnect"],
         &["export", "--session", &key, "--out", out],
         &["verify"],

@@ -104,6 +104,8 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("audit list", &["audit", "list"]),
     ("reindex", &["reindex"]),
     ("work", &["work", "--drain"]),
+    // Last: it takes its time, and pages that wait for a pause in editing would be rendered between the other commands.
+    ("doctor --speed", &["doctor", "--speed"]),
 ];
 
 #[test]

@@ -40,6 +40,7 @@ mod reference;
 mod remember;
 mod roundtrip;
 mod search;
+mod speed;
 mod strangers;
 mod threads;
 mod visible;
