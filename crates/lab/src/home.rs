@@ -121,7 +121,7 @@ impl LabHome {
                 characters: usize::MAX,
             },
         };
-        let audience = inject::audience_of(&at, &ask.session, &ask.hint)?;
+        let audience = recall::Audience::at(&at, &ask.session, &ask.hint)?;
         let most = inject::budget::items(Event::Prompt, Some(budget));
         let asked = recall::Question { text: prompt, most, deep: false };
         inject::assemble(&at, &ask, recall::recall(&at, index, Some(&audience), &asked)?)

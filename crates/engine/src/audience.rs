@@ -1,5 +1,5 @@
-//! Where somebody asks from, and what may be told there (R10.3): the agent always, the session's own thread and those
-//! explicitly linked to it, its project; another thread's words never, unless it is named.
+//! Who asks, and what may be told there (R10.3): what holds for the agent always, what belongs to the session's own thread,
+//! to threads explicitly linked to it and to its project; another thread's words never, unless it is named. Storey 3.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -9,6 +9,7 @@ use crate::head::memory::Scope;
 use crate::ledger::Read;
 use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadKey, ThreadNo};
 use crate::thread::{self, ThreadRow};
+use crate::tree::AssistantHome;
 
 /// What a caller knows of a session the ledger knows nothing of yet: programs ask before their first line is written.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -41,6 +42,11 @@ pub struct Audience {
 }
 
 impl Audience {
+    /// [`Audience::of`] in a read of its own.
+    pub fn at(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result<Audience> {
+        at.read(|tx| Audience::of(tx, at.agent_no, session, hint))
+    }
+
     /// Where a session is: in the thread of its newest prompt; before its first one in that of its project.
     pub fn of(tx: &Read, agent_no: AgentNo, session: &SessionKey, hint: &Hint) -> Result<Audience> {
         let found = tx
