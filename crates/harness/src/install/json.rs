@@ -1,15 +1,21 @@
-//! Settings files in JSON, read with the place of everything in them and changed by putting text in or taking it out:
-//! comments, order, indentation, trailing commas and line ends of others stay as they are. Reads JSON5, which holds
-//! plain JSON and JSON with comments; writes only what plain JSON allows, so that a file keeps the form it had.
+//! Settings files in JSON, read with the place of everything in them and changed by inserting or removing text: comments,
+//! order, indentation, trailing commas and line ends of others stay as they are. Reads JSON5, which includes plain JSON
+//! and JSON with comments; writes only what plain JSON allows, so that a file keeps the form it had.
+//!
+//! The text is read by `jsonc-parser`. Its editor (the feature `cst`) is not used, because it changes bytes of others: it
+//! breaks a file of one line into several, refuses a byte-order mark, turns a blank file's white space around, adds
+//! trailing commas, and its result is a whole text, while disconnecting needs to know which bytes were inserted
+//! ([`super::draft`]). So the edits are made here, at the places the parser tells.
 
 use std::ops::Range;
 
+use jsonc_parser::ast::{ObjectProp, Value};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, Scanner, ScannerOptions};
 use serde_json::Value as Json;
 
 use super::draft::Draft;
-
-/// No settings file is nested like this; the parser calls itself.
-const DEEPEST: usize = 200;
 
 /// A value and where it stands.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,7 +50,7 @@ pub struct Member {
 pub struct Malformed {
     /// One-based.
     pub line: usize,
-    pub what: &'static str,
+    pub what: String,
 }
 
 /// Why a text, though it is JSON, is not changed.
@@ -178,8 +184,8 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
     let children = container.children();
     let Some(child) = children.get(index).cloned() else { return };
     let floor = if index == 0 { container.span.start + 1 } else { children[index - 1].end };
-    let space = text[floor..child.start].trim_end_matches(is_space).len() + floor;
-    let next = skip(text, child.end);
+    let space = text[floor..child.start].trim_end().len() + floor;
+    let (_, next) = comments(text, child.end);
     let comma = text[next..].starts_with(',');
     let mut cuts = Vec::new();
     let mut end = child.end;
@@ -189,7 +195,7 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
         cuts.push(next..next + 1);
     } else if index > 0 {
         // The last one: the comma before it goes with it.
-        let before = skip(text, children[index - 1].end);
+        let (_, before) = comments(text, children[index - 1].end);
         if text[before..].starts_with(',') && before < space {
             cuts.push(before..before + 1);
         }
@@ -205,13 +211,10 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
         }
         _ => space,
     };
-    if children.len() == 1 && is_blank(&text[container.span.start + 1..child.start]) {
-        let after = &text[end..container.span.end - 1];
-        if is_blank(after) {
-            // Nothing is left in it.
-            let inside = container.span.start + 1..container.span.end - 1;
-            return draft.replace(inside, "");
-        }
+    let inside = container.span.start + 1..container.span.end - 1;
+    let blank = |part: Range<usize>| text[part].trim().is_empty();
+    if children.len() == 1 && blank(inside.start..child.start) && blank(end..inside.end) {
+        return draft.replace(inside, "");
     }
     cuts.push(begin..end);
     cuts.sort_by_key(|c| std::cmp::Reverse(c.start));
@@ -234,7 +237,7 @@ pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, Odd> {
 
 /// The tree of a draft; an empty text becomes an object first.
 fn whole(draft: &mut Draft) -> Result<Node, Odd> {
-    if is_blank(draft.text().trim_start_matches('\u{feff}')) {
+    if draft.text().trim_start_matches('\u{feff}').trim().is_empty() {
         let end = draft.text().len();
         draft.replace(end..end, "{}\n");
     }
@@ -253,8 +256,8 @@ fn append(draft: &mut Draft, container: &Node, key: Option<&str>, value: &Json) 
     let children = container.children();
     let nl = style.line_end;
     let Some(last) = children.last() else {
-        let inside = &text[container.span.start + 1..container.span.end - 1];
-        let at = container.span.start + 1 + end_of_words(inside);
+        let begin = container.span.start + 1;
+        let at = comments(text, begin).0.last().map_or(begin, |comment| comment.end);
         let outer = Style::indent_at(text, container.span.start);
         let inner = format!("{outer}{}", style.unit);
         if text[at..container.span.end - 1].contains('\n') {
@@ -270,7 +273,7 @@ fn append(draft: &mut Draft, container: &Node, key: Option<&str>, value: &Json) 
         }
         return;
     };
-    let next = skip(text, last.end);
+    let (_, next) = comments(text, last.end);
     let trailing = text[next..].starts_with(',');
     let first = &children[0];
     let wide = text[container.span.start..first.start].contains('\n');
@@ -312,7 +315,7 @@ struct Style {
 impl Style {
     fn of(text: &str) -> Style {
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let body = text.trim_matches(|c: char| is_space(c) || c == '\u{feff}');
+        let body = text.trim_start_matches('\u{feff}').trim();
         let narrow_file = !body.contains('\n') && body.len() > 2;
         let spaced = body.contains(": ");
         let indented = text.lines().find_map(|line| {
@@ -384,278 +387,98 @@ fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     members
 }
 
-fn is_space(c: char) -> bool {
-    c.is_whitespace() || c == '\u{feff}'
-}
-
-fn is_blank(text: &str) -> bool {
-    text.chars().all(is_space)
-}
-
-/// The first byte at or after a place that is neither white space nor comment. The text was parsed before.
-fn skip(text: &str, mut at: usize) -> usize {
-    loop {
-        let rest = &text[at..];
-        let trimmed = rest.trim_start_matches(is_space);
-        at += rest.len() - trimmed.len();
-        if trimmed.starts_with("//") {
-            at += trimmed.find(is_line_end).unwrap_or(trimmed.len());
-        } else if let Some(body) = trimmed.strip_prefix("/*") {
-            at += body.find("*/").map_or(trimmed.len(), |n| n + 4);
-        } else {
-            return at;
-        }
+/// The comments from a place on, up to the next token that is none, and where that token stands.
+fn comments(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
+    let mut scanner = Scanner::new(&text[from..], &ScannerOptions::default());
+    let mut found = Vec::new();
+    while let Ok(Some(Token::CommentLine(_) | Token::CommentBlock(_))) = scanner.scan() {
+        found.push(from + scanner.token_start()..from + scanner.token_end());
     }
+    (found, from + scanner.token_start())
 }
 
-/// Where the last comment between two brackets ends; 0 where there is none.
-fn end_of_words(inside: &str) -> usize {
-    let mut end = 0;
-    let mut at = 0;
-    loop {
-        let rest = &inside[at..];
-        let trimmed = rest.trim_start_matches(is_space);
-        if trimmed.is_empty() {
-            return end;
-        }
-        at += rest.len() - trimmed.len();
-        at += match trimmed.starts_with("//") {
-            true => trimmed.find(is_line_end).unwrap_or(trimmed.len()),
-            false => trimmed.get(2..).and_then(|t| t.find("*/")).map_or(trimmed.len(), |n| n + 4),
-        };
-        end = at;
-    }
-}
-
-/// The end of the comments that stand behind a place in its line; the place itself where there is none.
+/// The end of the comments that follow a place on its line; the place itself where there is none, or where they stand
+/// before something else on that line, to which they belong.
 fn end_of_line_comment(text: &str, from: usize) -> usize {
-    let (mut at, mut end) = (from, from);
-    loop {
-        let rest = &text[at..];
-        let trimmed = rest.trim_start_matches([' ', '\t']);
-        at += rest.len() - trimmed.len();
-        if trimmed.starts_with("//") {
-            return at + trimmed.find(is_line_end).unwrap_or(trimmed.len());
-        }
-        let Some(body) = trimmed.strip_prefix("/*") else { return end };
-        let Some(len) = body.find("*/") else { return end };
-        if body[..len].contains('\n') {
-            return end;
-        }
-        at += len + 4;
-        // A comment in front of another member on the same line is that one's.
-        let rest = text[at..].trim_start_matches([' ', '\t']);
-        if rest.is_empty() || rest.starts_with(['\n', '\r']) || rest.starts_with("//") || rest.starts_with("/*") {
-            end = at;
-        } else {
-            return end;
-        }
-    }
+    let (found, _) = comments(text, from);
+    let on_line = |comment: &&Range<usize>| !text[from..comment.end].contains(['\n', '\r']);
+    let Some(last) = found.iter().take_while(on_line).last() else { return from };
+    let rest = text[last.end..].trim_start_matches([' ', '\t']);
+    if rest.is_empty() || rest.starts_with(['\n', '\r', '/']) { last.end } else { from }
 }
 
-fn is_line_end(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
-}
-
-/// Reads JSON5. A byte-order mark at the beginning is skipped.
+/// Reads JSON5. Byte-order marks at the beginning are skipped.
 pub fn parse(text: &str) -> Result<Node, Malformed> {
-    let mut parser = Parser { text, at: 0 };
-    let node = parser.value(0)?;
-    parser.space()?;
-    if parser.at < text.len() { parser.wrong("there is something behind the end") } else { Ok(node) }
+    // jsonc-parser takes a byte-order mark for a word.
+    let body = text.trim_start_matches('\u{feff}');
+    let start = text.len() - body.len();
+    let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+    let options = ParseOptions { allow_missing_commas: false, ..ParseOptions::default() };
+    let parsed = jsonc_parser::parse_to_ast(body, &collect, &options).map_err(|e| {
+        let what = e.kind().to_string();
+        let (first, rest) = what.split_at(1);
+        Malformed { line: e.line_display(), what: first.to_lowercase() + rest }
+    })?;
+    if let Some((at, what)) = beyond_json5(body, &parsed.tokens.unwrap_or_default()) {
+        return Err(Malformed { line: body[..at].matches('\n').count() + 1, what: what.to_owned() });
+    }
+    match parsed.value {
+        Some(value) => Ok(node(&value, start)),
+        None => Err(Malformed { line: 1, what: "there is no value".to_owned() }),
+    }
 }
 
-struct Parser<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Parser<'t> {
-    fn rest(&self) -> &'t str {
-        &self.text[self.at..]
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn wrong<T>(&self, what: &'static str) -> Result<T, Malformed> {
-        Err(Malformed { line: self.text[..self.at].matches('\n').count() + 1, what })
-    }
-
-    fn space(&mut self) -> Result<(), Malformed> {
-        loop {
-            let rest = self.rest();
-            let trimmed = rest.trim_start_matches(is_space);
-            self.at += rest.len() - trimmed.len();
-            if trimmed.starts_with("//") {
-                self.at += trimmed.find(is_line_end).unwrap_or(trimmed.len());
-            } else if let Some(body) = trimmed.strip_prefix("/*") {
-                match body.find("*/") {
-                    Some(end) => self.at += end + 4,
-                    None => return self.wrong("a comment has no end"),
-                }
-            } else {
-                return Ok(());
+/// What jsonc-parser reads and JSON5 does not allow, with its place. A program may read such a file in another way or
+/// not at all, so it is left alone.
+fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static str)> {
+    let mut key = "";
+    for TokenAndRange { token, range } in tokens {
+        let raw = &text[range.start..range.end];
+        let wrong = match token {
+            Token::CommentLine(_) if raw.contains(['\u{2028}', '\u{2029}']) => "a line separator in a comment",
+            Token::CommentLine(_) | Token::CommentBlock(_) => continue,
+            Token::String(_) if has_line_end(raw) => "a line ends inside a string",
+            Token::Colon if !key.starts_with(['"', '\'']) && !is_name(key) => "a key that needs quotes",
+            _ => {
+                key = raw;
+                continue;
             }
-        }
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Node, Malformed> {
-        if depth > DEEPEST {
-            return self.wrong("it is nested too deep");
-        }
-        self.space()?;
-        let begin = self.at;
-        let kind = match self.peek() {
-            Some('{') => Kind::Object(self.object(depth)?),
-            Some('[') => Kind::Array(self.array(depth)?),
-            Some('"' | '\'') => Kind::String(self.string()?),
-            Some(c) if c.is_ascii_digit() || "+-.".contains(c) => self.number()?,
-            Some(c) if c.is_alphabetic() => {
-                let word: String = self.rest().chars().take_while(|c| c.is_alphanumeric()).collect();
-                self.at += word.len();
-                match word.as_str() {
-                    "true" => Kind::Plain(Some(true)),
-                    "false" => Kind::Plain(Some(false)),
-                    "null" => Kind::Plain(None),
-                    "NaN" | "Infinity" => Kind::Number(word),
-                    _ => return self.wrong("a word that is no value"),
-                }
-            }
-            Some(_) => return self.wrong("a character that begins no value"),
-            None => return self.wrong("the end comes too early"),
         };
-        Ok(Node { span: begin..self.at, kind })
+        return Some((range.start, wrong));
     }
+    None
+}
 
-    fn object(&mut self, depth: usize) -> Result<Vec<Member>, Malformed> {
-        let mut members = Vec::new();
-        self.at += 1;
-        loop {
-            self.space()?;
-            let begin = self.at;
-            let key = match self.peek() {
-                Some('}') => {
-                    self.at += 1;
-                    return Ok(members);
-                }
-                Some('"' | '\'') => self.string()?,
-                Some(c) if is_name(c) && !c.is_ascii_digit() => {
-                    let name: String = self.rest().chars().take_while(|c| is_name(*c)).collect();
-                    self.at += name.len();
-                    name
-                }
-                Some(_) => return self.wrong("a key was expected"),
-                None => return self.wrong("an object has no end"),
+/// Whether a string, as it is written, has an end of line in it that no backslash stands before.
+fn has_line_end(raw: &str) -> bool {
+    raw.contains(['\n', '\r']) && {
+        let escaped = ["\\\\", "\\\r\n", "\\\n", "\\\r"];
+        escaped.iter().fold(raw.to_owned(), |raw, pair| raw.replace(pair, "")).contains(['\n', '\r'])
+    }
+}
+
+/// Whether a key may stand without quotes.
+fn is_name(key: &str) -> bool {
+    !key.starts_with(|c: char| c.is_ascii_digit()) && key.chars().all(|c| c.is_alphanumeric() || "_$".contains(c))
+}
+
+/// A value of the syntax tree, its places counted from the beginning of the file.
+fn node(value: &Value, start: usize) -> Node {
+    let span = |range: jsonc_parser::common::Range| start + range.start..start + range.end;
+    let kind = match value {
+        Value::Object(object) => {
+            let member = |prop: &ObjectProp| Member {
+                key: prop.name.as_str().to_owned(),
+                span: span(prop.range),
+                value: node(&prop.value, start),
             };
-            self.space()?;
-            if self.peek() != Some(':') {
-                return self.wrong("a colon was expected");
-            }
-            self.at += 1;
-            let value = self.value(depth + 1)?;
-            members.push(Member { key, span: begin..value.span.end, value });
-            self.separator('}')?;
+            Kind::Object(object.properties.iter().map(member).collect())
         }
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Vec<Node>, Malformed> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.space()?;
-            match self.peek() {
-                Some(']') => {
-                    self.at += 1;
-                    return Ok(items);
-                }
-                Some(_) => items.push(self.value(depth + 1)?),
-                None => return self.wrong("a list has no end"),
-            }
-            self.separator(']')?;
-        }
-    }
-
-    /// A comma, or the closing bracket, which stays.
-    fn separator(&mut self, close: char) -> Result<(), Malformed> {
-        self.space()?;
-        match self.peek() {
-            Some(',') => {
-                self.at += 1;
-                Ok(())
-            }
-            Some(c) if c == close => Ok(()),
-            _ => self.wrong("a comma or a closing bracket was expected"),
-        }
-    }
-
-    fn number(&mut self) -> Result<Kind, Malformed> {
-        let plain = |c: &char| c.is_ascii_alphanumeric() || "+-.".contains(*c);
-        let text: String = self.rest().chars().take_while(plain).collect();
-        let digits = text.trim_start_matches(['+', '-']);
-        let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-        let good = match hex {
-            Some(hex) => !hex.is_empty() && hex.chars().all(|c| c.is_ascii_hexdigit()),
-            None if digits == "NaN" || digits == "Infinity" => true,
-            None => digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') && digits.parse::<f64>().is_ok(),
-        };
-        if !good || text.len() - digits.len() > 1 {
-            return self.wrong("a number that is none");
-        }
-        self.at += text.len();
-        Ok(Kind::Number(text))
-    }
-
-    fn string(&mut self) -> Result<String, Malformed> {
-        let quote = self.peek().unwrap_or('"');
-        self.at += 1;
-        let mut out = String::new();
-        let mut units: Vec<u16> = Vec::new();
-        loop {
-            let Some(c) = self.peek() else { return self.wrong("a string has no end") };
-            if !(c == '\\' && self.rest().starts_with("\\u")) {
-                out.extend(char::decode_utf16(units.drain(..)).map(|u| u.unwrap_or('\u{fffd}')));
-            }
-            self.at += c.len_utf8();
-            match c {
-                c if c == quote => return Ok(out),
-                '\n' | '\r' => return self.wrong("a line ends inside a string"),
-                '\\' => {
-                    let Some(c) = self.peek() else { return self.wrong("a string has no end") };
-                    self.at += c.len_utf8();
-                    match c {
-                        'n' => out.push('\n'),
-                        't' => out.push('\t'),
-                        'r' => out.push('\r'),
-                        'b' => out.push('\u{8}'),
-                        'f' => out.push('\u{c}'),
-                        'v' => out.push('\u{b}'),
-                        '0' => out.push('\0'),
-                        'u' => units.push(self.hex(4)? as u16),
-                        'x' => out.extend(char::from_u32(self.hex(2)?)),
-                        // A line that goes on in the next one.
-                        '\r' if self.peek() == Some('\n') => self.at += 1,
-                        c if is_line_end(c) => {}
-                        c => out.push(c),
-                    }
-                }
-                c => out.push(c),
-            }
-        }
-    }
-
-    fn hex(&mut self, digits: usize) -> Result<u32, Malformed> {
-        let number = self.rest().get(..digits).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        let Some(number) = number.and_then(|d| u32::from_str_radix(d, 16).ok()) else {
-            return self.wrong("an escape that is none");
-        };
-        self.at += digits;
-        Ok(number)
-    }
-}
-
-/// Whether a key without quotes may hold it.
-fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$' | '\u{200c}' | '\u{200d}')
+        Value::Array(array) => Kind::Array(array.elements.iter().map(|item| node(item, start)).collect()),
+        Value::StringLit(text) => Kind::String(text.value.to_string()),
+        Value::NumberLit(number) => Kind::Number(number.value.to_owned()),
+        Value::BooleanLit(yes) => Kind::Plain(Some(yes.value)),
+        Value::NullKeyword(_) => Kind::Plain(None),
+    };
+    Node { span: span(value.range()), kind }
 }

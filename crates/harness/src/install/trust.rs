@@ -187,13 +187,13 @@ type Table<'t> = Spanned<DeTable<'t>>;
 fn parse(config: &str) -> Result<Table<'_>, Odd> {
     DeTable::parse(config).map_err(|e| {
         let line = e.span().map_or(1, |s| config[..s.start.min(config.len())].matches('\n').count() + 1);
-        Odd::Malformed(Malformed { line, what: "it is not TOML" })
+        Odd::Malformed(Malformed { line, what: "it is not TOML".to_owned() })
     })
 }
 
 fn values(config: &str) -> Result<toml::Table, Odd> {
     parse(config)?;
-    toml::from_str(config).map_err(|_| Odd::Malformed(Malformed { line: 1, what: "it is not TOML" }))
+    toml::from_str(config).map_err(|_| Odd::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
 }
 
 fn forget(table: &mut toml::Table, key: &str) {
