@@ -126,6 +126,14 @@ pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
     Ok(Some(node))
 }
 
+/// The value along a path of keys in a file; `None` too where the file is blank.
+pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, Odd> {
+    match is_blank(text) {
+        true => Ok(None),
+        false => Ok(at(&parse(text)?, path)?.cloned()),
+    }
+}
+
 /// Puts a value under a path of keys, making the objects on the way; the member must not be there. Returns the paths of
 /// the containers that had to be made.
 pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, Odd> {
@@ -225,19 +233,22 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
 
 /// Takes the member under a path out, if it is there.
 pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, Odd> {
-    let root = parse(draft.text())?;
     let Some((key, above)) = path.split_last() else { return Ok(false) };
-    let Some(object) = at(&root, above)? else { return Ok(false) };
-    let Some(member) = object.get(key)? else { return Ok(false) };
-    let Kind::Object(members) = &object.kind else { return Ok(false) };
-    let index = members.iter().position(|m| m.span == member.span).unwrap_or(0);
-    remove(draft, object, index);
+    let Some(object) = find(draft.text(), above)? else { return Ok(false) };
+    let (Some(_), Kind::Object(members)) = (object.get(key)?, &object.kind) else { return Ok(false) };
+    let index = members.iter().position(|m| m.key == *key).unwrap_or_default();
+    remove(draft, &object, index);
     Ok(true)
 }
 
-/// The tree of a draft; an empty text becomes an object first.
+/// A file in which nothing stands yet.
+pub fn is_blank(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim().is_empty()
+}
+
+/// The tree of a draft; a blank text becomes an object first.
 fn whole(draft: &mut Draft) -> Result<Node, Odd> {
-    if draft.text().trim_start_matches('\u{feff}').trim().is_empty() {
+    if is_blank(draft.text()) {
         let end = draft.text().len();
         draft.replace(end..end, "{}\n");
     }

@@ -39,7 +39,7 @@ const DEFAULTS: (u64, u64) = (1, 600);
 
 /// The digests of our hooks in a `hooks.json`.
 pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, Odd> {
-    if merge::is_empty(hooks_json) {
+    if json::is_blank(hooks_json) {
         return Ok(Vec::new());
     }
     let found = merge::places(&json::parse(hooks_json)?, harness)?;
