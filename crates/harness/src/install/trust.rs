@@ -1,10 +1,12 @@
 //! Codex runs a hook only when the user trusts it. Trust stands in `config.toml` as a digest per hook, addressed by the
 //! file, the event and the hook's place in it; this is how that digest is made, looked up, and, where the user said so,
 //! written. Nothing else in the file is touched.
+//!
+//! `toml` reads the file and tells the places; the edits are made in the text. `toml_edit` does not serve: it writes every
+//! line end as LF, leaves a byte-order mark out and ends the last line, and so changes bytes of others.
 
 use std::ops::Range;
 
-use sha2::{Digest, Sha256};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -59,8 +61,8 @@ fn of(place: &Place, path: &str) -> Trust {
         text(&event),
         text(&place.command)
     );
-    let hex: String = Sha256::digest(identity.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-    Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest: format!("sha256:{hex}") }
+    let digest = format!("sha256:{}", super::sha256(&identity));
+    Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest }
 }
 
 /// What a `config.toml` says of these hooks.
