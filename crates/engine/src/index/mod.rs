@@ -5,7 +5,7 @@
 //! and built again. Deleting it loses nothing.
 //!
 //! Holds words and vectors, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`];
-//! those of lineage nodes by [`nodes`]. [`postings`] reads the lists of the full-text engine from its pages, [`lengths`]
+//! those of lineage nodes by [`nodes`]. `postings` reads the lists of the full-text engine from its pages, [`lengths`]
 //! keeps beside them what scoring needs. Vectors ([`vectors`]) stand beside the words, of whatever model is plugged in.
 //! Knows nothing about ranking.
 

@@ -1,5 +1,5 @@
 //! Settings files in JSON, read with the place of everything in them. Reads JSON5, which includes plain JSON and JSON with
-//! comments. How they are changed: [`edit`].
+//! comments. How they are changed: `json/edit.rs`.
 //!
 //! The text is read by `jsonc-parser`. Its editor (the feature `cst`) is not used, because it changes bytes of others: it
 //! breaks a file of one line into several, refuses a byte-order mark and adds trailing commas, and its result is a whole
@@ -147,9 +147,9 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
     let options = ParseOptions { allow_missing_commas: false, ..ParseOptions::default() };
     let parsed = jsonc_parser::parse_to_ast(body, &collect, &options).map_err(|e| {
-        let what = e.kind().to_string();
-        let (first, rest) = what.split_at(1);
-        Malformed { line: e.line_display(), what: first.to_lowercase() + rest }
+        let mut what = e.kind().to_string();
+        what.get_mut(..1).into_iter().for_each(str::make_ascii_lowercase);
+        Malformed { line: e.line_display(), what }
     })?;
     if let Some((at, what)) = beyond_json5(body, &parsed.tokens.unwrap_or_default()) {
         return Err(Malformed { line: body[..at].matches('\n').count() + 1, what: what.to_owned() });
