@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
+use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
 use serde_json::Value as Json;
@@ -146,11 +147,8 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     let start = text.len() - body.len();
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
     let options = ParseOptions { allow_missing_commas: false, ..ParseOptions::default() };
-    let parsed = jsonc_parser::parse_to_ast(body, &collect, &options).map_err(|e| {
-        let mut what = e.kind().to_string();
-        what.get_mut(..1).into_iter().for_each(str::make_ascii_lowercase);
-        Malformed { line: e.line_display(), what }
-    })?;
+    let parsed = jsonc_parser::parse_to_ast(body, &collect, &options)
+        .map_err(|e| Malformed { line: e.line_display(), what: wording(e.kind()) })?;
     if let Some((at, what)) = beyond_json5(body, &parsed.tokens.unwrap_or_default()) {
         return Err(Malformed { line: body[..at].matches('\n').count() + 1, what: what.to_owned() });
     }
@@ -158,6 +156,23 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
         Some(value) => Ok(node(&value, start)),
         None => Err(Malformed { line: 1, what: "there is no value".to_owned() }),
     }
+}
+
+/// An error of the parser as people are shown it.
+fn wording(kind: &ParseErrorKind) -> String {
+    let plain = match kind {
+        ParseErrorKind::ExpectedComma => "a comma or a closing bracket was expected",
+        ParseErrorKind::ExpectedColonAfterObjectKey => "a colon was expected",
+        ParseErrorKind::UnexpectedTokenInObject => "a key was expected",
+        ParseErrorKind::UnexpectedWord => "a word that is no value",
+        ParseErrorKind::UnterminatedObject => "an object has no end",
+        ParseErrorKind::UnterminatedArray => "a list has no end",
+        ParseErrorKind::UnterminatedCommentBlock => "a comment has no end",
+        ParseErrorKind::MultipleRootJsonValues => "there is something behind the end",
+        ParseErrorKind::NestingDepthExceeded => "it is nested too deep",
+        other => return other.to_string(),
+    };
+    plain.to_owned()
 }
 
 /// What jsonc-parser reads and JSON5 does not allow, with its place. A program may read such a file in another way or
