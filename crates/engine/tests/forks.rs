@@ -13,7 +13,7 @@ use heirloom_engine::worker::distil;
 use serde_json::{Value, json};
 
 use crate::place::{NOON, Place};
-use crate::world::{GLOBAL};
+use crate::world::GLOBAL;
 
 const MINUTE: i64 = 60_000;
 

@@ -16,7 +16,7 @@ use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
 use serde_json::{Value, json};
 
-use crate::world::{LITTLE};
+use crate::world::LITTLE;
 
 pub const NOON: i64 = crate::world::NOON;
 pub const MINUTE: i64 = 60_000;

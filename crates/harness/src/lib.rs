@@ -29,8 +29,8 @@ pub use heirloom_engine::program::Form;
 use heirloom_engine::program::{HookError, Injection};
 
 use hook::{HookSpec, Hooking};
-pub use on_machine::{OnMachine, on_machine};
 use install::{InstallPlan, Installed};
+pub use on_machine::{OnMachine, on_machine};
 
 /// Every program, in the order people see them.
 pub const ALL: &[&dyn Harness] =

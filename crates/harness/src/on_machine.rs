@@ -11,7 +11,9 @@ use crate::{ALL, Harness, HostPaths};
 
 /// Every program of [`ALL`] on this host: what an engine is opened with.
 pub fn on_machine(host: &HostPaths) -> Vec<Arc<dyn Program>> {
-    ALL.iter().map(|harness| Arc::new(OnMachine { harness: *harness, host: host.clone() }) as Arc<dyn Program>).collect()
+    ALL.iter()
+        .map(|harness| Arc::new(OnMachine { harness: *harness, host: host.clone() }) as Arc<dyn Program>)
+        .collect()
 }
 
 /// A program with the folders of one host.

@@ -136,7 +136,14 @@ impl Ledger {
             }
         }
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
-        Ok(Ledger { main: Mutex::new(conn), readers: readers::Readers::default(), path: path.to_owned(), clock, id, how })
+        Ok(Ledger {
+            main: Mutex::new(conn),
+            readers: readers::Readers::default(),
+            path: path.to_owned(),
+            clock,
+            id,
+            how,
+        })
     }
 
     /// Identifies this ledger for ever; derived stores remember which one they were made from.
