@@ -9,11 +9,13 @@ const STOREYS: &[(&str, u8)] = &[
     ("scope", 0),
     ("event", 0),
     ("program", 0),
+    ("see", 0),
     ("title", 0),
     ("tokens", 0),
     ("clock", 0),
     ("zone", 0),
     ("error", 0),
+    ("spool", 1),
     ("document", 1),
     ("redact", 1),
     ("home", 1),
@@ -38,6 +40,9 @@ const STOREYS: &[(&str, u8)] = &[
     ("verify", 4),
     ("forget", 4),
     ("worker", 4),
+    ("report", 4),
+    ("instance", 5),
+    ("engine", 5),
 ];
 
 /// Edges within a storey. All others must go down.
@@ -55,7 +60,9 @@ const BESIDE: &[(&str, &str)] = &[
     ("tree", "ledger"),
     ("tree", "document"),
     ("tree", "redact"),
+    ("spool", "home"),
     ("capture", "index"),
+    ("engine", "instance"),
     ("recall", "index"),
     ("recall", "distill"),
     ("recall", "head"),

@@ -9,7 +9,7 @@ use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Map, Value, json};
 
-use super::open_loop::{entry_json, told};
+use super::open_loop::{entry_json, print_items};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
@@ -62,12 +62,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 text,
                 source: Provenance { origin: Origin::User, ..Provenance::default() },
                 kind: None,
-                created: context.ledger.now(),
+                created: context.now(),
                 fields: Map::new(),
             };
             let item = artifact::add(&at.lock()?, &new)?;
-            context.settle(&at)?;
-            told(global, &[item], "Kept")
+            context.instance().settle(&at);
+            print_items(global, &[item], "Kept")
         }
         Command::Show { name } => {
             let context = Context::open(global)?;
@@ -117,7 +117,7 @@ fn list(global: &Global, limit: usize) -> Result<Exit> {
     if entries.is_empty() {
         print::line("Nothing was kept yet.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let row = |e: &Entry| {
         let created = e.field("created").and_then(heirloom_engine::clock::parse_rfc3339);
         vec![e.item.clone().unwrap_or_default(), print::cut(&print::safe_line(&e.title), 60), print::when(created, now)]

@@ -357,7 +357,7 @@ fn log(at: &AssistantHome, head: &Head, limit: usize, context: &Context) -> Resu
     if entries.is_empty() {
         print::line("It has no revision yet.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|e| {

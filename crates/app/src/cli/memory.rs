@@ -10,7 +10,7 @@ use heirloom_engine::tree::file_table::{Entry, Kind};
 use heirloom_engine::tree::{AssistantHome, TreeLock};
 use serde_json::{Value, json};
 
-use super::{noticed, remember, understood};
+use super::{noticed, remember};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -195,7 +195,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let new = NewLeaf { title, tags, subject, confidence, verified: true, ..NewLeaf::new(kind, scope, text) };
             let at = context.assistant(ACTOR)?;
             let added = memory::add(&at.lock()?, &new)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             remember::told(global, &[added], class.is_none())
         }
         Command::Edit { name, text, title, summary, tags, confidence } => {
@@ -264,7 +264,7 @@ fn observed(entry: &Entry) -> Option<Millis> {
 }
 
 fn list(context: &Context, filter: &find::Filter, limit: usize) -> Result<Exit> {
-    let now = context.ledger.now();
+    let now = context.now();
     let (mut entries, problems) = match context.look_at_assistant(ACTOR)? {
         Some((at, problems)) => (at.read(|tx| find::list(tx, at.agent_no, filter, now))?, problems),
         None => (Vec::new(), Vec::new()),
@@ -310,7 +310,7 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
     if entry.kind != Kind::Leaf {
         return super::files::show(&context, &at, &entry);
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let age = staleness(&entry, now);
     let mut more = leaf_json(&entry, now);
     more["text"] = json!(redact(&leaf::text_of(&leaf::read(&at, &entry.path)?)));
@@ -341,12 +341,12 @@ fn each(
         act(&lock, &entries)?;
         entries
     };
-    context.settle(&at)?;
+    context.instance().settle(&at);
     changed(&context, &at, &entries, said)
 }
 
 fn changed(context: &Context, at: &AssistantHome, entries: &[Entry], said: &str) -> Result<Exit> {
-    let now = context.ledger.now();
+    let now = context.now();
     let mut list = Vec::new();
     for entry in entries {
         let entry = at.read(|tx| find::named(tx, at.agent_no, entry.path.as_str(), None)).unwrap_or(entry.clone());
@@ -380,7 +380,7 @@ fn edit(global: &Global, name: &str, edit: &change::Edit) -> Result<Exit> {
         let entries = find()?;
         let written = change::edit(&lock, &entries[0], edit)?;
         drop(lock);
-        context.settle(&at)?;
+        context.instance().settle(&at);
         if !written && !context.json {
             print::line("It says so already; nothing was written.");
             return Ok(Exit::Ok);
@@ -404,13 +404,13 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
         let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
         let added = change::supersede_with(&lock, &old, &new)?;
         drop(lock);
-        context.settle(&at)?;
+        context.instance().settle(&at);
         return remember::told(global, &[added], false);
     }
     let new = find(new.unwrap_or_default())?;
     let written = change::supersede(&lock, &old, &new)?;
     drop(lock);
-    context.settle(&at)?;
+    context.instance().settle(&at);
     let said = if written { "Superseded" } else { "Was superseded already" };
     changed(&context, &at, &[old], said)
 }
@@ -424,8 +424,8 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
         let also = forget::forget(&lock, &entries)?;
         (entries, also)
     };
-    context.settle(&at)?;
-    context.erase(&at);
+    context.instance().settle(&at);
+    context.instance().erase(&at);
     if context.json {
         let ids: Vec<Option<&String>> = entries.iter().map(|e| e.item.as_ref()).collect();
         print::line(&json!({"forgotten": ids, "with": also.len()}).to_string());
@@ -444,11 +444,11 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
 fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<Exit> {
     let context = Context::open(global)?;
     let filter = filter_of(&context, filter)?;
-    let now = context.ledger.now();
+    let now = context.now();
     let mut found = FilesFound::default();
-    let mut understood = understood::understand(&context, words)?;
+    let mut understood = context.understand(words)?;
     if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
-        let mut index = context.caught_up_index(Some(&at))?;
+        let mut index = context.instance().caught_up_index(Some(&at))?;
         let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
         let allowed = at.read(|tx| find::list(tx, at.agent_no, &filter, now))?;
         let mut look = |query: &recall::Query| -> Result<FilesFound> {
@@ -473,13 +473,13 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
                 let mut value = leaf_json(&hit.entry, now);
                 value["score"] = json!((hit.score * 1000.0).round() / 1000.0);
                 value["line"] = json!(hit.line);
-                value["snippet"] = json!(super::search::plain(&hit.passage));
+                value["snippet"] = json!(heirloom_engine::report::hits::plain(&hit.passage));
                 value["why"] = json!({"matched": hit.matched, "of": hit.of});
                 value
             })
             .collect();
         let value = json!({
-            "query": words, "looked_for": found.looked_for, "understood": understood.to_json(), "hits": hits,
+            "query": words, "looked_for": found.looked_for, "understood": json!(understood), "hits": hits,
             "too_frequent": found.too_frequent, "files_not_indexed": found.not_indexed,
         });
         print::line(&value.to_string());
@@ -495,7 +495,7 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
         print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&hit.entry)));
         super::search::passage(&hit.passage, print::width(), Paint::stdout());
     }
-    understood.note().iter().for_each(|note| print::note(note));
+    super::explained::note(&understood).iter().for_each(|note| print::note(note));
     if !found.too_frequent.is_empty() {
         let words = print::safe_line(&found.too_frequent.join(", "));
         print::note(&format!("too frequent to help, left out: {words}"));

@@ -10,11 +10,11 @@ use heirloom_engine::transcript::read;
 use serde_json::json;
 
 use super::explained::{self, Limits};
-use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
+use heirloom_engine::report::understood::Understood;
 
 /// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
 ///
@@ -64,11 +64,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let audience = audience(&context, agent_no, &args)?;
     let query = args.query.join(" ");
     let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
-    let mut recalled = context.asked(Some(at), |index| recall::recall(at, index, audience.as_ref(), &question))?;
+    let mut recalled =
+        context.instance().asked(Some(at), |index| recall::recall(at, index, audience.as_ref(), &question))?;
     if context.json {
-        recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+        recalled.degraded.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
     }
-    let understood = args.explain.then(|| understood::understand(&context, &query)).transpose()?;
+    let understood = args.explain.then(|| context.understand(&query)).transpose()?;
     if context.json {
         let mut value = json!({
             "agent_id": context.agent().as_str(), "query": query,
@@ -81,7 +82,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             "degraded": recalled.degraded,
         });
         if let Some(understood) = &understood {
-            value["understood"] = understood.to_json();
+            value["understood"] = json!(understood);
         }
         print::line(&value.to_string());
     } else {
@@ -99,10 +100,10 @@ fn audience(context: &Context, agent_no: AgentNo, args: &Args) -> Result<Option<
         thread: args
             .thread
             .as_deref()
-            .map(|name| context.ledger.read(|tx| Ok(thread::named(tx, agent_no, name)?.no)))
+            .map(|name| context.read(|tx| Ok(thread::named(tx, agent_no, name)?.no)))
             .transpose()?,
     };
-    context.ledger.read(|tx| {
+    context.read(|tx| {
         let key = match args.session.as_deref() {
             Some(name) => read::session_named(tx, agent_no, name)?.key,
             None => heirloom_engine::scope::SessionKey::new("cli", "recall"),
@@ -128,7 +129,7 @@ fn people(context: &Context, query: &str, recalled: &Recalled, understood: Optio
         print::line(&format!("Nothing is known that answers {asked}."));
         print::line("heirloom search looks at every word that was said.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let width = print::width();
     for (n, item) in recalled.items.iter().enumerate() {
         let mut head =

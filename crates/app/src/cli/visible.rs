@@ -1,6 +1,6 @@
 //! What `status` and `doctor` have to say of the visible files.
 
-use heirloom_engine::error::{Error, Problem, Result};
+use heirloom_engine::error::{Problem, Result};
 use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
 use heirloom_engine::tree::file_table::{self, Kind};
@@ -22,11 +22,6 @@ pub struct Visible {
     pub wrong: Vec<String>,
     /// What should be known and is not wrong.
     pub notes: Vec<String>,
-}
-
-/// Why the files cannot be looked at, and what to do about it, on one line.
-pub fn out_of_reach(error: &Error) -> String {
-    error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}; {next}"))
 }
 
 /// Looks at the files; `None` where there are none yet.
@@ -60,12 +55,12 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
     notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
-    let since = context.ledger.now() - NEWS_MS;
+    let since = context.now() - NEWS_MS;
     let kept = at.read(|tx| revise::found_by_scan(tx, at.agent_no, since, 3))?;
     notes.extend(kept.into_iter().map(|(no, path, why)| {
         format!("words of yours in {path} were kept aside ({why}): heirloom show --revision {no}")
     }));
-    match context.home.lionclaw()? {
+    match context.home().lionclaw()? {
         LionClaw::Absent => {}
         LionClaw::Present => notes.push("this home is LionClaw's, too; lionclaw.db is left alone".into()),
         LionClaw::Running => {
