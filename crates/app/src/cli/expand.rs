@@ -96,7 +96,7 @@ impl Page<'_> {
                 Subject::Pending(p) => {
                     self.title(
                         &redact(&p.title),
-                        &[p.id(), p.state.clone(), print::when(Some(p.created_at), self.now)],
+                        &[p.id(), p.state.name().into(), print::when(Some(p.created_at), self.now)],
                     );
                     print::line(&print::safe(&redact(&p.text)));
                     let turn = p.turn.map(|t| self.way("the words it was noticed in", &t.to_string()));

@@ -9,7 +9,7 @@ use super::{Change, pages_of};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Read;
-use crate::scope::AgentNo;
+use crate::scope::{AgentNo, RequestNo};
 use crate::tree::{AssistantHome, mark_dirty};
 
 const LONGEST_CHANNEL: usize = 64;
@@ -49,7 +49,7 @@ impl Pairing {
 /// A row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    pub no: i64,
+    pub no: RequestNo,
     pub channel: String,
     pub peer: String,
     pub name: Option<String>,
