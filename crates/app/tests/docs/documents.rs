@@ -117,6 +117,25 @@ fn paths_named_in_documents_exist() {
     }
 }
 
+/// The kinds of errors in API.md, with their words and exit codes (R13.1).
+#[test]
+fn the_kinds_of_errors_are_those_of_the_code() {
+    let (page, code) = (read("docs/API.md"), read("crates/app/src/error.rs"));
+    let arms = |from: &'static str, to: &'static str| {
+        let lines = code.lines().filter_map(move |l| l.trim().trim_end_matches(',').split_once(" => "));
+        lines.filter_map(move |(a, b)| Some((a.strip_prefix(from)?, b.strip_prefix(to)?)))
+    };
+    let mut kinds = 0;
+    for (kind, exit) in arms("ErrorKind::", "Exit::") {
+        let (_, number) = arms("Exit::", "").find(|(name, _)| *name == exit).unwrap();
+        let (_, word) = arms("ErrorKind::", "\"").find(|(name, _)| *name == kind).unwrap();
+        let row = format!("| `{kind}` | `{}` | {number} |", word.trim_end_matches('"'));
+        assert!(page.lines().any(|l| l.starts_with(&row)), "API.md should have {row}");
+        kinds += 1;
+    }
+    assert_eq!(kinds, page.lines().filter(|l| l.starts_with("| `") && l.matches('|').count() == 5).count());
+}
+
 #[test]
 fn the_format_names_the_schema_this_build_writes() {
     let format = read("docs/FORMAT.md");

@@ -48,7 +48,7 @@ pub(super) fn body(parts: &[PartGiven]) -> String {
 
 /// A text that cannot end the fence it stands in, nor begin one of its host's: a `<` before a name that programs give a
 /// meaning to is no bracket any more.
-pub(super) fn contained(text: &str) -> String {
+pub fn contained(text: &str) -> String {
     const NAMES: [&str; 6] = ["heirloom", "system", "user-prompt", "command-", "task-notification", "local-command"];
     // What cannot be seen is not there for a reader, and may be for a model; it goes first, or it would hide a name.
     let unseen = |c: char| {
