@@ -1,7 +1,7 @@
 //! Working state: what is owed, what waits for a yes, what was made, what ran, who asks to be let in. Storey 2 (R8).
 //!
 //! Open loops, proposals and artifacts are Markdown files; the file is the authority. They are changed at the
-//! [`Desk`](crate::assistant::Desk), in the three beats of an act. Runs of jobs ([`scheduled`]) and who asks to be let in
+//! [`Desk`], in the three beats of an act. Runs of jobs ([`scheduled`]) and who asks to be let in
 //! ([`channel`]) are rows of the ledger that pages show. Drafts ([`draft`]) belong to the programs that left them until
 //! somebody makes artifacts of them.
 
