@@ -22,7 +22,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
-//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] |
+//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`assistant`] · [`source`] · [`sqlite`] · [`text`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] |
@@ -54,6 +54,7 @@ pub mod review;
 pub mod scope;
 pub mod source;
 pub mod sqlite;
+pub mod text;
 pub mod thread;
 pub mod title;
 pub mod tokens;

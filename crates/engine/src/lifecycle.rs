@@ -17,7 +17,6 @@ use std::path::Path;
 use crate::assistant::AssistantHome;
 use crate::capture::{Capture, Program};
 use crate::clock::Millis;
-use crate::distill::fold;
 use crate::error::Result;
 use crate::event::{Beginning, Decoded, Fact, HookEvent, Moment, NewTurn, RecordClass, Role, TurnKind};
 use crate::index::Index;
@@ -27,6 +26,7 @@ use crate::ledger::Write;
 use crate::ledger::jobs::{self, JobKind};
 use crate::recall::{self, Hint, Place, Question, Recalled};
 use crate::scope::SessionKey;
+use crate::text::similarity;
 
 /// What a hook told, and what its program can take.
 pub struct Hooked<'h> {
@@ -171,7 +171,7 @@ impl Step<'_> {
                 match recall::recall(self.at, index, Some(&self.place), &question) {
                     Ok(mut recalled) => {
                         // The same question, asked before, is no answer.
-                        recalled.items.retain(|item| !fold::same_words(&item.text, text));
+                        recalled.items.retain(|item| !similarity::same_words(&item.text, text));
                         recalled
                     }
                     Err(e) => {

@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 
 use super::Said;
-use super::deterministic::{JOIN, Words, acts, is_follow_up, lower, plain};
+use super::deterministic::{JOIN, is_follow_up};
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::scope::TurnId;
+use crate::text::plain::{acts, lower, plain};
+use crate::text::similarity::Bag as Words;
 
 /// One thing the summary names.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::fold::fold;
 use super::rows::{parts, scope_token};
 use crate::assistant::catalogue::{Entry, Kind};
 use crate::document::Document;
+use crate::text::indexed::fold;
 
 /// Keys whose values are for programs, or stand in a column or a token of their own. `verification: check-before-use`
 /// would answer every question with a "use" in it with every leaf.

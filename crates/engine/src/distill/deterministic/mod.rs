@@ -6,7 +6,6 @@
 //! own words, `cues` tells what a phrase does, and each list has a file of its own that knows nothing of the others. All
 //! text is bounded before it is looked at, and all of it is walked once.
 
-mod blocks;
 mod commands;
 mod context;
 mod cues;
@@ -25,21 +24,19 @@ mod shell;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::collections::HashMap;
 
 use self::goal::Prompt;
 use self::list::{List, Noted};
 use self::sentences::sentences;
-use self::words::Bag;
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::memory::signals::signals;
+use crate::text::similarity::Bag;
 
 pub use self::list::JOIN;
-pub(super) use self::words::{Bag as Words, acts, lower, plain};
 
 /// Calls whose result has not come yet; more are forgotten.
 const MOST_WAITING: usize = 256;

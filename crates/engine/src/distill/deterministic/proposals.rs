@@ -2,12 +2,15 @@
 //! standing, or the assistant states and the user confirms. Nothing from tools, quotations or pastes; preferences of
 //! the user are taken from prompts elsewhere (R9.5).
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
+use super::list::line;
 use super::sentences::Sentence;
-use super::words::{Bag, cut, line};
 use crate::lineage::distillate::Proposed;
 use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
+use crate::text::patterns::phrases;
+use crate::text::plain::cut;
+use crate::text::similarity::Bag;
 
 /// No stretch of conversation proposes more.
 const MOST: usize = 6;
@@ -62,10 +65,11 @@ impl Proposals {
     pub fn hear_assistant(&mut self, turn: TurnId, sentences: &[Sentence]) {
         self.unconfirmed.clear();
         for s in sentences.iter().filter(|s| !s.asks() && !s.is_quotation() && s.len() <= 40 && s.len() >= 5) {
-            let project = s.says(
-                "this project|this repo|this repository|this codebase|the project|the repo|the repository|the codebase",
-            );
-            let stable = s.says("uses|requires|expects|needs|follows|targets|relies on|always|never");
+            let project = s.says(phrases!(
+                "this project / this repo / this repository / this codebase / the project / the repo / \
+         the repository / the codebase"
+            ));
+            let stable = s.says(phrases!("uses|requires|expects|needs|follows|targets|always|never / relies on"));
             if project && stable && !passing(s) && !s.begins(Cue::Start) && self.unconfirmed.len() < 2 {
                 self.unconfirmed.push((s.text.clone(), turn));
             }
@@ -90,9 +94,11 @@ impl Proposals {
     }
 }
 
-const THINGS: &str = "staging|production|prod|database|db|server|servers|repo|repository|project|ci|pipeline|deploy|deploys|deployment|deployments|build|builds|\
-    tests|test suite|api|branch|branches|release|releases|config|docs|documentation|wiki|dashboard|runbook|migrations|cluster|backups|backup|logs|package|packages|module|service|services|\
-    codebase|monorepo|registry|bucket|queue|cron|schema|main|master|datenbank|projekt|dépôt|base de données|serveur|proyecto|repositorio|base de datos|servidor";
+const THINGS: &str = "staging|production|prod|database|db|server|servers|repo|repository|project|ci|pipeline|deploy|deploys|\
+    deployment|deployments|build|builds|tests|api|branch|branches|release|releases|config|docs|documentation|\
+    wiki|dashboard|runbook|migrations|cluster|backups|backup|logs|package|packages|module|service|services|\
+    codebase|monorepo|registry|bucket|queue|cron|schema|main|master|datenbank|projekt|dépôt|serveur|proyecto|\
+    repositorio|servidor / test suite / base de données / base de datos";
 
 /// A statement of the user that is meant to hold.
 fn standing(s: &Sentence) -> Option<&'static str> {
@@ -104,12 +110,18 @@ fn standing(s: &Sentence) -> Option<&'static str> {
         return None;
     }
     let start = s.start();
-    let thing = s.says(THINGS);
+    let thing = s.says(phrases!(THINGS));
     if !thing {
         return None;
     }
-    let rule = s.says("always|never|every|before pushing|before committing|before every|immer|niemals|jedes|toujours|jamais|chaque|siempre|nunca|cada");
-    let here = s.says("in this repo|in this project|in this repository|in this codebase|in our repo|in our project|for this project|in diesem projekt|dans ce projet|en este proyecto");
+    let rule = s.says(phrases!(
+        "always|never|every|immer|niemals|jedes|toujours|jamais|chaque|siempre|nunca|cada / before pushing / \
+         before committing / before every"
+    ));
+    let here = s.says(phrases!(
+        "in this repo / in this project / in this repository / in this codebase / in our repo / \
+         in our project / for this project / in diesem projekt / dans ce projet / en este proyecto"
+    ));
     let orders = s.hits().iter().any(|h| {
         matches!(h.cue, Cue::Directive | Cue::Task) && (h.from == start || s.clause_starts(h.from) && h.from > 0)
     });
@@ -151,8 +163,14 @@ fn standing(s: &Sentence) -> Option<&'static str> {
             | "backups"
             | "to"
     );
-    let stable = s.says("is read-only|are read-only|runs on|run on|lives in|lives at|live in|is hosted|are hosted|is deployed|are deployed|deploys to|deploy to|deploys from|is protected|are protected|is on|are on|is in|are in|is at|are at|uses|use|requires|require|expects|listens on|belongs to|owned by|are owned|is owned|only on|only from|every|always|never|must|happens|happen|goes through|go through|is called|are called|ist|liegt|läuft|sind|se trouve|est|tourne|está|corre|usa",
-    );
+    let stable = s.says(phrases!(
+        "uses|use|requires|require|expects|every|always|never|must|happens|happen|ist|liegt|läuft|sind|est|\
+         tourne|está|corre|usa / is read-only / are read-only / runs on / run on / lives in / lives at / \
+         live in / is hosted / are hosted / is deployed / are deployed / deploys to / deploy to / \
+         deploys from / is protected / are protected / is on / are on / is in / are in / is at / are at / \
+         listens on / belongs to / owned by / are owned / is owned / only on / only from / goes through / \
+         go through / is called / are called / se trouve"
+    ));
     if !subject || !stable || !(rule || definite(s)) {
         return None;
     }
@@ -161,8 +179,11 @@ fn standing(s: &Sentence) -> Option<&'static str> {
 
 /// Says more than "the server is on": a day, a place, a rule, a version.
 fn definite(s: &Sentence) -> bool {
-    s.says("read-only|weekends|weekend|weekdays|monday|mondays|tuesday|tuesdays|wednesday|wednesdays|thursday|thursdays|friday|fridays|saturdays|sundays|nightly|protected|only|hosted|owned|requires|lives|runs on|deploys|must|am wochenende|nur|freitags|uniquement|week-end|solo|fines de semana",
-    ) || s.text.contains("://")
+    s.says(phrases!(
+        "read-only|weekends|weekend|weekdays|monday|mondays|tuesday|tuesdays|wednesday|wednesdays|thursday|\
+         thursdays|friday|fridays|saturdays|sundays|nightly|protected|only|hosted|owned|requires|lives|\
+         deploys|must|nur|freitags|uniquement|week-end|solo / runs on / am wochenende / fines de semana"
+    )) || s.text.contains("://")
         || s.text.split_whitespace().any(|w| w.len() > 2 && w.contains('/') && !w.starts_with('/'))
         || s.text.contains('`')
 }
@@ -172,20 +193,25 @@ fn passing(s: &Sentence) -> bool {
     s.has(Cue::Hypothesis)
         || s.has(Cue::Reported)
         || s.has(Cue::Retraction)
-        || s.says("now|currently|today|yesterday|tomorrow|tonight|just|this time|at the moment|right now|for now|again|still|already|seems|seem|looks|think|guess|might|maybe|broken|failing|fails|failed|crashed|crashes|error|errors|down|slow|stuck|temporarily|until|this morning|last|next|here's|i|i'm|i've|my|me|was|were|been|yet|jetzt|heute|gerade|morgen|gestern|ich|aujourd'hui|maintenant|demain|je|hoy|ahora|mañana|ayer|yo|kaputt|bug|bugs|some|should",
-        )
+        || s.says(phrases!(
+            "now|currently|today|yesterday|tomorrow|tonight|just|again|still|already|seems|seem|looks|think|\
+         guess|might|maybe|broken|failing|fails|failed|crashed|crashes|error|errors|down|slow|stuck|\
+         temporarily|until|last|next|here's|i|i'm|i've|i'd|i'll|my|me|was|were|been|yet|jetzt|heute|gerade|morgen|\
+         gestern|ich|aujourd'hui|maintenant|demain|je|hoy|ahora|mañana|ayer|yo|kaputt|bug|bugs|some|should / \
+         this time / at the moment / right now / for now / this morning"
+        ))
 }
 
 fn class_of(text: &str) -> &'static str {
-    let low = super::words::lower(text);
     if text.contains("://")
-        || cues::stands(&low, "lives at|lives in|docs|wiki|dashboard|runbook|documentation|se trouve")
+        || phrases!("docs|wiki|dashboard|runbook|documentation / lives at / lives in / se trouve").stand_in(text)
     {
         "reference"
-    } else if cues::stands(
-        &low,
-        "must|always run|before pushing|before every|requires|to deploy|goes through|go through",
-    ) {
+    } else if phrases!(
+        "must|requires / always run / before pushing / before every / to deploy / goes through / go through"
+    )
+    .stand_in(text)
+    {
         "procedure"
     } else {
         "fact"
