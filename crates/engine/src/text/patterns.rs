@@ -142,6 +142,7 @@ impl<T: Copy> Phrases<T> {
             patterns.filter(|p| !p.is_empty()).map(|p| (label, parts(p))).collect::<Vec<_>>()
         };
         let patterns: Box<[(T, Box<[Part]>)]> = lists.flat_map(each).collect();
+        debug_assert!(!patterns.is_empty(), "a list of phrases is empty or has another name");
         let (mut first, mut last) = (Vec::new(), Vec::new());
         for (at, (_, pattern)) in (0..).zip(&patterns) {
             debug_assert!(pattern.iter().any(|part| !part.may_lack), "pattern {at} fits nothing at all");

@@ -6,7 +6,7 @@ use super::sentences::Sentence;
 use crate::lineage::distillate::Item;
 use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
-use crate::text::patterns::phrases;
+use crate::text::language::sayings;
 
 /// Facts so far.
 #[derive(Debug)]
@@ -63,11 +63,7 @@ impl Context {
 
 /// "The codename is ZEPHYR", "it's called …".
 fn names(s: &Sentence) -> bool {
-    s.says(phrases!(
-        "codename|called|named|nickname|account|phone|deadline|birthday|allergic|allergy|heißt|genannt|\
-         nombre|s'appelle|fyi / code name / name is / password hint / number is / address is / se llama / \
-         remember that / for the record / keep in mind"
-    ))
+    s.says(sayings!("names"))
 }
 
 /// A statement with something in it that cannot be guessed: a number, a name, a path.
@@ -75,11 +71,7 @@ fn is_fact(s: &Sentence) -> bool {
     if s.len() < 3 || s.len() > 40 || s.before(Cue::Hypothesis, 3) || s.before(Cue::Reported, s.len()) {
         return false;
     }
-    let states = s.says(phrases!(
-        "is|are|has|have|runs|lives|uses|listens|called|named|means|starts|ends|expires|closes|opens|it's|\
-         ist|sind|hat|heißt|läuft|liegt|isst|geht|est|sont|s'appelle|es|son|está|was|were|changed|moved / \
-         se llama"
-    )) || s.low().contains("'s");
+    let states = s.says(sayings!("states")) || s.low().contains("'s");
     let start = s.start();
     let request =
         s.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from <= start + 1 && h.to > start);

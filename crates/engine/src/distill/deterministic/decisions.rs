@@ -6,6 +6,7 @@ use super::sentences::Sentence;
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
 use crate::text::headings::Topic;
+use crate::text::language::sayings;
 use crate::text::patterns::phrases;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
@@ -97,11 +98,7 @@ fn is_choice(s: &Sentence, at: usize) -> bool {
                 s.word(at - 1),
                 "not" | "never" | "to" | "can" | "you" | "don't" | "haven't" | "nicht" | "yet" | "didn't" | "cannot"
             ))
-        && !s.says(phrases!(
-            "undecided / haven't decided / not decided / need to decide / have to decide / to be decided / \
-         noch nicht entschieden / let me know / up to you / your choice / you decide / still deciding / \
-         before we decide"
-        ))
+        && !s.says(sayings!("undecided"))
 }
 
 /// "I'll use" and "instead of" alone are chatter: a reason or an alternative makes them choices.
@@ -137,11 +134,7 @@ fn reasoned(s: &Sentence, from: usize, to: usize) -> bool {
         || s.word(to - 1) == "with" && matches!(s.word(to - 2), "go" | "going" | "stick" | "went")
         || matches!(s.word(from), "we" | "we're" | "i'm" | "i've" | "we've" | "wir" | "on" | "nous" | "nos")
             && !matches!(s.word(to - 1), "won't");
-    let why = s.says(phrases!(
-        "because|since|instead|over|weil|da|statt|um|damit|car|puisque|plutôt|porque / so that / \
-         rather than / instead of / to avoid / as it / which avoids / for simplicity / to keep / parce que / \
-         au lieu / ya que / en lugar / en vez"
-    ));
+    let why = s.says(sayings!("why"));
     let changed = matches!(
         s.word(from),
         "switched" | "switching" | "switch" | "replaced" | "replacing" | "instead" | "rather" | "statt"
@@ -179,10 +172,6 @@ fn against(text: &str, rejected_now: &Bag) -> bool {
 
 /// Whether a question offers a choice, so that its answer is a decision.
 pub fn offers_choice(s: &Sentence) -> bool {
-    s.asks()
-        && s.says(phrases!(
-            "or|which|prefer|oder|welche|welcher|welches|lieber|ou|quel|quelle|préfères|cuál|prefieres / \
-         should i use / should we use / should i keep / should we keep"
-        ))
+    s.asks() && s.says(sayings!("asks for a choice"))
         || s.asks() && (s.low().starts_with("should ") || s.low().starts_with("soll"))
 }

@@ -7,7 +7,7 @@ use crate::lineage::distillate::Item;
 use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
 use crate::text::headings::Topic;
-use crate::text::patterns::phrases;
+use crate::text::language::sayings;
 use crate::text::similarity::Bag;
 
 /// The user's directives so far.
@@ -79,11 +79,7 @@ impl Directives {
 }
 
 fn is_negative(text: &str) -> bool {
-    phrases!(
-        "don't|dont|not|never|no|avoid|without|nicht|nie|niemals|kein|keine|pas|jamais|nunca|sin|evita|évite|\
-         vermeide|mustn't|shouldn't|stop"
-    )
-    .stand_in(text)
+    sayings!("negates").stand_in(text)
 }
 
 /// Whether a sentence is a directive rather than a request.
@@ -138,9 +134,7 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
 /// "Don't change the API and never touch the fixtures": the directives of a clause, which ends its sentence. One that
 /// leans on another stays with it.
 fn parted<'s>(s: &'s Sentence, clause: &'s str) -> Vec<&'s str> {
-    let leans = s.says(phrases!("it|it's|that's|they're|them|they|its|their|those|these|this|that|one|ones|either|neither|too|otherwise|instead|unless|\
-         without|except|if|when|whenever|until|before|after|es|ihn|ihnen|diese|dieser|dieses|das|dabei|davon|\
-         damit|stattdessen|sonst|auch|ohne|außer|wenn|falls|bevor|nachdem|or|nor|oder"));
+    let leans = s.says(sayings!("leans"));
     let first = s.hits().iter().position(|h| h.cue == Cue::Directive && s.clause_starts(h.from));
     let (Some(first), false) = (first, leans || s.has(Cue::Hypothesis)) else { return vec![clause] };
     let mut parts = Vec::new();
@@ -295,10 +289,6 @@ fn weigh_rule(s: &Sentence, from: usize, to: usize) -> Option<u8> {
 
 /// Bags of what the user no longer wants at all: "forget about the dashboard".
 pub fn dropped(s: &Sentence) -> Option<Bag> {
-    let gives_up = s.says(phrases!(
-        "nevermind|vergiss|oublie|olvida / forget about / never mind / skip the / skip that / drop the / \
-         no longer need / don't need / not needed / leave out / cancel the / nicht mehr nötig / scrap the / \
-         don't bother"
-    ));
+    let gives_up = s.says(sayings!("gives up"));
     (gives_up && !s.asks() && !s.pasted).then(|| s.bag().clone())
 }

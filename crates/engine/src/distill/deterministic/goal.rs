@@ -6,6 +6,7 @@ use super::list::{JOIN, Noted};
 use super::sentences::Sentence;
 use crate::lineage::distillate::{Item, LONGEST_ITEM};
 use crate::scope::TurnId;
+use crate::text::language::sayings;
 use crate::text::patterns::phrases;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
@@ -243,11 +244,7 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     if !stands {
         return (Prompt::Request, Some(text));
     }
-    let replaces = own[0].says(phrases!(
-        "nevermind / forget that / forget it / forget about / stop that / scrap that / never mind / \
-         different topic / new task / something else / change of plan / change of plans / new topic / \
-         vergiss das / oublie ça / olvida eso"
-    ));
+    let replaces = own[0].says(sayings!("replaces"));
     if replaces {
         return (Prompt::Request, Some(text));
     }
@@ -260,11 +257,7 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     if corrects && count <= 30 {
         return (Prompt::Additional, Some(text));
     }
-    let back = sentence.says(phrases!(
-        "it|them|this|that|these|those|both|everything|sie|es|das|les / the same / the rest / the others / \
-         the other / the remaining / the next one / the epic / the task / die restlichen / le reste / \
-         los demás / el resto / lo mismo"
-    ));
+    let back = sentence.says(sayings!("refers back"));
     if back && count <= 16 && sentence.bag().len() <= 4 {
         // "new beads were added. tackle them": the sentence before says what they are.
         let from = if asked > 0 && asked <= 2 { 0 } else { asked };

@@ -1,6 +1,6 @@
 //! Open loops: what somebody asked for, promised or left open, and nobody has settled since.
 
-use crate::text::patterns::phrases;
+use crate::text::language::sayings;
 use std::collections::HashSet;
 
 use super::cues::Cue;
@@ -53,13 +53,7 @@ impl Loops {
 
     /// The user speaks: what the assistant had asked is answered, unless they put it off. Gives the question.
     pub fn replied(&mut self, sentences: &[Sentence]) -> Option<(Noted, bool)> {
-        let put_off = sentences.iter().take(2).any(|s| {
-            s.len() <= 14
-                && s.says(phrases!(
-                    "later|tomorrow|später|luego / not sure yet / let me think / i'll think / decide later / not now / \
-         get back to you / weiß noch nicht / plus tard / más tarde / don't know yet"
-                ))
-        });
+        let put_off = sentences.iter().take(2).any(|s| s.len() <= 14 && s.says(sayings!("not now")));
         let last = self.questions.last().cloned();
         let waiting = std::mem::take(&mut self.questions);
         if put_off {
@@ -76,12 +70,7 @@ impl Loops {
                 .hits()
                 .iter()
                 .any(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from) && !s.before(Cue::Reported, h.from));
-            let told = s.says(phrases!(
-                "later|todo|to-do|still|tomorrow|afterwards|remaining|noch|später|morgen|rappelle-moi|demain|\
-         recuérdame|todavía|mañana|merken / remind me / remind us / don't forget / do not forget / not yet / \
-         next week / follow up / get back / open question / left to do / erinnere mich / vergiss nicht / \
-         plus tard / n'oublie pas / no olvides / i'll send / i'll bring / i'll get"
-            ));
+            let told = s.says(sayings!("reminds"));
             if later && told && !s.bag().is_empty() && s.len() <= 40 && !super::directives::is_retraction(s) {
                 self.open.add(&s.text, turn, 4, seq);
             }
@@ -114,11 +103,7 @@ impl Loops {
                     }
                 }
             }
-            let plans = s.says(phrases!(
-                "task|tasks|step|steps|phase|phases|ticket|tickets|issue|issues|then|depends|depend|chain|remaining|\
-         order|plan|next|todo|left|ready|blocked / start with"
-            )) || s.text.contains('→')
-                || s.text.contains("->");
+            let plans = s.says(sayings!("plans")) || s.text.contains('→') || s.text.contains("->");
             if things.len() >= 2
                 && plans
                 && let Some(noted) = Noted::new(&s.text, turn, 3, seq)
@@ -136,13 +121,11 @@ impl Loops {
     /// The assistant's last message of a run: it answers what was asked, unless it failed.
     pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence], failed: bool) {
         let settled = sentences.iter().any(|s| says(s, true) == Says::Done);
-        let refused = !settled && sentences.iter().any(|s| {
-            !s.asks() && s.len() <= 40 && s.first && s.begins(Cue::Blocked) && !s.has(Cue::Done)
-                || s.says(phrases!(
-                    "i can't / i cannot / i couldn't / unable to / wasn't able to / i was not able / ich kann nicht / \
-         konnte nicht / je n'ai pas pu / no pude / no puedo"
-                )) && !s.before(Cue::Hypothesis, s.len())
-        });
+        let refused = !settled
+            && sentences.iter().any(|s| {
+                !s.asks() && s.len() <= 40 && s.first && s.begins(Cue::Blocked) && !s.has(Cue::Done)
+                    || s.says(sayings!("cannot")) && !s.before(Cue::Hypothesis, s.len())
+            });
         if failed || refused {
             self.asked.drain(..).for_each(|n| self.open.put(Noted { weight: 4, ..n }));
         } else {
@@ -152,10 +135,7 @@ impl Loops {
             return;
         }
         for s in sentences.iter().filter(|s| s.asks() && s.last && !s.is_quotation()) {
-            let empty = s.says(phrases!(
-                "anything else / what's next / what would you like to do / how can i help / what else / \
-         something else / sonst noch / kann ich sonst / autre chose / algo más / sound good / make sense"
-            ));
+            let empty = s.says(sayings!("empty question"));
             if !empty
                 && s.len() >= 3
                 && self.questions.len() < MOST_QUESTIONS

@@ -5,6 +5,7 @@ use super::cues::Cue;
 use super::list::Noted;
 use super::sentences::Sentence;
 use crate::scope::TurnId;
+use crate::text::language::sayings;
 use crate::text::patterns::phrases;
 
 /// Choices of a list that are remembered.
@@ -57,24 +58,12 @@ impl Offers {
 /// "Shall I …?", "I can also … if you like".
 fn offers(s: &Sentence) -> bool {
     let proposes = if s.asks() {
-        s.says(phrases!(
-            "dois-je|debo / should i / shall i / want me to / would you like me to / do you want me to / may i / \
-         can i / should we / shall we / soll ich / sollen wir / möchtest du dass ich / willst du dass ich / \
-         veux-tu que je / voulez-vous que je / quieres que"
-        ))
+        s.says(sayings!("asks to do"))
     } else {
-        s.says(phrases!(
-            "if you like / if you want / if you'd like / if you prefer / let me know if you'd like / \
-         let me know if you want / happy to / wenn du magst / wenn du willst / wenn du möchtest / \
-         si tu veux / si vous voulez / si quieres"
-        )) && s.says(phrases!("i'll|puedo / i can / i could / me to / happy to / ich kann / ich könnte / je peux"))
+        s.says(sayings!("if you like")) && s.says(sayings!("could do"))
     };
     // "Shall I continue?" offers nothing that has a name; "SQLite or Redis?" is a choice, not work.
-    let named = s.bag().len() >= 2
-        && !s.says(phrases!(
-            "shall i continue / should i continue / continue with / want me to continue / shall i proceed / \
-         should i proceed / soll ich weitermachen"
-        ));
+    let named = s.bag().len() >= 2 && !s.says(sayings!("goes on"));
     proposes && named && !(s.asks() && s.says(phrases!("or|oder|ou|o")))
 }
 
@@ -105,19 +94,11 @@ fn assents(s: &Sentence) -> bool {
             | "claro"
             | "dale"
     );
-    start
-        || s.len() <= 8
-            && s.says(phrases!(
-                "vas-y|allez-y|hazlo / go ahead / go for it / do it / do that / do so / please do / sounds good / \
-         mach das / mach es / leg los"
-            ))
+    start || s.len() <= 8 && s.says(sayings!("go ahead"))
 }
 
 fn put_off(s: &Sentence) -> bool {
-    s.says(phrases!(
-        "later|wait|stop|tomorrow|instead|später|morgen|demain|mañana|luego / not now / not yet / hold on / \
-         plus tard / más tarde"
-    ))
+    s.says(sayings!("put off"))
 }
 
 /// Which of the choices the words name: "the second", "2", "option b", "both", "all of them".
@@ -125,10 +106,7 @@ fn chosen(s: &Sentence, count: usize) -> Vec<usize> {
     if count == 0 || s.len() > 10 {
         return Vec::new();
     }
-    if s.says(phrases!(
-        "everything|both|alle|beide|beides|tous|todos|ambos / all of them / all of it / do all / all three / \
-         all four / les deux"
-    )) {
+    if s.says(sayings!("all of them")) {
         return (0..count).collect();
     }
     let mut found = Vec::new();

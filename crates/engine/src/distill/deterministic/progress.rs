@@ -6,6 +6,7 @@ use super::sentences::Sentence;
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
 use crate::text::headings::Topic;
+use crate::text::language::sayings;
 use crate::text::patterns::phrases;
 use crate::text::similarity::Bag;
 
@@ -200,20 +201,14 @@ fn announces(s: &Sentence, next: Option<&Sentence>) -> bool {
         s.word(0),
         "yes" | "yep" | "yeah" | "no" | "here" | "here's" | "ja" | "nein" | "hier" | "oui" | "voici" | "sí" | "aquí"
     );
-    let titles = s.says(phrases!(
-        "summary|overview|recap|changes|zusammenfassung|übersicht|résumé|resumen / summary of / in short / \
-         what i did / what was done / what changed"
-    ));
+    let titles = s.says(sayings!("titles"));
     answers || titles || s.bag().len() < 3 || next.is_some_and(|n| n.bullet && !s.bullet)
 }
 
 /// "All 43 tests pass", "clippy is clean".
 fn is_status(s: &Sentence) -> bool {
     s.len() <= 20
-        && s.says(phrases!(
-            "tests|test|suite|specs|checks|green|clippy|credo|lint|eslint|compile|compiles|build|builds|\
-         typecheck|failures|tsc / 0 failures"
-        ))
+        && s.says(sayings!("checks"))
         && !s.begins(Cue::Participle)
         && !s.says(phrases!("added|wrote|fixed|created|implemented"))
 }
@@ -290,9 +285,7 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     let will = begins_hard(s);
     if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
         let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
-            || s.says(phrases!(
-                "unblocked|expected / no longer / used to / was failing / were failing / 0 failed / no failed"
-            ));
+            || s.says(sayings!("overcome"));
         let ours = !s.before(Cue::Hypothesis, hit.from) && !s.before(Cue::Reported, hit.from) && !will;
         if ours && !free && !is_done(s, last) {
             return Says::Blocked;
@@ -300,15 +293,9 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     }
     let later = s.hits().iter().find(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from));
     if let Some(hit) = later {
-        let strong = s.says(phrases!(
-            "later|todo|todos|to-do|still|yet|follow-up|remind|remaining|tomorrow|deferred|postponed|afterwards|\
-         tbd|outstanding|später|noch|morgen|offen|fehlt|ausstehend|reste|demain|todavía|aún|pendiente|falta|\
-         mañana / follow up / open question / open item / left to / as soon as / next week / get back / \
-         plus tard / pas encore / más tarde"
-        ));
+        let strong = s.says(sayings!("surely later"));
         let past = s.word(hit.from) == "later" && s.hits().iter().any(|h| h.cue == Cue::Done && h.from < hit.from);
-        let put_off =
-            s.says(phrases!("later|tomorrow|afterwards|follow-up|todo|remind / next week / as soon as / get back"));
+        let put_off = s.says(sayings!("put off until"));
         if (last || strong)
             && !past
             && (!will || put_off)

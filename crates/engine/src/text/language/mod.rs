@@ -24,6 +24,12 @@ pub static MAY_BE_PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(AN
 /// Phrases that tell what a sentence does: a list for each kind of cue, in the order in which they are asked for.
 pub const CUES: &str = include_str!("cues.txt");
 
+/// Phrases a statement of a summary is recognised by: lists that are asked for by name with `sayings!`.
+pub const SAYINGS: &str = include_str!("sayings.txt");
+
+/// Phrases of headings and announcements.
+pub const HEADINGS: &str = include_str!("headings.txt");
+
 /// Words that do not tell statements apart.
 pub const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
@@ -37,6 +43,15 @@ pub fn sections(file: &str) -> impl Iterator<Item = (&str, &str)> {
     file.split("\n[").skip(1).filter_map(|list| list.split_once("]\n"))
 }
 
+/// A list of [`SAYINGS`] by its name.
+macro_rules! sayings {
+    ($name:literal) => {
+        $crate::text::patterns::phrases!($crate::text::language::section($crate::text::language::SAYINGS, $name))
+    };
+}
+
+pub(crate) use sayings;
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -45,7 +60,7 @@ mod tests {
 
     #[test]
     fn every_list_is_found_and_none_is_empty() {
-        let files = [ANNOUNCEMENTS, CUES, FUNCTION_WORDS, lexicon::LEXICON, stop_words::STOP_WORDS];
+        let files = [ANNOUNCEMENTS, CUES, HEADINGS, SAYINGS, FUNCTION_WORDS, lexicon::LEXICON, stop_words::STOP_WORDS];
         for file in files {
             assert!(file.starts_with('#'), "a file says what it holds");
             let names: Vec<&str> = sections(file).map(|(name, _)| name).collect();
