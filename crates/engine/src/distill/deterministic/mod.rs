@@ -3,8 +3,8 @@
 //! One pass over the turns. Who spoke decides what their words can become (R14.3): the user's prompts make goal,
 //! constraints and proposals; the assistant's messages make progress, decisions and loops; tools only show which files
 //! were touched and which commands failed; what the program itself put in makes nothing. `sentences` takes a speaker's
-//! own sentences from [`crate::text`], `cues` tells what a phrase does, and each list has a file of its own that knows nothing of the others. All
-//! text is bounded before it is looked at, and all of it is walked once.
+//! own sentences from [`crate::text`], `cues` tells what a phrase does, and each list has a file of its own that knows
+//! nothing of the others. All text is walked once, and of a long one only the ends are understood.
 
 mod commands;
 mod context;
