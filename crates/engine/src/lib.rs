@@ -22,7 +22,7 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
-//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`tree`] · [`source`] · [`sqlite`] |
+//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
@@ -61,6 +61,7 @@ pub mod see;
 pub mod source;
 pub mod spool;
 pub mod sqlite;
+pub mod text;
 pub mod thread;
 pub mod title;
 pub mod tokens;

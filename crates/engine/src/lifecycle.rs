@@ -16,7 +16,6 @@ use std::path::Path;
 
 use crate::audience::{Audience, Hint};
 use crate::capture::Capture;
-use crate::distill::fold;
 use crate::error::Result;
 use crate::event::{Beginning, Decoded, Fact, Moment, NewTurn, RecordClass, Role, TurnKind};
 use crate::index::Index;
@@ -28,6 +27,7 @@ use crate::program::{HookCall, Program};
 use crate::recall::{self, Question, Recalled};
 use crate::scope::SessionKey;
 use crate::source::project::project_root;
+use crate::text::similarity;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
@@ -181,7 +181,7 @@ impl Step<'_> {
                 match recall::recall(self.at, index, Some(&self.audience), &question) {
                     Ok(mut recalled) => {
                         // The same question, asked before, is no answer.
-                        recalled.items.retain(|item| !fold::same_words(&item.text, text));
+                        recalled.items.retain(|item| !similarity::same_words(&item.text, text));
                         recalled
                     }
                     Err(e) => {

@@ -5,13 +5,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::OptionalExtension;
 
-use super::{fold, state};
+use super::state;
 use crate::clock::Millis;
 use crate::continuity::open_loop;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Item;
 use crate::scope::{AgentNo, NodeId, ThreadNo, TurnId};
+use crate::text::plain::lower;
+use crate::text::similarity::{self, covers};
+use crate::text::words::{Marks, split};
 use crate::thread;
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -63,8 +66,9 @@ pub(super) fn settled<'e>(
             continue;
         }
         let spoken = Provenance::from_value(entry.fields.get("source")).turns.into_iter().max().unwrap_or_default();
+        let title = similarity::words(&entry.title);
         let mut whole = None;
-        for item in done.iter().rev().filter(|d| fold::covers(&d.text, &entry.title)) {
+        for item in done.iter().rev().filter(|d| covers(&similarity::words(&d.text), &title)) {
             if moments.is_later(item, spoken)? {
                 whole = Some(item);
                 break;
@@ -154,9 +158,7 @@ fn names(text: &str, ticket: &str) -> bool {
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '(' | ')' | '[' | ']' | '`' | '"' | '*'))
-        .map(|w| w.trim_matches(|c: char| !c.is_alphanumeric() && c != '#').to_lowercase())
-        .filter(|w| !w.is_empty())
+    split(text, Marks::Dropped).into_iter().map(|word| lower(&text[word.start..word.end]))
 }
 
 /// When a turn was said, as far as is known.

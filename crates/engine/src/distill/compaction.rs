@@ -11,7 +11,7 @@ use super::advance::Pass;
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
-use super::{Request, Said, cadence, closing, fold, handoff, summary_input};
+use super::{Request, Said, cadence, closing, handoff, summary_input};
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop};
 use crate::continuity::proposal::{self, NewProposal};
@@ -23,6 +23,7 @@ use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
 use crate::memory::pending::is_known_in;
 use crate::memory::{Class, Scope};
 use crate::scope::{AgentNo, BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
+use crate::text::similarity;
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
 use crate::tree::journal::Act;
@@ -409,7 +410,7 @@ fn flush(
         }
         if let Some(known) = open
             .iter()
-            .find(|e| !made.paths.contains(&e.path.as_str().to_owned()) && fold::same_words(&e.title, &item.text))
+            .find(|e| !made.paths.contains(&e.path.as_str().to_owned()) && similarity::same_words(&e.title, &item.text))
         {
             item.file.clone_from(&known.item);
             continue;

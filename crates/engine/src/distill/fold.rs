@@ -3,10 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
+use crate::text::similarity::{ItemWords, covers, same, words};
 
 /// Items of each list that are kept; the oldest go first.
 const MOST: usize = 20;
@@ -22,7 +22,7 @@ pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
 /// Folds one distillate after another: what a text's words are is found out once, however often it is compared.
 #[derive(Default)]
 pub(crate) struct Folding {
-    known: RefCell<HashMap<String, Rc<Words>>>,
+    known: RefCell<HashMap<String, Rc<ItemWords>>>,
 }
 
 impl Folding {
@@ -31,7 +31,7 @@ impl Folding {
         folded(&|text| self.words(text), older, newer)
     }
 
-    fn words(&self, text: &str) -> Rc<Words> {
+    fn words(&self, text: &str) -> Rc<ItemWords> {
         if let Some(words) = self.known.borrow().get(text) {
             return Rc::clone(words);
         }
@@ -41,10 +41,10 @@ impl Folding {
     }
 }
 
-type WordsOf<'w> = &'w dyn Fn(&str) -> Rc<Words>;
+type WordsOf<'w> = &'w dyn Fn(&str) -> Rc<ItemWords>;
 
 fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate {
-    let done: Vec<Rc<Words>> = newer.done.iter().map(|done| words(&done.text)).collect();
+    let done: Vec<Rc<ItemWords>> = newer.done.iter().map(|done| words(&done.text)).collect();
     let open = |item: &&Item| done.is_empty() || !covered_by_any(&done, &words(&item.text));
     let mut out = Distillate {
         goal: newer.goal.clone().or_else(|| older.goal.clone()),
@@ -77,7 +77,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
 
 /// The older items, then the newer; of equal ones the newer words with the turns of both.
 fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
-    let mut out: Vec<(Rc<Words>, Item)> = Vec::new();
+    let mut out: Vec<(Rc<ItemWords>, Item)> = Vec::new();
     for item in older.chain(newer) {
         let said = words(&item.text);
         // Nearly the same is no equivalence: its own words first, or an item would stand there twice.
@@ -123,93 +123,10 @@ fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     all.into_iter().skip(over).collect()
 }
 
-/// Whether two items say the same.
-pub(crate) fn same_words(a: &str, b: &str) -> bool {
-    same(&words(a), &words(b))
+/// Whether one of the texts that say something is done is about this item.
+fn covered_by_any(done: &[Rc<ItemWords>], item: &ItemWords) -> bool {
+    done.iter().any(|done| covers(done, item))
 }
-
-/// The words of a text that mean something: digests of their folded stems, in order, each once. Comparing one list with
-/// another asks for each text's words once.
-pub(crate) type Words = Vec<u64>;
-
-/// [`same_words`] of texts whose words are known.
-pub(crate) fn same(a: &Words, b: &Words) -> bool {
-    if a.is_empty() || b.is_empty() {
-        return a == b;
-    }
-    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
-    // So many of the longer must stand in the shorter.
-    fewer * 10 >= more * 9 && common(a, b) * 10 >= more * 9
-}
-
-/// [`covered_by_any`] of two texts.
-pub(crate) fn covers(done: &str, item: &str) -> bool {
-    covered_by_any(&[Rc::new(words(done))], &words(item))
-}
-
-/// Whether one of the texts that say something is done is about this item: most of its words that mean something stand in
-/// it.
-fn covered_by_any(done: &[Rc<Words>], item: &Words) -> bool {
-    done.iter().any(|done| {
-        let common = common(done, item);
-        !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
-    })
-}
-
-/// How many words stand in both.
-fn common(a: &Words, b: &Words) -> usize {
-    a.iter().filter(|word| b.binary_search(word).is_ok()).count()
-}
-
-/// Words of at least three letters that are no mere grammar, folded, and numbers: step 3 is not step 4. Pages fold
-/// hundreds of nodes: nothing is allocated for a word.
-pub(crate) fn words(text: &str) -> Words {
-    let (mut out, mut folded) = (Words::new(), String::new());
-    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
-        let number = word.starts_with(|c: char| c.is_ascii_digit());
-        if word.len() <= 2 && !number {
-            continue;
-        }
-        folded.clear();
-        if word.is_ascii() {
-            folded.push_str(word);
-            folded.make_ascii_lowercase();
-        } else {
-            folded.push_str(&word.to_lowercase());
-            if folded.chars().count() <= 2 && !number {
-                continue;
-            }
-        }
-        if GRAMMAR.binary_search(&folded.as_str()).is_err() {
-            let mut hasher = DefaultHasher::new();
-            stem(&folded).hash(&mut hasher);
-            out.push(hasher.finish());
-        }
-    }
-    out.sort_unstable();
-    out.dedup();
-    out
-}
-
-fn stem(word: &str) -> &str {
-    for end in ["ing", "ed", "es", "s"] {
-        if let Some(stem) = word.strip_suffix(end)
-            && stem.len() >= 4
-            && word.is_ascii()
-        {
-            return stem;
-        }
-    }
-    word
-}
-
-/// In order: it is searched.
-const GRAMMAR: &[&str] = &[
-    "all", "also", "and", "are", "but", "can", "could", "das", "der", "des", "die", "done", "est", "for", "from",
-    "had", "has", "have", "into", "ist", "it's", "its", "las", "les", "let", "los", "made", "make", "must", "need",
-    "needs", "noch", "not", "now", "our", "out", "please", "should", "still", "sure", "than", "that", "the", "then",
-    "this", "todo", "una", "und", "une", "was", "were", "will", "with", "would", "you", "your",
-];
 
 #[cfg(test)]
 mod tests {
@@ -231,13 +148,6 @@ mod tests {
         let state = fold(&older, &newer);
         assert_eq!(state.open_loops, vec![item("write the changelog", 3)]);
         assert_eq!(state.goal, older.goal);
-    }
-
-    #[test]
-    fn words_are_folded_and_grammar_is_none() {
-        assert!(GRAMMAR.is_sorted());
-        assert_eq!(words("The CHECKS and checking, für den Ärger: it's ok"), words("check ärger für den"));
-        assert_eq!(words("of it, its and the"), Words::new());
     }
 
     #[test]

@@ -18,7 +18,6 @@ use super::score::{Candidate, Chosen, Score, choose, shares};
 use super::threads::{Stand, recent, stand};
 use super::why::Why;
 use crate::clock::Millis;
-use crate::distill::fold;
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
@@ -27,6 +26,7 @@ use crate::memory::leaf::class_of;
 use crate::memory::{Class, class::Verification};
 use crate::redact::redact;
 use crate::scope::{AgentNo, FileNo, NodeId, ThreadNo};
+use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -363,7 +363,7 @@ impl Day {
         }
         let mut parts: Vec<String> = Vec::new();
         let next = d.next_steps.first();
-        let same = |a: &str, b: &str| fold::same_words(a, b);
+        let same = |a: &str, b: &str| similarity::same_words(a, b);
         if let Some(now) = stand.now().filter(|n| next.is_none_or(|x| !same(&x.text, &n.text))) {
             parts.push(short(&now.text, 90));
         }
@@ -372,7 +372,7 @@ impl Day {
         }
         let mut step = None;
         if let Some(next) = next.filter(|x| blocked.is_none_or(|b| !same(&b.text, &x.text))) {
-            let words = fold::words(&next.text);
+            let words = similarity::words(&next.text);
             match stand.loops.iter().find(|l| l.is(next, &words)) {
                 Some(l) => {
                     parts.push(format!("next: {} [{}]{}", short(&l.entry.title, 90), l.id(), self.due(&l.entry)));
@@ -458,7 +458,7 @@ impl Day {
         let d = &stand.distillate;
         let beside = d.blocked.iter().rev().skip(1);
         let apart = beside.filter(|i| {
-            let words = fold::words(&i.text);
+            let words = similarity::words(&i.text);
             !stand.loops.iter().any(|l| l.is(i, &words))
         });
         apart

@@ -9,11 +9,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::page::moment;
 use crate::clock::Millis;
-use crate::distill::fold;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Item;
 use crate::scope::{AgentNo, ChangeNo, NodeId, ThreadNo, TurnId};
+use crate::text::similarity;
 use crate::thread;
 use crate::title::TitleKey;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -173,7 +173,7 @@ pub(super) struct Owed {
     pub entry: Entry,
     pub scope: Scope,
     /// Asked for when it is compared with something.
-    words: OnceCell<fold::Words>,
+    words: OnceCell<similarity::ItemWords>,
 }
 
 impl Owed {
@@ -182,12 +182,12 @@ impl Owed {
     }
 
     /// Whether a distilled item of these words is this one.
-    pub fn is(&self, item: &Item, words: &fold::Words) -> bool {
-        item.file.as_deref() == Some(self.id()) || fold::same(self.words(), words)
+    pub fn is(&self, item: &Item, words: &similarity::ItemWords) -> bool {
+        item.file.as_deref() == Some(self.id()) || similarity::same(self.words(), words)
     }
 
-    pub fn words(&self) -> &fold::Words {
-        self.words.get_or_init(|| fold::words(&self.entry.title))
+    pub fn words(&self) -> &similarity::ItemWords {
+        self.words.get_or_init(|| similarity::words(&self.entry.title))
     }
 }
 

@@ -11,12 +11,13 @@ use super::score::{Score, shares};
 use super::threads::{is_of, sound};
 use super::why::Why;
 use crate::clock::Millis;
-use crate::distill::{fold, state};
+use crate::distill::state;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::Node;
 use crate::lineage::distillate::Item;
 use crate::scope::{NodeId, SessionKey, ThreadNo, TurnId};
+use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -158,14 +159,14 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let mut lists = Vec::new();
     // What the status tells.
     let told = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
-    let mut said: Vec<fold::Words> = told.into_iter().flatten().map(|i| fold::words(&i.text)).collect();
+    let mut said: Vec<similarity::ItemWords> = told.into_iter().flatten().map(|i| similarity::words(&i.text)).collect();
     for item in d.decisions.iter().rev() {
         push(&mut lists, &mut said, DECIDED, item, now, today, at, &mut standing)?;
     }
     // A next step that is a loop of its own stands there as that loop, and not once more among what is open.
     let mut stepped: BTreeSet<&str> = BTreeSet::new();
     for item in &d.next_steps {
-        let words = fold::words(&item.text);
+        let words = similarity::words(&item.text);
         match loops.iter().find(|l| l.is(item, &words)) {
             Some(l) if stepped.insert(l.id()) => lists.push(of_loop(NEXT, l, now, today)),
             Some(_) => {}
@@ -221,7 +222,7 @@ fn fit(page: &mut Page) {
 #[allow(clippy::too_many_arguments)]
 fn push(
     lists: &mut Vec<Line>,
-    said: &mut Vec<fold::Words>,
+    said: &mut Vec<similarity::ItemWords>,
     section: &'static str,
     item: &Item,
     now: Millis,
@@ -229,8 +230,8 @@ fn push(
     at: &AssistantHome,
     standing: &mut Standing,
 ) -> Result<()> {
-    let words = fold::words(&item.text);
-    if said.iter().any(|s| fold::same(s, &words)) {
+    let words = similarity::words(&item.text);
+    if said.iter().any(|s| similarity::same(s, &words)) {
         return Ok(());
     }
     let when = standing.at(item)?;
@@ -289,7 +290,9 @@ fn status(
     let sentence = |text: &str| format!("{}.", short(text, 150).trim_end_matches(['.', '…']));
     let (goal, doing) = (d.goal.as_ref(), d.in_progress.last());
     parts.extend(goal.map(|i| sentence(&i.text)));
-    parts.extend(doing.filter(|i| goal.is_none_or(|g| !fold::same_words(&g.text, &i.text))).map(|i| sentence(&i.text)));
+    parts.extend(
+        doing.filter(|i| goal.is_none_or(|g| !similarity::same_words(&g.text, &i.text))).map(|i| sentence(&i.text)),
+    );
     if parts.is_empty() || doing.is_none() {
         parts.extend(d.done.last().map(|i| format!("Done: {}", sentence(&i.text))));
     }

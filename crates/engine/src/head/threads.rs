@@ -7,12 +7,12 @@ use rusqlite::params;
 use super::page::{day_at, end_of_day, line, short};
 use super::scoping::{Owed, Scope, Standing, owed_in};
 use crate::clock::Millis;
-use crate::distill::fold;
 use crate::distill::state::{self, State};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::{AgentNo, NodeId, ThreadNo};
+use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
@@ -242,10 +242,10 @@ pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing)
     {
         d.goal = None;
     }
-    let mut open: Vec<(fold::Words, Item)> = Vec::new();
+    let mut open: Vec<(similarity::ItemWords, Item)> = Vec::new();
     for item in d.open_loops.iter().chain(&d.blocked) {
-        let words = fold::words(&item.text);
-        if !loops.iter().any(|l| l.is(item, &words)) && !open.iter().any(|(o, _)| fold::same(o, &words)) {
+        let words = similarity::words(&item.text);
+        if !loops.iter().any(|l| l.is(item, &words)) && !open.iter().any(|(o, _)| similarity::same(o, &words)) {
             open.push((words, item.clone()));
         }
     }

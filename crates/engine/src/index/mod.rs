@@ -11,7 +11,6 @@
 
 mod embedder;
 mod files;
-mod fold;
 mod lengths;
 mod nodes;
 mod postings;
@@ -34,7 +33,6 @@ use crate::scope::{AgentNo, SessionNo, TurnId};
 use crate::transcript::Fresh;
 
 pub use embedder::Embedder;
-pub use fold::{BREAK, fold, is_unspaced};
 #[cfg(test)]
 pub(crate) use lengths::SCHEMA as LENGTHS_SCHEMA;
 pub(crate) use lengths::{AT_ONCE as LENGTHS_AT_ONCE, length_at, tokens_of};

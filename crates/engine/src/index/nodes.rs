@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::fold::fold;
 use super::rows::scope_token;
 use super::vectors::{Key, NodesWithin, SetKey, Sort, of_node};
 use super::{COMMIT_BYTES, Index, RowId};
@@ -17,6 +16,7 @@ use crate::error::Result;
 use crate::ledger::{Ledger, Read};
 use crate::lineage::{Kind, STANDS};
 use crate::scope::{AgentNo, NodeId, SessionNo, ThreadNo, WorkspaceNo};
+use crate::text::indexed::fold;
 
 /// Nodes taken from the ledger at once.
 const STEP: i64 = 200;
@@ -123,7 +123,7 @@ fn select(which: &str) -> String {
 
 impl Index {
     /// Nodes of an agent whose summaries match, best first. `expression` is one of the full-text engine, on the column
-    /// `text`, folded like every query ([`super::fold`]); row ids are [`RowId`]s with the node's number.
+    /// `text`, folded like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
     pub fn nodes_matching(
         &self,
         agent_no: AgentNo,

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use super::fold::fold;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
+use crate::text::indexed::fold;
 use crate::transcript::{kind_name, role_name};
 
 const PART_BITS: u32 = 6;

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::fold::fold;
 use super::rows::{parts, scope_token};
 use crate::document::Document;
+use crate::text::indexed::fold;
 use crate::tree::file_table::{Entry, Kind};
 
 /// Keys whose values are for programs, or stand in a column or a token of their own. `verification: check-before-use`

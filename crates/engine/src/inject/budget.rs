@@ -6,8 +6,9 @@
 
 use super::dedup::Held;
 use super::{Event, PartGiven};
-use crate::distill::fold;
 use crate::recall::recalled::Dropped;
+use crate::text::similarity;
+use crate::text::words::runs;
 use crate::tokens::tokens;
 
 /// The parts of a context, in the order they are printed among their kind.
@@ -195,21 +196,21 @@ fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Vec<Told>, dropped: &mut 
 
 /// A line that stands somewhere already.
 struct Told {
-    words: fold::Words,
+    words: similarity::ItemWords,
     item: Option<String>,
     part: Part,
 }
 
 impl Told {
     fn of(piece: &Piece, part: Part) -> Told {
-        Told { words: fold::words(core(&piece.text)), item: piece.item.clone(), part }
+        Told { words: similarity::words(core(&piece.text)), item: piece.item.clone(), part }
     }
 }
 
 /// The words of a text and nothing else of it.
 fn wording(text: &str) -> Vec<u8> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ").into_bytes()
+    let words = runs(text, &[]);
+    words.map(|(_, word)| word.to_lowercase()).collect::<Vec<_>>().join(" ").into_bytes()
 }
 
 /// What a line says, without its mark, the name it is about, and what stands behind it: the day, the reference.
@@ -232,7 +233,7 @@ fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &[Told], dropped: &mut Vec
         let same = |other: &&Told| {
             other.part != part
                 && ((file && other.item == this.item)
-                    || (this.words.len() > 1 && fold::same(&other.words, &this.words)))
+                    || (this.words.len() > 1 && similarity::same(&other.words, &this.words)))
         };
         match told.iter().find(same).filter(|_| piece.level == 0) {
             Some(earlier) => {

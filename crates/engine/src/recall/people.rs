@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::stop_words::{Language, is_stop_word};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::{AgentNo, NameNo};
+use crate::text::language::stop_words::{Language, is_stop_word};
+use crate::text::words::runs;
 
 /// Somebody who is named in a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,9 +99,12 @@ struct Word {
 fn words(text: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = 0;
-    while let Some(start) = text[rest..].find(char::is_alphanumeric).map(|n| rest + n) {
-        let end = text[start..].find(|c: char| !c.is_alphanumeric()).map_or(text.len(), |n| start + n);
-        let word = &text[start..end];
+    for (start, word) in runs(text, &[]) {
+        // The letter of a genitive is no word.
+        if start < rest {
+            continue;
+        }
+        let end = start + word.len();
         let after = &text[end..];
         let genitive = ["'s", "’s"].iter().find(|s| {
             let sign = after.get(..s.len()).is_some_and(|sign| sign.eq_ignore_ascii_case(s));

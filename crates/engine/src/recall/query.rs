@@ -11,15 +11,17 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 
-use super::german;
 use super::people::{self, Known, Person};
-use super::stop_words::{self, Language, is_stop_word};
-use super::symbols::{self, words_of};
+use super::symbols;
 use super::when::{self, Hold, When};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Ledger;
 use crate::scope::AgentId;
+use crate::text::indexed::words_of;
+use crate::text::language::german;
+use crate::text::language::stop_words::{self, Language, is_stop_word};
+use crate::text::words::runs;
 use crate::transcript::read;
 
 /// More terms than this add nothing but time.
@@ -171,8 +173,8 @@ impl Query {
             query.light = true;
         }
         let nothing_else = |text: &str| {
-            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
-            words.map(str::to_lowercase).all(|word| query.dropped.iter().any(|t| t.text.to_lowercase() == word))
+            let mut words = runs(text, &[]).map(|(_, word)| word.to_lowercase());
+            words.all(|word| query.dropped.iter().any(|t| t.text.to_lowercase() == word))
         };
         query.only_times = !query.times.is_empty() && query.phrases.is_empty() && nothing_else(&free);
         query.dense = dense(text, &query.times, &query.people, query.language);
@@ -199,7 +201,8 @@ impl Query {
                     .filter(|t| t.asked() || !is_stop_word(&t.text.to_lowercase(), language)),
             );
             if language == Language::German {
-                terms.extend(german::variants(&trimmed(word)));
+                let spellings = german::spellings(&trimmed(word)).into_iter();
+                terms.extend(spellings.map(|s| Term { text: s.text, prefix: s.prefix, kind: Kind::Variant }));
             }
         }
         terms.extend(numbered(free, language));
@@ -374,7 +377,7 @@ fn dense(text: &str, times: &[When], people: &[Person], language: Language) -> S
 }
 
 fn plain(text: &str) -> String {
-    text.replace(crate::index::BREAK, "")
+    text.replace(crate::text::indexed::BREAK, "")
 }
 
 #[cfg(test)]

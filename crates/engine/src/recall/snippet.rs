@@ -6,7 +6,8 @@
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::index::{BREAK, fold};
+use crate::text::indexed::{BREAK, fold};
+use crate::text::words::runs;
 
 /// Marks around a match; control characters, so that they cannot be confused with text.
 pub const MATCH_START: char = '\u{2}';
@@ -221,7 +222,7 @@ impl<'t> Word<'t> {
     fn of(text: &'t str, needles: &[String]) -> Word<'t> {
         let lower = text.to_lowercase();
         let of = |(n, needle): (usize, &String)| u64::from(lower.contains(needle.as_str())) << (n % 64);
-        let pieces = text.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty()).count();
+        let pieces = runs(text, &[]).count();
         Word {
             text,
             has: needles.iter().enumerate().map(of).fold(0, |all, one| all | one),

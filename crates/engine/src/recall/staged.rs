@@ -15,7 +15,6 @@ use super::vector_search::VectorSearch;
 use super::when;
 use crate::audience::Audience;
 use crate::clock::Millis;
-use crate::distill::fold;
 use crate::error::Result;
 use crate::head::memory::Scope;
 use crate::head::scope_of;
@@ -27,6 +26,7 @@ use crate::memory::leaf::class_of;
 use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
 use crate::scope::{FileNo, NodeId};
+use crate::text::similarity;
 use crate::thread;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
@@ -280,7 +280,7 @@ fn of_file(
         _ => "note".to_owned(),
     };
     let passage: String = hit.passage.chars().filter(|c| !matches!(*c, MATCH_START | MATCH_END)).collect();
-    let text = match passage.trim().is_empty() || fold::same_words(&passage, &entry.title) {
+    let text = match passage.trim().is_empty() || similarity::same_words(&passage, &entry.title) {
         true => entry.title.clone(),
         false if passage.contains(entry.title.trim_end_matches('…')) => passage,
         false => format!("{}: {}", entry.title, passage),
@@ -484,7 +484,7 @@ fn is_within(one: &[Stretch], other: &[Stretch]) -> bool {
 fn unlike(out: &mut Recalled) {
     let mut kept: Vec<Item> = Vec::new();
     for item in std::mem::take(&mut out.items) {
-        match kept.iter().find(|k| fold::same_words(&k.text, &item.text)) {
+        match kept.iter().find(|k| similarity::same_words(&k.text, &item.text)) {
             Some(same) => out.dropped.push(Dropped { id: item.id, why: format!("says what {} says", same.id) }),
             None => kept.push(item),
         }

@@ -1,10 +1,12 @@
 //! From one word as it was typed to what is looked for: names with signs inside whole and in their parts, scripts without
 //! spaces in pieces the index can match.
 //!
-//! What comes out is written as [`crate::index::fold`] writes the indexed text, so both sides agree.
+//! What comes out is written as [`crate::text::indexed::fold`] writes the indexed text, so both sides agree.
 
 use super::query::{Kind, Term};
-use crate::index::{BREAK, fold, is_unspaced};
+use crate::text::indexed::{BREAK, words_of};
+use crate::text::scripts::{Script, script};
+use crate::text::words::humps;
 
 /// Hashes are cut to so many characters where people quote them.
 const SHORT_HASH: usize = 7;
@@ -97,54 +99,6 @@ fn plain(text: &str, typed: &str, prefix: bool) -> Vec<Term> {
     out
 }
 
-/// `refundTwice`: `refund`, `Twice`; `HTTPServer`: `HTTP`, `Server`. One piece if it has none.
-fn humps(text: &str) -> Vec<&str> {
-    if !text.bytes().all(|b| b.is_ascii_alphabetic()) {
-        return vec![text];
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::new();
-    let mut start = 0;
-    for at in 1..bytes.len() {
-        let up = bytes[at].is_ascii_uppercase();
-        let ends = up && bytes[at - 1].is_ascii_lowercase();
-        let begins = up && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase) && bytes[at - 1].is_ascii_uppercase();
-        if ends || begins {
-            out.push(&text[start..at]);
-            start = at;
-        }
-    }
-    out.push(&text[start..]);
-    out
-}
-
-/// Scripts, as far as words are told apart by them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Script {
-    Han,
-    Hiragana,
-    Katakana,
-    Hangul,
-    /// Thai, Lao, Khmer, Burmese: letters with vowels around them, no spaces.
-    Vowelled,
-    /// Written with spaces.
-    Spaced,
-    /// No letter.
-    Sign,
-}
-
-fn script(c: char) -> Script {
-    match c as u32 {
-        0x3041..=0x309F => Script::Hiragana,
-        0x30A0..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => Script::Katakana,
-        0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF => Script::Hangul,
-        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF => Script::Vowelled,
-        _ if is_unspaced(c) => Script::Han,
-        _ if c.is_alphanumeric() || is_mark(c) => Script::Spaced,
-        _ => Script::Sign,
-    }
-}
-
 /// A word with characters of scripts without spaces: the whole, each run of one script, and overlapping pieces of long
 /// runs, because nothing says where a word ends.
 fn unspaced(word: &str, prefix: bool) -> Vec<Term> {
@@ -194,33 +148,6 @@ fn unspaced(word: &str, prefix: bool) -> Vec<Term> {
         }
     }
     out
-}
-
-/// Letters and digits, everything else one space; characters of unspaced scripts stand alone.
-pub(super) fn words_of(text: &str) -> String {
-    let folded = fold(text);
-    let mut out = String::new();
-    for c in folded.chars() {
-        if c.is_alphanumeric() || is_mark(c) {
-            out.push(c);
-        } else if c == BREAK {
-            if !out.is_empty() && !out.ends_with([' ', BREAK]) {
-                out.push(BREAK);
-            }
-        } else if !out.is_empty() && !out.ends_with(' ') {
-            out.push(' ');
-        }
-    }
-    // A sign that belongs to a letter is nothing without one.
-    if !out.contains(char::is_alphanumeric) {
-        return String::new();
-    }
-    out.trim_matches([' ', BREAK]).to_owned()
-}
-
-/// Combining marks belong to their letter (vowel signs of Indic scripts, accents written apart).
-fn is_mark(c: char) -> bool {
-    matches!(c as u32, 0x0300..=0x036F | 0x0900..=0x0DFF | 0x0E31..=0x0E4E | 0x0591..=0x05C7 | 0x064B..=0x065F)
 }
 
 #[cfg(test)]

@@ -161,7 +161,7 @@ pub(super) fn covered_score(score: f64, share: Option<&f64>) -> f64 {
 /// What to look for in plain lower-case text: the words of a term, the last one without its last letters, which
 /// inflection changes.
 pub(super) fn needles(term: &Term) -> Vec<String> {
-    let words: Vec<&str> = term.text.split([' ', crate::index::BREAK]).filter(|w| !w.is_empty()).collect();
+    let words: Vec<&str> = term.text.split([' ', crate::text::indexed::BREAK]).filter(|w| !w.is_empty()).collect();
     let last = words.len().saturating_sub(1);
     words
         .iter()

@@ -10,16 +10,16 @@ use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::{Filter, Legs, Ranking, Searched, rank};
 use super::snippet;
 use super::staged::{OTHER_THREAD, Sought, heard, too_many};
-use super::stop_words::Language;
 use super::terms::{self, letters, needles, rows_with, stands};
 use crate::audience::Audience;
-use crate::distill::fold;
 use crate::error::Result;
 use crate::head::memory::Scope;
 use crate::index::Index;
 use crate::ledger::Read;
 use crate::redact::redact;
 use crate::scope::{AgentNo, SessionNo, ThreadNo, TurnId};
+use crate::text::language::stop_words::Language;
+use crate::text::similarity;
 use crate::thread;
 use crate::tokens::tokens;
 use crate::transcript::role_name;
@@ -62,7 +62,7 @@ pub(super) fn of_turns(
         out.degraded.push("the search took too long and was broken off".into());
     }
     out.degraded.extend(found.less.iter().cloned());
-    let mut told: Vec<fold::Words> = out.items.iter().map(|item| fold::words(&item.text)).collect();
+    let mut told: Vec<similarity::ItemWords> = out.items.iter().map(|item| similarity::words(&item.text)).collect();
     let above = told.len();
     let room = most.saturating_sub(above);
     let (mut scopes, mut weak_ones) = (HashMap::new(), HashMap::new());
@@ -101,7 +101,7 @@ pub(super) fn of_turns(
             continue;
         }
         let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
-        let words = fold::words(&hit.turn.text);
+        let words = similarity::words(&hit.turn.text);
         if let Some(n) = told[..above].iter().position(|told| is_told(&words, told)) {
             drop(format!("all of it stands in {}", out.items[n].id));
             continue;
@@ -111,8 +111,8 @@ pub(super) fn of_turns(
         if tokens(&text) == 0 {
             continue;
         }
-        let words = fold::words(&text);
-        if let Some(same) = told.iter().position(|told| fold::same(told, &words)) {
+        let words = similarity::words(&text);
+        if let Some(same) = told.iter().position(|told| similarity::same(told, &words)) {
             let same = out.items.iter().chain(&items).nth(same).map_or("", |item| &item.id).to_owned();
             drop(format!("says what {same} says"));
             continue;
@@ -161,7 +161,7 @@ pub(super) fn rank_turns(
 }
 
 /// Whether all that is said in a turn stands in what is told already.
-fn is_told(turn: &fold::Words, told: &fold::Words) -> bool {
+fn is_told(turn: &similarity::ItemWords, told: &similarity::ItemWords) -> bool {
     !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
 }
 

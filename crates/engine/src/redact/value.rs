@@ -196,7 +196,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     if lower.is_empty() || looks_made_words(lower.as_bytes()) {
         return lower.is_empty() && value.len() < 6;
     }
-    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+    let mut words = crate::text::words::runs(lower, &[]).map(|(_, word)| word);
     lower.replace(['-', '_', ' '], "").as_str() == "changethis"
         || words
             .clone()

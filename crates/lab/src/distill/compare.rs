@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 
 use heirloom_engine::distill::Said;
-use heirloom_engine::distill::deterministic::{JOIN, Words, acts, is_follow_up, lower, plain};
+use heirloom_engine::distill::deterministic::{JOIN, is_follow_up};
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
 use heirloom_engine::scope::TurnId;
+use heirloom_engine::text::plain::{acts, lower, plain};
+use heirloom_engine::text::similarity::Bag as Words;
 
 /// One thing the summary names.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,13 +1,13 @@
 //! Commands that tell how the work stands: tests, builds, deployments, commits. What failed and did not succeed since
 //! is in the way; what succeeded is worth knowing.
 
-use super::blocks::bounded;
 use super::files::{Deed, deeds, told};
 use super::list::{JOIN, Noted};
 use super::shell::{self, Simple};
-use super::words::{cut, plain};
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
+use crate::text::plain::ends;
+use crate::text::plain::{cut, plain};
 
 /// What is read of a result: this much, half from either end.
 const MOST_READ: usize = 6 * 1024;
@@ -85,7 +85,7 @@ impl Commands {
         let script = shell::script(command);
         let simples = shell::parse(&script);
         let telling = simples.iter().filter_map(|s| Some((key(s)?, s))).next_back();
-        let parts = bounded(output, MOST_READ);
+        let parts = ends(output, MOST_READ);
         let failed = flagged || telling.is_some() && says_failed(&parts);
         if !failed {
             outcome.deeds = deeds(tool, input);

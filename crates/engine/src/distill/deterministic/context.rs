@@ -6,6 +6,7 @@ use super::sentences::Sentence;
 use crate::lineage::distillate::Item;
 use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
+use crate::text::language::sayings;
 
 /// Facts so far.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl Context {
         let told =
             sentences.iter().find(|s| s.len() >= 5 && !s.asks() && !s.text.ends_with(':') && !s.begins(Cue::Start));
         if let Some(s) = told.or_else(|| sentences.iter().find(|s| s.len() >= 2)) {
-            self.answers.add(&super::words::cut(&s.text, 240), turn, 1, seq);
+            self.answers.add(&crate::text::plain::cut(&s.text, 240), turn, 1, seq);
         }
     }
 
@@ -62,7 +63,7 @@ impl Context {
 
 /// "The codename is ZEPHYR", "it's called …".
 fn names(s: &Sentence) -> bool {
-    s.says("codename|code name|called|named|name is|nickname|password hint|account|phone|number is|address is|deadline|birthday|allergic|allergy|heißt|genannt|nombre|s'appelle|se llama|remember that|for the record|fyi|keep in mind")
+    s.says(sayings!("names"))
 }
 
 /// A statement with something in it that cannot be guessed: a number, a name, a path.
@@ -70,8 +71,7 @@ fn is_fact(s: &Sentence) -> bool {
     if s.len() < 3 || s.len() > 40 || s.before(Cue::Hypothesis, 3) || s.before(Cue::Reported, s.len()) {
         return false;
     }
-    let states = s.says("is|are|has|have|runs|lives|uses|listens|called|named|means|starts|ends|expires|closes|opens|'s|it's|ist|sind|hat|heißt|läuft|liegt|isst|geht|est|sont|s'appelle|se llama|es|son|está|was|were|changed|moved",
-    );
+    let states = s.says(sayings!("states")) || s.low().contains("'s");
     let start = s.start();
     let request =
         s.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from <= start + 1 && h.to > start);

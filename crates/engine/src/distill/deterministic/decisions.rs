@@ -1,12 +1,15 @@
 //! Decisions: statements of choice, by the user or the assistant. What was chosen against falls with its own decision.
 
-use super::blocks::Under;
 use super::cues::Cue;
 use super::list::{JOIN, List, Noted};
 use super::sentences::Sentence;
-use super::words::{Bag, cut};
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
+use crate::text::headings::Topic;
+use crate::text::language::sayings;
+use crate::text::patterns::phrases;
+use crate::text::plain::cut;
+use crate::text::similarity::Bag;
 
 /// The choices so far.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ impl Decisions {
     /// What the assistant says of choices.
     pub fn hear_assistant(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences {
-            if s.under == Under::Decisions && s.bullet && !s.asks() && s.len() >= 3 {
+            if s.under == Some(Topic::Decisions) && s.bullet && !s.asks() && s.len() >= 3 {
                 self.add(&s.text, turn, 3, seq, s);
                 continue;
             }
@@ -90,8 +93,12 @@ fn is_choice(s: &Sentence, at: usize) -> bool {
         && s.len() <= 60
         && !s.hits().iter().any(|h| h.cue == Cue::Hypothesis && (h.from < at.max(1)))
         && !s.before(Cue::Reported, at.max(1))
-        && !(at > 0 && matches!(s.word(at - 1), "not" | "never" | "to" | "can" | "you" | "don't" | "haven't" | "nicht" | "yet" | "didn't" | "cannot"))
-        && !s.says("haven't decided|not decided|undecided|need to decide|have to decide|to be decided|noch nicht entschieden|let me know|up to you|your choice|you decide|still deciding|before we decide")
+        && !(at > 0
+            && matches!(
+                s.word(at - 1),
+                "not" | "never" | "to" | "can" | "you" | "don't" | "haven't" | "nicht" | "yet" | "didn't" | "cannot"
+            ))
+        && !s.says(sayings!("undecided"))
 }
 
 /// "I'll use" and "instead of" alone are chatter: a reason or an alternative makes them choices.
@@ -127,14 +134,13 @@ fn reasoned(s: &Sentence, from: usize, to: usize) -> bool {
         || s.word(to - 1) == "with" && matches!(s.word(to - 2), "go" | "going" | "stick" | "went")
         || matches!(s.word(from), "we" | "we're" | "i'm" | "i've" | "we've" | "wir" | "on" | "nous" | "nos")
             && !matches!(s.word(to - 1), "won't");
-    let why = s.says("because|since|so that|rather than|instead of|instead|over|to avoid|as it|which avoids|for simplicity|to keep|weil|da|statt|um|damit|parce que|car|puisque|plutôt|au lieu|porque|ya que|en lugar|en vez",
-    );
+    let why = s.says(sayings!("why"));
     let changed = matches!(
         s.word(from),
         "switched" | "switching" | "switch" | "replaced" | "replacing" | "instead" | "rather" | "statt"
     );
     // "Instead of failing, it now returns" is what a program does.
-    let own = s.says("i|i'll|we|we'll|let's|i'm|we're|wir|ich|nous|on|usaremos|vamos");
+    let own = s.says(phrases!("i|i'll|we|we'll|let's|i'm|we're|wir|ich|nous|on|usaremos|vamos"));
     firm || why && (own || changed && s.clause_starts(from) && !matches!(s.word(from), "instead" | "rather"))
 }
 
@@ -166,6 +172,6 @@ fn against(text: &str, rejected_now: &Bag) -> bool {
 
 /// Whether a question offers a choice, so that its answer is a decision.
 pub fn offers_choice(s: &Sentence) -> bool {
-    s.asks() && s.says("or|which|prefer|should i use|should we use|should i keep|should we keep|oder|welche|welcher|welches|lieber|ou|quel|quelle|préfères|cuál|prefieres")
+    s.asks() && s.says(sayings!("asks for a choice"))
         || s.asks() && (s.low().starts_with("should ") || s.low().starts_with("soll"))
 }

@@ -1,13 +1,14 @@
 //! Constraints: what the user, and nobody else, told the assistant to do or not to do beyond the task itself.
 
-use super::blocks::Under;
-use super::cues::{self, Cue};
+use super::cues::Cue;
 use super::list::{List, Noted};
 use super::sentences::Sentence;
-use super::words::Bag;
 use crate::lineage::distillate::Item;
 use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
+use crate::text::headings::Topic;
+use crate::text::language::sayings;
+use crate::text::similarity::Bag;
 
 /// The user's directives so far.
 #[derive(Debug)]
@@ -78,11 +79,7 @@ impl Directives {
 }
 
 fn is_negative(text: &str) -> bool {
-    let low = super::words::lower(text);
-    cues::stands(
-        &low,
-        "don't|dont|not|never|no|avoid|without|nicht|nie|niemals|kein|keine|pas|jamais|nunca|sin|evita|évite|vermeide|mustn't|shouldn't|stop",
-    )
+    sayings!("negates").stand_in(text)
 }
 
 /// Whether a sentence is a directive rather than a request.
@@ -108,7 +105,7 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
     if s.pasted || s.is_quotation() || s.len() < 2 || s.len() > 70 {
         return None;
     }
-    if s.under == Under::Rules && s.bullet && !s.asks() && s.len() <= 45 {
+    if s.under == Some(Topic::Rules) && s.bullet && !s.asks() && s.len() <= 45 {
         return Some((&s.text, 3));
     }
     let polite = s.asks() && s.begins(Cue::Request) && s.has(Cue::Negation);
@@ -137,9 +134,7 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
 /// "Don't change the API and never touch the fixtures": the directives of a clause, which ends its sentence. One that
 /// leans on another stays with it.
 fn parted<'s>(s: &'s Sentence, clause: &'s str) -> Vec<&'s str> {
-    let leans = s.says(
-        "it|them|they|its|their|those|these|this|that|one|ones|either|neither|too|otherwise|instead|unless|without|except|if|when|whenever|until|before|after|es|ihn|ihnen|diese|dieser|dieses|das|dabei|davon|damit|stattdessen|sonst|auch|ohne|außer|wenn|falls|bevor|nachdem|or|nor|oder",
-    );
+    let leans = s.says(sayings!("leans"));
     let first = s.hits().iter().position(|h| h.cue == Cue::Directive && s.clause_starts(h.from));
     let (Some(first), false) = (first, leans || s.has(Cue::Hypothesis)) else { return vec![clause] };
     let mut parts = Vec::new();
@@ -294,7 +289,6 @@ fn weigh_rule(s: &Sentence, from: usize, to: usize) -> Option<u8> {
 
 /// Bags of what the user no longer wants at all: "forget about the dashboard".
 pub fn dropped(s: &Sentence) -> Option<Bag> {
-    let gives_up = s.says("forget about|never mind|nevermind|skip the|skip that|drop the|no longer need|don't need|not needed|leave out|cancel the|vergiss|nicht mehr nötig|oublie|olvida|scrap the|don't bother",
-    );
+    let gives_up = s.says(sayings!("gives up"));
     (gives_up && !s.asks() && !s.pasted).then(|| s.bag().clone())
 }

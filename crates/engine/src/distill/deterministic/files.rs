@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use super::edits;
-use super::words::plain;
 use crate::lineage::distillate::{Touch, TouchedFile};
 use crate::scope::TurnId;
+use crate::text::plain::plain;
 
 /// In a distillate; of these at most [`MOST_READ`] that were only read.
 const MOST: usize = 60;
@@ -289,7 +289,7 @@ pub fn patch(text: &str) -> Vec<Deed> {
 
 /// What the result of a call adds: that a file was made, and what a commit says of its files.
 pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
-    let head = super::blocks::bounded(result, 8 * 1024);
+    let head = crate::text::plain::ends(result, 8 * 1024);
     if let [deed] = &mut deeds[..]
         && deed.touch == Touch::Changed
         && matches!(tool, "write" | "writefile" | "edit" | "filewrite" | "writetofile")

@@ -4,9 +4,12 @@
 use super::cues::Cue;
 use super::list::{JOIN, Noted};
 use super::sentences::Sentence;
-use super::words::{Bag, cut};
 use crate::lineage::distillate::{Item, LONGEST_ITEM};
 use crate::scope::TurnId;
+use crate::text::language::sayings;
+use crate::text::patterns::phrases;
+use crate::text::plain::cut;
+use crate::text::similarity::Bag;
 
 /// A goal is told in at most so many bytes of one prompt.
 const LONGEST: usize = 280;
@@ -241,7 +244,7 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     if !stands {
         return (Prompt::Request, Some(text));
     }
-    let replaces = own[0].says("forget that|forget it|forget about|stop that|scrap that|never mind|nevermind|different topic|new task|something else|change of plan|change of plans|new topic|vergiss das|oublie ça|olvida eso");
+    let replaces = own[0].says(sayings!("replaces"));
     if replaces {
         return (Prompt::Request, Some(text));
     }
@@ -249,13 +252,12 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
         return (Prompt::Additional, Some(text));
     }
     let corrects = matches!(own[0].word(0), "no" | "nope" | "wrong" | "nein" | "non")
-        || own[0].says("that's wrong|not what i|that is wrong|instead")
+        || own[0].says(phrases!("instead / that's wrong / not what i / that is wrong"))
         || sentence.len() <= 1;
     if corrects && count <= 30 {
         return (Prompt::Additional, Some(text));
     }
-    let back = sentence.says("it|them|this|that|these|those|the same|the rest|the others|the other|the remaining|both|everything|the next one|the epic|the task|sie|es|das|die restlichen|les|le reste|los demás|el resto|lo mismo",
-    );
+    let back = sentence.says(sayings!("refers back"));
     if back && count <= 16 && sentence.bag().len() <= 4 {
         // "new beads were added. tackle them": the sentence before says what they are.
         let from = if asked > 0 && asked <= 2 { 0 } else { asked };

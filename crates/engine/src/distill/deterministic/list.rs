@@ -1,8 +1,9 @@
 //! Lists of items that stay small while they are made: near-equal items become one, the weightiest and newest stay.
 
-use super::words::{Bag, line};
-use crate::lineage::distillate::Item;
+use crate::lineage::distillate::{Item, LONGEST_ITEM};
 use crate::scope::TurnId;
+use crate::text::plain::{cut, plain};
+use crate::text::similarity::Bag;
 
 /// Between the pieces of an item that quotes two turns: a question and its answer, a command and its error.
 pub const JOIN: &str = " → ";
@@ -45,6 +46,11 @@ impl Noted {
             all.drain(1..=all.len() - MOST_TURNS);
         }
     }
+}
+
+/// What an item may say: one plain line without credentials, at most [`LONGEST_ITEM`] bytes.
+pub fn line(text: &str) -> String {
+    cut(&crate::redact::redact(&plain(text)), LONGEST_ITEM)
 }
 
 /// Items of one kind.

@@ -1,5 +1,6 @@
 //! Open loops: what somebody asked for, promised or left open, and nobody has settled since.
 
+use crate::text::language::sayings;
 use std::collections::HashSet;
 
 use super::cues::Cue;
@@ -7,9 +8,9 @@ use super::decisions::offers_choice;
 use super::list::{List, Noted};
 use super::progress::{Says, says};
 use super::sentences::Sentence;
-use super::words::{Bag, is_id};
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
+use crate::text::similarity::{Bag, is_id};
 
 /// No more questions are kept waiting.
 const MOST_QUESTIONS: usize = 3;
@@ -52,9 +53,7 @@ impl Loops {
 
     /// The user speaks: what the assistant had asked is answered, unless they put it off. Gives the question.
     pub fn replied(&mut self, sentences: &[Sentence]) -> Option<(Noted, bool)> {
-        let put_off = sentences.iter().take(2).any(|s| {
-            s.len() <= 14 && s.says("later|not sure yet|let me think|i'll think|decide later|not now|get back to you|tomorrow|weiß noch nicht|später|plus tard|más tarde|luego|don't know yet")
-        });
+        let put_off = sentences.iter().take(2).any(|s| s.len() <= 14 && s.says(sayings!("not now")));
         let last = self.questions.last().cloned();
         let waiting = std::mem::take(&mut self.questions);
         if put_off {
@@ -71,8 +70,7 @@ impl Loops {
                 .hits()
                 .iter()
                 .any(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from) && !s.before(Cue::Reported, h.from));
-            let told = s.says("later|todo|to-do|still|remind me|remind us|don't forget|do not forget|tomorrow|not yet|next week|afterwards|follow up|get back|open question|remaining|left to do|erinnere mich|noch|später|morgen|vergiss nicht|rappelle-moi|plus tard|demain|n'oublie pas|recuérdame|todavía|mañana|no olvides|merken|i'll send|i'll bring|i'll get",
-            );
+            let told = s.says(sayings!("reminds"));
             if later && told && !s.bag().is_empty() && s.len() <= 40 && !super::directives::is_retraction(s) {
                 self.open.add(&s.text, turn, 4, seq);
             }
@@ -105,7 +103,7 @@ impl Loops {
                     }
                 }
             }
-            let plans = s.says("task|tasks|step|steps|phase|phases|ticket|tickets|issue|issues|then|depends|depend|chain|remaining|order|plan|next|start with|todo|left|ready|blocked|→|->");
+            let plans = s.says(sayings!("plans")) || s.text.contains('→') || s.text.contains("->");
             if things.len() >= 2
                 && plans
                 && let Some(noted) = Noted::new(&s.text, turn, 3, seq)
@@ -123,10 +121,11 @@ impl Loops {
     /// The assistant's last message of a run: it answers what was asked, unless it failed.
     pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence], failed: bool) {
         let settled = sentences.iter().any(|s| says(s, true) == Says::Done);
-        let refused = !settled && sentences.iter().any(|s| {
-            !s.asks() && s.len() <= 40 && s.first && s.begins(Cue::Blocked) && !s.has(Cue::Done)
-                || s.says("i can't|i cannot|i couldn't|unable to|wasn't able to|i was not able|ich kann nicht|konnte nicht|je n'ai pas pu|no pude|no puedo") && !s.before(Cue::Hypothesis, s.len())
-        });
+        let refused = !settled
+            && sentences.iter().any(|s| {
+                !s.asks() && s.len() <= 40 && s.first && s.begins(Cue::Blocked) && !s.has(Cue::Done)
+                    || s.says(sayings!("cannot")) && !s.before(Cue::Hypothesis, s.len())
+            });
         if failed || refused {
             self.asked.drain(..).for_each(|n| self.open.put(Noted { weight: 4, ..n }));
         } else {
@@ -136,7 +135,7 @@ impl Loops {
             return;
         }
         for s in sentences.iter().filter(|s| s.asks() && s.last && !s.is_quotation()) {
-            let empty = s.says("anything else|what's next|what would you like to do|how can i help|what else|something else|sonst noch|kann ich sonst|autre chose|algo más|sound good|make sense");
+            let empty = s.says(sayings!("empty question"));
             if !empty
                 && s.len() >= 3
                 && self.questions.len() < MOST_QUESTIONS

@@ -2,11 +2,10 @@
 //!
 //! One pass over the turns. Who spoke decides what their words can become (R14.3): the user's prompts make goal,
 //! constraints and proposals; the assistant's messages make progress, decisions and loops; tools only show which files
-//! were touched and which commands failed; what the program itself put in makes nothing. `sentences` finds a speaker's
-//! own words, `cues` tells what a phrase does, and each list has a file of its own that knows nothing of the others. All
-//! text is bounded before it is looked at, and all of it is walked once.
+//! were touched and which commands failed; what the program itself put in makes nothing. `sentences` takes a speaker's
+//! own sentences from [`crate::text`], `cues` tells what a phrase does, and each list has a file of its own that knows
+//! nothing of the others. All text is walked once, and of a long one only the ends are understood.
 
-mod blocks;
 mod commands;
 mod context;
 mod cues;
@@ -25,23 +24,19 @@ mod shell;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::collections::HashMap;
 
 use self::goal::Prompt;
+pub use self::list::JOIN;
 use self::list::{List, Noted};
 use self::sentences::sentences;
-use self::words::Bag;
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::memory::signals::signals;
 use crate::scope::RunNo;
-
-pub use self::list::JOIN;
-/// For code that compares statements by the words distilling goes by.
-pub use self::words::{Bag as Words, acts, lower, plain};
+use crate::text::similarity::Bag;
 
 /// Calls whose result has not come yet; more are forgotten.
 const MOST_WAITING: usize = 256;

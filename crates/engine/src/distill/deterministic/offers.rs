@@ -5,6 +5,8 @@ use super::cues::Cue;
 use super::list::Noted;
 use super::sentences::Sentence;
 use crate::scope::TurnId;
+use crate::text::language::sayings;
+use crate::text::patterns::phrases;
 
 /// Choices of a list that are remembered.
 const MOST: usize = 8;
@@ -56,14 +58,13 @@ impl Offers {
 /// "Shall I …?", "I can also … if you like".
 fn offers(s: &Sentence) -> bool {
     let proposes = if s.asks() {
-        s.says("should i|shall i|want me to|would you like me to|do you want me to|may i|can i|should we|shall we|soll ich|sollen wir|möchtest du, dass ich|willst du, dass ich|dois-je|veux-tu que je|voulez-vous que je|quieres que|debo")
+        s.says(sayings!("asks to do"))
     } else {
-        s.says("if you like|if you want|if you'd like|if you prefer|let me know if you'd like|let me know if you want|happy to|wenn du magst|wenn du willst|wenn du möchtest|si tu veux|si vous voulez|si quieres")
-            && s.says("i can|i could|i'll|me to|happy to|ich kann|ich könnte|je peux|puedo")
+        s.says(sayings!("if you like")) && s.says(sayings!("could do"))
     };
     // "Shall I continue?" offers nothing that has a name; "SQLite or Redis?" is a choice, not work.
-    let named = s.bag().len() >= 2 && !s.says("shall i continue|should i continue|continue with|want me to continue|shall i proceed|should i proceed|soll ich weitermachen");
-    proposes && named && !(s.asks() && s.says("or|oder|ou|o"))
+    let named = s.bag().len() >= 2 && !s.says(sayings!("goes on"));
+    proposes && named && !(s.asks() && s.says(phrases!("or|oder|ou|o")))
 }
 
 /// "Yes", "go ahead", "do it".
@@ -93,13 +94,11 @@ fn assents(s: &Sentence) -> bool {
             | "claro"
             | "dale"
     );
-    start
-        || s.len() <= 8
-            && s.says("go ahead|go for it|do it|do that|do so|please do|sounds good|mach das|mach es|leg los|vas-y|allez-y|hazlo")
+    start || s.len() <= 8 && s.says(sayings!("go ahead"))
 }
 
 fn put_off(s: &Sentence) -> bool {
-    s.says("later|not now|not yet|wait|hold on|stop|tomorrow|instead|später|morgen|plus tard|demain|más tarde|mañana|luego")
+    s.says(sayings!("put off"))
 }
 
 /// Which of the choices the words name: "the second", "2", "option b", "both", "all of them".
@@ -107,9 +106,7 @@ fn chosen(s: &Sentence, count: usize) -> Vec<usize> {
     if count == 0 || s.len() > 10 {
         return Vec::new();
     }
-    if s.says(
-        "all of them|all of it|do all|all three|all four|everything|both|alle|beide|beides|tous|les deux|todos|ambos",
-    ) {
+    if s.says(sayings!("all of them")) {
         return (0..count).collect();
     }
     let mut found = Vec::new();

@@ -1,12 +1,14 @@
 //! What the assistant says of its work: done, begun, blocked, next, found out.
 
-use super::blocks::Under;
 use super::cues::Cue;
 use super::list::{List, Noted};
 use super::sentences::Sentence;
-use super::words::Bag;
 use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
+use crate::text::headings::Topic;
+use crate::text::language::sayings;
+use crate::text::patterns::phrases;
+use crate::text::similarity::Bag;
 
 /// What one sentence of the assistant says of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +95,7 @@ impl Progress {
                     } else if announces(s, sentences.get(at + 1)) {
                         // What it announces stands behind it.
                     } else if bag.len() >= 2 || last && s.len() >= 3 && !bag.is_empty() {
-                        let headline = last && (s.bullet && s.under == Under::Done || s.first && !s.bullet);
+                        let headline = last && (s.bullet && s.under == Some(Topic::Done) || s.first && !s.bullet);
                         self.done.add(
                             &s.text,
                             turn,
@@ -199,16 +201,16 @@ fn announces(s: &Sentence, next: Option<&Sentence>) -> bool {
         s.word(0),
         "yes" | "yep" | "yeah" | "no" | "here" | "here's" | "ja" | "nein" | "hier" | "oui" | "voici" | "sí" | "aquí"
     );
-    let titles = s.says("summary|summary of|overview|recap|in short|changes|what i did|what was done|what changed|zusammenfassung|übersicht|résumé|resumen");
+    let titles = s.says(sayings!("titles"));
     answers || titles || s.bag().len() < 3 || next.is_some_and(|n| n.bullet && !s.bullet)
 }
 
 /// "All 43 tests pass", "clippy is clean".
 fn is_status(s: &Sentence) -> bool {
     s.len() <= 20
-        && s.says("tests|test|suite|specs|checks|green|clippy|credo|lint|eslint|compile|compiles|build|builds|typecheck|0 failures|failures|tsc")
+        && s.says(sayings!("checks"))
         && !s.begins(Cue::Participle)
-        && !s.says("added|wrote|fixed|created|implemented")
+        && !s.says(phrases!("added|wrote|fixed|created|implemented"))
 }
 
 /// Something with a name weighs most, looking around least.
@@ -248,7 +250,7 @@ fn weigh_begun(s: &Sentence, bag: &Bag) -> u8 {
                 | "also"
         )
     });
-    if super::words::is_id(s.word(from)) {
+    if crate::text::similarity::is_id(s.word(from)) {
         return 3;
     }
     let ticket = (1..=2).contains(&bag.ids.len()) && !s.text.ends_with(':');
@@ -271,19 +273,19 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     }
     if last && s.bullet {
         match s.under {
-            Under::Open => return Says::Later,
-            Under::Next => return Says::Next,
+            Some(Topic::Open) => return Says::Later,
+            Some(Topic::Next) => return Says::Next,
             _ => {}
         }
     }
     // "Let me know" waits, it begins nothing.
-    if s.says("let me know|let me hear|sag bescheid") {
+    if s.says(phrases!("let me know / let me hear / sag bescheid")) {
         return Says::Nothing;
     }
     let will = begins_hard(s);
     if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Blocked) {
         let free = s.hits().iter().any(|h| h.cue == Cue::Negation && h.to <= hit.from && h.from + 3 >= hit.from)
-            || s.says("no longer|unblocked|expected|used to|was failing|were failing|0 failed|no failed");
+            || s.says(sayings!("overcome"));
         let ours = !s.before(Cue::Hypothesis, hit.from) && !s.before(Cue::Reported, hit.from) && !will;
         if ours && !free && !is_done(s, last) {
             return Says::Blocked;
@@ -291,10 +293,9 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     }
     let later = s.hits().iter().find(|h| h.cue == Cue::Later && !s.before(Cue::Hypothesis, h.from));
     if let Some(hit) = later {
-        let strong = s.says("later|todo|todos|to-do|still|yet|follow-up|follow up|remind|remaining|tomorrow|open question|open item|deferred|postponed|left to|afterwards|tbd|outstanding|as soon as|next week|get back|später|noch|morgen|offen|fehlt|ausstehend|plus tard|pas encore|reste|demain|más tarde|todavía|aún|pendiente|falta|mañana",
-        );
+        let strong = s.says(sayings!("surely later"));
         let past = s.word(hit.from) == "later" && s.hits().iter().any(|h| h.cue == Cue::Done && h.from < hit.from);
-        let put_off = s.says("later|tomorrow|afterwards|follow-up|todo|remind|next week|as soon as|get back");
+        let put_off = s.says(sayings!("put off until"));
         if (last || strong)
             && !past
             && (!will || put_off)
@@ -304,10 +305,10 @@ pub fn says(s: &Sentence, last: bool) -> Says {
             return Says::Later;
         }
     }
-    if last && !will && s.has(Cue::Negation) && s.says("yet|noch") && !s.has(Cue::Hypothesis) {
+    if last && !will && s.has(Cue::Negation) && s.says(phrases!("yet|noch")) && !s.has(Cue::Hypothesis) {
         return Says::Later;
     }
-    if is_done(s, last) && !will && !s.says("fully booked|sold out") {
+    if is_done(s, last) && !will && !s.says(phrases!("fully booked / sold out")) {
         return Says::Done;
     }
     if (last || !will)
@@ -397,6 +398,6 @@ fn is_done(s: &Sentence, last: bool) -> bool {
     let participle = s.hits().iter().any(|h| h.cue == Cue::Participle && h.from == start)
         && (!ambiguous || last && (s.bullet || s.len() >= 4));
     let listed =
-        last && s.bullet && s.under == Under::Done && s.len() >= 2 && !s.has(Cue::Later) && !s.has(Cue::Blocked);
+        last && s.bullet && s.under == Some(Topic::Done) && s.len() >= 2 && !s.has(Cue::Later) && !s.has(Cue::Blocked);
     told || participle && !s.has(Cue::Hypothesis) && !s.word(start + 1).is_empty() || listed
 }

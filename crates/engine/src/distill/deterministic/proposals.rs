@@ -2,12 +2,15 @@
 //! standing, or the assistant states and the user confirms. Nothing from tools, quotations or pastes; preferences of
 //! the user are taken from prompts elsewhere (R9.5).
 
-use super::cues::{self, Cue};
+use super::cues::Cue;
+use super::list::line;
 use super::sentences::Sentence;
-use super::words::{Bag, cut, line};
 use crate::lineage::distillate::Proposed;
 use crate::memory::signals::{Signal, SignalKind};
 use crate::scope::TurnId;
+use crate::text::language::sayings;
+use crate::text::plain::cut;
+use crate::text::similarity::Bag;
 
 /// No stretch of conversation proposes more.
 const MOST: usize = 6;
@@ -62,10 +65,8 @@ impl Proposals {
     pub fn hear_assistant(&mut self, turn: TurnId, sentences: &[Sentence]) {
         self.unconfirmed.clear();
         for s in sentences.iter().filter(|s| !s.asks() && !s.is_quotation() && s.len() <= 40 && s.len() >= 5) {
-            let project = s.says(
-                "this project|this repo|this repository|this codebase|the project|the repo|the repository|the codebase",
-            );
-            let stable = s.says("uses|requires|expects|needs|follows|targets|relies on|always|never");
+            let project = s.says(sayings!("of the project"));
+            let stable = s.says(sayings!("project habits"));
             if project && stable && !passing(s) && !s.begins(Cue::Start) && self.unconfirmed.len() < 2 {
                 self.unconfirmed.push((s.text.clone(), turn));
             }
@@ -90,10 +91,6 @@ impl Proposals {
     }
 }
 
-const THINGS: &str = "staging|production|prod|database|db|server|servers|repo|repository|project|ci|pipeline|deploy|deploys|deployment|deployments|build|builds|\
-    tests|test suite|api|branch|branches|release|releases|config|docs|documentation|wiki|dashboard|runbook|migrations|cluster|backups|backup|logs|package|packages|module|service|services|\
-    codebase|monorepo|registry|bucket|queue|cron|schema|main|master|datenbank|projekt|dépôt|base de données|serveur|proyecto|repositorio|base de datos|servidor";
-
 /// A statement of the user that is meant to hold.
 fn standing(s: &Sentence) -> Option<&'static str> {
     if s.asks() || s.pasted || s.is_quotation() || s.len() < 5 || s.len() > 40 || passing(s) {
@@ -104,12 +101,12 @@ fn standing(s: &Sentence) -> Option<&'static str> {
         return None;
     }
     let start = s.start();
-    let thing = s.says(THINGS);
+    let thing = s.says(sayings!("things"));
     if !thing {
         return None;
     }
-    let rule = s.says("always|never|every|before pushing|before committing|before every|immer|niemals|jedes|toujours|jamais|chaque|siempre|nunca|cada");
-    let here = s.says("in this repo|in this project|in this repository|in this codebase|in our repo|in our project|for this project|in diesem projekt|dans ce projet|en este proyecto");
+    let rule = s.says(sayings!("rules of the project"));
+    let here = s.says(sayings!("here"));
     let orders = s.hits().iter().any(|h| {
         matches!(h.cue, Cue::Directive | Cue::Task) && (h.from == start || s.clause_starts(h.from) && h.from > 0)
     });
@@ -151,8 +148,7 @@ fn standing(s: &Sentence) -> Option<&'static str> {
             | "backups"
             | "to"
     );
-    let stable = s.says("is read-only|are read-only|runs on|run on|lives in|lives at|live in|is hosted|are hosted|is deployed|are deployed|deploys to|deploy to|deploys from|is protected|are protected|is on|are on|is in|are in|is at|are at|uses|use|requires|require|expects|listens on|belongs to|owned by|are owned|is owned|only on|only from|every|always|never|must|happens|happen|goes through|go through|is called|are called|ist|liegt|läuft|sind|se trouve|est|tourne|está|corre|usa",
-    );
+    let stable = s.says(sayings!("standing facts"));
     if !subject || !stable || !(rule || definite(s)) {
         return None;
     }
@@ -161,31 +157,21 @@ fn standing(s: &Sentence) -> Option<&'static str> {
 
 /// Says more than "the server is on": a day, a place, a rule, a version.
 fn definite(s: &Sentence) -> bool {
-    s.says("read-only|weekends|weekend|weekdays|monday|mondays|tuesday|tuesdays|wednesday|wednesdays|thursday|thursdays|friday|fridays|saturdays|sundays|nightly|protected|only|hosted|owned|requires|lives|runs on|deploys|must|am wochenende|nur|freitags|uniquement|week-end|solo|fines de semana",
-    ) || s.text.contains("://")
+    s.says(sayings!("definite"))
+        || s.text.contains("://")
         || s.text.split_whitespace().any(|w| w.len() > 2 && w.contains('/') && !w.starts_with('/'))
         || s.text.contains('`')
 }
 
 /// Said of now, of this once, of a guess: nothing to keep.
 fn passing(s: &Sentence) -> bool {
-    s.has(Cue::Hypothesis)
-        || s.has(Cue::Reported)
-        || s.has(Cue::Retraction)
-        || s.says("now|currently|today|yesterday|tomorrow|tonight|just|this time|at the moment|right now|for now|again|still|already|seems|seem|looks|think|guess|might|maybe|broken|failing|fails|failed|crashed|crashes|error|errors|down|slow|stuck|temporarily|until|this morning|last|next|here's|i|i'm|i've|my|me|was|were|been|yet|jetzt|heute|gerade|morgen|gestern|ich|aujourd'hui|maintenant|demain|je|hoy|ahora|mañana|ayer|yo|kaputt|bug|bugs|some|should",
-        )
+    s.has(Cue::Hypothesis) || s.has(Cue::Reported) || s.has(Cue::Retraction) || s.says(sayings!("passing"))
 }
 
 fn class_of(text: &str) -> &'static str {
-    let low = super::words::lower(text);
-    if text.contains("://")
-        || cues::stands(&low, "lives at|lives in|docs|wiki|dashboard|runbook|documentation|se trouve")
-    {
+    if text.contains("://") || sayings!("references").stand_in(text) {
         "reference"
-    } else if cues::stands(
-        &low,
-        "must|always run|before pushing|before every|requires|to deploy|goes through|go through",
-    ) {
+    } else if sayings!("procedures").stand_in(text) {
         "procedure"
     } else {
         "fact"

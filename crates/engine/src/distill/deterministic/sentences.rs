@@ -2,12 +2,20 @@
 
 use std::cell::OnceCell;
 
-use super::blocks::{Block, Under, blocks, ends};
 use super::cues::{self, Cue, Hit};
-use super::words::{Bag, Word, lower, plain, words};
+use crate::text::blocks::{Block, Reach, blocks};
+use crate::text::headings::Topic;
+use crate::text::patterns::Phrases;
+use crate::text::plain::{lower, plain};
+use crate::text::sentences::split;
+use crate::text::similarity::Bag;
+use crate::text::words::{Marks, Word};
 
 /// In bytes; what is longer is cut into several.
 const LONGEST: usize = 1000;
+
+/// Of a longer turn both ends are read.
+const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
 
 /// A sentence, or an item of a list.
 #[derive(Debug)]
@@ -19,12 +27,12 @@ pub struct Sentence {
     hits: OnceCell<Vec<Hit>>,
     start: OnceCell<usize>,
     bag: OnceCell<Bag>,
-    starts: OnceCell<Vec<(usize, u64)>>,
     /// An item of a list.
     pub bullet: bool,
     /// Ticked, or to be ticked.
     pub ticked: Option<bool>,
-    pub under: Under,
+    /// The heading or announcement it stands under.
+    pub under: Option<Topic>,
     /// What stands behind "the error is:" may be somebody else's.
     pub pasted: bool,
     /// The first of its paragraph or item.
@@ -37,7 +45,7 @@ pub struct Sentence {
 impl Sentence {
     fn new(text: String, block: &Block, first: bool) -> Sentence {
         let low = lower(&text);
-        let words = words(&low);
+        let words = crate::text::words::split(&low, Marks::Dropped);
         Sentence {
             text,
             low,
@@ -45,8 +53,7 @@ impl Sentence {
             hits: OnceCell::new(),
             start: OnceCell::new(),
             bag: OnceCell::new(),
-            starts: OnceCell::new(),
-            bullet: block.bullet,
+            bullet: block.item,
             ticked: block.ticked,
             under: block.under,
             pasted: block.pasted,
@@ -60,12 +67,8 @@ impl Sentence {
         self.words.len()
     }
 
-    pub fn words(&self) -> &[Word] {
-        &self.words
-    }
-
     pub fn word(&self, at: usize) -> &str {
-        self.words.get(at).map_or("", |w| &self.low[w.from as usize..w.to as usize])
+        self.words.get(at).map_or("", |w| &self.low[w.start..w.end])
     }
 
     /// The text in lower case.
@@ -73,9 +76,9 @@ impl Sentence {
         &self.low
     }
 
-    /// Whether one of the phrases (parted by `|`) stands in the sentence as whole words, quoted or not.
-    pub fn says(&self, phrases: &'static str) -> bool {
-        cues::say(&self.low, self.starts.get_or_init(|| cues::starts(&self.low)), phrases)
+    /// Whether one of the phrases stands in the sentence, outside quotations.
+    pub fn says(&self, phrases: &Phrases) -> bool {
+        phrases.stand(&self.words)
     }
 
     pub fn bag(&self) -> &Bag {
@@ -84,7 +87,7 @@ impl Sentence {
 
     /// The cues outside quotations, in order.
     pub fn hits(&self) -> &[Hit] {
-        self.hits.get_or_init(|| cues::find(self))
+        self.hits.get_or_init(|| cues::find(&self.words))
     }
 
     pub fn has(&self, cue: Cue) -> bool {
@@ -123,7 +126,7 @@ impl Sentence {
 
     /// The text from a word on.
     pub fn text_from(&self, at: usize) -> &str {
-        let from = self.words.get(at).map_or(0, |w| w.from as usize);
+        let from = self.words.get(at).map_or(0, |w| w.start);
         // Lower case may be of another length; then the whole sentence must do.
         let same = self.low.len() == self.text.len();
         if same { self.text.get(from..).unwrap_or(&self.text) } else { &self.text }
@@ -132,7 +135,7 @@ impl Sentence {
     /// What stands between a word and the one before it.
     fn gap(&self, at: usize) -> &str {
         match (at.checked_sub(1).and_then(|b| self.words.get(b)), self.words.get(at)) {
-            (Some(before), Some(word)) => &self.low[before.to as usize..word.from as usize],
+            (Some(before), Some(word)) => &self.low[before.end..word.start],
             _ => "",
         }
     }
@@ -186,7 +189,7 @@ impl Sentence {
 
     /// Whether the word stands in brackets.
     pub fn in_brackets(&self, at: usize) -> bool {
-        let before = self.words.get(at).map_or("", |w| &self.low[..w.from as usize]);
+        let before = self.words.get(at).map_or("", |w| &self.low[..w.start]);
         before.matches('(').count() > before.matches(')').count()
     }
 
@@ -209,85 +212,24 @@ impl Sentence {
 
 /// The sentences of a turn, in order.
 pub fn sentences(text: &str) -> Vec<Sentence> {
-    let mut found = Vec::new();
-    for part in ends(text) {
-        let from = found.len();
-        for block in blocks(part) {
-            split(&block, &mut found);
+    let mut found: Vec<Sentence> = Vec::new();
+    for block in blocks(text, REACH) {
+        // A line of emphasis alone is a heading here: agents write so.
+        if block.emphasis {
+            continue;
         }
-        if let Some(last) = found.get(from..).and_then(|f| f.last()).map(|s: &Sentence| s.paragraph) {
-            found[from..].iter_mut().for_each(|s| s.last = s.paragraph == last);
+        let line = plain(&text[block.range.clone()]);
+        let mut first = true;
+        for range in split(&line, LONGEST) {
+            let said = &line[range];
+            if said.chars().any(char::is_alphanumeric) {
+                found.push(Sentence::new(said.to_owned(), &block, first));
+                first = false;
+            }
         }
+    }
+    if let Some(last) = found.last().map(|s| s.paragraph) {
+        found.iter_mut().for_each(|s| s.last = s.paragraph == last);
     }
     found
-}
-
-/// Cuts a block into sentences.
-fn split(block: &Block, found: &mut Vec<Sentence>) {
-    let text = plain(&block.raw);
-    let (mut start, mut first, mut code, mut depth) = (0, true, false, 0_u32);
-    let mut at = 0;
-    let take = |part: &str, first: &mut bool, found: &mut Vec<Sentence>| {
-        let part = part.trim();
-        if part.chars().any(char::is_alphanumeric) {
-            found.push(Sentence::new(part.to_owned(), block, *first));
-            *first = false;
-        }
-    };
-    while at < text.len() {
-        // Only marks, and blanks where a sentence has become too long, end one.
-        let byte = text.as_bytes()[at];
-        if byte.is_ascii()
-            && !matches!(byte, b'`' | b'(' | b')' | b'.' | b'!' | b'?')
-            && (byte != b' ' || at + 1 - start <= LONGEST)
-        {
-            at += 1;
-            continue;
-        }
-        let mut chars = text[at..].chars();
-        let c = chars.next().unwrap_or(' ');
-        let (from, end) = (at, at + c.len_utf8());
-        at = end;
-        match c {
-            '`' => code = !code,
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        let wide = matches!(c, '。' | '！' | '？');
-        let stop = matches!(c, '.' | '!' | '?' | '…');
-        let long = end - start > LONGEST && c == ' ';
-        if long {
-            (code, depth) = (false, 0);
-        } else if code || depth > 0 || !wide && !stop {
-            continue;
-        } else if stop {
-            let after = chars.next().unwrap_or(' ');
-            let closes = matches!(after, '"' | '”' | '»') && text[end + after.len_utf8()..].starts_with([' ']);
-            if !after.is_whitespace() && !closes || c == '.' && abbreviates(&text[start..from]) {
-                continue;
-            }
-            if closes {
-                at = end + after.len_utf8();
-                take(&text[start..at], &mut first, found);
-                start = at;
-                continue;
-            }
-        }
-        take(&text[start..end], &mut first, found);
-        start = end;
-    }
-    take(&text[start..], &mut first, found);
-}
-
-fn abbreviates(before: &str) -> bool {
-    let word = before.rsplit([' ', '(']).next().unwrap_or(before).to_lowercase();
-    matches!(
-        word.as_str(),
-        "e.g" | "i.e" | "vs" | "mr" | "mrs" | "ms" | "dr" | "prof" | "z.b" | "d.h" | "u.a" | "bzw" | "ca" | "approx"
-            | "incl" | "p.ej" | "sr" | "sra" | "p.ex" | "st" | "nr" | "cf" | "etc" | "usw" | "no" | "fig" | "mio"
-    ) && !(word == "no" && before.len() <= 3)
-        || word.chars().count() == 1 && word.chars().all(char::is_alphabetic) && word != "i"
-        // "am 14. November", "2. do this"
-        || (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }

@@ -108,7 +108,7 @@ impl Tasks {
     }
 
     /// What was said or done elsewhere settles open entries.
-    pub fn settle(&mut self, done: &super::words::Bag) {
+    pub fn settle(&mut self, done: &crate::text::similarity::Bag) {
         for entry in self.entries.iter_mut().filter(|e| e.2 == Status::Open) {
             if done.settles(&entry.1.bag) && entry.1.bag.len() >= 2 {
                 entry.2 = Status::Done;

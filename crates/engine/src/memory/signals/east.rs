@@ -1,9 +1,9 @@
 //! Strong signals in Japanese and Chinese: a few plain forms, told by how a sentence begins and ends, since there are no
 //! spaces between words.
 
-use super::profile::is_wide;
 use super::prose::Sentence;
 use super::{Found, SignalKind};
+use crate::text::scripts::is_unspaced;
 
 /// Polite or filling words at the beginning.
 const LEADS: &[&str] =
@@ -65,7 +65,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence) -> Vec<Found<'t>> {
     let quoted = sentence.tokens.first().is_none_or(|t| t.quoted);
     if quoted
         || text.is_ascii()
-        || !text.chars().any(is_wide)
+        || !text.chars().any(is_unspaced)
         || text.ends_with(['?', '？'])
         || AT_HAND.iter().any(|w| text.contains(w))
     {
@@ -129,7 +129,7 @@ fn value(text: &str) -> Option<String> {
     {
         return None;
     }
-    let short = (1..=20).contains(&text.chars().count()) && text.chars().filter(|c| is_wide(*c)).count() <= 8;
+    let short = (1..=20).contains(&text.chars().count()) && text.chars().filter(|c| is_unspaced(*c)).count() <= 8;
     (short && text.chars().all(|c| c.is_alphabetic() || matches!(c, ' ' | '·' | '・' | '-' | 'ー')))
         .then(|| text.to_owned())
 }

@@ -5,13 +5,13 @@ mod directives;
 use std::sync::LazyLock;
 
 use self::directives::directive;
-use super::lexicon;
-use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
 use super::prose::{Sentence, Token};
 use super::{
     Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, joined, led, trimmed, unmarked,
 };
+use crate::text::language::lexicon;
+use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
 /// What may stand before a statement and says nothing.
 static LEADS: LazyLock<Phrases> = LazyLock::new(|| {

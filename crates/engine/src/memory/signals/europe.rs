@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use super::english;
-use super::lexicon;
-use super::patterns::{Phrases, Words, one_of, phrases, words};
 use super::profile::{self, Value};
 use super::prose::{Sentence, Token};
 use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is_question, joined, led, trimmed};
+use crate::text::language::lexicon;
+use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
 /// A key of the profile, its value, how sure.
 type About = (&'static str, String, f64);

@@ -1,9 +1,9 @@
 //! Several wishes in one sentence: "always run the tests, and never push without asking". Each that says all of itself
 //! is a statement of its own; what leans on its neighbour stays with it.
 
-use super::patterns::{Words, one_of, words};
 use super::prose::Token;
 use super::{Found, Joint, SignalKind, clauses, has};
+use crate::text::patterns::{Words, one_of, words};
 
 /// A wish that may go on to the next seam.
 struct Part<S> {

@@ -4,16 +4,14 @@
 //! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
 //! statements about programs or other people do not. Words decide, never substrings; no model, no backtracking.
 //!
-//! `prose` finds the author's own sentences, `english`, `europe` and `east` read them, `joined` parts what one sentence
-//! joins, `profile` reads values, `patterns` looks words and phrases up.
+//! `prose` takes the author's own sentences from [`crate::text`], `english`, `europe` and `east` read them, `joined` parts
+//! what one sentence joins, `profile` reads values.
 //! What is found is a proposal and nothing more; machine prompts are kept away and secrets redacted elsewhere.
 
 mod east;
 mod english;
 mod europe;
 mod joined;
-mod lexicon;
-mod patterns;
 mod profile;
 mod prose;
 #[cfg(test)]
@@ -21,8 +19,8 @@ mod tests;
 
 use std::ops::Range;
 
-use self::patterns::{Phrases, Words, one_of, words};
 use self::prose::{Sentence, Token};
+use crate::text::patterns::{Phrases, Words, one_of, words};
 
 /// What a prompt says about its author that is worth proposing as memory.
 #[derive(Clone, PartialEq, Debug)]
@@ -248,7 +246,7 @@ fn has(tokens: &[Token], list: &Words) -> bool {
 
 /// Whether a phrase stands somewhere, outside quotation marks.
 fn has_phrase(tokens: &[Token], phrases: &Phrases) -> bool {
-    (0..tokens.len()).any(|i| eat(&tokens[i..], phrases).is_some())
+    phrases.stand(tokens)
 }
 
 fn is_question(tokens: &[Token]) -> bool {

@@ -4,10 +4,11 @@
 
 use std::sync::LazyLock;
 
-use super::lexicon;
-use super::patterns::{Words, one_of, phrases, words};
 use super::prose::Token;
 use super::{eat, has};
+use crate::text::language::lexicon;
+use crate::text::patterns::{Words, one_of, phrases, words};
+use crate::text::scripts::is_unspaced;
 
 /// A key, its value, how sure, and what stands after it.
 pub type Value<'t> = (&'static str, String, f64, &'t [Token]);
@@ -18,27 +19,8 @@ pub fn title(key: &str, value: &str) -> String {
     super::cut(&format!("{key} {verb} {value}"))
 }
 
-/// Words that follow "my name is", "call me" or "I live in" and are no names.
-static NO_NAME: LazyLock<Words> = LazyLock::new(|| {
-    Words::of(
-        "a about again already also an and anymore anything anyway as asap at back because blocked broken but by \
-        case crazy cynical denial displayed dumb either empty fear first for from full go happy hardcoded here \
-        hidden how i if in incorrect is it its just late later like listed maybe me missing misspelled misspelt \
-        never no not now of old on once only or out over paranoid peace picky please pedantic right set shown silly \
-        so some spelled spelt sir still stupid that the then there this to today tomorrow too tonight truncated \
-        undefined unknown unless up via weird what whatever when where whether which whose wrong yet you your emacs \
-        vim neovim nvim tmux terminal vscode excel git zsh bash jira slack docker user username admin test null \
-        none nicht das dich euch niemals nie moi pas plus quand demain mañana luego si cuando tarde mal así un une \
-        una",
-    )
-});
-
 fn capital(prompt: &str, token: &Token) -> bool {
-    prompt[token.start..token.end].chars().next().is_some_and(|c| c.is_uppercase() || is_wide(c))
-}
-
-pub fn is_wide(c: char) -> bool {
-    matches!(c as u32, 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
+    prompt[token.start..token.end].chars().next().is_some_and(|c| c.is_uppercase() || is_unspaced(c))
 }
 
 /// As the person wrote it, where they mixed cases; otherwise with a capital for each part.
@@ -69,7 +51,7 @@ fn plain(token: &Token) -> bool {
 
 /// Up to `most` capitalised words, or one word in lower case that ends the clause.
 fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &Words) -> Option<(String, &'t [Token])> {
-    let first = tokens.first().filter(|t| plain(t) && !one_of(t, &NO_NAME))?;
+    let first = tokens.first().filter(|t| plain(t) && !one_of(t, &lexicon::NO_NAME))?;
     let ends = |rest: &[Token]| {
         rest.first().is_none_or(|t| !t.word && t.low != "'" && t.low != "\"" || one_of(t, words!("and but und et y")))
     };
@@ -221,15 +203,9 @@ pub fn language<'t>(tokens: &'t [Token], confidence: f64) -> Option<Value<'t>> {
 
 /// "they/them", "she/her/hers".
 pub fn pronouns<'t>(tokens: &'t [Token]) -> Option<Value<'t>> {
-    static SETS: LazyLock<Words> = LazyLock::new(|| {
-        Words::of(
-            "he she they it xe ze ey any him her them xem zir em his hers their theirs sie er dey ihn ihr elle il \
-            iel ella él elles",
-        )
-    });
     let first = tokens.first().filter(|t| t.word && !t.quoted)?;
     let parts: Vec<&str> = first.low.split('/').collect();
-    let known = (2..=4).contains(&parts.len()) && parts.iter().all(|p| SETS.has(p));
+    let known = (2..=4).contains(&parts.len()) && parts.iter().all(|p| lexicon::PRONOUNS.has(p));
     known.then(|| ("pronouns", first.low.clone(), 0.95, &tokens[1..]))
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::distill::deterministic::{JOIN, acts, lower};
+use crate::distill::deterministic::JOIN;
+use crate::text::plain::{acts, lower};
 
 /// Parts of items that are in none of the turns they name. Items of turns that are not here cannot be judged.
 pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {

@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use super::{Frame, LASTING, LEADS, PROJECT, STANDING, TAILS, domain, is_imperative, is_one_off, leads_with, talks};
-use crate::memory::signals::patterns::{Phrases, Words, one_of, phrases, words};
 use crate::memory::signals::prose::Token;
-use crate::memory::signals::{Context, Found, SignalKind, eat, has, has_phrase, led, lexicon, trimmed, unmarked};
+use crate::memory::signals::{Context, Found, SignalKind, eat, has, has_phrase, led, trimmed, unmarked};
+use crate::text::language::lexicon;
+use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
 /// Before the imperative proper.
 static WISHES: LazyLock<Phrases> = LazyLock::new(|| {

@@ -6,7 +6,6 @@ use super::*;
 
 mod joined;
 mod none;
-mod patterns;
 mod strong;
 
 use none::NONE;

@@ -1,12 +1,26 @@
 //! A list that was taken apart says the same as one that is read word by word.
 
+use std::borrow::Borrow;
+
 use proptest::prelude::*;
 
-use crate::memory::signals::patterns::{Phrases, Words, one_of};
-use crate::memory::signals::prose::{self, Token};
+use crate::text::patterns::{Phrases, Words, one_of};
+use crate::text::plain::lower;
+use crate::text::words::{Marks, Word, split};
+
+struct Token {
+    at: Word,
+    low: String,
+}
+
+impl Borrow<Word> for Token {
+    fn borrow(&self) -> &Word {
+        &self.at
+    }
+}
 
 fn tokens(text: &str) -> Vec<Token> {
-    prose::sentences(text).into_iter().flat_map(|s| s.tokens).collect()
+    split(text, Marks::Kept).into_iter().map(|at| Token { at, low: lower(&text[at.start..at.end]) }).collect()
 }
 
 fn low(tokens: &[Token]) -> Vec<&str> {
@@ -19,7 +33,7 @@ fn taken(tokens: &[Token], pattern: &str) -> Option<usize> {
     for part in pattern.split(' ') {
         let (choice, may_lack) = part.strip_suffix('?').filter(|c| !c.is_empty()).map_or((part, false), |c| (c, true));
         match tokens.get(at) {
-            Some(t) if !t.quoted && choice.split('|').any(|w| w == t.low) => at += 1,
+            Some(t) if !t.at.quoted && choice.split('|').any(|w| w == t.low) => at += 1,
             _ if may_lack => {}
             _ => return None,
         }
@@ -83,7 +97,7 @@ proptest! {
         let words = Words::of(&list);
         for token in tokens(&text) {
             let expected = list.split(' ').any(|w| w == token.low);
-            prop_assert_eq!((words.has(&token.low), one_of(&token, &words)), (expected, expected));
+            prop_assert_eq!((words.has(&token.low), one_of(&token.at, &words)), (expected, expected));
         }
     }
 }

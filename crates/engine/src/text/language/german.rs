@@ -2,7 +2,13 @@
 //! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on the
 //! query, so that the index stays one for all languages.
 
-use super::query::{Kind, Term};
+/// Another way a word may stand in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spelling {
+    pub text: String,
+    /// Words that only begin so are meant, too.
+    pub prefix: bool,
+}
 
 /// A beginning shorter than this begins too much.
 const LEAST: usize = 5;
@@ -10,8 +16,8 @@ const LEAST: usize = 5;
 /// Endings, the longest first.
 const ENDINGS: [&str; 9] = ["ern", "en", "er", "em", "es", "et", "e", "n", "s"];
 
-/// The variants of a word of a German question.
-pub(super) fn variants(word: &str) -> Vec<Term> {
+/// The other spellings of a word of a German question.
+pub fn spellings(word: &str) -> Vec<Spelling> {
     let word = word.to_lowercase();
     if word.chars().count() < 4 || !word.chars().all(char::is_alphabetic) {
         return Vec::new();
@@ -25,13 +31,13 @@ pub(super) fn variants(word: &str) -> Vec<Term> {
     }
     add(&mut spelled, |form| form.replace("ss", "ß"));
     add(&mut spelled, |form| form.replace('ß', "ss"));
-    let mut out: Vec<Term> = Vec::new();
+    let mut out: Vec<Spelling> = Vec::new();
     for form in &spelled {
         let ending = ENDINGS.iter().find_map(|e| form.strip_suffix(e).filter(|stem| stem.chars().count() >= LEAST));
         let stem = ending.unwrap_or(form);
         let prefix = stem.chars().count() >= LEAST;
         if prefix || *form != word {
-            out.push(Term { text: if prefix { stem.to_owned() } else { form.clone() }, prefix, kind: Kind::Variant });
+            out.push(Spelling { text: if prefix { stem.to_owned() } else { form.clone() }, prefix });
         }
     }
     out
@@ -54,7 +60,7 @@ mod tests {
     #[test]
     fn spellings_endings_and_compounds() {
         let of = |word: &str| {
-            let terms = variants(word).into_iter();
+            let terms = spellings(word).into_iter();
             terms.map(|t| t.text + if t.prefix { "*" } else { "" }).collect::<Vec<_>>().join(" ")
         };
         for (word, want) in [

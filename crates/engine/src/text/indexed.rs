@@ -1,5 +1,10 @@
-//! What words are before the full-text engine sees them: scripts without spaces are cut into characters, and runs that
-//! are no words are left out.
+//! Text as the full-text index holds it: scripts without spaces are cut into characters, and runs that are no words are
+//! left out.
+//!
+//! This is a variant of its own beside [`super::words`], since the words are split by the full-text engine, whose rule is
+//! fixed by what stands in the indexes of today: every change here needs a new `INDEX_VERSION`.
+
+use super::scripts::{is_mark, is_unspaced};
 
 /// Put between the characters of scripts that write no spaces. Invisible and no letter, so the full-text engine breaks
 /// there, and a snippet can drop it again.
@@ -50,13 +55,26 @@ fn has_long_run(text: &str) -> bool {
     })
 }
 
-/// Scripts that put no spaces between words (Han, Kana, Thai, Lao, Khmer, Burmese), and Hangul, whose particles are
-/// glued to their words.
-pub fn is_unspaced(c: char) -> bool {
-    matches!(c as u32,
-        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x2E80..=0x2FDF | 0x3005..=0x3007
-        | 0x3040..=0x30FF | 0x3130..=0x318F | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF
-        | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x3FFFF)
+/// The words of a name or a query as the index holds them: letters and digits, everything else one space; characters of unspaced scripts stand alone.
+pub fn words_of(text: &str) -> String {
+    let folded = fold(text);
+    let mut out = String::new();
+    for c in folded.chars() {
+        if c.is_alphanumeric() || is_mark(c) {
+            out.push(c);
+        } else if c == BREAK {
+            if !out.is_empty() && !out.ends_with([' ', BREAK]) {
+                out.push(BREAK);
+            }
+        } else if !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
+        }
+    }
+    // A sign that belongs to a letter is nothing without one.
+    if !out.contains(char::is_alphanumeric) {
+        return String::new();
+    }
+    out.trim_matches([' ', BREAK]).to_owned()
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! Lists of words and of phrases, each taken apart once. Most words are in no list: one bit tells so.
 //!
-//! Words are compared by their hashes: 64 bits do not collide among a few thousand.
+//! A pattern is words with one blank between them: `a|b` is either, `a?` may lack; marks of punctuation stand for
+//! themselves, where the words were split with them. Patterns of a list are parted by ` / ` or by lines. Words are
+//! compared by their hashes: 64 bits do not collide among a few thousand. What is quoted fits no pattern.
 
-use super::prose::Token;
+use std::borrow::Borrow;
+
+use super::words::{Marks, Word, split};
 
 /// FNV-1a of a word.
 pub fn hash(word: &str) -> u64 {
@@ -55,18 +59,20 @@ impl Words {
         Words { sieve: Sieve::of(&hashes), hashes: hashes.into() }
     }
 
+    /// Whether a lower-case word is in the list.
     pub fn has(&self, word: &str) -> bool {
         self.has_hash(hash(word))
     }
 
-    fn has_hash(&self, hash: u64) -> bool {
+    /// As [`has`](Words::has), by the word's [`hash()`].
+    pub fn has_hash(&self, hash: u64) -> bool {
         self.sieve.may_have(hash) && self.hashes.binary_search(&hash).is_ok()
     }
 }
 
 /// Whether a word or mark stands in a list of words.
-pub fn one_of(token: &Token, list: &Words) -> bool {
-    list.has_hash(token.hash)
+pub fn one_of(word: &Word, list: &Words) -> bool {
+    list.has_hash(word.hash)
 }
 
 /// One word of a pattern.
@@ -77,8 +83,8 @@ struct Part {
 }
 
 impl Part {
-    fn fits(&self, token: &Token) -> bool {
-        !token.quoted && self.choice.contains(&token.hash)
+    fn fits(&self, word: &Word) -> bool {
+        !word.quoted && self.choice.contains(&word.hash)
     }
 }
 
@@ -108,21 +114,38 @@ impl Index {
     }
 }
 
-/// A list of phrases: of several that fit, the first of the list counts.
-pub struct Phrases {
-    patterns: Box<[Box<[Part]>]>,
+/// A list of phrases, each with what it is a sign of; of several that fit, the first of the list counts.
+pub struct Phrases<T = ()> {
+    patterns: Box<[(T, Box<[Part]>)]>,
     first: Index,
     last: Index,
 }
 
 impl Phrases {
-    /// Of patterns with ` / ` between them, of words with one blank between them: `a|b` either, `a?` or none; marks of
-    /// punctuation stand for themselves. A pattern has a word that must stand.
+    /// Of patterns; each has a word that must stand.
     pub fn of(list: &str) -> Phrases {
-        let patterns: Box<[Box<[Part]>]> = list.split(" / ").map(parts).collect();
+        Phrases::labelled([((), list)])
+    }
+
+    /// Whether one of the phrases stands in a text, outside quotations.
+    pub fn stand_in(&self, text: &str) -> bool {
+        self.stand(&split(text, Marks::Dropped))
+    }
+}
+
+impl<T: Copy> Phrases<T> {
+    /// Of several lists of patterns.
+    pub fn labelled<'l>(lists: impl IntoIterator<Item = (T, &'l str)>) -> Phrases<T> {
+        let lists = lists.into_iter();
+        let each = |(label, list): (T, &'l str)| {
+            let patterns = list.split('\n').flat_map(|line| line.split(" / ")).map(str::trim);
+            patterns.filter(|p| !p.is_empty()).map(|p| (label, parts(p))).collect::<Vec<_>>()
+        };
+        let patterns: Box<[(T, Box<[Part]>)]> = lists.flat_map(each).collect();
+        debug_assert!(!patterns.is_empty(), "a list of phrases is empty or has another name");
         let (mut first, mut last) = (Vec::new(), Vec::new());
-        for (at, pattern) in (0..).zip(&patterns) {
-            debug_assert!(pattern.iter().any(|part| !part.may_lack), "a pattern of {list:?} fits nothing at all");
+        for (at, (_, pattern)) in (0..).zip(&patterns) {
+            debug_assert!(pattern.iter().any(|part| !part.may_lack), "pattern {at} fits nothing at all");
             let lead = pattern.iter().take_while(|part| part.may_lack).count();
             for part in pattern.iter().take(lead + 1) {
                 first.extend(part.choice.iter().map(|hash| (*hash, at)));
@@ -132,19 +155,33 @@ impl Phrases {
         Phrases { patterns, first: Index::of(first), last: Index::of(last) }
     }
 
-    /// What stands after the phrase the tokens begin with, if they do.
-    pub fn eat<'t>(&self, tokens: &'t [Token]) -> Option<&'t [Token]> {
-        let first = tokens.first().filter(|t| !t.quoted)?;
-        self.first.candidates(first.hash).find_map(|at| rest_of(tokens, &self.patterns[at]))
+    /// Every phrase the words begin with: what it is a sign of, and how many words it takes.
+    pub fn begin<W: Borrow<Word>>(&self, words: &[W]) -> impl Iterator<Item = (T, usize)> {
+        let first = words.first().map(Borrow::borrow).filter(|w| !w.quoted);
+        let candidates = first.into_iter().flat_map(|w| self.first.candidates(w.hash));
+        candidates.filter_map(move |at| {
+            let (label, pattern) = &self.patterns[at];
+            Some((*label, taken(words, pattern)?))
+        })
     }
 
-    /// Where the phrase begins that the tokens end with, not at their beginning, every word of it.
-    pub fn end(&self, tokens: &[Token]) -> Option<usize> {
-        let last = tokens.last().filter(|t| !t.quoted)?;
+    /// What stands after the phrase the words begin with, if they do.
+    pub fn eat<'w, W: Borrow<Word>>(&self, words: &'w [W]) -> Option<&'w [W]> {
+        self.begin(words).next().map(|(_, taken)| &words[taken..])
+    }
+
+    /// Whether one of the phrases stands among the words, outside quotations.
+    pub fn stand<W: Borrow<Word>>(&self, words: &[W]) -> bool {
+        (0..words.len()).any(|at| self.begin(&words[at..]).next().is_some())
+    }
+
+    /// Where the phrase begins that the words end with, not at their beginning, every word of it.
+    pub fn end<W: Borrow<Word>>(&self, words: &[W]) -> Option<usize> {
+        let last = words.last().map(Borrow::borrow).filter(|w| !w.quoted)?;
         self.last.candidates(last.hash).find_map(|at| {
-            let pattern = &self.patterns[at];
-            let from = tokens.len().checked_sub(pattern.len()).filter(|from| *from > 0)?;
-            tokens[from..].iter().zip(pattern).all(|(token, part)| part.fits(token)).then_some(from)
+            let (_, pattern) = &self.patterns[at];
+            let from = words.len().checked_sub(pattern.len()).filter(|from| *from > 0)?;
+            words[from..].iter().zip(pattern).all(|(word, part)| part.fits(word.borrow())).then_some(from)
         })
     }
 }
@@ -154,26 +191,27 @@ fn parts(pattern: &str) -> Box<[Part]> {
         let (choice, may_lack) = part.strip_suffix('?').filter(|c| !c.is_empty()).map_or((part, false), |c| (c, true));
         Part { choice: choice.split('|').map(hash).collect(), may_lack }
     };
-    pattern.split(' ').map(part).collect()
+    pattern.split_ascii_whitespace().map(part).collect()
 }
 
-fn rest_of<'t>(tokens: &'t [Token], pattern: &[Part]) -> Option<&'t [Token]> {
-    let mut rest = tokens;
+/// How many of the words a pattern takes, if they begin with it.
+fn taken<W: Borrow<Word>>(words: &[W], pattern: &[Part]) -> Option<usize> {
+    let mut at = 0;
     for part in pattern {
-        match rest.first() {
-            Some(token) if part.fits(token) => rest = &rest[1..],
+        match words.get(at) {
+            Some(word) if part.fits(word.borrow()) => at += 1,
             _ if part.may_lack => {}
             _ => return None,
         }
     }
-    Some(rest)
+    Some(at)
 }
 
 /// A list of words that is written where it is used.
 macro_rules! words {
     ($list:expr) => {{
-        static LIST: std::sync::LazyLock<$crate::memory::signals::patterns::Words> =
-            std::sync::LazyLock::new(|| $crate::memory::signals::patterns::Words::of($list));
+        static LIST: std::sync::LazyLock<$crate::text::patterns::Words> =
+            std::sync::LazyLock::new(|| $crate::text::patterns::Words::of($list));
         &*LIST
     }};
 }
@@ -181,10 +219,10 @@ macro_rules! words {
 /// A list of phrases that is written where it is used.
 macro_rules! phrases {
     ($list:expr) => {{
-        static LIST: std::sync::LazyLock<$crate::memory::signals::patterns::Phrases> =
-            std::sync::LazyLock::new(|| $crate::memory::signals::patterns::Phrases::of($list));
+        static LIST: std::sync::LazyLock<$crate::text::patterns::Phrases> =
+            std::sync::LazyLock::new(|| $crate::text::patterns::Phrases::of($list));
         &*LIST
     }};
 }
 
-pub(super) use {phrases, words};
+pub(crate) use {phrases, words};

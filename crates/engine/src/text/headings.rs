@@ -1,0 +1,61 @@
+//! What a heading, or a line that ends in a colon, says of what stands under it.
+
+use super::language::{HEADINGS, MAY_BE_PASTE, PASTE, section};
+use super::patterns::{Words, phrases};
+use super::plain::lower;
+use super::words::{Marks, runs, split};
+
+/// What stands under a heading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Topic {
+    Done,
+    Next,
+    Open,
+    Rules,
+    Decisions,
+    Other,
+}
+
+/// What stands under this title.
+pub fn topic(title: &str) -> Topic {
+    if title.len() > 120 {
+        return Topic::Other;
+    }
+    let next = phrases!(section(HEADINGS, "next"));
+    let open = phrases!(section(HEADINGS, "open"));
+    let decisions = phrases!(section(HEADINGS, "decisions"));
+    let rules = phrases!(section(HEADINGS, "rules"));
+    let done = phrases!(section(HEADINGS, "done"));
+    let topics = [(next, Topic::Next), (open, Topic::Open), (decisions, Topic::Decisions), (rules, Topic::Rules)];
+    let words = split(title, Marks::Dropped);
+    let found = topics.into_iter().chain([(done, Topic::Done)]).find(|(phrases, _)| phrases.stand(&words));
+    found.map_or(Topic::Other, |(_, topic)| topic)
+}
+
+/// "From now on:", "My preferences:", "House rules:": the items under it hold for good.
+pub fn announces_rules(line: &str) -> bool {
+    let words = split(line, Marks::Dropped);
+    let standing = phrases!(section(HEADINGS, "standing"));
+    let mine = phrases!(section(HEADINGS, "mine"));
+    let rules = phrases!(section(HEADINGS, "of rules"));
+    words.len() <= 10 && (standing.stand(&words) || mine.stand(&words) && rules.stand(&words))
+}
+
+/// "The error message is:", "Bob wrote:": what follows is hardly the speaker's.
+pub fn announces_paste(line: &str) -> bool {
+    has_word(last_sentence(line), &PASTE)
+}
+
+/// "The following:", "Translate this:": what follows may not be the speaker's.
+pub fn may_announce_paste(line: &str) -> bool {
+    let last = last_sentence(line);
+    has_word(last, &PASTE) || has_word(last, &MAY_BE_PASTE)
+}
+
+fn last_sentence(line: &str) -> &str {
+    line.trim_end_matches(['.', '!', '?', '*']).rsplit(['.', '!', '?']).next().unwrap_or(line)
+}
+
+fn has_word(text: &str, list: &Words) -> bool {
+    runs(text, &['-']).any(|(_, word)| list.has(&lower(word)))
+}

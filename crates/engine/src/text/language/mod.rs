@@ -1,0 +1,79 @@
+//! Word lists, which are data files beside this one, and what is known of languages.
+//!
+//! A file of several lists has a name in brackets above each; what stands before the first name is a comment.
+
+use std::sync::LazyLock;
+
+use super::patterns::Words;
+
+pub mod german;
+pub mod lexicon;
+pub mod stop_words;
+
+/// Lower-case words a full stop belongs to, without it.
+pub static ABBREVIATIONS: LazyLock<Words> = LazyLock::new(|| Words::of(include_str!("abbreviations.txt")));
+
+const ANNOUNCEMENTS: &str = include_str!("announcements.txt");
+
+/// Words of a line that ends in a colon and announces something pasted.
+pub static PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEMENTS, "pasted")));
+
+/// Words of a line that ends in a colon and may announce something pasted.
+pub static MAY_BE_PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEMENTS, "may be pasted")));
+
+/// Phrases that tell what a sentence does: a list for each kind of cue, in the order in which they are asked for.
+pub const CUES: &str = include_str!("cues.txt");
+
+/// Phrases a statement of a summary is recognised by: lists that are asked for by name with `sayings!`.
+pub const SAYINGS: &str = include_str!("sayings.txt");
+
+/// Phrases of headings and announcements.
+pub const HEADINGS: &str = include_str!("headings.txt");
+
+/// Words that do not tell statements apart.
+pub const FUNCTION_WORDS: &str = include_str!("function_words.txt");
+
+/// A list of a file; empty where the file has none of that name.
+pub fn section<'f>(file: &'f str, name: &str) -> &'f str {
+    sections(file).find(|(found, _)| *found == name).map_or("", |(_, list)| list)
+}
+
+/// The lists of a file with their names.
+pub fn sections(file: &str) -> impl Iterator<Item = (&str, &str)> {
+    file.split("\n[").skip(1).filter_map(|list| list.split_once("]\n"))
+}
+
+/// A list of [`SAYINGS`] by its name.
+macro_rules! sayings {
+    ($name:literal) => {
+        $crate::text::patterns::phrases!($crate::text::language::section($crate::text::language::SAYINGS, $name))
+    };
+}
+
+pub(crate) use sayings;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_list_is_found_and_none_is_empty() {
+        let files = [ANNOUNCEMENTS, CUES, HEADINGS, SAYINGS, FUNCTION_WORDS, lexicon::LEXICON, stop_words::STOP_WORDS];
+        for file in files {
+            assert!(file.starts_with('#'), "a file says what it holds");
+            let names: Vec<&str> = sections(file).map(|(name, _)| name).collect();
+            assert_eq!(names.len(), file.lines().filter(|line| line.starts_with('[')).count());
+            assert_eq!(names.len(), names.iter().collect::<HashSet<_>>().len(), "{names:?}");
+            for (name, list) in sections(file) {
+                assert!(!list.trim().is_empty(), "{name}");
+                assert_eq!(list, list.to_lowercase(), "{name}");
+                assert_eq!(section(file, name), list);
+            }
+        }
+        assert_eq!(section(ANNOUNCEMENTS, "nothing"), "");
+        assert!(ABBREVIATIONS.has("e.g") && PASTE.has("traceback") && MAY_BE_PASTE.has("following"));
+        assert_eq!(lexicon::language("französisch"), Some("French"));
+    }
+}
