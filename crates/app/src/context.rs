@@ -9,12 +9,12 @@ use heirloom_engine::clock::Clock;
 use heirloom_engine::distill::advance::Advanced;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
 use heirloom_engine::forget;
-use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::home::{Home, HomeOptions, layout};
 use heirloom_engine::index::{Embedder, Index, Rebuilt};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::lineage::marks;
 use heirloom_engine::profile;
+use heirloom_engine::render::{self, Occasion};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::{AssistantHome, file_table, journal, scan};
@@ -262,7 +262,7 @@ impl Context {
             drop(at.try_lock()?);
         }
         let scanned = scan::scan(&at)?;
-        if scanned.changed > 0 || head::is_dirty(&at)? {
+        if scanned.changed > 0 || render::is_dirty(&at)? {
             self.render(&at, Occasion::Look);
         }
         Ok(Some((at, scanned.problems)))
@@ -279,7 +279,7 @@ impl Context {
     }
 
     fn render(&self, at: &AssistantHome, occasion: Occasion) {
-        let refreshed = match head::refresh(at, occasion) {
+        let refreshed = match render::refresh(at, occasion) {
             Ok(refreshed) => refreshed,
             Err(e) => return crate::print::note(&format!("the pages could not be refreshed: {e}")),
         };

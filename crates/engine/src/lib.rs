@@ -22,9 +22,9 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
-//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`tree`] · [`source`] · [`sqlite`] |
+//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
-//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
+//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
@@ -38,7 +38,6 @@ pub mod document;
 pub mod error;
 pub mod event;
 pub mod forget;
-pub mod head;
 pub mod home;
 pub mod index;
 pub mod inject;
@@ -46,9 +45,11 @@ pub mod ledger;
 pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
+pub mod pages;
 pub mod profile;
 pub mod recall;
 pub mod redact;
+pub mod render;
 pub mod review;
 pub mod scope;
 pub mod source;

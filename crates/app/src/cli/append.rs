@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use heirloom_engine::capture::{Capture, LineAck};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::head::continuity::write_turn_continuity;
+use heirloom_engine::render::continuity::write_turn_continuity;
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::transcript::recent;
 use heirloom_engine::tree::AssistantHome;

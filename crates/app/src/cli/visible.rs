@@ -1,8 +1,8 @@
 //! What `status` and `doctor` have to say of the visible files.
 
 use heirloom_engine::error::{Error, Problem, Result};
-use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
+use heirloom_engine::render;
 use heirloom_engine::tree::file_table::{self, Kind};
 use heirloom_engine::tree::{AssistantHome, journal, revise};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
         let why = left.last_error.map_or("another command may be at it".to_owned(), |e| e);
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
-    notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
+    notes.extend(render::marker_faults(at)?.iter().map(ToString::to_string));
     let since = context.ledger.now() - NEWS_MS;
     let kept = at.read(|tx| revise::found_by_scan(tx, at.agent_no, since, 3))?;
     notes.extend(kept.into_iter().map(|(no, path, why)| {

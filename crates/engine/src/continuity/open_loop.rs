@@ -7,6 +7,7 @@ use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
+use crate::pages::Happened;
 use crate::title::{TitleKey, active_name, archived_name, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -33,11 +34,8 @@ pub struct NewLoop {
 /// Where a loop that was closed without a person was found to be done: its value is a [`Provenance`].
 const RESOLVED_BY: &str = "resolved_by";
 
-/// Pages that show open loops.
-const SHOWN_IN: [&str; 2] = ["active", "memory"];
-
 fn act(action: &'static str) -> Act {
-    SHOWN_IN.iter().fold(Act::new(action), |act, head| act.shows_in(*head))
+    Act::new(action).tells(&Happened::LoopChanged)
 }
 
 /// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it

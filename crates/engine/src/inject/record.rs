@@ -132,3 +132,15 @@ fn manifest(tx: &Write, manifest: &Value) -> Result<i64> {
         .prepare_cached("SELECT manifest_no FROM capability_manifests WHERE digest = ?1")?
         .query_row([digest.as_bytes().as_slice()], |r| r.get(0))?)
 }
+
+/// Something was forgotten: takes the words out of all that programs of this agent were given, in the transaction of the
+/// forget. That something was given stays.
+pub(crate) fn forget(tx: &Write, agent_no: i64) -> Result<()> {
+    // A digest would still let a person who guesses the words confirm them.
+    tx.prepare_cached(
+        "UPDATE contexts SET content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)
+         WHERE agent_no = ?1 AND length(content) > 0",
+    )?
+    .execute([agent_no])?;
+    Ok(())
+}

@@ -10,9 +10,10 @@ use super::{Class, Scope, tombstone};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::redact::redact;
 use crate::scope::TurnId;
-use crate::tree::{AssistantHome, file_table, mark_dirty};
+use crate::tree::{AssistantHome, file_table};
 
 /// What a notice would become.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -147,7 +148,7 @@ pub fn capture(
         }
     }
     if new > 0 {
-        mark_dirty(tx, agent_no, &["active".to_owned()])?;
+        pages::mark(tx, agent_no, &Happened::NoticeChanged)?;
         tx.note("noticed", new);
     }
     Ok(new)
@@ -268,7 +269,7 @@ pub fn dismiss(at: &AssistantHome, numbers: &[i64]) -> Result<Vec<Pending>> {
             out.push(waiting(tx, at.agent_no, *no)?);
             decide(tx, at.agent_no, *no, "dismissed", None)?;
         }
-        mark_dirty(tx, at.agent_no, &["active".to_owned()])?;
+        pages::mark(tx, at.agent_no, &Happened::NoticeChanged)?;
         tx.note("items", numbers.iter().map(|n| format!("u:{n}")).collect::<Vec<_>>());
         Ok(out)
     })

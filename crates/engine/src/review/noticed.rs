@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::memory::pending::{self, NoticeKind, Pending};
 use crate::memory::{Added, NewLeaf, Scope, Writing};
+use crate::pages::Happened;
 use crate::profile;
 use crate::tree::TreeLock;
 use crate::tree::provenance::{Origin, Provenance};
@@ -48,7 +49,7 @@ pub fn accept(lock: &TreeLock, numbers: &[i64]) -> Result<Vec<Accepted>> {
         };
         out.push(Accepted { pending, leaf });
     }
-    writing.also(|act| act.shows_in("active"));
+    writing.also(|act| act.tells(&Happened::NoticeChanged));
     writing.perform(|tx| {
         for accepted in &mut out {
             let no = accepted.pending.no;

@@ -11,6 +11,7 @@ use super::{key, people, row};
 use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::scope::{SessionKey, ThreadKey};
 
 /// Sub-agents of sub-agents are followed this far up.
@@ -353,7 +354,7 @@ pub(super) fn ensure(tx: &Write, agent_no: i64, key: &ThreadKey, label: &str) ->
         )?
         .execute(params![agent_no, key.as_str(), key.file_stem(), label, tx.now()])?;
     if made > 0 {
-        crate::tree::mark_dirty(tx, agent_no, &["threads".into()])?;
+        pages::mark(tx, agent_no, &Happened::ThreadMade)?;
     }
     row::of_key(tx, agent_no, key.as_str())?
         .ok_or_else(|| Error::refused(format!("{key} cannot be made: its page would have the name of another's")))

@@ -11,6 +11,7 @@ use super::file_table::{self, Kind};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::ledger::{Audit, Ledger};
+use crate::pages::{self, Happened};
 
 /// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
 /// items stand in the tree it has: they would be out of sight.
@@ -43,10 +44,8 @@ pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Opt
              WHERE agent_no = ?1",
             [agent_no],
         )?;
-        tx.execute(
-            "UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head != 'days'",
-            [agent_no],
-        )?;
+        pages::forget_contents(tx, agent_no)?;
+        pages::mark(tx, agent_no, &Happened::Adopted)?;
         tx.note("root", root.as_ref().map_or("workspaces/".to_owned(), |r| r.display().to_string()));
         Ok(())
     })?;
