@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use heirloom_embed::{Endpoint, HttpEmbedder, StaticTable};
 use heirloom_engine::distill::advance::Limits;
+use heirloom_engine::engine::{Settings, Wrong};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::layout;
 use heirloom_engine::index::Embedder;
@@ -176,6 +177,24 @@ impl Lineage {
 pub struct Daemon {
     /// The default agent.
     pub workspace: Option<String>,
+}
+
+/// The settings of a home, for the engine. `agent`: the option, where it was given.
+pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Result<Settings> {
+    let file = file(home)?;
+    Ok(Settings {
+        agent: self::agent(agent, &file)?.value,
+        limits: file.lineage.limits().map_err(|e| Wrong::from(&e)),
+        zone: print::machine_zone(),
+        user_home: user_home(),
+        embeddings: match file.embeddings.model_at() {
+            Err(e) => heirloom_engine::engine::Embeddings::wrong(Wrong::from(&e)),
+            Ok(at) => {
+                let (shown, is_built_in) = (at.shown(), at == ModelAt::BuiltIn);
+                heirloom_engine::engine::Embeddings::load(shown, is_built_in, move || file.embeddings.embedder())
+            }
+        },
+    })
 }
 
 /// The home: `--home`, `HEIRLOOM_HOME`, `LIONCLAW_HOME`, `~/.heirloom`.

@@ -227,19 +227,18 @@ pub fn list(rows: &[Vec<String>], all: usize) {
     }
 }
 
-/// A bar on standard error, where that is a terminal and nobody wants JSON.
-pub fn bar(total: u64, what: &'static str, quiet: bool) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(
-        Some(total),
-        if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) },
-    );
-    let style =
-        ProgressStyle::with_template("{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {bytes_per_sec}  {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
+/// A bar on standard error, where that is a terminal and nobody wants JSON. `template`: how it is drawn.
+pub fn bar(total: u64, what: &'static str, template: &str, quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+    let bar = ProgressBar::with_draw_target(Some(total), target);
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
     bar.set_prefix(what);
     bar
 }
+
+/// How a bar that counts bytes is drawn.
+pub const BYTES: &str = "{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {bytes_per_sec}  {msg}";
 
 /// Codes of [`Paint`]: the only escape sequences that reach a terminal.
 const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];

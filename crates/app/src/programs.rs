@@ -3,19 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::capture::{Capture, Program};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::ledger::Read;
 use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::program::Program as _;
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::{AgentId, SessionKey};
+use heirloom_engine::scope::SessionKey;
 use heirloom_engine::source::file::{LineFile, find};
 use heirloom_engine::transcript::read::{self, SessionRow};
-use heirloom_harness::{ALL, Form, Harness, HostPaths};
-use serde_json::Value;
+pub use heirloom_harness::on_machine::quoted;
+use heirloom_harness::{ALL, Form, Harness, HostPaths, OnMachine};
 
-use crate::config;
-use crate::context::Context;
 use crate::print::safe_line;
 
 /// How much of a file is looked at to tell whose it is.
@@ -58,53 +56,6 @@ pub fn look(host: &HostPaths, only: Option<&str>) -> Vec<Found> {
         .collect()
 }
 
-/// Reads one store of a program.
-pub fn capture(
-    capture: &mut Capture,
-    harness: &'static dyn Harness,
-    agent: &AgentId,
-    path: &Path,
-    form: Form,
-) -> Result<()> {
-    with_program(harness, |program| match form {
-        Form::Lines => capture.file(program, agent, path),
-        Form::Foreign => capture.database(program, agent, path),
-    })
-}
-
-/// Reads the store a hook named (`{"harness", "agent", "path"}`); without a path every store of that program. One that is
-/// gone is nothing to read.
-pub fn read_store(context: &Context, payload: &str, actor: &str) -> Result<()> {
-    let wanted: Value = serde_json::from_str(payload).unwrap_or_default();
-    let text = |field: &str| wanted[field].as_str().filter(|text| !text.is_empty());
-    let Some(harness) = text("harness").and_then(heirloom_harness::by_name) else { return Ok(()) };
-    let agent = text("agent").and_then(|id| AgentId::parse(id).ok()).unwrap_or_else(|| context.agent().clone());
-    let host = config::host();
-    let stores = match text("path") {
-        Some(path) => vec![PathBuf::from(path)],
-        None => look(&host, Some(harness.spec().name)).into_iter().flat_map(|found| found.files).collect(),
-    };
-    let user_home = Some(host.home.as_path()).filter(|h| !h.as_os_str().is_empty());
-    let mut reading = Capture::new(&context.ledger, None, actor, &context.scratch()?, user_home)?;
-    for path in stores.iter().filter(|path| path.exists()) {
-        let Some(form) = harness.claims(path) else { continue };
-        capture(&mut reading, harness, &agent, path, form)?;
-    }
-    reading.finish().map(drop)
-}
-
-/// The engine's view of a program.
-pub fn with_program<T>(harness: &'static dyn Harness, f: impl FnOnce(&Program) -> T) -> T {
-    let spec = harness.spec();
-    f(&Program {
-        name: spec.name,
-        global_ids: spec.global_ids,
-        place: &|path| harness.place(path),
-        decoder: &|placement, state| harness.decoder(placement, state),
-        foreign: harness.foreign(),
-    })
-}
-
 /// Whose file this is: by the option, by its name, or by its first bytes.
 pub fn whose(path: &Path, named: Option<&'static dyn Harness>) -> Result<(&'static dyn Harness, Form)> {
     let mut file = LineFile::open(path)?;
@@ -128,20 +79,7 @@ pub fn title(key: &SessionKey) -> &'static str {
 /// The command that resumes a session in its own program, with the folder it must be run in where that matters.
 pub fn resume(key: &SessionKey, cwd: Option<&str>) -> Option<String> {
     let harness = heirloom_harness::by_name(key.harness())?;
-    let command = harness.resume(key.native())?;
-    match cwd {
-        Some(cwd) if harness.spec().resumes_in_project => Some(format!("cd {} && {command}", quoted(cwd))),
-        _ => Some(command),
-    }
-}
-
-/// A path for a shell: as it is where it is plain, else in single quotes.
-pub fn quoted(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',' | ':');
-    if !path.is_empty() && path.chars().all(plain) {
-        return path.to_owned();
-    }
-    format!("'{}'", path.replace('\'', "'\\''"))
+    OnMachine { harness, host: HostPaths::default() }.resume(key.native(), cwd)
 }
 
 /// A path as people write it: from their home on.
@@ -161,21 +99,4 @@ pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<Strin
     // Whole first: half of a credential is not known any more.
     let name = name.unwrap_or_default();
     Ok(safe_line(&redact(&name).chars().take(300).collect::<String>()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_cannot_smuggle_a_command_into_the_one_to_copy() {
-        let key = SessionKey::new("claude-code", "258c7280-ae70-4798-800f-63464d01a85d");
-        let shown = resume(&key, Some("/tmp/a'; rm -rf $HOME; echo 'b")).unwrap();
-        assert_eq!(
-            shown,
-            r"cd '/tmp/a'\''; rm -rf $HOME; echo '\''b' && claude --resume 258c7280-ae70-4798-800f-63464d01a85d"
-        );
-        assert!(resume(&key, Some("/home/me/x")).unwrap().starts_with("cd /home/me/x && "));
-        assert_eq!(resume(&SessionKey::new("turns", "x"), None), None);
-    }
 }

@@ -108,7 +108,7 @@ mod format {
     use std::process::Command;
     use std::time::Duration;
 
-    use heirloom_engine::capture::{Capture, Program, Totals};
+    use heirloom_engine::capture::{Capture, Totals};
     use heirloom_engine::clock::Clock;
     use heirloom_engine::home::{Home, layout};
     use heirloom_engine::index::Index;
@@ -118,7 +118,7 @@ mod format {
     use heirloom_engine::scope::AgentId;
     use heirloom_engine::transcript::export;
     use heirloom_engine::verify::verify;
-    use heirloom_harness::{Harness, by_name};
+    use heirloom_harness::{Harness, HostPaths, OnMachine, by_name};
 
     struct World {
         dir: tempfile::TempDir,
@@ -166,13 +166,7 @@ mod format {
         let scratch = world.dir.path().join("home").join(layout::SCRATCH.as_str());
         let mut capture = Capture::new(&world.ledger, Some(&mut world.index), "test", &scratch, None).unwrap();
         for (harness, path) in files {
-            let program = Program {
-                name: harness.spec().name,
-                global_ids: harness.spec().global_ids,
-                place: &|path| harness.place(path),
-                decoder: &|placement, state| harness.decoder(placement, state),
-                foreign: harness.foreign(),
-            };
+            let program = OnMachine { harness: *harness, host: HostPaths::default() };
             capture.file(&program, &AgentId::main(), path).unwrap();
         }
         let (totals, problems) = capture.finish().unwrap();

@@ -21,11 +21,12 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
-//! | 1 stores | [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
+//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] |
+//! | 5 door | [`instance`] · [`engine`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
@@ -35,24 +36,28 @@ pub mod clock;
 pub mod continuity;
 pub mod distill;
 pub mod document;
+pub mod engine;
 pub mod error;
 pub mod event;
 pub mod forget;
 pub mod home;
 pub mod index;
 pub mod inject;
+pub mod instance;
 pub mod ledger;
 pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
 pub mod pages;
 pub mod profile;
+pub mod program;
 pub mod recall;
 pub mod redact;
 pub mod render;
 pub mod review;
 pub mod scope;
 pub mod source;
+pub mod spool;
 pub mod sqlite;
 pub mod thread;
 pub mod title;

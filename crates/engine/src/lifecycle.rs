@@ -14,35 +14,21 @@
 
 use std::path::Path;
 
-use crate::capture::{Capture, Program};
-use crate::clock::Millis;
+use crate::capture::Capture;
 use crate::distill::fold;
 use crate::error::Result;
-use crate::event::{Beginning, Decoded, Fact, HookEvent, Moment, NewTurn, RecordClass, Role, TurnKind};
+use crate::event::{Beginning, Decoded, Fact, Moment, NewTurn, RecordClass, Role, TurnKind};
 use crate::index::Index;
 use crate::inject::epoch::{self, Cause};
 use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
 use crate::ledger::jobs::{self, JobKind};
+use crate::program::{HookCall, Program};
 use crate::recall::{self, Audience, Hint, Question, Recalled};
 use crate::scope::SessionKey;
+use crate::source::project::project_root;
+use crate::transcript::read;
 use crate::tree::AssistantHome;
-
-/// What a hook told, and what its program can take.
-pub struct HookCall<'h> {
-    pub event: &'h HookEvent,
-    /// The payload, byte for byte.
-    pub payload: &'h [u8],
-    /// When it happened: now, or when its record was put into the spool.
-    pub when: Millis,
-    /// Somebody waits for an answer; without it everything is only stored.
-    pub gives: bool,
-    pub can: Capabilities,
-    /// The project its working directory belongs to.
-    pub hint: Hint,
-    /// The program's store of this session, if it may be read (R14.3).
-    pub store: Option<&'h Path>,
-}
 
 /// What was done about it.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -59,18 +45,22 @@ pub struct HookOutcome {
 /// The longest handoff told to a summariser, in tokens: it has the conversation itself.
 const FOR_SUMMARISERS: usize = 600;
 
-/// Does what the moment asks for. `index`: for recall; without one there is none.
+/// Does what the moment asks for. `index`: for recall; without one nothing is recalled. `user_home`: the user's home
+/// directory, which is no project.
 pub fn handle(
     at: &AssistantHome,
     capture: &mut Capture,
     index: Option<&mut Index>,
-    program: &Program,
-    hooked: &HookCall,
+    program: &dyn Program,
+    call: &HookCall,
+    user_home: Option<&Path>,
 ) -> Result<HookOutcome> {
-    let event = hooked.event;
-    let key = SessionKey::new(program.name, &event.session);
-    let audience = inject::audience_of(at, &key, &hooked.hint)?;
-    let step = Step { at, program, hooked, key, audience };
+    let event = &call.event;
+    let key = SessionKey::new(program.name(), &event.session);
+    let hint = Hint { workspace: project_of(at, event.cwd.as_deref(), user_home)?, thread: None };
+    let audience = inject::audience_of(at, &key, &hint)?;
+    let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
+    let step = Step { at, program, call, key, hint, audience, store };
     // A sub-agent's words are no prompts and it is given nothing; its store is read like any other.
     if !event.lane.is_empty() {
         return match event.moment {
@@ -102,12 +92,30 @@ pub fn handle(
     }
 }
 
+/// The id of the project a folder belongs to: of one with several names, the one they are aliases of.
+fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -> Result<Option<String>> {
+    let Some(project) = cwd.and_then(|cwd| project_root(Path::new(cwd), user_home)) else { return Ok(None) };
+    let id = project.workspace_id;
+    at.read(|tx| Ok(Some(read::canonical_workspace(tx, at.agent_no, &id)?.unwrap_or(id))))
+}
+
+/// Whether a path a payload names lies where the program keeps its sessions (R14.3).
+fn is_below_a_root(program: &dyn Program, path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else { return false };
+    let mut roots = program.roots().into_iter().filter_map(|root| root.canonicalize().ok());
+    program.form(&path).is_some() && roots.any(|root| path.starts_with(root))
+}
+
 struct Step<'s> {
     at: &'s AssistantHome<'s>,
-    program: &'s Program<'s>,
-    hooked: &'s HookCall<'s>,
+    program: &'s dyn Program,
+    call: &'s HookCall,
     key: SessionKey,
+    /// The project its working directory belongs to.
+    hint: Hint,
     audience: Audience,
+    /// The program's store of this session, if it may be read (R14.3).
+    store: Option<&'s Path>,
 }
 
 impl Step<'_> {
@@ -115,10 +123,10 @@ impl Step<'_> {
         Ask {
             session: self.key.clone(),
             event,
-            hint: self.hooked.hint.clone(),
+            hint: self.hint.clone(),
             prompt,
             budget: None,
-            can: self.hooked.can.clone(),
+            can: Capabilities::of(self.call),
         }
     }
 
@@ -132,7 +140,7 @@ impl Step<'_> {
     /// Gives what a session begins with.
     fn begin(&self, event: Event) -> Result<HookOutcome> {
         let ask = self.ask(event, None);
-        if !self.hooked.gives {
+        if !self.call.gives {
             return Ok(HookOutcome::default());
         }
         let given = inject::give(self.at, &ask, Recalled::default())?;
@@ -150,14 +158,14 @@ impl Step<'_> {
         entry: Option<&str>,
         first_chance: bool,
     ) -> Result<HookOutcome> {
-        if !self.hooked.gives {
+        if !self.call.gives {
             if let Some(turn) = self.said(text, entry) {
                 self.write(capture, "hook.prompt", Plan::Turn(turn), |_| Ok(()))?;
             }
             return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
         // Its process may have ended before it told. Where nothing of ours is kept, nothing can be there twice.
-        if !self.hooked.can.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
+        if !self.call.injection.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
             self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.audience, Cause::Compact))?;
         }
         let event = match first_chance && !self.at.read(|tx| epoch::was_given(tx, &self.audience))? {
@@ -194,7 +202,7 @@ impl Step<'_> {
     /// The turn of a prompt. Without the program's own id of the run nothing could tell later that its store says the
     /// same: then there is none, and the store's will do.
     fn said(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
-        let run = self.hooked.event.run.clone().filter(|_| !text.trim().is_empty())?;
+        let run = self.call.event.run.clone().filter(|_| !text.trim().is_empty())?;
         let entry = entry.map(str::to_owned);
         Some(NewTurn { run: Some(run), entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
     }
@@ -213,9 +221,9 @@ impl Step<'_> {
 
     /// Stores what there is of the turn, and leaves the rest to the worker.
     fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<HookOutcome> {
-        let answer = answer.filter(|text| !text.trim().is_empty() && self.hooked.event.run.is_some());
+        let answer = answer.filter(|text| !text.trim().is_empty() && self.call.event.run.is_some());
         let turn = answer.map(|text| NewTurn {
-            run: self.hooked.event.run.clone(),
+            run: self.call.event.run.clone(),
             ..NewTurn::new(Role::Assistant, TurnKind::Message, text)
         });
         self.write(capture, "hook.turn_end", Plan::StoreThen(turn), |tx| self.read_later(tx))?;
@@ -228,7 +236,7 @@ impl Step<'_> {
             epoch::announce(tx, &self.audience)?;
             self.read_later(tx)
         })?;
-        if !heard || !self.hooked.gives {
+        if !heard || !self.call.gives {
             return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
         let ask = Ask { budget: Some(FOR_SUMMARISERS), ..self.ask(Event::Compact, None) };
@@ -252,17 +260,17 @@ impl Step<'_> {
 
     /// Plans the record of the payload, with the turn it tells of.
     fn told(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
-        let event = self.hooked.event;
-        let turn = NewTurn { at: Some(self.hooked.when), cwd: event.cwd.clone(), ..turn.clone() };
+        let event = &self.call.event;
+        let turn = NewTurn { at: Some(self.call.at), cwd: event.cwd.clone(), ..turn.clone() };
         let facts = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
         let decoded = Decoded { turns: vec![turn], facts, ..Decoded::of(RecordClass::Conversation) };
-        capture.told(self.program, &self.at.agent, &event.session, self.hooked.payload, decoded)
+        capture.told(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
     }
 
     /// Plans what is new in the program's file, if it is little.
     fn little(&self, capture: &mut Capture) -> Result<bool> {
-        match self.hooked.store {
-            Some(path) if self.program.foreign.is_none() => capture.little_of(self.program, &self.at.agent, path),
+        match self.store {
+            Some(path) if self.program.foreign().is_none() => capture.little_of(self.program, &self.at.agent, path),
             _ => Ok(false),
         }
     }
@@ -299,12 +307,12 @@ impl Step<'_> {
     /// Queues the reading of the program's store.
     fn read_later(&self, tx: &mut Write) -> Result<()> {
         let payload = serde_json::json!({
-            "harness": self.program.name, "agent": self.at.agent.as_str(),
-            "path": self.hooked.store.map(|p| p.to_string_lossy()),
+            "harness": self.program.name(), "agent": self.at.agent.as_str(),
+            "path": self.store.map(|p| p.to_string_lossy()),
         });
         // Each is a job of its own: one that is running may have passed what has just been written.
         let now = tx.now();
-        let key = format!("{}/{}/{now}", self.program.name, self.key.native());
+        let key = format!("{}/{}/{now}", self.program.name(), self.key.native());
         jobs::enqueue(tx, JobKind::Capture, &key, &payload.to_string(), now).map(drop)
     }
 }

@@ -6,7 +6,7 @@ use heirloom_engine::capture::Capture;
 use heirloom_engine::index::Index;
 use heirloom_engine::scope::AgentId;
 
-use crate::world::{LATER, LITTLE, World, open_ledger, said, with_program};
+use crate::world::{LATER, LITTLE, World, open_ledger, said};
 
 #[test]
 fn two_imports_of_the_same_files_store_every_turn_once() {
@@ -35,7 +35,7 @@ fn two_imports_of_the_same_files_store_every_turn_once() {
                         Capture::new(&ledger, Some(&mut index), who, &folder.join("scratch"), None).unwrap();
                     for file in 0..20 {
                         let path = folder.join(format!("s{file}.jsonl"));
-                        with_program(&LITTLE, |p| capture.file(p, &AgentId::main(), &path)).unwrap();
+                        capture.file(&LITTLE, &AgentId::main(), &path).unwrap();
                     }
                     capture.finish().unwrap();
                 });
@@ -63,11 +63,11 @@ fn a_plan_that_no_longer_holds_is_made_again() {
     let world = World::new();
     let path = world.write("s.jsonl", said("a", "user", "one"));
     let mut capture = Capture::new(&world.ledger, None, "slow", &world.path("scratch"), None).unwrap();
-    with_program(&LITTLE, |p| capture.file(p, &world.agent, &path)).unwrap();
+    capture.file(&LITTLE, &world.agent, &path).unwrap();
     world.write("s.jsonl", said("b", "user", "other"));
     let other = open_ledger(world.folder.path(), LATER);
     let mut quick = Capture::new(&other, None, "quick", &world.path("scratch"), None).unwrap();
-    with_program(&LITTLE, |p| quick.file(p, &world.agent, &path)).unwrap();
+    quick.file(&LITTLE, &world.agent, &path).unwrap();
     quick.finish().unwrap();
     let error = capture.finish().unwrap_err();
     assert_eq!(error.kind(), heirloom_engine::error::ErrorKind::Busy);

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::tree::{Tree, at};
 use crate::weave;
-use crate::world::{LITTLE, NOON, with_program};
+use crate::world::{LITTLE, NOON};
 
 /// Nine sessions of six turns in one project, all ended, and one elsewhere that goes on.
 struct Memory {
@@ -61,7 +61,7 @@ impl Memory {
         let path = folder.join(format!("{name}.jsonl"));
         std::fs::write(&path, lines.join("\n") + "\n").unwrap();
         let mut capture = Capture::new(&self.tree.ledger, None, "test", &folder.join("scratch"), None).unwrap();
-        with_program(&LITTLE, |program| capture.file(program, agent, &path)).unwrap();
+        capture.file(&LITTLE, agent, &path).unwrap();
         capture.finish().unwrap();
     }
 

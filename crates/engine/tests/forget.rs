@@ -24,7 +24,7 @@ use heirloom_engine::verify::{files, verify};
 use rusqlite::{Connection, params};
 
 use crate::tree::{Tree, rest};
-use crate::world::{GLOBAL, LITTLE, Little, STORE_SCHEMA, said, with_program};
+use crate::world::{GLOBAL, LITTLE, Little, STORE_SCHEMA, form_of, said};
 
 /// A word no other text has, in the form the index has it, too.
 const WORD: &str = "quuxfrobnitz";
@@ -63,11 +63,7 @@ impl Story {
         let mut index = self.index();
         let mut capture = Capture::new(&self.tree.ledger, Some(&mut index), "test", &scratch, None).unwrap();
         let path = self.path(name);
-        with_program(self.little, |program| match name.ends_with(".db") {
-            true => capture.database(program, agent, &path),
-            false => capture.file(program, agent, &path),
-        })
-        .unwrap();
+        capture.store(self.little, agent, &path, form_of(name)).unwrap();
         let totals = capture.finish().unwrap().0;
         index.catch_up(&self.tree.ledger, None, &mut |_| {}).unwrap();
         totals
@@ -76,7 +72,7 @@ impl Story {
     fn line(&self, line: &str) -> LineAck {
         let scratch = self.tree.home.root().join("state/scratch");
         let mut capture = Capture::new(&self.tree.ledger, None, "test", &scratch, None).unwrap();
-        with_program(self.little, |program| capture.line(program, &AgentId::main(), line.as_bytes())).unwrap()
+        capture.line(self.little, &AgentId::main(), line.as_bytes()).unwrap()
     }
 
     fn plan(&self, wish: Wish) -> Result<Preview> {

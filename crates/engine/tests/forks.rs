@@ -13,7 +13,7 @@ use heirloom_engine::worker::distil;
 use serde_json::{Value, json};
 
 use crate::place::{NOON, Place};
-use crate::world::{GLOBAL, with_program};
+use crate::world::GLOBAL;
 
 const MINUTE: i64 = 60_000;
 
@@ -37,7 +37,7 @@ impl Forks {
         let path = self.folder.path().join(format!("{session}.jsonl"));
         std::fs::write(&path, lines.iter().map(|l| format!("{l}\n")).collect::<String>()).unwrap();
         let mut capture = Capture::new(&place.ledger, None, "test", &self.folder.path().join("scratch"), None).unwrap();
-        with_program(&GLOBAL, |program| capture.file(program, &AgentId::main(), &path)).unwrap();
+        capture.file(&GLOBAL, &AgentId::main(), &path).unwrap();
         let (_, problems) = capture.finish().unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         let done = distil(&place.at(), Limits::default(), None, &mut |_| {}).unwrap();

@@ -2,7 +2,7 @@
 
 use heirloom_engine::capture::{Capture, LineAck};
 
-use crate::world::{LATER, LITTLE, World, open_ledger, with_program};
+use crate::world::{LATER, LITTLE, World, open_ledger};
 
 fn line(session: &str, id: &str, text: &str) -> String {
     format!("{{\"session\":\"{session}\",\"id\":\"{id}\",\"role\":\"user\",\"text\":\"{text}\"}}")
@@ -47,7 +47,7 @@ fn two_at_once_in_one_session_lose_nothing() {
                 let mut capture = Capture::new(&ledger, None, who, &folder.join("scratch"), None).unwrap();
                 for i in 0..200 {
                     let line = line("x", &format!("{who}{i}"), &format!("{who} {i}"));
-                    let ack = with_program(&LITTLE, |p| capture.line(p, &agent, line.as_bytes())).unwrap();
+                    let ack = capture.line(&LITTLE, &agent, line.as_bytes()).unwrap();
                     assert!(matches!(ack, LineAck::Stored { .. }), "{ack:?}");
                 }
             });

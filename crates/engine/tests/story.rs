@@ -16,7 +16,7 @@ use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
 use serde_json::{Value, json};
 
-use crate::world::{LITTLE, with_program};
+use crate::world::LITTLE;
 
 pub const NOON: i64 = crate::world::NOON;
 pub const MINUTE: i64 = 60_000;
@@ -73,7 +73,7 @@ impl Story {
         drop(file);
         let scratch = self.folder.path().join("scratch");
         let mut capture = Capture::new(&self.ledger, None, "test", &scratch, None).unwrap();
-        with_program(&LITTLE, |program| capture.file(program, &self.agent, &path)).unwrap();
+        capture.file(&LITTLE, &self.agent, &path).unwrap();
         let (_, problems) = capture.finish().unwrap();
         assert!(problems.is_empty(), "{problems:?}");
     }

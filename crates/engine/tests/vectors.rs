@@ -26,7 +26,7 @@ use heirloom_testkit::{Rng, word_vector};
 use serde_json::json;
 
 use crate::tree::Tree;
-use crate::world::{LATER, LITTLE, World, open_ledger, said, with_program};
+use crate::world::{LATER, LITTLE, World, open_ledger, said};
 
 /// A model that needs no model: near are texts that share words.
 struct Words {
@@ -335,7 +335,7 @@ fn several_processes_make_every_vector_once() {
                         Capture::new(&ledger, Some(&mut index), "test", &folder.join("scratch"), None).unwrap();
                     for file in (who * 2 + round)..(who * 2 + round + 1) {
                         let path = folder.join(format!("s{file}.jsonl"));
-                        with_program(&LITTLE, |p| capture.file(p, &AgentId::main(), &path)).unwrap();
+                        capture.file(&LITTLE, &AgentId::main(), &path).unwrap();
                     }
                     capture.finish().unwrap();
                     index.catch_up(&ledger, None, &mut |_| {}).unwrap();
@@ -416,7 +416,7 @@ impl Story {
         let scratch = self.tree.home.root().join("state/scratch");
         let mut index = self.index();
         let mut capture = Capture::new(&self.tree.ledger, Some(&mut index), "test", &scratch, None).unwrap();
-        with_program(&LITTLE, |p| capture.file(p, &AgentId::main(), &path)).unwrap();
+        capture.file(&LITTLE, &AgentId::main(), &path).unwrap();
         capture.finish().unwrap();
     }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use heirloom_engine::capture::{Capture, LineAck, Program, Totals};
+use heirloom_engine::capture::{Capture, LineAck, Totals};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Problem, Result};
 use heirloom_engine::event::{
@@ -17,6 +17,7 @@ use heirloom_engine::event::{
 use heirloom_engine::index::{Index, Rebuilt};
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Ledger, Open};
+use heirloom_engine::program::{Form, Program};
 use heirloom_engine::recall::{self, Filter, Query};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::transcript::export::{self, StreamRow};
@@ -96,10 +97,7 @@ impl World {
         let mut capture = Capture::new(&self.ledger, index, "test", &self.path("scratch"), None)?;
         for name in names {
             let path = self.path(name);
-            with_program(little, |program| match name.ends_with(".db") {
-                true => capture.database(program, agent, &path),
-                false => capture.file(program, agent, &path),
-            })?;
+            capture.store(little, agent, &path, form_of(name))?;
         }
         capture.finish()
     }
@@ -107,7 +105,7 @@ impl World {
     /// Hands over one live line.
     pub fn line(&self, line: &str) -> LineAck {
         let mut capture = Capture::new(&self.ledger, None, "test", &self.path("scratch"), None).unwrap();
-        let ack = with_program(&LITTLE, |program| capture.line(program, &self.agent, line.as_bytes())).unwrap();
+        let ack = capture.line(&LITTLE, &self.agent, line.as_bytes()).unwrap();
         capture.finish().unwrap();
         ack
     }
@@ -372,23 +370,46 @@ thread_local! {
     pub static ROWS: Counter<usize> = const { Counter::new(0) };
 }
 
-pub fn with_program<T>(little: &Little, act: impl FnOnce(&Program) -> T) -> T {
-    let place = |path: &Path| {
+/// The form of a store of the little program, by its name.
+pub fn form_of(name: &str) -> Form {
+    if name.ends_with(".db") { Form::Foreign } else { Form::Lines }
+}
+
+impl Program for Little {
+    fn name(&self) -> &'static str {
+        "little"
+    }
+
+    fn title(&self) -> &'static str {
+        "The little program"
+    }
+
+    fn global_ids(&self) -> bool {
+        self.global_ids
+    }
+
+    fn roots(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn form(&self, _: &Path) -> Option<Form> {
+        Some(Form::Lines)
+    }
+
+    fn place(&self, path: &Path) -> Placement {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // `session.lane.jsonl` is a lane of `session`.
         let (native, lane) = stem.split_once('.').map_or((stem.as_str(), ""), |(n, l)| (n, l));
         Placement { native: native.to_owned(), lane: lane.to_owned(), agent: None }
-    };
-    let decoder = |_: &Placement, state: &[u8]| -> Box<dyn Decoder> {
+    }
+
+    fn decoder(&self, _: &Placement, state: &[u8]) -> Box<dyn Decoder> {
         Box::new(LittleDecoder { model: String::from_utf8(state.to_vec()).unwrap() })
-    };
-    act(&Program {
-        name: "little",
-        global_ids: little.global_ids,
-        place: &place,
-        decoder: &decoder,
-        foreign: Some(&STORE),
-    })
+    }
+
+    fn foreign(&self) -> Option<&'static ForeignSpec> {
+        Some(&STORE)
+    }
 }
 
 /// Remembers the model, which only some lines name.

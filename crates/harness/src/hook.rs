@@ -5,6 +5,7 @@
 //! the program.
 
 use heirloom_engine::event::HookEvent;
+pub use heirloom_engine::program::{HookError, Injection};
 
 /// The six events of the contract (R12.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,17 +53,6 @@ pub struct HookSpec {
     pub timeout_s: u32,
 }
 
-/// What a program does with what it is given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Injection {
-    /// How it gets there: `additionalContext`, `system`.
-    pub channel: &'static str,
-    /// It stores what it is given and sends it again by itself (R10.6).
-    pub stores: bool,
-    /// The most characters it takes whole (R12.3).
-    pub characters: usize,
-}
-
 /// What there is to know of a program's hooks.
 pub struct Hooking {
     /// The hooks it is asked to call, in the order people see them.
@@ -72,15 +62,6 @@ pub struct Hooking {
     pub decode: fn(&str, &[u8]) -> Decoded,
     /// What is printed for a hook that has something to give; `None`: this one gives nothing.
     pub reply: fn(&str, &str) -> Option<Vec<u8>>,
-}
-
-/// Why a payload is no event.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum HookError {
-    /// The program has no such hook, or none that we are called for.
-    UnknownEvent,
-    /// Not the JSON it should be; what is wrong with it.
-    Unreadable(String),
 }
 
 /// What an adapter makes of a payload. `None`: nothing that concerns a memory.

@@ -6,7 +6,7 @@
 //! [`Decoded`](heirloom_engine::event::Decoded) records.
 //!
 //! Pure: bytes and rows in, meaning out. Opens no file, reads no environment (it is handed [`HostPaths`]), knows no
-//! database. Uses `engine::{event, scope, error, clock}` and nothing else of the engine; a test holds it to that.
+//! database. Uses `engine::{event, program, scope, error, clock}` and nothing else of the engine; a test holds it to that.
 
 pub mod claude_code;
 pub mod codex;
@@ -16,6 +16,7 @@ pub mod hook;
 pub mod install;
 mod lines;
 mod loose;
+pub mod on_machine;
 pub mod openclaw;
 pub mod opencode;
 mod plugin_hooks;
@@ -24,9 +25,12 @@ pub mod turns;
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::event::{Decoder, ForeignSpec, Placement};
+pub use heirloom_engine::program::Form;
+use heirloom_engine::program::{HookError, Injection};
 
-use hook::{HookError, HookSpec, Hooking, Injection};
+use hook::{HookSpec, Hooking};
 use install::{InstallPlan, Installed};
+pub use on_machine::{OnMachine, on_machine};
 
 /// Every program, in the order people see them.
 pub const ALL: &[&dyn Harness] =
@@ -104,15 +108,6 @@ pub struct HarnessSpec {
     pub global_ids: bool,
     /// A session can only be resumed from the project folder it was started in.
     pub resumes_in_project: bool,
-}
-
-/// The two forms a session store has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// A file of JSON lines; each file is one stream.
-    Lines,
-    /// A SQLite database, read through [`Harness::foreign`].
-    Foreign,
 }
 
 /// The machine as a harness may see it: filled in by the application from the environment, by tests from a folder.

@@ -47,9 +47,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Add { id } => {
             let agent = AgentId::parse(&id)?;
             let context = Context::create(global)?;
-            let known = context.ledger.read(|tx| read::agent_no(tx, &agent))?.is_some();
+            let known = context.read(|tx| read::agent_no(tx, &agent))?.is_some();
             if !known {
-                context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| {
+                context.ledger().write(Audit::new("cli agent", "agent.add"), |tx| {
                     read::ensure_agent(tx, &agent)?;
                     tx.note("agent", agent.as_str());
                     Ok(())
@@ -65,7 +65,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Adopt { folder, undo: _ } => return adopt(global, folder.as_deref()),
         Command::List => {
             let context = Context::open(global)?;
-            let agents = context.ledger.read(read::agents)?;
+            let agents = context.read(read::agents)?;
             if global.json {
                 let list: Vec<_> = agents
                     .iter()
@@ -91,16 +91,16 @@ fn adopt(global: &Global, folder: Option<&Path>) -> Result<Exit> {
     let context = Context::create(global)?;
     if let Some(folder) = folder {
         // Refused before the agent is made known for it.
-        context.home.open_elsewhere(folder)?;
+        context.home().open_elsewhere(folder)?;
     }
-    let agent_no = match context.ledger.read(|tx| read::agent_no(tx, context.agent()))? {
+    let agent_no = match context.read(|tx| read::agent_no(tx, context.agent()))? {
         Some(no) => no,
-        None => context.ledger.write(Audit::new("cli agent", "agent.add"), |tx| {
+        None => context.ledger().write(Audit::new("cli agent", "agent.add"), |tx| {
             tx.note("agent", context.agent().as_str());
             read::ensure_agent(tx, context.agent())
         })?,
     };
-    adopt_tree(&context.home, &context.ledger, agent_no, "cli agent", folder)?;
+    adopt_tree(context.home(), context.ledger(), agent_no, "cli agent", folder)?;
     let at = context.assistant("cli agent")?;
     heirloom_engine::tree::scan::scan(&at)?;
     let root = at.files.shown().display().to_string();

@@ -62,11 +62,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 text,
                 source: Provenance { origin: Origin::User, ..Provenance::default() },
                 kind: None,
-                created: context.ledger.now(),
+                created: context.now(),
                 fields: Map::new(),
             };
             let item = artifact::add(&at.lock()?, &new)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             told(global, &[item], "Kept")
         }
         Command::Show { name } => {
@@ -117,7 +117,7 @@ fn list(global: &Global, limit: usize) -> Result<Exit> {
     if entries.is_empty() {
         print::line("Nothing was kept yet.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let row = |e: &Entry| {
         let created = e.field("created").and_then(heirloom_engine::clock::parse_rfc3339);
         vec![e.item.clone().unwrap_or_default(), print::cut(&print::safe_line(&e.title), 60), print::when(created, now)]

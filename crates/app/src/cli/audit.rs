@@ -30,7 +30,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let Command::List { limit } = args.command;
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let entries = context.ledger.read(|tx| audit::list(tx, agent_no, limit))?;
+    let entries = context.read(|tx| audit::list(tx, agent_no, limit))?;
     if global.json {
         let list: Vec<_> = entries
             .iter()
@@ -41,7 +41,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line(&json!({"audit": list}).to_string());
         return Ok(Exit::Ok);
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|e| {

@@ -66,7 +66,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::create(global)?;
             let at = context.assistant(ACTOR)?;
             let asked = channel::ask(&at, &channel, &peer, name.as_deref(), detail.as_deref())?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             told(global, &[asked], "Waits for your answer")
         }
         Command::Approve { ids } => decide(global, &ids, true),
@@ -78,7 +78,7 @@ fn decide(global: &Global, ids: &[String], yes: bool) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let answered = channel::decide(&at, ids, yes)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     told(global, &answered, if yes { "Let in" } else { "Not let in" })
 }
 
@@ -112,7 +112,7 @@ fn list(global: &Global, all: bool, limit: usize) -> Result<Exit> {
     if events.is_empty() {
         print::line(if all { "Nobody has asked yet." } else { "Nobody waits." });
     }
-    let (now, paint) = (context.ledger.now(), Paint::stdout());
+    let (now, paint) = (context.now(), Paint::stdout());
     for event in &events {
         let state = if all { format!(" · {}", event.state.name()) } else { String::new() };
         let line = format!("{}   {} on {}", event.id(), who(event), print::safe_line(&event.channel));

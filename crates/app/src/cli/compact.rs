@@ -7,7 +7,6 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::{self, SessionRow};
-use heirloom_engine::tree::AssistantHome;
 use serde_json::json;
 
 use crate::config;
@@ -37,23 +36,15 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let session = context.ledger.read(|tx| read::session_named(tx, agent_no, &args.session))?;
+    let session = context.read(|tx| read::session_named(tx, agent_no, &args.session))?;
     let until = args.until.as_deref().map(|id| turn(&context, agent_no, &session, id)).transpose()?;
-    let limits = config::file(&context.home)?.lineage.limits()?;
+    let limits = config::file(context.home())?.lineage.limits()?;
     if args.dry_run {
-        let at = AssistantHome::open(
-            &context.home,
-            &context.ledger,
-            context.agent(),
-            agent_no,
-            "cli compact",
-            print::machine_zone(),
-        )?
-        .ok_or_else(|| {
+        let at = context.instance().assistant_as_it_is(context.agent(), "cli compact")?.ok_or_else(|| {
             Error::not_found("the assistant home of this agent is not there yet").hint("heirloom work makes it")
         })?;
         let pass = Pass::new(&at, limits);
-        let newest = context.ledger.read(|tx| read::last_turn(tx, session.no))?;
+        let newest = context.read(|tx| read::last_turn(tx, session.no))?;
         let Some(until) = until.or(newest) else { return nothing(&context, &session) };
         let distillate = compaction::preview(&pass, session.no, until)?;
         let text = handoff::render(&distillate, limits.handoff_tokens);
@@ -73,7 +64,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let at = context.assistant("cli compact")?;
     let pass = Pass::new(&at, limits);
     let done = compaction::by_hand(&pass, session.no, until)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     let Some(node) = done.nodes.last() else { return nothing(&context, &session) };
     let text = handoff::render(&node.distillate, limits.handoff_tokens);
     if context.json {
@@ -118,7 +109,7 @@ fn nothing(context: &Context, session: &SessionRow) -> Result<Exit> {
 /// The turn an id stands for: ours, or the program's own for an entry of this session.
 fn turn(context: &Context, agent_no: i64, session: &SessionRow, id: &str) -> Result<TurnId> {
     let opener = Opener::default();
-    context.ledger.read(|tx| {
+    context.read(|tx| {
         if let Some(id) = TurnId::parse(id)
             && let Some(turn) = read::find_turn(tx, &opener, agent_no, id)?
         {

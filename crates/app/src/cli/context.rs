@@ -160,7 +160,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         thread: args
             .thread
             .as_deref()
-            .map(|name| context.ledger.read(|tx| Ok(thread::named(tx, at.agent_no, name)?.no)))
+            .map(|name| context.read(|tx| Ok(thread::named(tx, at.agent_no, name)?.no)))
             .transpose()?,
     };
     let ask = Ask {
@@ -181,9 +181,9 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
         Some(text) => {
             let audience = inject::audience_of(at, &ask.session, &ask.hint)?;
             let question = Question { text, most: inject::budget::items(event, ask.budget), deep: false };
-            match context.asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
+            match context.instance().asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
                 Ok(mut recalled) => {
-                    recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+                    recalled.degraded.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
                     recalled
                 }
                 // What does not need the index is given all the same.
@@ -223,7 +223,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
 
 /// The key of a session: one that is stored, else as it was given.
 fn session_key(context: &Context, agent_no: i64, name: &str) -> Result<SessionKey> {
-    match context.ledger.read(|tx| read::session_named(tx, agent_no, name)) {
+    match context.read(|tx| read::session_named(tx, agent_no, name)) {
         Ok(row) => Ok(row.key),
         Err(e) if e.kind() == heirloom_engine::error::ErrorKind::NotFound => match name.split_once(':') {
             Some((harness, native)) if !harness.is_empty() && !native.is_empty() => {
@@ -329,7 +329,7 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
 
 /// Prints a context that was given, byte for byte; with `why`, what is in it for what reason.
 pub fn show(context: &Context, agent_no: i64, id: ContextId, why: bool) -> Result<Exit> {
-    let replayed = context.ledger.read(|tx| inject::replay(tx, agent_no, id))?;
+    let replayed = context.read(|tx| inject::replay(tx, agent_no, id))?;
     if context.json {
         let mut value = of_replayed(context.agent().as_str(), &replayed);
         value["content"] = json!(replayed.content);
@@ -371,7 +371,7 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
     let session = args.session.as_deref().map(|name| session_key(&context, agent_no, name)).transpose()?;
-    let all = context.ledger.read(|tx| inject::list(tx, agent_no, session.as_ref(), args.limit.into()))?;
+    let all = context.read(|tx| inject::list(tx, agent_no, session.as_ref(), args.limit.into()))?;
     if context.json {
         let rows: Vec<Value> = all.iter().map(|r| of_replayed(context.agent().as_str(), r)).collect();
         print::line(&json!({"agent_id": context.agent().as_str(), "contexts": rows}).to_string());
@@ -380,7 +380,7 @@ fn list(global: &Global, args: &List) -> Result<Exit> {
     if all.is_empty() {
         print::line("Nothing was given yet.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     for r in &all {
         print::line(&format!(
             "{:>6}  {}  {:7}  {:>5} tokens  {}",

@@ -73,8 +73,8 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
 
 fn home(context: &Context, checks: &mut Vec<Check>) {
     let ok = |subject, what| Check { subject, ok: true, what, next: None };
-    checks.push(ok("Home", format!("{} ({})", context.home.root().display(), context.home_from.shown())));
-    if context.read_only {
+    checks.push(ok("Home", format!("{} ({})", context.home().root().display(), context.home_from.shown())));
+    if context.is_read_only() {
         checks.push(Check {
             subject: "Home",
             ok: false,
@@ -82,7 +82,7 @@ fn home(context: &Context, checks: &mut Vec<Check>) {
             next: Some("check its owner, its permissions and whether its file system is mounted read-only".into()),
         });
     }
-    let findings = context.home.findings();
+    let findings = context.home().findings();
     if findings.is_empty() {
         checks.push(ok("Permissions", "private: folders 0700, files 0600".into()));
     }
@@ -97,20 +97,20 @@ fn home(context: &Context, checks: &mut Vec<Check>) {
 }
 
 fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
-    let problem = heirloom_engine::verify::quick_look(&context.ledger)?;
+    let problem = heirloom_engine::verify::quick_look(context.ledger())?;
     checks.push(Check {
         subject: "Ledger",
         ok: problem.is_none(),
         next: problem.is_some().then(|| "see what is affected: heirloom verify".into()),
-        what: problem.unwrap_or_else(|| format!("{}, structure sound", print::bytes(context.ledger.bytes_on_disk()))),
+        what: problem.unwrap_or_else(|| format!("{}, structure sound", print::bytes(context.ledger().bytes_on_disk()))),
     });
-    match context.index() {
-        Ok((index, _)) => {
-            let coverage = context.ledger.read(|tx| index.coverage(tx));
+    match context.instance().index() {
+        Ok(index) => {
+            let coverage = context.read(|tx| index.coverage(tx));
             let (ok, what, next) = match coverage {
                 Ok(c) if c.missing == 0 => {
                     let size = print::bytes(index.bytes_on_disk());
-                    let vectors = context.ledger.read(|tx| index.vectors_missing(tx))?;
+                    let vectors = context.read(|tx| index.vectors_missing(tx))?;
                     match vectors.turns {
                         0 => (true, format!("{size}, up to date"), None),
                         turns => (
@@ -130,8 +130,8 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
                 Err(e) => (false, e.to_string(), Some("heirloom reindex".to_owned())),
             };
             checks.push(Check { subject: "Index", ok, what, next });
-            let (model, model_at) = context.model()?;
-            checks.push(match context.without_model() {
+            let (model, model_at) = context.instance().model();
+            checks.push(match context.instance().without_model() {
                 Some(e) => Check {
                     subject: "Meaning",
                     ok: false,
@@ -153,8 +153,8 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
             next: Some("heirloom reindex".into()),
         }),
     }
-    if let Some(no) = context.ledger.read(|tx| read::agent_no(tx, context.agent()))? {
-        let n = context.ledger.read(|tx| read::totals(tx, no))?.quarantined;
+    if let Some(no) = context.read(|tx| read::agent_no(tx, context.agent()))? {
+        let n = context.read(|tx| read::totals(tx, no))?.quarantined;
         if n > 0 {
             checks.push(Check {
                 subject: "Set aside",
@@ -193,8 +193,8 @@ fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
 
 /// The version of each program that made its newest session.
 fn versions(context: &Context) -> Result<BTreeMap<String, String>> {
-    let Some(no) = context.ledger.read(|tx| read::agent_no(tx, context.agent()))? else { return Ok(BTreeMap::new()) };
-    let mut sessions = context.ledger.read(|tx| read::sessions(tx, no, &SessionFilter::default()))?;
+    let Some(no) = context.read(|tx| read::agent_no(tx, context.agent()))? else { return Ok(BTreeMap::new()) };
+    let mut sessions = context.read(|tx| read::sessions(tx, no, &SessionFilter::default()))?;
     sessions.sort_by_key(|s| s.last_at);
     let seen = sessions.into_iter().filter_map(|s| Some((s.key.harness().to_owned(), s.version?)));
     Ok(seen.collect())

@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                     }
                 }
             }
-            context.settle(&at)?;
+            context.instance().settle(&at);
             match failed {
                 // What was done before it is said where the error leaves room for it.
                 Some(e) if global.json => Err(e),
@@ -106,7 +106,7 @@ fn list(global: &Global) -> Result<Exit> {
     if drafts.is_empty() {
         print::line("No drafts.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let row = |d: &Draft| {
         let form = match d.form {
             Form::Binary => "binary, cannot be promoted".to_owned(),

@@ -66,12 +66,12 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let at = looked.as_ref().map(|(at, _)| at);
     let reach =
         Reach { depth: args.depth.into(), transcript: args.transcript, limit: args.limit.into(), cursor: args.cursor };
-    let found = expand(&context.ledger, agent_no, at, &reference, &reach)?;
+    let found = expand(context.ledger(), agent_no, at, &reference, &reach)?;
     if context.json {
         print::line(&expanded::json(context.agent().as_str(), at, &found).to_string());
         return Ok(Exit::Ok);
     }
-    let page = Page { now: context.ledger.now(), paint: Paint::stdout(), reference: &reference };
+    let page = Page { now: context.now(), paint: Paint::stdout(), reference: &reference };
     page.show(&found, &reach);
     Ok(Exit::Ok)
 }

@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let agent_no = context.agent_no()?;
     if let Some(path) = &args.source {
         let canonical = path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.clone());
-        let stream = context.ledger.read(|tx| export::stream_of_file(tx, agent_no, &canonical))?;
+        let stream = context.read(|tx| export::stream_of_file(tx, agent_no, &canonical))?;
         let stream = stream.ok_or_else(|| {
             Error::not_found(format!("{} was never imported", canonical.display()))
                 .hint("see heirloom session show KEY")
@@ -63,8 +63,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         return one(&context, &args, &stream);
     }
     let name = args.session.as_deref().unwrap_or_default();
-    let session = context.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
-    let streams = context.ledger.read(|tx| export::streams(tx, session.no))?;
+    let session = context.read(|tx| read::session_named(tx, agent_no, name))?;
+    let streams = context.read(|tx| export::streams(tx, session.no))?;
     let files: Vec<&StreamRow> = streams.iter().filter(|s| s.form == OriginForm::File).collect();
     let rows: Vec<StreamRow> = streams.iter().filter(|s| s.form == OriginForm::Database).cloned().collect();
 
@@ -79,7 +79,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             None => rows,
         };
         return write(&context, &args, &mut |out, progress| {
-            context.ledger.read(|tx| export::write_rows(tx, &Opener::default(), &rows, out, progress))
+            context.read(|tx| export::write_rows(tx, &Opener::default(), &rows, out, progress))
         });
     }
     if of_lane.is_empty() {
@@ -90,10 +90,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         // Said live, or in a file that mixes several sessions: the lines that are this session's.
         return write(&context, &args, &mut |out, _| {
-            context.ledger.read(|tx| export::write_session_records(tx, &Opener::default(), session.no, out))
+            context.read(|tx| export::write_session_records(tx, &Opener::default(), session.no, out))
         });
     }
-    if context.ledger.read(|tx| export::is_mixed(tx, of_lane[0].no))? {
+    if context.read(|tx| export::is_mixed(tx, of_lane[0].no))? {
         print::note(&format!(
             "{} holds several sessions; these are the lines of {}. The whole file: heirloom export --source {}",
             of_lane[0].path.display(),
@@ -101,7 +101,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             of_lane[0].path.display()
         ));
         return write(&context, &args, &mut |out, _| {
-            context.ledger.read(|tx| export::write_session_records(tx, &Opener::default(), session.no, out))
+            context.read(|tx| export::write_session_records(tx, &Opener::default(), session.no, out))
         });
     }
     // The same session in several files (a copy, another folder): the one with the most in it; the others are named.
@@ -128,7 +128,7 @@ fn one(context: &Context, args: &Args, stream: &StreamRow) -> Result<Exit> {
         ));
     }
     write(context, args, &mut |out, progress| {
-        context.ledger.read(|tx| export::write_stream(tx, &Opener::default(), stream, generation, out, progress))
+        context.read(|tx| export::write_stream(tx, &Opener::default(), stream, generation, out, progress))
     })
 }
 
@@ -147,9 +147,7 @@ fn all_files(context: &Context, args: &Args, files: &[&StreamRow]) -> Result<Exi
             }
         };
         let done = to_file(context, &path, args.force, &mut |out, progress| {
-            context
-                .ledger
-                .read(|tx| export::write_stream(tx, &Opener::default(), stream, stream.generation, out, progress))
+            context.read(|tx| export::write_stream(tx, &Opener::default(), stream, stream.generation, out, progress))
         })?;
         written.push((path, done));
     }
@@ -213,7 +211,7 @@ fn to_file(context: &Context, path: &Path, force: bool, writer: &mut Writer) -> 
     let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside).map_err(fail)?;
     let mut out = std::io::BufWriter::new(file);
-    let bar = print::bar(0, "Exporting", context.json);
+    let bar = print::bar(0, "Exporting", print::BYTES, context.json);
     let done = writer(&mut out, &mut |n| bar.inc(n)).and_then(|n| {
         let file = out.into_inner().map_err(|e| fail(e.into_error()))?;
         file.sync_all().map_err(fail)?;

@@ -83,7 +83,7 @@ pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool
     let written = now.is_none_or(|n| n.digest != entry.digest);
     if written {
         render::mark_all(at)?;
-        context.settle(at)?;
+        context.instance().settle(at);
     }
     Ok(written)
 }

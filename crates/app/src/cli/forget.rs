@@ -69,8 +69,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     // Edits by hand are taken in first: whether a person wrote in a file decides whether it goes.
     drop(at.lock()?);
     let plan = || -> Result<Plan> {
-        let total = heirloom_engine::verify::bytes_to_check(&context.ledger)?;
-        let bar = print::bar(total * 2, "Looking", global.json);
+        let total = heirloom_engine::verify::bytes_to_check(context.ledger())?;
+        let bar = print::bar(total * 2, "Looking", print::BYTES, global.json);
         let request = Request { wish: wish.clone(), global_ids: &global_ids };
         let planned = forget::plan(&at, &request, &mut |seen| bar.set_position(seen));
         bar.finish_and_clear();
@@ -114,8 +114,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Error::new(ErrorKind::Busy, "conversations keep coming in; nothing was forgotten")
             .hint("run it again when the import has finished")
     })?;
-    context.finish_forgetting(agent_no)?;
-    context.settle(&at)?;
+    context.instance().finish_forgetting(agent_no)?;
+    context.instance().settle(&at);
     told(&context, &planned.preview, true, &kept, Exit::Ok)
 }
 
@@ -133,7 +133,7 @@ fn wish(context: &Context, args: &Args) -> Result<Wish> {
         if args.text.as_deref() == Some("-") {
             text.truncate(text.trim_end_matches(['\n', '\r']).len());
         }
-        let now = context.ledger.now();
+        let now = context.now();
         let time = |text: &Option<String>, edge| text.as_deref().map(|t| times::parse(t, now, edge)).transpose();
         let (since, until) = (time(&args.since, Edge::Since)?, time(&args.until, Edge::Until)?);
         return Ok(Wish::Match { text, ignore_case: args.ignore_case, since, until });

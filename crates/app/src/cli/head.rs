@@ -358,7 +358,7 @@ fn log(at: &AssistantHome, head: &PageKey, limit: usize, context: &Context) -> R
     if entries.is_empty() {
         print::line("It has no revision yet.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|e| {

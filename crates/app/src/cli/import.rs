@@ -1,14 +1,12 @@
 //! `heirloom import`
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use heirloom_engine::capture::{Capture, Totals};
+use heirloom_engine::capture::Totals;
+use heirloom_engine::engine::Source;
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
-use heirloom_engine::ledger::Audit;
-use heirloom_engine::ledger::jobs::{self, JobKind};
 use heirloom_engine::source::file::find;
-use heirloom_harness::{Form, Harness, HostPaths};
+use heirloom_harness::{Form, Harness};
 
 use super::report;
 use crate::context::{Context, Global};
@@ -79,9 +77,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 /// What is going to be read.
 #[derive(Default)]
 pub struct Plan {
-    sources: Vec<(&'static dyn Harness, Form, PathBuf)>,
+    sources: Vec<Source>,
     problems: Vec<Problem>,
-    bytes: u64,
 }
 
 impl Plan {
@@ -127,8 +124,7 @@ impl Plan {
     }
 
     fn add(&mut self, harness: &'static dyn Harness, form: Form, path: PathBuf) {
-        self.bytes += std::fs::metadata(&path).map_or(0, |m| m.len());
-        self.sources.push((harness, form, path));
+        self.sources.push(Source { program: harness.spec().name, form, path });
     }
 
     /// The demo's conversation that no program wrote.
@@ -179,68 +175,12 @@ fn places(problems: &[Problem]) -> u64 {
     places.len() as u64
 }
 
-/// Reads a plan into the ledger and the index, distils what came in and renders what shows it, with progress.
+/// Reads a plan: see [`heirloom_engine::instance::Instance::import`].
 pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
-    let started = Instant::now();
-    let mut done = store(context, plan, actor)?;
-    done.problems.extend(context.distil(actor, None)?.problems);
-    // The nodes that were just made are found, too.
-    context.index()?.0.catch_up(&context.ledger, None, &mut |_| {})?;
-    if done.totals.records > 0 || context.agent_no().is_ok() {
-        context.settle_conversations(actor);
-    }
-    Ok(Done { seconds: started.elapsed().as_secs_f64(), ..done })
-}
-
-/// The first part of [`import`]: what was said is in the ledger and the index, and its sessions are due to be distilled.
-pub fn store(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
-    let started = Instant::now();
     let nothing_found = plan.is_empty();
-    let host: HostPaths = config::host();
-    // Two imports at once are safe, but each would read what the other has just read.
-    let _lock = context.home.try_lock("import")?;
-    let (mut index, _) = context.index()?;
-    let ahead = matches!(context.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged);
-    if ahead {
-        index = context.recreate_index(std::time::Duration::from_millis(200))?;
-    }
-    // What an interrupted import left out comes first, so that what follows can be added as it is stored.
-    context.build_if_behind(&mut index)?;
-    let bar = print::bar(plan.bytes, "Importing", context.json);
-    let user_home = Some(host.home.as_path()).filter(|h| !h.as_os_str().is_empty());
-    let mut problems = plan.problems;
-    let mut capture = Capture::new(&context.ledger, Some(&mut index), actor, &context.scratch()?, user_home)?;
-    {
-        let bar = bar.clone();
-        capture.on_progress(move |bytes| bar.inc(bytes));
-    }
-    let all = plan.sources.len();
-    for (n, (harness, form, path)) in plan.sources.into_iter().enumerate() {
-        bar.set_message(format!("{}/{all}", n + 1));
-        programs::capture(&mut capture, harness, context.agent(), &path, form)?;
-    }
-    let (totals, found) = capture.finish()?;
-    problems.extend(found);
-    index.catch_up(&context.ledger, None, &mut |_| {})?;
-    if totals.turns > 20_000 {
-        index.settle()?;
-    }
-    if totals.turns > 0 {
-        context.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
-            let due = tx.now();
-            jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
-            Ok(())
-        })?;
-        let mut read = |payload: &str| programs::read_store(context, payload, actor);
-        heirloom_engine::worker::drain(&context.ledger, &mut index, &worker_name(actor), &mut read)?;
-    }
-    bar.finish_and_clear();
-    Ok(Done { totals, problems, seconds: started.elapsed().as_secs_f64(), nothing_found })
-}
-
-/// A name for this process in leases.
-pub fn worker_name(actor: &str) -> String {
-    format!("{actor} {}", std::process::id())
+    let mut done = context.acting_as(actor).import(&plan.sources)?;
+    done.problems.splice(0..0, plan.problems);
+    Ok(Done { totals: done.totals, problems: done.problems, seconds: done.seconds, nothing_found })
 }
 
 fn is_lines(path: &Path) -> bool {

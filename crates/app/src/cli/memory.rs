@@ -195,7 +195,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let new = NewLeaf { title, tags, subject, confidence, verified: true, ..NewLeaf::new(kind, scope, text) };
             let at = context.assistant(ACTOR)?;
             let added = memory::add(&at.lock()?, &new)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             remember::told(global, &[added], class.is_none())
         }
         Command::Edit { name, text, title, summary, tags, confidence } => {
@@ -264,7 +264,7 @@ fn observed(entry: &Entry) -> Option<Millis> {
 }
 
 fn list(context: &Context, filter: &find::Filter, limit: usize) -> Result<Exit> {
-    let now = context.ledger.now();
+    let now = context.now();
     let (mut entries, problems) = match context.look_at_assistant(ACTOR)? {
         Some((at, problems)) => (at.read(|tx| find::list(tx, at.agent_no, filter, now))?, problems),
         None => (Vec::new(), Vec::new()),
@@ -310,7 +310,7 @@ fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
     if entry.kind != Kind::Leaf {
         return super::files::show(&context, &at, &entry);
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let age = staleness(&entry, now);
     let mut more = leaf_json(&entry, now);
     more["text"] = json!(redact(&leaf::text_of(&leaf::read(&at, &entry.path)?)));
@@ -341,12 +341,12 @@ fn each(
         act(&lock, &entries)?;
         entries
     };
-    context.settle(&at)?;
+    context.instance().settle(&at);
     changed(&context, &at, &entries, said)
 }
 
 fn changed(context: &Context, at: &AssistantHome, entries: &[Entry], said: &str) -> Result<Exit> {
-    let now = context.ledger.now();
+    let now = context.now();
     let mut list = Vec::new();
     for entry in entries {
         let entry = at.read(|tx| find::named(tx, at.agent_no, entry.path.as_str(), None)).unwrap_or(entry.clone());
@@ -380,7 +380,7 @@ fn edit(global: &Global, name: &str, edit: &change::Edit) -> Result<Exit> {
         let entries = find()?;
         let written = change::edit(&lock, &entries[0], edit)?;
         drop(lock);
-        context.settle(&at)?;
+        context.instance().settle(&at);
         if !written && !context.json {
             print::line("It says so already; nothing was written.");
             return Ok(Exit::Ok);
@@ -404,13 +404,13 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
         let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
         let added = change::supersede_with(&lock, &old, &new)?;
         drop(lock);
-        context.settle(&at)?;
+        context.instance().settle(&at);
         return remember::told(global, &[added], false);
     }
     let new = find(new.unwrap_or_default())?;
     let written = change::supersede(&lock, &old, &new)?;
     drop(lock);
-    context.settle(&at)?;
+    context.instance().settle(&at);
     let said = if written { "Superseded" } else { "Was superseded already" };
     changed(&context, &at, &[old], said)
 }
@@ -424,8 +424,8 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
         let also = heirloom_engine::forget::leaves(&lock, &entries)?;
         (entries, also)
     };
-    context.settle(&at)?;
-    context.erase(&at);
+    context.instance().settle(&at);
+    context.instance().erase(&at);
     if context.json {
         let ids: Vec<Option<&String>> = entries.iter().map(|e| e.item.as_ref()).collect();
         print::line(&json!({"forgotten": ids, "with": also.len()}).to_string());
@@ -444,11 +444,11 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
 fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<Exit> {
     let context = Context::open(global)?;
     let filter = filter_of(&context, filter)?;
-    let now = context.ledger.now();
+    let now = context.now();
     let mut found = FilesFound::default();
     let mut understood = understood::understand(&context, words)?;
     if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
-        let mut index = context.caught_up_index(Some(&at))?;
+        let mut index = context.instance().caught_up_index(Some(&at))?;
         let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
         let allowed = at.read(|tx| find::list(tx, at.agent_no, &filter, now))?;
         let mut look = |query: &recall::Query| -> Result<FilesFound> {

@@ -4,7 +4,6 @@ mod agent;
 mod append;
 mod artifact;
 mod audit;
-mod bench;
 mod channel;
 mod compact;
 mod connect;
@@ -104,7 +103,6 @@ enum Command {
     Audit(audit::Args),
     Reindex(reindex::Args),
     Work(work::Args),
-    Bench(bench::Args),
 }
 
 /// Runs the command.
@@ -146,6 +144,5 @@ pub fn run(cli: Cli) -> Result<Exit> {
         Command::Audit(args) => audit::run(global, args),
         Command::Reindex(args) => reindex::run(global, args),
         Command::Work(args) => work::run(global, args),
-        Command::Bench(args) => bench::run(global, args),
     }
 }

@@ -36,7 +36,7 @@ fn shown(p: &Pending) -> String {
 pub fn list(global: &Global, all: bool) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let found = context.ledger.read(|tx| pending::list(tx, agent_no, all))?;
+    let found = context.read(|tx| pending::list(tx, agent_no, all))?;
     if context.json {
         let list: Vec<Value> = found.iter().map(pending_json).collect();
         print::line(&json!({"pending": list}).to_string());
@@ -46,7 +46,7 @@ pub fn list(global: &Global, all: bool) -> Result<Exit> {
         print::line("Nothing waits for your yes.");
         return Ok(Exit::Ok);
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = found
         .iter()
         .map(|p| {
@@ -69,7 +69,7 @@ pub fn accept(global: &Global, ids: &[String]) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let accepted = review::noticed::accept(&at.lock()?, &numbers(ids)?)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     let rows: Vec<(&Pending, String, Value)> = accepted
         .iter()
         .map(|a| match &a.leaf {
@@ -85,7 +85,7 @@ pub fn dismiss(global: &Global, ids: &[String]) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let done = pending::dismiss(&at, &numbers(ids)?)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     decided(global, &done.iter().map(|p| (p, format!("Dismissed: {}", shown(p)), Value::Null)).collect::<Vec<_>>())
 }
 

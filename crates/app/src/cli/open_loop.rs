@@ -100,7 +100,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 ..NewLoop::default()
             };
             let item = open_loop::add(&at.lock()?, &new)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             let said = match item.change {
                 Change::New => "Open now",
                 Change::Changed => "Was open; added to it",
@@ -112,14 +112,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
             let items = open_loop::resolve(&at.lock()?, &names, note.as_deref())?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             told(global, &items, "Resolved")
         }
         Command::Reopen { names } => {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
             let items = open_loop::reopen(&at.lock()?, &names)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             told(global, &items, "Open again")
         }
     }
@@ -171,7 +171,7 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
     if entries.is_empty() {
         print::line(if resolved { "Nothing was resolved yet." } else { "Nothing is open." });
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|e| {

@@ -50,7 +50,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::create(global)?;
             let at = context.assistant(ACTOR)?;
             let changed = profile::set(&at, &key, &value, "user")?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             if global.json {
                 print::line(&json!({"key": key, "value": value, "changed": changed}).to_string());
             } else {
@@ -64,7 +64,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
             profile::unset(&at, &key)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             if global.json {
                 print::line(&json!({"key": key, "changed": true}).to_string());
             } else {
@@ -78,7 +78,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn show(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let values = context.ledger.read(|tx| profile::show(tx, agent_no))?;
+    let values = context.read(|tx| profile::show(tx, agent_no))?;
     if global.json {
         let list: Vec<Value> = values
             .iter()
@@ -87,7 +87,7 @@ fn show(global: &Global) -> Result<Exit> {
         print::line(&json!({"profile": list}).to_string());
         return Ok(Exit::Ok);
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = values
         .iter()
         .map(|v| vec![v.key.clone(), print::safe_line(&v.value), print::when(Some(v.set_at), now)])

@@ -154,7 +154,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
             let items = review::reject(&at.lock()?, &names, reason.as_deref())?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             super::open_loop::told(global, &items, "Rejected")
         }
         Command::Undo { name } => undo(global, &name),
@@ -199,7 +199,7 @@ fn list(global: &Global, status: &str, workspace: Option<&str>, limit: usize) ->
     if entries.is_empty() {
         print::line(if status == "pending" { "No memory is proposed." } else { "Nothing of the kind." });
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|e| {
@@ -233,7 +233,7 @@ fn edit(context: &Context, name: &str, edit: &proposal::Edit) -> Result<Exit> {
     } else {
         let change = proposal::edit(&lock, &entry, edit)?;
         drop(lock);
-        context.settle(&at)?;
+        context.instance().settle(&at);
         change == Change::Changed
     };
     if context.json {
@@ -249,7 +249,7 @@ fn merge(global: &Global, names: &[String]) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let merged = review::merge(&at.lock()?, names, None)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     if global.json {
         let list: Vec<Value> = merged
             .iter()
@@ -278,7 +278,7 @@ fn undo(global: &Global, name: &str) -> Result<Exit> {
     let context = Context::open(global)?;
     let at = context.assistant(ACTOR)?;
     let undone = review::undo(&at.lock()?, name, None)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     if global.json {
         let proposal = super::open_loop::item_json(&undone.proposal);
         print::line(&json!({"proposal": proposal, "removed": undone.removed, "restored": undone.restored}).to_string());

@@ -63,9 +63,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let audience = audience(&context, agent_no, &args)?;
     let query = args.query.join(" ");
     let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
-    let mut recalled = context.asked(Some(at), |index| recall::recall(at, index, audience.as_ref(), &question))?;
+    let mut recalled =
+        context.instance().asked(Some(at), |index| recall::recall(at, index, audience.as_ref(), &question))?;
     if context.json {
-        recalled.degraded.extend(context.without_model().map(|e| format!("by words only: {e}")));
+        recalled.degraded.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
     }
     let understood = args.explain.then(|| understood::understand(&context, &query)).transpose()?;
     if context.json {
@@ -98,10 +99,10 @@ fn audience(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Audi
         thread: args
             .thread
             .as_deref()
-            .map(|name| context.ledger.read(|tx| Ok(thread::named(tx, agent_no, name)?.no)))
+            .map(|name| context.read(|tx| Ok(thread::named(tx, agent_no, name)?.no)))
             .transpose()?,
     };
-    context.ledger.read(|tx| {
+    context.read(|tx| {
         let key = match args.session.as_deref() {
             Some(name) => read::session_named(tx, agent_no, name)?.key,
             None => heirloom_engine::scope::SessionKey::new("cli", "recall"),
@@ -127,7 +128,7 @@ fn people(context: &Context, query: &str, recalled: &Recalled, understood: Optio
         print::line(&format!("Nothing is known that answers {asked}."));
         print::line("heirloom search looks at every word that was said.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let width = print::width();
     for (n, item) in recalled.items.iter().enumerate() {
         let mut head =

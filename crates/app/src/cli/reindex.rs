@@ -16,10 +16,10 @@ pub struct Args {}
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let started = Instant::now();
     let context = Context::open(global)?;
-    let _lock = context.home.try_lock("import")?;
-    let mut index = context.recreate_index(Duration::from_secs(5))?;
-    let turns = context.build(&mut index)?;
-    let files = context.build_files(&mut index, "cli reindex")?;
+    let _lock = context.home().try_lock("import")?;
+    let mut index = context.instance().recreate_index(Duration::from_secs(5))?;
+    let turns = context.instance().build(&mut index)?;
+    let files = context.instance().build_files(&mut index, "cli reindex")?;
     let seconds = started.elapsed().as_secs_f64();
     if global.json {
         let value = json!({"turns": turns, "files": files, "bytes": index.bytes_on_disk(), "seconds": (seconds * 1000.0).round() / 1000.0});

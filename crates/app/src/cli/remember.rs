@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
     let at = context.assistant(ACTOR)?;
     let added = memory::add(&at.lock()?, &NewLeaf { verified: true, ..NewLeaf::new(class, scope, text) })?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     told(global, std::slice::from_ref(&added), args.class.is_none())
 }
 
@@ -67,7 +67,7 @@ pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposa
     }
     let at = context.assistant(actor)?;
     let item = proposal::add(&at.lock()?, new)?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     let said = match item.change {
         Change::New => "Proposed",
         Change::Changed => "Was proposed; added to it",

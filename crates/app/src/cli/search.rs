@@ -85,13 +85,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let wanted = Wanted::of(&args.kinds, only_turns, args.class.is_some(), args.archived)?;
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let now = context.ledger.now();
+    let now = context.now();
     let place = args.workspace.as_deref().map(|name| place(&context, agent_no, name, wanted.files)).transpose()?;
     let thread = args
         .thread
         .as_deref()
         .map(|name| {
-            context.ledger.read(|tx| {
+            context.read(|tx| {
                 let row = thread::named(tx, agent_no, name)?;
                 Ok((thread::members(tx, row.no)?, row.key))
             })
@@ -105,7 +105,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         sessions: args
             .session
             .as_deref()
-            .map(|name| context.ledger.read(|tx| Ok(vec![read::session_named(tx, agent_no, name)?.no])))
+            .map(|name| context.read(|tx| Ok(vec![read::session_named(tx, agent_no, name)?.no])))
             .transpose()?,
         threads: thread.as_ref().map(|(members, _)| members.clone()),
         role: args.role.as_deref().and_then(role_parse),
@@ -128,7 +128,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         looked => looked.transpose()?.flatten(),
     };
     let at = looked.as_ref().map(|(at, _)| at);
-    let mut index = context.caught_up_index(at)?;
+    let mut index = context.instance().caught_up_index(at)?;
     let query = args.query.join(" ");
     let mut understood = understood::understand(&context, &query)?;
     let file_filter = FileFilter {
@@ -150,7 +150,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             found.query_cut = files.query_cut;
         }
         if wanted.turns {
-            found = recall::search(&context.ledger, &mut index, context.agent(), query, &filter)?;
+            found = recall::search(context.ledger(), &mut index, context.agent(), query, &filter)?;
         }
         Ok((found, files))
     };
@@ -169,10 +169,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
     if context.json {
         // People were told when the index was opened.
-        found.less.extend(context.without_model().map(|e| format!("by words only: {e}")));
+        found.less.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
     }
     if filter.threads.is_some() {
-        let due = context.ledger.read(|tx| Ok(marks::counts(tx, now, Some(agent_no))?.0))?;
+        let due = context.read(|tx| Ok(marks::counts(tx, now, Some(agent_no))?.0))?;
         if due > 0 {
             found.less.push(format!("{} not put into threads yet: heirloom work", print::counted(due, "session")));
         }
@@ -228,7 +228,7 @@ struct Place {
 fn place(context: &Context, agent_no: i64, name: &str, with_files: bool) -> Result<Place> {
     match workspaces(context, agent_no, name) {
         Ok(numbers) => {
-            let all = context.ledger.read(|tx| read::workspaces(tx, agent_no))?;
+            let all = context.read(|tx| read::workspaces(tx, agent_no))?;
             let ids = all.into_iter().filter(|w| numbers.contains(&w.no)).map(|w| w.id).collect();
             Ok(Place { numbers, ids, unknown: None })
         }
@@ -249,7 +249,7 @@ pub fn workspaces(context: &Context, agent_no: i64, name: &str) -> Result<Vec<i6
         .then(|| std::path::absolute(path).ok())
         .flatten()
         .and_then(|p| heirloom_engine::source::project::project_root(&p, home.as_deref()));
-    context.ledger.read(|tx| match &project {
+    context.read(|tx| match &project {
         Some(project) => read::workspace_named(tx, agent_no, &project.workspace_id).map_err(|_| {
             Error::not_found(format!("nothing is stored for the project {}", project.path.display()))
                 .hint("see heirloom workspace list")

@@ -62,13 +62,13 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Show { key } => show(&context, agent_no, &key),
         Command::End { key } => {
-            let session = context.ledger.read(|tx| read::session_named(tx, agent_no, &key))?;
-            let ended = context.ledger.write(Audit::new("cli session", "session.end").of_agent(agent_no), |tx| {
+            let session = context.read(|tx| read::session_named(tx, agent_no, &key))?;
+            let ended = context.ledger().write(Audit::new("cli session", "session.end").of_agent(agent_no), |tx| {
                 tx.note("session", session.key.as_str());
                 marks::mark(tx, &[session.no])?;
                 end_session(tx, session.no)
             })?;
-            context.distil("cli session", Some(std::time::Duration::from_secs(2)))?;
+            context.instance().distil("cli session", Some(std::time::Duration::from_secs(2)))?;
             if ended {
                 // It is over, whatever becomes of the pages that say so.
                 let written = context
@@ -90,7 +90,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 fn list(context: &Context, agent_no: i64, filter: &SessionFilter) -> Result<Exit> {
-    let sessions = context.ledger.read(|tx| read::sessions(tx, agent_no, filter))?;
+    let sessions = context.read(|tx| read::sessions(tx, agent_no, filter))?;
     if context.json {
         let list: Vec<_> = sessions.iter().map(super::show::session_json).collect();
         print::line(&json!({"sessions": list}).to_string());
@@ -99,10 +99,9 @@ fn list(context: &Context, agent_no: i64, filter: &SessionFilter) -> Result<Exit
     if sessions.is_empty() {
         print::line("No sessions.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let opener = Opener::default();
     let names: Vec<String> = context
-        .ledger
         .read(|tx| sessions.iter().map(|s| programs::name_of(tx, &opener, s)).collect::<Result<Vec<String>>>())?;
     let rows: Vec<Vec<String>> = sessions
         .iter()
@@ -122,7 +121,7 @@ fn list(context: &Context, agent_no: i64, filter: &SessionFilter) -> Result<Exit
 }
 
 fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
-    let (session, lanes, streams, mixed, classes, runs, boundaries) = context.ledger.read(|tx| {
+    let (session, lanes, streams, mixed, classes, runs, boundaries) = context.read(|tx| {
         let session = read::session_named(tx, agent_no, key)?;
         let no = session.no;
         Ok((
@@ -158,8 +157,8 @@ fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
         return Ok(Exit::Ok);
     }
     let paint = Paint::stdout();
-    let now = context.ledger.now();
-    let name = context.ledger.read(|tx| programs::name_of(tx, &Opener::default(), &session))?;
+    let now = context.now();
+    let name = context.read(|tx| programs::name_of(tx, &Opener::default(), &session))?;
     print::line(&paint.bold(if name.is_empty() { session.key.as_str() } else { &name }));
     let mut rows = vec![
         vec!["Session".to_owned(), session.key.to_string()],

@@ -117,7 +117,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     };
     if in_a_file.is_err()
         && !of_a_file
-        && let Ok(session) = context.ledger.read(|tx| read::session_named(tx, agent_no, id))
+        && let Ok(session) = context.read(|tx| read::session_named(tx, agent_no, id))
     {
         return show_session(&context, agent_no, session.key.as_str(), None, args.full);
     }
@@ -126,9 +126,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 
 fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
     let opener = Opener::default();
-    let turn = context.ledger.read(|tx| read::turn(tx, &opener, agent_no, id))?;
+    let turn = context.read(|tx| read::turn(tx, &opener, agent_no, id))?;
     if raw {
-        let bytes = context.ledger.read(|tx| read::record_bytes(tx, &opener, turn.record))?;
+        let bytes = context.read(|tx| read::record_bytes(tx, &opener, turn.record))?;
         return Ok(print::raw(&bytes));
     }
     let turns = if around == 0 { vec![turn] } else { neighbours(context, &turn, around)? };
@@ -138,7 +138,7 @@ fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: b
         return Ok(Exit::Ok);
     }
     let paint = Paint::stdout();
-    let now = context.ledger.now();
+    let now = context.now();
     for turn in &turns {
         let here = if around > 0 && turn.id == id { paint.bold("▶ ") } else { String::new() };
         print::line(&format!("{here}{}", heading(turn, now, paint)));
@@ -162,7 +162,7 @@ fn neighbours(context: &Context, turn: &Turn, around: usize) -> Result<Vec<Turn>
     let mut window: VecDeque<Turn> = VecDeque::new();
     let mut after = 0;
     let mut seen = false;
-    context.ledger.read(|tx| {
+    context.read(|tx| {
         let session = read::session_named(tx, agent_no, turn.session.as_str())?;
         read::session_turns(tx, &opener, &session, Some(&turn.lane), |t| {
             if seen && after >= around {
@@ -182,12 +182,12 @@ fn neighbours(context: &Context, turn: &Turn, around: usize) -> Result<Vec<Turn>
 
 fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
     let opener = Opener::default();
-    let now = context.ledger.now();
+    let now = context.now();
     let paint = Paint::stdout();
-    let session = context.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
+    let session = context.read(|tx| read::session_named(tx, agent_no, name))?;
     if context.json {
         let mut turns = Vec::new();
-        context.ledger.read(|tx| {
+        context.read(|tx| {
             read::session_turns(tx, &opener, &session, lane, |t| {
                 turns.push(turn_json(&t));
                 Ok(())
@@ -196,7 +196,7 @@ fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>
         print::line(&json!({"session": session_json(&session), "turns": turns}).to_string());
         return Ok(Exit::Ok);
     }
-    let lanes = context.ledger.read(|tx| read::lanes(tx, session.no))?;
+    let lanes = context.read(|tx| read::lanes(tx, session.no))?;
     if let Some(lane) = lane
         && !lanes.iter().any(|l| l.lane == lane)
     {
@@ -207,7 +207,7 @@ fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>
             format!("it has: {}", known.join(", "))
         }));
     }
-    let name = context.ledger.read(|tx| programs::name_of(tx, &opener, &session))?;
+    let name = context.read(|tx| programs::name_of(tx, &opener, &session))?;
     print::line(&paint.bold(if name.is_empty() { session.key.as_str() } else { &name }));
     let mut facts = vec![programs::title(&session.key).to_owned(), print::when(session.started_at, now)];
     facts.extend(session.workspace.clone());
@@ -216,7 +216,7 @@ fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>
     print::line("");
     let mut hidden = 0u64;
     let mut last_lane = lane.unwrap_or("").to_owned();
-    context.ledger.read(|tx| {
+    context.read(|tx| {
         read::session_turns(tx, &opener, &session, lane, |turn| {
             let aside = matches!(turn.kind, TurnKind::Thinking | TurnKind::MachinePrompt);
             if aside && !full {
@@ -294,7 +294,7 @@ fn body(turn: &Turn, full: bool) -> String {
 
 fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
     let most = if context.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
-    let all = context.ledger.read(|tx| read::quarantine(tx, agent_no, None, most))?;
+    let all = context.read(|tx| read::quarantine(tx, agent_no, None, most))?;
     if context.json {
         let list: Vec<Value> = all.iter().map(quarantined_json).collect();
         print::line(&json!({"set_aside": list}).to_string());
@@ -316,11 +316,11 @@ fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
 
 fn show_quarantined(context: &Context, agent_no: i64, id: QuarantineId, raw: bool) -> Result<Exit> {
     let opener = Opener::default();
-    let found = context.ledger.read(|tx| read::quarantine(tx, agent_no, Some(id), 1))?;
+    let found = context.read(|tx| read::quarantine(tx, agent_no, Some(id), 1))?;
     let Some(q) = found.into_iter().next() else {
         return Err(Error::not_found(format!("nothing was set aside as {id}")).hint("see heirloom show --quarantine"));
     };
-    let bytes = context.ledger.read(|tx| read::record_bytes(tx, &opener, q.record))?;
+    let bytes = context.read(|tx| read::record_bytes(tx, &opener, q.record))?;
     if raw {
         return Ok(print::raw(&bytes));
     }

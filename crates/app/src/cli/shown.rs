@@ -110,7 +110,7 @@ fn list_revisions(context: &Context, at: &AssistantHome, entry: Option<&Entry>) 
     if kept.is_empty() {
         print::line("No earlier state was kept: nothing of ours has replaced anybody's words.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let rows: Vec<Vec<String>> = kept
         .iter()
         .map(|r| {
@@ -149,7 +149,7 @@ fn show_revision(context: &Context, at: &AssistantHome, entry: Option<&Entry>, n
     }
     print::line(print::safe(&text).trim_end());
     print::line("");
-    let facts = [revision.path, print::when(Some(revision.at), context.ledger.now()), revision.why];
+    let facts = [revision.path, print::when(Some(revision.at), context.now()), revision.why];
     print::line(&Paint::stdout().dim(&print::safe_line(&redact(&facts.join(" · ")))));
     Ok(Exit::Ok)
 }

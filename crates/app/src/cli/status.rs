@@ -22,16 +22,16 @@ const A_FEW: u64 = 200;
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::open(global)?;
-    let agent_no = context.ledger.read(|tx| read::agent_no(tx, context.agent()))?;
-    let now = context.ledger.now();
-    let (totals, sessions, counts) = context.ledger.read(|tx| {
+    let agent_no = context.read(|tx| read::agent_no(tx, context.agent()))?;
+    let now = context.now();
+    let (totals, sessions, counts) = context.read(|tx| {
         let (totals, sessions) = match agent_no {
             Some(no) => (read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?),
             None => Default::default(),
         };
         Ok((totals, sessions, jobs::counts(tx, now)?))
     })?;
-    let index_exists = context.index_path()?.exists();
+    let index_exists = context.instance().index_path()?.exists();
     // Pages out of reach are something to say, and no reason to say nothing else.
     let (looked, unreachable) = match context.look_at_assistant("cli status") {
         Ok(looked) => (looked, None),
@@ -41,26 +41,26 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         Err(e) => return Err(e),
     };
     let at = looked.as_ref().map(|(at, _)| at);
-    let (missing, files_missing, index_bytes) = match context.index() {
-        Ok((mut index, _)) => {
-            let files_missing = at.map(|at| context.catch_up_files(&mut index, at)).transpose().ok();
+    let (missing, files_missing, index_bytes) = match context.instance().index() {
+        Ok(mut index) => {
+            let files_missing = at.map(|at| context.instance().catch_up_files(&mut index, at)).transpose().ok();
             (
-                context.ledger.read(|tx| index.coverage(tx)).map(|c| c.missing).ok(),
+                context.read(|tx| index.coverage(tx)).map(|c| c.missing).ok(),
                 files_missing.map(|n| n.unwrap_or(0)),
                 index.bytes_on_disk(),
             )
         }
         Err(_) => (None, None, 0),
     };
-    let (model, model_at) = context.model()?;
-    let ledger_bytes = context.ledger.bytes_on_disk();
+    let (model, model_at) = context.instance().model();
+    let ledger_bytes = context.ledger().bytes_on_disk();
     let mut by_program: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for s in &sessions {
         let entry = by_program.entry(programs::title(&s.key)).or_default();
         entry.0 += 1;
         entry.1 += s.turns;
     }
-    let findings = context.home.findings_at_a_glance();
+    let findings = context.home().findings_at_a_glance();
     let visible = looked.as_ref().map(|(at, problems)| super::visible::of(&context, at, problems)).transpose()?;
 
     let mut wrong = Vec::from_iter(unreachable);
@@ -80,7 +80,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         None if missing.is_some() => wrong.push("the search index does not fit the files: heirloom reindex".into()),
         None => {}
     }
-    wrong.extend(context.without_model().map(|e| {
+    wrong.extend(context.instance().without_model().map(|e| {
         let next = e.next_step().map(|next| format!(": {next}")).unwrap_or_default();
         format!("found by words only: {e}{next}")
     }));
@@ -91,14 +91,14 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
 
     if global.json {
         let value = json!({
-            "home": context.home.root().display().to_string(),
+            "home": context.home().root().display().to_string(),
             "agent": context.agent().as_str(),
             "sessions": totals.sessions, "turns": totals.turns, "records": totals.records, "workspaces": totals.workspaces,
             "source_bytes": totals.source_bytes, "ledger_bytes": ledger_bytes, "index_bytes": index_bytes,
             "first_at": totals.first_at.map(rfc3339), "last_at": totals.last_at.map(rfc3339),
             "programs": by_program.iter().map(|(p, (s, t))| json!({"program": p, "sessions": s, "turns": t})).collect::<Vec<_>>(),
             "set_aside": totals.quarantined,
-            "embeddings": {"model": model, "at": model_at, "problem": context.without_model().map(Error::to_string)},
+            "embeddings": {"model": model, "at": model_at, "problem": context.instance().without_model().map(Error::to_string)},
             "not_indexed": missing,
             "files_not_indexed": files_missing,
             "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
@@ -118,8 +118,8 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         all => format!(" ({:.2} per source byte)", bytes as f64 / all as f64),
     };
     let mut rows = vec![
-        vec!["Home".to_owned(), format!("{}  ({})", context.home.root().display(), context.home_from.shown())],
-        vec!["Agent".into(), format!("{}  ({})", context.agent(), context.agent.from.shown())],
+        vec!["Home".to_owned(), format!("{}  ({})", context.home().root().display(), context.home_from.shown())],
+        vec!["Agent".into(), format!("{}  ({})", context.agent(), context.agent_from(global)?.shown())],
         vec!["Time".into(), span],
         vec![
             "Stored".into(),

@@ -195,7 +195,7 @@ fn act<T>(global: &Global, action: &'static str, f: impl FnOnce(&mut Write, i64)
     let agent_no = context.agent_no()?;
     let at = context.assistant(ACTOR)?;
     let done = at.write(action, |tx| f(tx, agent_no))?;
-    context.settle(&at)?;
+    context.instance().settle(&at);
     Ok(done)
 }
 
@@ -273,7 +273,7 @@ fn stretch_json(stretch: &Stretch) -> Value {
 fn list(global: &Global, all: bool, session: Option<&str>, limit: usize) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let (mut rows, counts, stretches) = context.ledger.read(|tx| {
+    let (mut rows, counts, stretches) = context.read(|tx| {
         let rows = if all { thread::list_all(tx, agent_no)? } else { thread::list(tx, agent_no)? };
         let stretches = match session {
             Some(name) => Some(thread::stretches(tx, read::session_named(tx, agent_no, name)?.no)?),
@@ -312,7 +312,7 @@ fn list(global: &Global, all: bool, session: Option<&str>, limit: usize) -> Resu
             (None, false) => "Nothing is being worked on.",
         });
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let table: Vec<Vec<String>> = shown
         .iter()
         .map(|row| {
@@ -411,12 +411,12 @@ fn shown_json(shown: &Shown) -> Result<Value> {
 fn show(global: &Global, name: &str) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let shown = context.ledger.read(|tx| gather(tx, agent_no, name))?;
+    let shown = context.read(|tx| gather(tx, agent_no, name))?;
     if global.json {
         print::line(&shown_json(&shown)?.to_string());
         return Ok(Exit::Ok);
     }
-    let (now, paint) = (context.ledger.now(), Paint::stdout());
+    let (now, paint) = (context.now(), Paint::stdout());
     let Shown { row, counts, .. } = &shown;
     print::line(&paint.bold(&label(row)));
     let mut rows = vec![

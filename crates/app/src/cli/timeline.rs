@@ -38,7 +38,7 @@ pub struct Args {
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let now = context.ledger.now();
+    let now = context.now();
     let filter = SessionFilter {
         harness: args.harness,
         workspaces: args.workspace.as_deref().map(|w| super::search::workspaces(&context, agent_no, w)).transpose()?,
@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: Some(args.limit),
     };
-    let sessions = context.ledger.read(|tx| read::sessions(tx, agent_no, &filter))?;
+    let sessions = context.read(|tx| read::sessions(tx, agent_no, &filter))?;
     if global.json {
         let list: Vec<_> = sessions.iter().map(super::show::session_json).collect();
         print::line(&json!({"sessions": list}).to_string());
@@ -68,7 +68,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             print::line(&paint.bold(this.as_deref().unwrap_or("no date")));
             day = this;
         }
-        let name = context.ledger.read(|tx| programs::name_of(tx, &opener, session))?;
+        let name = context.read(|tx| programs::name_of(tx, &opener, session))?;
         print::line(&row(session, &name, paint));
     }
     if sessions.len() == args.limit {

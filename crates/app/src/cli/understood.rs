@@ -22,7 +22,7 @@ pub struct Understood {
 
 pub fn understand(context: &Context, text: &str) -> Result<Understood> {
     let zone = print::zone();
-    let query = recall::understand(&context.ledger, context.agent(), text, &zone)?;
+    let query = recall::understand(context.ledger(), context.agent(), text, &zone)?;
     Ok(Understood { text: text.to_owned(), query, zone, widened: false })
 }
 

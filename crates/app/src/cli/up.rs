@@ -95,14 +95,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
     let context = Context::create(&global)?;
     let done = import::import(&context, plan, if args.demo { "cli up --demo" } else { "cli up" })?;
-    let agents = context.ledger.read(read::agents)?;
-    let agent_no = context.ledger.read(|tx| read::agent_no(tx, context.agent()))?;
-    let (totals, sessions) = context.ledger.read(|tx| match agent_no {
+    let agents = context.read(read::agents)?;
+    let agent_no = context.read(|tx| read::agent_no(tx, context.agent()))?;
+    let (totals, sessions) = context.read(|tx| match agent_no {
         Some(no) => Ok((read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?)),
         None => Ok(Default::default()),
     })?;
     let threads = match agent_no {
-        Some(no) => context.ledger.read(|tx| heirloom_engine::thread::list(tx, no))?.len() as u64,
+        Some(no) => context.read(|tx| heirloom_engine::thread::list(tx, no))?.len() as u64,
         None => 0,
     };
     if global.json {
@@ -113,7 +113,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         let offered = if args.demo { Offered::default() } else { offer(&global, &host, args.yes)? };
         let value = json!({
             "threads": threads, "now": now,
-            "home": context.home.root().display().to_string(), "programs": programs_json,
+            "home": context.home().root().display().to_string(), "programs": programs_json,
             "import": report::to_json(&done.totals, &done.problems, done.seconds),
             "stored": {"sessions": totals.sessions, "turns": totals.turns, "workspaces": totals.workspaces,
                        "source_bytes": totals.source_bytes, "first_at": totals.first_at.map(rfc3339),
@@ -158,7 +158,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             used.into_iter().collect::<Vec<_>>().join(", "),
         ));
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let mut shown = BTreeSet::new();
     let mut rows = Vec::new();
     for s in &sessions {
@@ -194,7 +194,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     print::line("");
     let at = |what: &str, how: &str| print::line(&format!("{what:12} {how}"));
     let (home, example) = if args.demo {
-        (format!("--home {} ", context.home.root().display()), "why did we drop redis")
+        (format!("--home {} ", context.home().root().display()), "why did we drop redis")
     } else {
         (String::new(), "a word you remember")
     };
@@ -205,7 +205,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     at("Search it", &format!("heirloom {home}search \"{example}\""));
     at("Read it", &format!("heirloom {home}timeline"));
     at("Check it", &format!("heirloom {home}verify"));
-    at("It lives in", &context.home.root().display().to_string());
+    at("It lives in", &context.home().root().display().to_string());
     if args.demo {
         print::line("\nThese were sample sessions. Your own: heirloom up");
         return Ok(done.exit());
@@ -300,7 +300,7 @@ fn nothing_here(global: &Global, programs: &[serde_json::Value], host: &HostPath
 fn last_words(context: &Context, session: &read::SessionRow) -> Result<String> {
     let opener = heirloom_engine::ledger::blocks::Opener::default();
     let agent_no = context.agent_no()?;
-    let prompt = context.ledger.read(|tx| {
+    let prompt = context.read(|tx| {
         let runs = read::runs(tx, session.no)?;
         let last = runs.iter().rev().filter(|r| r.lane.is_empty()).find_map(|r| r.prompt);
         last.map(|id| read::turn(tx, &opener, agent_no, id)).transpose()

@@ -20,21 +20,22 @@ pub struct Args {}
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let started = Instant::now();
     let context = Context::open(global)?;
-    let total = verify::bytes_to_check(&context.ledger)?;
-    let bar = print::bar(total, "Verifying", global.json);
-    let index = if context.index_path()?.exists() { context.index().ok().map(|(i, _)| i) } else { None };
-    let mut report = verify::verify(&context.ledger, index.as_ref(), &mut |done| bar.set_position(done))?;
+    let total = verify::bytes_to_check(context.ledger())?;
+    let bar = print::bar(total, "Verifying", print::BYTES, global.json);
+    let index = if context.instance().index_path()?.exists() { context.instance().index().ok() } else { None };
+    let mut report = verify::verify(context.ledger(), index.as_deref(), &mut |done| bar.set_position(done))?;
     // What is wrong with the ledger may be in the way of looking at files; then that is what counts.
     let looked = context
+        .instance()
         .look_at_all("cli verify")
-        .and_then(|all| all.iter().try_for_each(|(at, _)| verify::files::files(at, index.as_ref(), &mut report)));
+        .and_then(|all| all.iter().try_for_each(|(at, _)| verify::files::files(at, index.as_deref(), &mut report)));
     if let Err(e) = looked {
         report.findings.push(Finding { severity: Severity::Stale, subject: "files".into(), what: e.to_string() });
     }
     bar.finish_and_clear();
     let damaged = report.findings.iter().any(|f| f.severity == Severity::Damaged);
-    let set_aside = match context.ledger.read(|tx| read::agent_no(tx, context.agent()))? {
-        Some(no) => context.ledger.read(|tx| read::totals(tx, no))?.quarantined,
+    let set_aside = match context.read(|tx| read::agent_no(tx, context.agent()))? {
+        Some(no) => context.read(|tx| read::totals(tx, no))?.quarantined,
         None => 0,
     };
     if global.json {

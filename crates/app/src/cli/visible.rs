@@ -60,12 +60,12 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
     notes.extend(render::marker_faults(at)?.iter().map(ToString::to_string));
-    let since = context.ledger.now() - NEWS_MS;
+    let since = context.now() - NEWS_MS;
     let kept = at.read(|tx| revise::found_by_scan(tx, at.agent_no, since, 3))?;
     notes.extend(kept.into_iter().map(|(no, path, why)| {
         format!("words of yours in {path} were kept aside ({why}): heirloom show --revision {no}")
     }));
-    match context.home.lionclaw()? {
+    match context.home().lionclaw()? {
         LionClaw::Absent => {}
         LionClaw::Present => notes.push("this home is LionClaw's, too; lionclaw.db is left alone".into()),
         LionClaw::Running => {

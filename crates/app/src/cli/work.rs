@@ -2,19 +2,16 @@
 
 use std::time::Duration;
 
+use heirloom_engine::engine::Worked;
 use heirloom_engine::error::Result;
 use heirloom_engine::home::Home;
-use heirloom_engine::index::Index;
-use heirloom_engine::ledger::jobs;
-use heirloom_engine::lineage::marks;
-use heirloom_engine::worker;
+use heirloom_engine::spool;
 use serde_json::json;
 
-use super::import::worker_name;
-use crate::context::{Context, Global, options};
+use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
-use crate::hook::{self, spool};
-use crate::{config, print, programs};
+use crate::hook;
+use crate::{config, print};
 
 /// Do queued work: close what has been quiet, distil conversations, render pages, bring the index up to date
 ///
@@ -41,14 +38,17 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         return detached(global);
     }
     let context = Context::open(global)?;
-    let mut total = worker::Drained::default();
+    let engine = context.acting_as("cli work");
+    let mut total = Worked::default();
     loop {
-        let (mut index, _) = context.index()?;
-        total = pass(&context, &mut index, "cli work", total)?;
+        let worked = engine.work()?;
+        for problem in &worked.problems {
+            print::note(&problem.to_string());
+        }
+        total = Worked { done: total.done + worked.done, failed: total.failed + worked.failed, ..worked };
         if args.drain || total.later == 0 {
             break;
         }
-        drop(index);
         std::thread::sleep(PAUSE);
     }
     if global.json {
@@ -61,29 +61,6 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(if total.failed > 0 { Exit::Problems } else { Exit::Ok })
 }
 
-/// Everything that is due, once.
-fn pass(context: &Context, index: &mut Index, actor: &str, before: worker::Drained) -> Result<worker::Drained> {
-    let mut total = before;
-    let mut read = |payload: &str| programs::read_store(context, payload, actor);
-    let drained = worker::drain(&context.ledger, index, &worker_name(actor), &mut read)?;
-    let distilled = context.distil(actor, None)?;
-    for problem in &distilled.problems {
-        print::note(&problem.to_string());
-    }
-    total.done += drained.done + distilled.sessions - distilled.problems.len() as u64;
-    total.failed += drained.failed + distilled.problems.len() as u64;
-    if drained.done > 0 {
-        // A run that was closed is shown as such.
-        context.settle_conversations(actor);
-    }
-    // Nodes that were just made, then files.
-    index.catch_up(&context.ledger, None, &mut |_| {})?;
-    context.build_files(index, actor)?;
-    let (due, next) = context.ledger.read(|tx| marks::counts(tx, context.ledger.now(), None))?;
-    total.later = drained.later + due + u64::from(next.is_some());
-    Ok(total)
-}
-
 /// The worker of hooks: does what is due and is gone. What comes in while it works or lets go of the lock is seen when it
 /// looks again. Without the lock nothing of the home is touched: of two builds, too, only one works.
 fn detached(global: &Global) -> Result<Exit> {
@@ -93,29 +70,27 @@ fn detached(global: &Global) -> Result<Exit> {
     let at = config::home(global.home.as_deref())?;
     loop {
         // The home a hook found. One that is gone since is not made again.
-        let home = Home::open_with(&at.value, &options())?;
+        let home = Home::open_with(&at.value, &home_options())?;
         let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
         let spooled = spool::names(&home)?.len();
         // Opening stores what is in the spool, for a while.
-        let context = Context::within(home, at.from, global)?;
-        let left = spool::names(&context.home)?;
-        let before = due(&context)?;
-        let (mut index, _) = context.index()?;
-        let done = pass(&context, &mut index, "worker", worker::Drained::default())?.done;
-        drop((index, lock));
+        let context = Context::existing(global)?;
+        let engine = context.acting_as("worker");
+        let left = spool::names(engine.home())?;
+        let before = engine.instance().due()?;
+        let worked = engine.work()?;
+        for problem in &worked.problems {
+            print::note(&problem.to_string());
+        }
+        let done = worked.done;
+        drop(lock);
         // What cannot be done now is left to the next one; what came in while nothing could be done is not.
-        let still = due(&context)?;
+        let still = engine.instance().due()?;
         let again = still > 0 && (done > 0 || still > before);
-        let came_in = spool::names(&context.home)?.iter().any(|name| !left.contains(name));
+        let came_in = spool::names(engine.home())?.iter().any(|name| !left.contains(name));
         let some_left = !left.is_empty() && left.len() < spooled;
         if !(again || came_in || some_left) {
             return Ok(Exit::Ok);
         }
     }
-}
-
-/// How many jobs and sessions are due.
-fn due(context: &Context) -> Result<u64> {
-    let now = context.ledger.now();
-    context.ledger.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))
 }

@@ -43,7 +43,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             if old == new {
                 return Err(Error::usage("a workspace cannot be an alias of itself"));
             }
-            context.ledger.write(Audit::new("cli workspace", "workspace.alias").of_agent(agent_no), |tx| {
+            context.ledger().write(Audit::new("cli workspace", "workspace.alias").of_agent(agent_no), |tx| {
                 read::alias_workspace(tx, agent_no, &old, &new)?;
                 thread::rejoin(tx, agent_no)
             })?;
@@ -54,7 +54,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             }
         }
         Command::List => {
-            let all = context.ledger.read(|tx| read::workspaces(tx, agent_no))?;
+            let all = context.read(|tx| read::workspaces(tx, agent_no))?;
             if global.json {
                 let list: Vec<_> = all
                     .iter()
@@ -69,7 +69,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             if all.is_empty() {
                 print::line("No projects yet.");
             }
-            let now = context.ledger.now();
+            let now = context.now();
             let rows: Vec<Vec<String>> = all
                 .iter()
                 .map(|w| {

@@ -15,16 +15,16 @@ use crate::source::foreign::ForeignStore;
 use crate::transcript::prepare::{Origin, OriginForm, digest};
 use crate::transcript::{After, Step, StreamAt};
 
-pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
-    let Some(spec) = program.foreign else {
-        let error = Error::usage(format!("{} keeps no sessions in databases", program.name));
+pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
+    let Some(spec) = program.foreign() else {
+        let error = Error::usage(format!("{} keeps no sessions in databases", program.name()));
         return Ok(Outcome::failed(path, &error));
     };
     let canonical = match path.canonicalize() {
         Ok(canonical) => canonical,
         Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
     };
-    let placement = (program.place)(&canonical);
+    let placement = program.place(&canonical);
     let origin = origin(program, &placement, agent, OriginForm::Database, &canonical);
     let stat = match stat_with_log(&canonical, capture.ledger.now()) {
         Ok(stat) => stat,
@@ -58,7 +58,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
     for group in changed {
         let mut placement = placement.clone();
         placement.native.clone_from(&group.key);
-        let mut decoder = (program.decoder)(&placement, &[]);
+        let mut decoder = program.decoder(&placement, &[]);
         // Told apart from what is wrong with the store: only the ledger's own errors end the capture.
         let mut ours: Option<Error> = None;
         let mut take = |row: Row, bytes: Vec<u8>| -> Result<()> {

@@ -22,13 +22,13 @@ struct Known {
     stat: Option<String>,
 }
 
-pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
+pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
     // The canonical path is the file's address: two ways to the same file are one stream.
     let canonical = match path.canonicalize() {
         Ok(canonical) => canonical,
         Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
     };
-    let placement = (program.place)(&canonical);
+    let placement = program.place(&canonical);
     let origin = origin(program, &placement, agent, OriginForm::File, &canonical);
     let known = capture.ledger.read(|tx| known(tx, &origin))?;
     if let Some(Known { stat: Some(stat), .. }) = &known
@@ -83,7 +83,7 @@ pub(super) fn read(capture: &mut Capture, program: &Program, agent: &AgentId, pa
         capture.totals.rewritten += 1;
     }
 
-    let mut decoder = (program.decoder)(&placement, &after.decoder);
+    let mut decoder = program.decoder(&placement, &after.decoder);
     let mut at = Progress { generation, before, after, records: Vec::new() };
     let mut pieces = match file.pieces(at.after.next as u64, at.after.mid_line) {
         Ok(pieces) => pieces,
@@ -259,9 +259,9 @@ fn known(tx: &Read, origin: &Origin) -> Result<Option<Known>> {
 }
 
 /// How many bytes of a file are stored.
-pub(super) fn stored(capture: &Capture, program: &Program, agent: &AgentId, path: &Path) -> Result<u64> {
+pub(super) fn stored(capture: &Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<u64> {
     let Ok(canonical) = path.canonicalize() else { return Ok(0) };
-    let placement = (program.place)(&canonical);
+    let placement = program.place(&canonical);
     let origin = origin(program, &placement, agent, OriginForm::File, &canonical);
     Ok(capture.ledger.read(|tx| known(tx, &origin))?.map_or(0, |k| k.after.next.max(0) as u64))
 }

@@ -23,7 +23,7 @@ impl Capture<'_> {
     /// Plans what a hook told as a record of the session's stream of hooks. Its place is given at the commit.
     pub fn told(
         &mut self,
-        program: &Program,
+        program: &dyn Program,
         agent: &AgentId,
         native: &str,
         payload: &[u8],
@@ -50,7 +50,7 @@ impl Capture<'_> {
 
     /// Plans what is new in a session file, if it is little: a hook has no time for more (R12.5). `false`: it is left to
     /// the worker.
-    pub fn little_of(&mut self, program: &Program, agent: &AgentId, path: &Path) -> Result<bool> {
+    pub fn little_of(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<bool> {
         let Ok(size) = std::fs::metadata(path).map(|m| m.len()) else { return Ok(false) };
         if size > INLINE_STORE || size > INLINE_BYTES + super::file::stored(self, program, agent, path)? {
             return Ok(false);

@@ -27,10 +27,10 @@ pub enum LineAck {
     Refused { reason: String },
 }
 
-pub(super) fn store(capture: &mut Capture, program: &Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
+pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
     let content = line.strip_suffix(b"\n").unwrap_or(line);
     let placement = crate::event::Placement::default();
-    let mut decoder = (program.decoder)(&placement, &[]);
+    let mut decoder = program.decoder(&placement, &[]);
     let decoded = decoder.line(content);
     if decoded.class == RecordClass::Quarantined {
         return Ok(LineAck::Refused { reason: decoded.reason.unwrap_or_default() });
@@ -38,12 +38,12 @@ pub(super) fn store(capture: &mut Capture, program: &Program, agent: &AgentId, l
     let Some(native) = decoded.turns.iter().find_map(|t| t.session.clone()) else {
         return Ok(LineAck::Refused { reason: "there are no words in text".into() });
     };
-    let session = SessionKey::new(program.name, &native);
+    let session = SessionKey::new(program.name(), &native);
     let entry = decoded.turns.first().and_then(|t| t.entry.clone());
     let origin = Origin {
         agent: agent.clone(),
-        harness: program.name,
-        global_ids: program.global_ids,
+        harness: program.name(),
+        global_ids: program.global_ids(),
         form: OriginForm::Live,
         path: Path::new("live").to_owned(),
     };

@@ -15,29 +15,18 @@ mod notice;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Problem, Result};
-use crate::event::{Decoder, ForeignSpec, Placement, RecordClass};
+use crate::event::{Placement, RecordClass};
 use crate::index::Index;
 use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::{Audit, Ledger};
 use crate::lineage::marks;
+use crate::program::{Form, Program};
 use crate::scope::AgentId;
 use crate::transcript::append::Names;
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord};
 use crate::transcript::{Appended, IDLE_MS, Preparer, append};
 
 pub use live::LineAck;
-
-/// Makes a decoder for a stream, fresh or from an earlier one's state.
-pub type MakeDecoder<'p> = dyn Fn(&Placement, &[u8]) -> Box<dyn Decoder> + 'p;
-
-/// An outside program, as much of it as reading its sources needs.
-pub struct Program<'p> {
-    pub name: &'static str,
-    pub global_ids: bool,
-    pub place: &'p dyn Fn(&Path) -> Placement,
-    pub decoder: &'p MakeDecoder<'p>,
-    pub foreign: Option<&'static ForeignSpec>,
-}
 
 /// A batch is committed once it holds this much source…
 const BATCH_BYTES: u64 = 1 << 20;
@@ -121,19 +110,27 @@ impl<'l> Capture<'l> {
 
     /// Reads what is new in a session file. Only errors of the ledger are returned; what is wrong with the file becomes
     /// a problem.
-    pub fn file(&mut self, program: &Program, agent: &AgentId, path: &Path) -> Result<()> {
+    pub fn file(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| file::read(this, program, agent, path))?;
         self.settle_again(program, &|this, agent, path| file::read(this, program, agent, path))
     }
 
     /// Reads what is new in a program's SQLite store.
-    pub fn database(&mut self, program: &Program, agent: &AgentId, path: &Path) -> Result<()> {
+    pub fn database(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| database::read(this, program, agent, path))?;
         self.settle_again(program, &|this, agent, path| database::read(this, program, agent, path))
     }
 
+    /// Reads what is new in a session store of either form.
+    pub fn store(&mut self, program: &dyn Program, agent: &AgentId, path: &Path, form: Form) -> Result<()> {
+        match form {
+            Form::Lines => self.file(program, agent, path),
+            Form::Foreign => self.database(program, agent, path),
+        }
+    }
+
     /// Stores one line of a live conversation and says what became of it, after the commit.
-    pub fn line(&mut self, program: &Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
+    pub fn line(&mut self, program: &dyn Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
         live::store(self, program, agent, line)
     }
 
@@ -175,7 +172,7 @@ impl<'l> Capture<'l> {
     /// Plans sources again whose earlier plan did not hold.
     fn settle_again(
         &mut self,
-        _program: &Program,
+        _program: &dyn Program,
         read: &dyn Fn(&mut Self, &AgentId, &Path) -> Result<Outcome>,
     ) -> Result<()> {
         for _ in 0..ATTEMPTS {
@@ -305,11 +302,11 @@ fn is_moved(error: &Error) -> bool {
     error.kind() == ErrorKind::Busy && error.to_string().ends_with("moved on meanwhile")
 }
 
-fn origin(program: &Program, placement: &Placement, agent: &AgentId, form: OriginForm, path: &Path) -> Origin {
+fn origin(program: &dyn Program, placement: &Placement, agent: &AgentId, form: OriginForm, path: &Path) -> Origin {
     // A program whose folders name agents puts each one's sessions into its own memory (D3).
     let agent = match placement.agent.as_deref().map(AgentId::parse) {
         Some(Ok(named)) if named != AgentId::main() => named,
         _ => agent.clone(),
     };
-    Origin { agent, harness: program.name, global_ids: program.global_ids, form, path: path.to_owned() }
+    Origin { agent, harness: program.name(), global_ids: program.global_ids(), form, path: path.to_owned() }
 }

@@ -64,6 +64,8 @@ const CATCH_UP_STEP: i64 = 400;
 pub struct Index {
     conn: Connection,
     path: PathBuf,
+    /// Which file it is, by device and inode.
+    file: Option<(u64, u64)>,
     ledger_id: String,
     /// Text added since the last commit; a transaction is open while it is not zero.
     uncommitted: usize,
@@ -103,6 +105,16 @@ impl Index {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// Whether nothing it was given waits to be committed.
+    pub fn is_at_rest(&self) -> bool {
+        !self.writing
+    }
+
+    /// Whether the file it was opened from is still the one at `path`: another process may have put a new one there.
+    pub fn is_still_at(&self, path: &Path) -> bool {
+        self.file.is_some() && self.file == file_id(path)
     }
 
     /// Throws the index away and makes an empty one.
@@ -154,6 +166,7 @@ impl Index {
         Ok(Some(Index {
             conn,
             path: path.to_owned(),
+            file: file_id(path),
             ledger_id: ledger_id.to_owned(),
             uncommitted: 0,
             writing: false,
@@ -626,6 +639,12 @@ pub enum Rebuilt {
     WasMissing,
     OtherVersion,
     WasDamaged,
+}
+
+/// Which file stands at a path, by device and inode.
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
 }
 
 fn configure(conn: &Connection, busy: Duration) -> Result<()> {

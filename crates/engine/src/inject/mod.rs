@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Audit, Write};
+use crate::program::HookCall;
 use crate::recall::audience::{Audience, Hint};
 use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
@@ -80,6 +81,17 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Those of a program that calls a hook. Every program with hooks keeps its newest turns itself.
+    pub fn of(call: &HookCall) -> Capabilities {
+        Capabilities {
+            program: call.program.to_owned(),
+            channel: call.injection.channel.to_owned(),
+            stores: call.injection.stores,
+            keeps_tail: true,
+            characters: call.injection.characters,
+        }
+    }
+
     fn manifest(&self) -> Value {
         json!({
             "program": self.program, "channel": self.channel, "stores": self.stores, "keeps_tail": self.keeps_tail,

@@ -5,16 +5,21 @@
 //! committed and synced. Two ways to open: [`Open::Full`] migrates, checkpoints and is for commands; [`Open::Hot`]
 //! only works, for hooks.
 //!
+//! A ledger is `Send + Sync`. There is one connection that writes; a read uses it while no other thread does, so that a
+//! process with one thread (a command, a hook) opens a single connection. While it is taken a read gets a connection of
+//! its own from a small pool ([`readers`]), so that readers never wait for a writer, nor a writer for more than one reader.
+//!
 //! Knows what a block, a job and an audit row are; does not know what a turn means.
 
 pub mod audit;
 pub mod blocks;
 pub mod jobs;
 mod migrate;
+mod readers;
 
-use std::cell::RefCell;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -47,8 +52,12 @@ pub enum Open {
     ReadOnly,
 }
 
+/// An open ledger, for any number of threads. One thread must not ask for a write inside one of its own reads: the
+/// writer would wait for itself.
 pub struct Ledger {
-    conn: RefCell<Connection>,
+    /// The one connection that writes.
+    main: Mutex<Connection>,
+    readers: readers::Readers,
     path: PathBuf,
     clock: Clock,
     id: String,
@@ -127,7 +136,14 @@ impl Ledger {
             }
         }
         let id: String = conn.query_row("SELECT value FROM meta WHERE key = 'ledger_id'", [], |r| r.get(0))?;
-        Ok(Ledger { conn: RefCell::new(conn), path: path.to_owned(), clock, id, how })
+        Ok(Ledger {
+            main: Mutex::new(conn),
+            readers: readers::Readers::default(),
+            path: path.to_owned(),
+            clock,
+            id,
+            how,
+        })
     }
 
     /// Identifies this ledger for ever; derived stores remember which one they were made from.
@@ -149,7 +165,14 @@ impl Ledger {
 
     /// Runs `f` in one read transaction.
     pub fn read<T>(&self, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
-        let mut conn = self.conn.borrow_mut();
+        match self.main.try_lock() {
+            Ok(mut conn) => Ledger::read_on(&mut conn, f),
+            Err(TryLockError::Poisoned(poisoned)) => Ledger::read_on(&mut poisoned.into_inner(), f),
+            Err(TryLockError::WouldBlock) => self.readers.with(&self.path, |conn| Ledger::read_on(conn, f)),
+        }
+    }
+
+    fn read_on<T>(conn: &mut Connection, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
         f(&Read { conn: &tx })
     }
@@ -157,7 +180,7 @@ impl Ledger {
     /// Runs `f` in one write transaction and records why in the same one. An error from `f`, or from writing the audit
     /// row, undoes everything.
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
-        let mut conn = self.conn.borrow_mut();
+        let mut conn = self.main();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut write = Write { read: Read { conn: &tx }, clock: self.clock, detail: serde_json::Map::new() };
         let out = f(&mut write)?;
@@ -169,14 +192,14 @@ impl Ledger {
 
     /// Moves the write-ahead log into the main file as far as readers allow.
     pub fn checkpoint(&self) -> Result<()> {
-        self.conn.borrow().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        self.main().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
     }
 
     /// [`Ledger::checkpoint`], leaving nothing in the log: what was forgotten stands in its older pages. `false`: somebody
     /// is reading, and the log is emptied by whoever closes the ledger last.
     pub fn empty_log(&self) -> Result<bool> {
-        let left: i64 = self.conn.borrow().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
+        let left: i64 = self.main().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
         Ok(left == 0)
     }
 
@@ -184,11 +207,16 @@ impl Ledger {
     /// overwritten, those that were moved from one page to another are not. `scratch`: where the copy stands meanwhile.
     /// `Busy` where somebody is reading or writing.
     pub fn rewrite(&self, scratch: &Path) -> Result<()> {
-        crate::sqlite::rewrite(&self.conn.borrow(), scratch)?;
+        crate::sqlite::rewrite(&self.main(), scratch)?;
         if self.empty_log()? {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Busy, "somebody is reading the ledger, so its log cannot be emptied"))
+    }
+
+    /// The writing connection. A thread that panicked left no half of a transaction behind: dropping one undoes it.
+    fn main(&self) -> MutexGuard<'_, Connection> {
+        self.main.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes of the ledger on disk: main file and log.
@@ -204,7 +232,7 @@ impl Drop for Ledger {
         if self.how != Open::Full {
             return;
         }
-        let conn = self.conn.get_mut();
+        let conn = self.main.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _ = conn.execute_batch("PRAGMA analysis_limit = 200; PRAGMA optimize;");
     }
 }

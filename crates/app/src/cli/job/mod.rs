@@ -77,7 +77,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let context = Context::open(global)?;
             let at = context.assistant(ACTOR)?;
             let seen = scheduled::acknowledge(&at, &name)?;
-            context.settle(&at)?;
+            context.instance().settle(&at);
             if global.json {
                 print::line(&json!({"job": name, "acknowledged": seen}).to_string());
             } else if seen == 0 {
@@ -101,7 +101,7 @@ fn list(global: &Global) -> Result<Exit> {
     if runs.is_empty() {
         print::line("No job has run yet. Put heirloom job run NAME -- in front of a cron command.");
     }
-    let now = context.ledger.now();
+    let now = context.now();
     let row = |r: &Run| vec![r.name.clone(), how(r), print::when(Some(r.started_at), now), command(r, 60)];
     print::out(&print::table(&runs.iter().map(row).collect::<Vec<_>>()));
     Ok(Exit::Ok)
@@ -119,7 +119,7 @@ fn show(global: &Global, name: &str, limit: usize) -> Result<Exit> {
     let paint = Paint::stdout();
     print::line(&format!("{} · {}", paint.bold(&last.name), how(last)));
     print::line(&paint.dim(&command(last, 200)));
-    let now = context.ledger.now();
+    let now = context.now();
     let row = |r: &Run| {
         let output = r.artifact.clone().unwrap_or_default();
         vec![format!("  {}", print::when(Some(r.started_at), now)), how(r), took(r), output]
@@ -134,8 +134,8 @@ fn looked(
     f: impl FnOnce(&heirloom_engine::ledger::Read, i64) -> Result<Vec<Run>>,
 ) -> Result<Vec<Run>> {
     let Some((at, _)) = context.look_at_assistant(ACTOR)? else { return Ok(Vec::new()) };
-    if !context.read_only && scheduled::notice_cut_off(&at)? > 0 {
-        context.settle(&at)?;
+    if !context.is_read_only() && scheduled::notice_cut_off(&at)? > 0 {
+        context.instance().settle(&at);
     }
     at.read(|tx| f(tx, at.agent_no))
 }

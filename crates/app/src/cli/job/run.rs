@@ -61,7 +61,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
         if let Some(e) = &finished.output_lost {
             print::note(&format!("heirloom: the output of {} is not kept: {e}", args.name));
         }
-        context.settle(&at)?;
+        context.instance().settle(&at);
         Ok(finished.run)
     });
     match recorded {

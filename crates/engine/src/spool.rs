@@ -1,10 +1,10 @@
-//! The spool: what a hook could not store, one file each, stored by whoever opens the home next (R12.5).
+//! The spool: what a hook could not store, one file for each call, stored when the home is opened next (R12.5). Storey 1.
 //!
 //! `spool/<milliseconds>-<random>.hook`: a line of JSON that says what it is, then the payload byte for byte.
 
-use heirloom_engine::clock::Millis;
-use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::home::{Home, RelPath, layout};
+use crate::clock::Millis;
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::{Home, RelPath, layout};
 use serde::{Deserialize, Serialize};
 
 /// The form of the file.

@@ -1,0 +1,77 @@
+//! What the engine tells while a command runs, as notes and bars on standard error.
+
+use std::sync::{Mutex, PoisonError};
+
+use heirloom_engine::engine::{Listener, Notice, Progress, Task};
+use heirloom_engine::error::Error;
+use indicatif::ProgressBar;
+
+use crate::print;
+
+/// Fewer sessions are distilled before a bar would be read.
+const WORTH_A_BAR: u64 = 8;
+
+/// Writes notices and draws bars.
+pub struct Terminal {
+    /// JSON is wanted: no bars, and nothing about a missing model, which the JSON says itself.
+    json: bool,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Terminal {
+    pub fn new(json: bool) -> Terminal {
+        Terminal { json, bar: Mutex::default() }
+    }
+}
+
+impl Listener for Terminal {
+    fn notice(&self, notice: &Notice) {
+        match notice {
+            Notice::WordsOnly(_) if self.json => {}
+            other => print::note(&sentence(other)),
+        }
+    }
+
+    fn progress(&self, progress: Progress) {
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            Progress::Begin(task, steps) => *bar = Some(drawn(task, steps, self.json)),
+            Progress::End => bar.take().into_iter().for_each(|bar| bar.finish_and_clear()),
+            Progress::Done(steps) => bar.iter().for_each(|bar| bar.set_position(steps)),
+            Progress::More(steps) => bar.iter().for_each(|bar| bar.inc(steps)),
+            Progress::Source(n, of) => bar.iter().for_each(|bar| bar.set_message(format!("{n}/{of}"))),
+        }
+    }
+}
+
+fn sentence(notice: &Notice) -> String {
+    match notice {
+        Notice::SpoolLeft(e) => format!("what hooks left in the spool is not stored yet: {e}; it is tried again"),
+        Notice::ForgettingLeft(e) => format!("something forgotten is not gone everywhere yet: {e}; it is tried again"),
+        Notice::PagesLeft(e) => format!("the pages could not be refreshed: {e}"),
+        Notice::PageLeft(problem) => format!("a page could not be refreshed: {problem}"),
+        Notice::PagesOutOfReach(e) => format!("the visible pages could not be brought up to date: {e}"),
+        Notice::MomentLeft(e) => format!("the pages of this conversation could not be brought up to date: {e}"),
+        Notice::LinesProposed(id) => {
+            format!("your lines in MEMORY.md are kept as the proposal {id}: heirloom proposal show {id}")
+        }
+        Notice::WordsOnly(e) => format!("by words only: {e}{}", on_the_next_line(e)),
+        Notice::IndexMayRemember(e) => {
+            format!("the search index may still hold words of it: {e}; heirloom reindex makes it anew")
+        }
+    }
+}
+
+fn on_the_next_line(error: &Error) -> String {
+    error.next_step().map(|next| format!("\n  {next}")).unwrap_or_default()
+}
+
+fn drawn(task: Task, steps: u64, json: bool) -> ProgressBar {
+    let (name, template) = match task {
+        Task::Importing => ("Importing", print::BYTES),
+        Task::Indexing => ("Indexing", "{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len} turns"),
+        Task::Distilling => ("Distilling", "{prefix:10} {bar:32.cyan/dim}  {human_pos}/{human_len} sessions"),
+    };
+    let is_short = task == Task::Distilling && steps < WORTH_A_BAR;
+    print::bar(steps, name, template, json || is_short)
+}

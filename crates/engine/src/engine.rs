@@ -1,0 +1,156 @@
+//! The door: one owned value, opened once, with the verbs of a memory. Storey 5.
+//!
+//! A command, a hook, a service, a test or another program opens an [`Engine`] and asks it for things. What must surround
+//! a verb (the spool of the hooks, acts a crash left unfinished, hand edits in files, an index that is behind, pages that
+//! show a change) happens inside. The engine is `Send + Sync` and cheap to clone: clones share the opened home, and each
+//! acts for one agent in one name.
+//!
+//! ```
+//! # fn main() -> heirloom_engine::error::Result<()> {
+//! use heirloom_engine::engine::{Engine, How, Options};
+//!
+//! # let folder = std::env::temp_dir().join(format!("heirloom-door-{}", std::process::id()));
+//! let engine = Engine::open(&folder, How::Create, Options::default())?;
+//! assert_eq!(engine.agent().as_str(), "main");
+//! # drop(engine);
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::clock::Millis;
+use crate::error::{Problem, Result};
+use crate::home::Home;
+use crate::instance::{Appending, Instance};
+use crate::ledger::{Audit, Ledger, Read, Write};
+use crate::lifecycle::HookOutcome;
+use crate::program::HookCall;
+use crate::scope::AgentId;
+use crate::tree::{AssistantHome, TreeLock};
+
+pub use crate::instance::{
+    Embeddings, How, Imported, Listener, Notice, Options, Progress, Settings, Silent, Source, Task, Worked, Wrong,
+};
+
+/// A memory, opened, acting for one agent.
+#[derive(Clone)]
+pub struct Engine {
+    instance: Arc<Instance>,
+    agent: AgentId,
+    /// In whose name: what the audit says of each change.
+    actor: Arc<str>,
+}
+
+impl Engine {
+    /// Opens the home at `root`. Errors as [`Instance::open`].
+    pub fn open(root: &Path, how: How, options: Options) -> Result<Engine> {
+        let instance = Instance::open(root, how, options)?;
+        let agent = instance.settings.agent.clone();
+        Ok(Engine { instance: Arc::new(instance), agent, actor: "library".into() })
+    }
+
+    /// The same memory, acting for another agent.
+    pub fn for_agent(&self, agent: AgentId) -> Engine {
+        Engine { agent, ..self.clone() }
+    }
+
+    /// The same memory, acting in this name: `cli search`.
+    pub fn acting_as(&self, actor: &str) -> Engine {
+        Engine { actor: actor.into(), ..self.clone() }
+    }
+
+    /// Whom it acts for.
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    /// The number of the agent. `NotFound` where nothing is stored for it.
+    pub fn agent_no(&self) -> Result<i64> {
+        self.instance.known_agent(&self.agent)
+    }
+
+    /// In whose name it acts.
+    pub fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    /// Everything around the verbs, for rooms that need more than one of them.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// The opened home.
+    pub fn home(&self) -> &Home {
+        &self.instance.home
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.instance.ledger
+    }
+
+    /// The time of the engine's clock.
+    pub fn now(&self) -> Millis {
+        self.instance.ledger.now()
+    }
+
+    /// The home cannot be written: nothing is stored and nothing brought up to date.
+    pub fn is_read_only(&self) -> bool {
+        self.instance.read_only
+    }
+
+    /// Runs `f` on one consistent view of the ledger.
+    pub fn read<T>(&self, f: impl FnOnce(&Read) -> Result<T>) -> Result<T> {
+        self.instance.ledger.read(f)
+    }
+
+    /// Runs `f` in one write transaction with one audit row. An error undoes all of it.
+    pub fn write<T>(&self, action: &'static str, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
+        self.instance.ledger.write(Audit::new(&self.actor, action), f)
+    }
+
+    /// The agent's visible files, with hand edits read and pages up to date, and what is wrong with files. `None` where
+    /// there are none yet.
+    pub fn look(&self) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
+        self.instance.look_at(&self.agent, &self.actor)
+    }
+
+    /// Changes visible files: `act` runs under the agent's tree lock, and pages that show the change are rendered
+    /// afterwards. Files are made where there are none yet.
+    pub fn act<T>(&self, act: impl FnOnce(&TreeLock) -> Result<T>) -> Result<T> {
+        let at = self.instance.assistant(&self.agent, &self.actor)?;
+        let out = act(&at.lock()?)?;
+        self.instance.settle(&at);
+        Ok(out)
+    }
+
+    /// Reads session stores: see [`Instance::import`].
+    pub fn import(&self, sources: &[Source]) -> Result<Imported> {
+        self.instance.import(&self.agent, &self.actor, sources)
+    }
+
+    /// Takes live lines of one program: see [`Instance::append`].
+    pub fn append<T>(&self, program: &str, pages: bool, feed: impl FnOnce(&mut Appending) -> Result<T>) -> Result<T> {
+        self.instance.append(&self.agent, &self.actor, program, pages, feed)
+    }
+
+    /// Does what a program's hook calls for, and says what the program is given: see [`Instance::hook`].
+    pub fn hook(&self, call: &HookCall) -> Result<HookOutcome> {
+        self.instance.hook(call, &format!("hook {}", call.program))
+    }
+
+    /// Does everything that is due now: jobs, summaries, pages, rows of the index.
+    pub fn work(&self) -> Result<Worked> {
+        self.instance.work(&self.agent, &self.actor)
+    }
+
+    /// The id of a project, by its id, label or path (`.`: the current folder).
+    pub fn workspace_id(&self, name: &str) -> Result<String> {
+        self.instance.workspace_id(&self.agent, name)
+    }
+}

@@ -1,0 +1,135 @@
+//! A live conversation, line by line: each is acknowledged after its commit, and the pages about the moment follow while
+//! it goes on.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::Instance;
+use super::listener::Notice;
+use crate::capture::{Capture, LineAck};
+use crate::error::{Error, Result};
+use crate::program::Program;
+use crate::render::continuity::write_turn_continuity;
+use crate::scope::{AgentId, TurnId};
+use crate::transcript::recent;
+use crate::tree::AssistantHome;
+
+/// Pages about the moment are written at most this often while a conversation goes on, and once at its end.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long the end of a conversation waits for its summaries. What is left is the worker's.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// A longer line is refused; nobody should have to hold what is not used.
+pub const LONGEST_LINE: usize = 32 << 20;
+
+/// Lines of a conversation on their way in.
+pub struct Appending<'i, 'c> {
+    instance: &'i Instance,
+    agent: &'i AgentId,
+    actor: &'i str,
+    program: &'i dyn Program,
+    capture: Capture<'c>,
+    at: Option<AssistantHome<'i>>,
+    /// Sessions whose pages are behind, by number.
+    touched: BTreeSet<i64>,
+    /// A prompt came: the run before it is over, and a new one has begun.
+    is_due: bool,
+    written: Option<Instant>,
+}
+
+impl Instance {
+    /// Takes lines of one program, which `feed` hands over, and brings everything up to date at their end. `pages`:
+    /// whether pages about the moment are written, too.
+    pub fn append<T>(
+        &self,
+        agent: &AgentId,
+        actor: &str,
+        program: &str,
+        pages: bool,
+        feed: impl FnOnce(&mut Appending) -> Result<T>,
+    ) -> Result<T> {
+        let program =
+            self.program(program).ok_or_else(|| Error::usage(format!("this build does not know {program}")))?;
+        let mut index = self.index()?;
+        let user_home = self.settings.user_home.as_deref();
+        let (out, at, touched) = {
+            let capture = Capture::new(&self.ledger, Some(&mut index), actor, &self.scratch()?, user_home)?;
+            let mut appending = Appending {
+                instance: self,
+                agent,
+                actor,
+                program,
+                capture,
+                at: None,
+                touched: BTreeSet::new(),
+                is_due: false,
+                written: None,
+            };
+            let out = feed(&mut appending)?;
+            let Appending { capture, at, touched, .. } = appending;
+            capture.finish()?;
+            (out, at, touched)
+        };
+        // Every line has queued what may wait; with the index in step most of it is done already.
+        self.drain(&mut index, actor)?;
+        drop(index);
+        // What else is waiting must not hold up whoever appends.
+        self.distil(actor, Some(PATIENCE))?;
+        if pages {
+            self.write_moment(agent, actor, at, touched);
+        }
+        self.settle_conversations(agent, actor);
+        Ok(out)
+    }
+
+    /// Writes the pages about the moment of these sessions. Returns the assistant home, for the next time.
+    fn write_moment<'i>(
+        &'i self,
+        agent: &AgentId,
+        actor: &str,
+        at: Option<AssistantHome<'i>>,
+        sessions: BTreeSet<i64>,
+    ) -> Option<AssistantHome<'i>> {
+        if sessions.is_empty() {
+            return at;
+        }
+        let sessions: Vec<i64> = sessions.into_iter().collect();
+        let opened = at.map_or_else(|| self.assistant(agent, actor), Ok);
+        let written = opened.and_then(|at| write_turn_continuity(&at, &sessions).map(|_| at));
+        written.inspect_err(|e| self.listener.notice(&Notice::MomentLeft(e))).ok()
+    }
+}
+
+impl Appending<'_, '_> {
+    /// Stores one line and says what became of it, after the commit. `Refused` for one that cannot be used: the next
+    /// ones can.
+    pub fn line(&mut self, line: &[u8]) -> Result<LineAck> {
+        if line.len() > LONGEST_LINE {
+            return Ok(LineAck::Refused { reason: "the line is longer than 32 MiB".into() });
+        }
+        let ack = self.capture.line(self.program, self.agent, line)?;
+        if let LineAck::Stored { turn: Some(turn), .. } = &ack {
+            self.touch(*turn)?;
+        }
+        Ok(ack)
+    }
+
+    fn touch(&mut self, turn: TurnId) -> Result<()> {
+        let agent_no = self.instance.known_agent(self.agent)?;
+        if let Some((session, is_prompt)) = self.instance.ledger.read(|tx| recent::place_of(tx, agent_no, turn))? {
+            self.touched.insert(session);
+            self.is_due |= is_prompt;
+        }
+        Ok(())
+    }
+
+    /// No line is waiting: pages about the moment are written, if there is something new to say.
+    pub fn pause(&mut self) {
+        if self.is_due && self.written.is_none_or(|then| then.elapsed() >= PAUSE) {
+            let touched = std::mem::take(&mut self.touched);
+            self.at = self.instance.write_moment(self.agent, self.actor, self.at.take(), touched);
+            (self.is_due, self.written) = (false, Some(Instant::now()));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Bringing session stores in: read, indexed, distilled, shown.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use super::Instance;
+use super::indexes::BUSY;
+use super::listener::{Progress, Task};
+use crate::capture::{Capture, Totals};
+use crate::error::{Problem, Result};
+use crate::ledger::Audit;
+use crate::ledger::jobs::{self, JobKind};
+use crate::program::{Form, Program};
+use crate::scope::AgentId;
+use crate::source::file::find;
+use crate::worker;
+
+/// An import of more turns than this puts the index in order afterwards.
+const MANY_TURNS: u64 = 20_000;
+
+/// A session store that is to be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The name of its program, one the engine was opened with.
+    pub program: &'static str,
+    pub form: Form,
+    pub path: PathBuf,
+}
+
+/// What an import came to.
+#[derive(Clone, Default, Debug)]
+pub struct Imported {
+    pub totals: Totals,
+    pub problems: Vec<Problem>,
+    pub seconds: f64,
+}
+
+impl Instance {
+    /// The session stores a program has on this machine, and what could not be listed.
+    pub fn stores_of(&self, program: &dyn Program) -> (Vec<Source>, Vec<Problem>) {
+        let (mut sources, mut problems) = (Vec::new(), Vec::new());
+        for root in program.roots().into_iter().filter(|root| root.exists()) {
+            let (files, errors) = find(&root, &|path| program.form(path).is_some());
+            problems.extend(errors.iter().map(|e| Problem::of(&root, e)));
+            sources.extend(
+                files
+                    .into_iter()
+                    .filter_map(|path| Some(Source { program: program.name(), form: program.form(&path)?, path })),
+            );
+        }
+        (sources, problems)
+    }
+
+    /// Reads sources into the ledger and the index, distils what came in and renders what shows it, with progress. What
+    /// is wrong with a source is a problem of the result; the next one is read.
+    pub fn import(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<Imported> {
+        let started = Instant::now();
+        let mut done = self.store(agent, actor, sources)?;
+        done.problems.extend(self.distil(actor, None)?.problems);
+        // The nodes that were just made are found, too.
+        self.index()?.catch_up(&self.ledger, None, &mut |_| {})?;
+        if done.totals.records > 0 || self.agent_no(agent)?.is_some() {
+            self.settle_conversations(agent, actor);
+        }
+        Ok(Imported { seconds: started.elapsed().as_secs_f64(), ..done })
+    }
+
+    /// The first part of [`Instance::import`]: what was said is in the ledger and the index, and its sessions are due to
+    /// be distilled.
+    pub fn store(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<Imported> {
+        let started = Instant::now();
+        // Two imports at once are safe, but each would read what the other has just read.
+        let _lock = self.home.try_lock("import")?;
+        let mut index = self.index()?;
+        if self.is_ahead(&index) {
+            drop(index);
+            index = self.recreate_index(BUSY)?;
+        }
+        // What an interrupted import left out comes first, so that what follows can be added as it is stored.
+        self.build_if_behind(&mut index)?;
+        let bytes = sources.iter().map(|s| std::fs::metadata(&s.path).map_or(0, |m| m.len())).sum();
+        self.listener.progress(Progress::Begin(Task::Importing, bytes));
+        let read = self.read_sources(agent, actor, sources, &mut index);
+        self.listener.progress(Progress::End);
+        let (totals, problems) = read?;
+        index.catch_up(&self.ledger, None, &mut |_| {})?;
+        if totals.turns > MANY_TURNS {
+            index.settle()?;
+        }
+        if totals.turns > 0 {
+            self.ledger.write(Audit::new(actor, "job.enqueue"), |tx| {
+                let due = tx.now();
+                jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due).map(drop)
+            })?;
+            self.drain(&mut index, actor)?;
+        }
+        Ok(Imported { totals, problems, seconds: started.elapsed().as_secs_f64() })
+    }
+
+    fn read_sources(
+        &self,
+        agent: &AgentId,
+        actor: &str,
+        sources: &[Source],
+        index: &mut crate::index::Index,
+    ) -> Result<(Totals, Vec<Problem>)> {
+        let user_home = self.settings.user_home.as_deref();
+        let mut capture = Capture::new(&self.ledger, Some(index), actor, &self.scratch()?, user_home)?;
+        let listener = self.listener.clone();
+        capture.on_progress(move |bytes| listener.progress(Progress::More(bytes)));
+        for (n, source) in sources.iter().enumerate() {
+            self.listener.progress(Progress::Source(n + 1, sources.len()));
+            if let Some(program) = self.program(source.program) {
+                capture.store(program, agent, &source.path, source.form)?;
+            }
+        }
+        capture.finish()
+    }
+
+    /// Does the jobs that are due.
+    pub(super) fn drain(&self, index: &mut crate::index::Index, actor: &str) -> Result<worker::Drained> {
+        let owner = format!("{actor} {}", std::process::id());
+        worker::drain(&self.ledger, index, &owner, &mut |payload| self.read_store(payload, actor))
+    }
+
+    /// Reads the store a hook named; without a path every store of that program. One that is gone is nothing to read.
+    fn read_store(&self, payload: &str, actor: &str) -> Result<()> {
+        /// The payload of [`JobKind::Capture`]. A field of a newer version is left to it.
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Wanted {
+            harness: Option<String>,
+            agent: Option<String>,
+            path: Option<String>,
+        }
+        let wanted: Wanted = serde_json::from_str(payload).unwrap_or_default();
+        let Some(program) = wanted.harness.as_deref().and_then(|name| self.program(name)) else { return Ok(()) };
+        let named = wanted.agent.as_deref().and_then(|id| AgentId::parse(id).ok());
+        let agent = named.unwrap_or_else(|| self.settings.agent.clone());
+        let stores = match wanted.path.filter(|path| !path.is_empty()) {
+            Some(path) => vec![PathBuf::from(path)],
+            None => self.stores_of(program).0.into_iter().map(|source| source.path).collect(),
+        };
+        let user_home = self.settings.user_home.as_deref();
+        let mut capture = Capture::new(&self.ledger, None, actor, &self.scratch()?, user_home)?;
+        for path in stores.iter().filter(|path| Path::exists(path)) {
+            if let Some(form) = program.form(path) {
+                capture.store(program, &agent, path, form)?;
+            }
+        }
+        capture.finish().map(drop)
+    }
+}

@@ -1,0 +1,264 @@
+//! The search index around a verb: opened once, lent to one thread at a time, brought up to date before it answers, made
+//! again where it is damaged.
+
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Instance;
+use super::listener::{Notice, Progress, Task};
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{Embedder, Index, Rebuilt};
+use crate::scope::AgentId;
+use crate::tree::{AssistantHome, file_table};
+
+/// How long a verb waits for another process that writes the index before it does without.
+pub const BUSY: Duration = Duration::from_millis(200);
+
+/// What a search may spend on bringing the index up to date before it answers (R10.10).
+const CATCH_UP: Duration = Duration::from_millis(50);
+
+/// How many indexes are kept open for the next verb. Each has a page cache of its own; more than the ledger has readers
+/// would never be used at once.
+const KEPT: usize = 3;
+
+/// An index in use. Dropping it leaves it to the next verb.
+pub struct Lent<'i> {
+    instance: &'i Instance,
+    index: Option<Index>,
+    /// What opening it came to.
+    pub rebuilt: Rebuilt,
+}
+
+impl Deref for Lent<'_> {
+    type Target = Index;
+
+    fn deref(&self) -> &Index {
+        // Taken out by `Drop` alone.
+        self.index.as_ref().unwrap_or_else(|| unreachable!("an index in use"))
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    fn deref_mut(&mut self) -> &mut Index {
+        self.index.as_mut().unwrap_or_else(|| unreachable!("an index in use"))
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.instance.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.index.take().filter(|index| idle.len() < KEPT && index.is_at_rest()) {
+            idle.push(index);
+        }
+    }
+}
+
+impl Instance {
+    /// The index: one that is open already, else opened, made anew where it is missing or does not fit. In a home that
+    /// cannot be written: `Refused` where there is none that fits.
+    pub fn index(&self) -> Result<Lent<'_>> {
+        self.settings.embeddings.check()?;
+        let path = self.index_path()?;
+        while let Some(index) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            // Another process may have put a new one in its place.
+            if index.is_still_at(&path) {
+                return Ok(Lent { instance: self, index: Some(index), rebuilt: Rebuilt::No });
+            }
+        }
+        let (index, rebuilt) = match self.read_only {
+            true => {
+                let index = Index::open_read_only(&path, self.ledger.id())?.ok_or_else(|| {
+                    Error::refused("the home cannot be written and has no search index that fits")
+                        .hint("make the home writable, then run heirloom reindex")
+                })?;
+                (index, Rebuilt::No)
+            }
+            false => Index::open(&path, self.ledger.id(), BUSY)?,
+        };
+        self.lent(index, rebuilt)
+    }
+
+    fn lent(&self, index: Index, rebuilt: Rebuilt) -> Result<Lent<'_>> {
+        let index = match self.embedder() {
+            Some(Ok(model)) => index.with_embedder(model.clone())?,
+            _ => index,
+        };
+        Ok(Lent { instance: self, index: Some(index), rebuilt })
+    }
+
+    /// The model that places texts in space (R10.8). One that cannot be had leaves the words, and is told of once.
+    fn embedder(&self) -> Option<&Result<Arc<dyn Embedder>>> {
+        if self.model.get().is_none() {
+            let model = self.settings.embeddings.model()?;
+            if let Err(e) = &model {
+                self.listener.notice(&Notice::WordsOnly(e));
+            }
+            let _ = self.model.set(model);
+        }
+        self.model.get()
+    }
+
+    /// Why nothing is found by meaning: the model the settings name cannot be had.
+    pub fn without_model(&self) -> Option<&Error> {
+        self.embedder().and_then(|model| model.as_ref().err())
+    }
+
+    /// The model in use, and where it is.
+    pub fn model(&self) -> (Option<&str>, &str) {
+        let model = self.embedder().and_then(|model| Some(model.as_ref().ok()?.model()));
+        (model, &self.settings.embeddings.shown)
+    }
+
+    /// An index for a hook, which reads it and never writes it (R10.10). `None` where there is none that fits: other
+    /// processes make it.
+    pub(super) fn index_for_hook(&self) -> Result<Option<Index>> {
+        let path = self.index_path()?;
+        let Ok(Some(index)) = Index::open_read_only(&path, self.ledger.id()) else { return Ok(None) };
+        // A prompt waits for no endpoint, and for no model that has to be read first.
+        if !self.settings.embeddings.for_hooks {
+            return Ok(Some(index));
+        }
+        match self.settings.embeddings.model() {
+            Some(model) => Ok(Some(index.with_embedder(model?)?)),
+            None => Ok(Some(index)),
+        }
+    }
+
+    /// An empty index in place of what there is. `busy`: how long other processes are waited for.
+    pub fn recreate_index(&self, busy: Duration) -> Result<Lent<'_>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.lent(Index::recreate(&self.index_path()?, self.ledger.id(), busy)?, Rebuilt::OtherVersion)
+    }
+
+    /// The index, caught up as far as a search may wait for it, with the files of an agent that were just looked at. A
+    /// new one is built whole: there is nothing else to search in.
+    pub fn caught_up_index(&self, files: Option<&AssistantHome>) -> Result<Lent<'_>> {
+        let mut index = self.index()?;
+        if self.read_only {
+            return Ok(index);
+        }
+        let new = index.rebuilt != Rebuilt::No;
+        let ahead = self.is_ahead(&index);
+        if ahead {
+            drop(index);
+            index = self.recreate_index(BUSY)?;
+        }
+        match self.catch_up(&mut index, files, new || ahead) {
+            // Torn inside: it is derived, so it is made again. What is damaged still is the ledger.
+            Err(e) if e.kind() == ErrorKind::Damaged => {
+                drop(index);
+                index = self.recreate_index(BUSY)?;
+                self.catch_up(&mut index, files, true)?;
+            }
+            other => other?,
+        }
+        Ok(index)
+    }
+
+    /// Whether an index says more than its ledger: a ledger from a backup was put in place.
+    pub(super) fn is_ahead(&self, index: &Index) -> bool {
+        matches!(self.ledger.read(|tx| index.coverage(tx)), Err(e) if e.kind() == ErrorKind::Damaged)
+    }
+
+    fn catch_up(&self, index: &mut Index, files: Option<&AssistantHome>, new: bool) -> Result<()> {
+        // One that another command has just made is as empty as a new one.
+        let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == 0 && c.missing > 0);
+        let until = if new || empty {
+            self.build(index)?;
+            None
+        } else {
+            let until = Some(Instant::now() + CATCH_UP);
+            index.catch_up(&self.ledger, until, &mut |_| {})?;
+            until
+        };
+        if let Some(at) = files {
+            index.catch_up_files(at, until)?;
+        }
+        Ok(())
+    }
+
+    /// What an index answers. One that turns out to be torn is made again and asked once more (R10.10); where the home
+    /// cannot be written it stays as it is, and the error says so.
+    pub fn asked<T>(&self, files: Option<&AssistantHome>, mut ask: impl FnMut(&mut Index) -> Result<T>) -> Result<T> {
+        let mut index = self.caught_up_index(files)?;
+        match ask(&mut index) {
+            Err(e) if e.kind() == ErrorKind::Damaged && !self.read_only => {
+                drop(index);
+                let mut index = self.recreate_index(BUSY)?;
+                self.catch_up(&mut index, files, true)?;
+                ask(&mut index)
+            }
+            other => other,
+        }
+    }
+
+    /// Brings the rows of files up to date as far as a verb may wait for it. Returns how many changes are missing.
+    pub fn catch_up_files(&self, index: &mut Index, at: &AssistantHome) -> Result<u64> {
+        match self.read_only {
+            true => at.read(|tx| index.files_missing(tx, at.agent_no)),
+            false => index.catch_up_files(at, Some(Instant::now() + CATCH_UP)),
+        }
+    }
+
+    /// After something was forgotten: takes its words out of the index and the logs, too. What keeps that from being done
+    /// now is told; what was forgotten stays so.
+    pub fn erase(&self, at: &AssistantHome) {
+        let erased = self.ledger.empty_log().and_then(|_| match Path::exists(&self.index_path()?) {
+            true => self.index()?.erase_gone_files(at),
+            false => Ok(()),
+        });
+        if let Err(e) = erased {
+            self.listener.notice(&Notice::IndexMayRemember(&e));
+        }
+    }
+
+    /// Brings the rows of every agent's files up to date. Returns how many files there are.
+    pub fn build_files(&self, index: &mut Index, actor: &str) -> Result<u64> {
+        let mut files = 0;
+        for (at, _) in self.look_at_all(actor)? {
+            index.catch_up_files(&at, None)?;
+            files += at.read(|tx| file_table::count(tx, at.agent_no))?;
+        }
+        Ok(files)
+    }
+
+    /// Adds what the index lacks, if it lacks anything.
+    pub fn build_if_behind(&self, index: &mut Index) -> Result<()> {
+        if self.ledger.read(|tx| index.coverage(tx))?.missing > 0 {
+            self.build(index)?;
+        }
+        Ok(())
+    }
+
+    /// Indexes every turn the ledger has, with progress. Returns how many were missing.
+    pub fn build(&self, index: &mut Index) -> Result<u64> {
+        /// Fewer are there before anybody has read that they are coming.
+        const WORTH_SHOWING: u64 = 5_000;
+        let missing = self.ledger.read(|tx| index.coverage(tx))?.missing;
+        let shown = missing >= WORTH_SHOWING;
+        if shown {
+            self.listener.progress(Progress::Begin(Task::Indexing, missing));
+        }
+        let built = index.catch_up(&self.ledger, None, &mut |done| {
+            if shown {
+                self.listener.progress(Progress::Done(done));
+            }
+        });
+        let built = built.and_then(|_| index.settle());
+        if shown {
+            self.listener.progress(Progress::End);
+        }
+        built?;
+        Ok(missing)
+    }
+
+    /// The number of an agent that must be known.
+    pub fn known_agent(&self, agent: &AgentId) -> Result<i64> {
+        self.agent_no(agent)?.ok_or_else(|| {
+            Error::not_found(format!("nothing is stored for the agent {agent}"))
+                .hint("see heirloom agent list, or import something with heirloom up")
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! How a home is opened: made where there is none, for looking, or the quick way for a hook.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use super::listener::{Listener, Notice, Silent};
+use super::{Instance, Settings};
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, Result};
+use crate::forget;
+use crate::home::{Home, HomeOptions, layout};
+use crate::ledger::{Ledger, Open};
+use crate::program::Program;
+use crate::tree::AssistantHome;
+
+/// What a home is opened with.
+#[derive(Clone)]
+pub struct Options {
+    pub clock: Clock,
+    /// What a home must be like.
+    pub home: HomeOptions,
+    /// The outside programs that are known.
+    pub programs: Vec<Arc<dyn Program>>,
+    pub listener: Arc<dyn Listener>,
+    /// Reads the settings, once the home is open: they may be in it.
+    pub settings: Arc<Ask>,
+}
+
+/// Reads the settings of a home.
+type Ask = dyn Fn(&Home) -> Result<Settings> + Send + Sync;
+
+impl Default for Options {
+    /// The system's clock, no outside program, nobody listening, default settings.
+    fn default() -> Options {
+        Options {
+            clock: Clock::System,
+            home: HomeOptions::default(),
+            programs: Vec::new(),
+            listener: Arc::new(Silent),
+            settings: Arc::new(|_| Ok(Settings::default())),
+        }
+    }
+}
+
+/// What a home is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum How {
+    /// To store something: it is made where there is none.
+    Create,
+    /// To store something in a home that is there: it is not made again, folders it lacks are.
+    Existing,
+    /// To look: a missing home is an error, and one that cannot be written is opened for reading.
+    Look,
+    /// A hook: what is there is used as it is, and nothing is migrated, repaired or caught up (R12.5). Another process
+    /// that writes is waited for this long.
+    Hook { busy: Duration },
+}
+
+impl Instance {
+    /// Opens the home at `root`.
+    ///
+    /// `NotFound` where there is none and none is to be made; `Refused` where it cannot be written, is not the user's,
+    /// or is of a newer version; `Damaged` where the ledger is; `Busy` for a hook that comes before the first import.
+    pub fn open(root: &Path, how: How, options: Options) -> Result<Instance> {
+        match how {
+            How::Create => {
+                let home = Home::create_with(root, &options.home)?;
+                Instance::to_write(home, options)
+            }
+            How::Existing => {
+                let home = Home::open_with(root, &options.home)?;
+                Instance::to_write(home, options)
+            }
+            How::Look => Instance::to_look(root, options),
+            How::Hook { busy } => {
+                let home = Home::open_with(root, &options.home)?;
+                let path = home.file_path(&layout::RUNTIME_DB)?;
+                if !path.exists() {
+                    return Err(Error::new(ErrorKind::Busy, "there is no ledger yet"));
+                }
+                let backups = home.root().join(layout::BACKUPS.as_str());
+                let ledger = Ledger::open(&path, &backups, options.clock, Open::Hot { busy })?;
+                Instance::of(home, ledger, options, false)
+            }
+        }
+    }
+
+    fn to_write(home: Home, options: Options) -> Result<Instance> {
+        for folder in layout::DIRECTORIES {
+            home.create_dir_all(folder)?;
+        }
+        if !can_write(&home.root().join(layout::RUNTIME_DB.as_str())) {
+            return Err(Error::refused(format!("{} cannot be written; nothing was stored", home.root().display()))
+                .hint("check its owner, its permissions and whether its file system is mounted read-only"));
+        }
+        Instance::whole(home, options, false)?.finished()
+    }
+
+    fn to_look(root: &Path, options: Options) -> Result<Instance> {
+        let home = Home::open_with(root, &options.home).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => no_memory(root),
+            _ => e,
+        })?;
+        let path = match home.file_path(&layout::RUNTIME_DB) {
+            Ok(path) if path.exists() => path,
+            Ok(_) => return Instance::begin(home, root, options),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Instance::begin(home, root, options),
+            Err(e) => return Err(e),
+        };
+        if !can_write(&path) {
+            return Instance::whole(home, options, true);
+        }
+        // Opening for writing can fail where looking would not: a disk without a byte left.
+        match Instance::whole(home, options.clone(), false).and_then(Instance::finished) {
+            Err(e) if e.kind() == ErrorKind::Machine => {
+                let home = Home::open_with(root, &options.home)?;
+                Instance::whole(home, options, true).map_err(|_| e)
+            }
+            other => other,
+        }
+    }
+
+    /// A home with pages and no ledger yet, as LionClaw leaves one: it is read where it is. The ledger is put beside
+    /// it and no file that is there is touched.
+    fn begin(home: Home, root: &Path, options: Options) -> Result<Instance> {
+        let agent = (options.settings)(&home)?.agent;
+        let pages = match home.open_dir(&layout::assistant_home(&agent)) {
+            Ok(tree) => tree.entries()?,
+            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(e),
+        };
+        let known = |name: &std::ffi::OsStr| {
+            name == "continuity" || name == "memory" || Path::new(name).extension() == Some("md".as_ref())
+        };
+        if !pages.iter().any(|entry| known(&entry.name)) {
+            return Err(no_memory(root));
+        }
+        if !can_write(&home.root().join(layout::STATE.as_str())) {
+            return Err(Error::refused(format!(
+                "{} has pages and no ledger yet, and cannot be written",
+                root.display()
+            ))
+            .hint("make it writable; the pages themselves stay as they are"));
+        }
+        let instance = Instance::open(root, How::Create, options)?;
+        instance.ensure_agent(&agent, "cli")?;
+        Ok(instance)
+    }
+
+    /// Opens the ledger the full way, or for reading.
+    fn whole(home: Home, options: Options, read_only: bool) -> Result<Instance> {
+        let path = home.file_path(&layout::RUNTIME_DB)?;
+        let how = if read_only { Open::ReadOnly } else { Open::Full };
+        if !read_only {
+            // Made by us first, so that it and the logs SQLite puts beside it are private from the first byte on.
+            if !path.exists() {
+                let _existed = home.write_new(&layout::RUNTIME_DB, b"")?;
+            }
+            home.remove_temporaries(Clock::System.now())?;
+        }
+        let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
+        let ledger = Ledger::open(&path, &backups, options.clock, how).map_err(|e| match e.kind() {
+            ErrorKind::Damaged => Error::damaged(format!("{} is damaged", path.display())).because(e).hint(
+                "it is left as it is; put a copy of it back from your backup, or move it away and run heirloom up",
+            ),
+            _ => e,
+        })?;
+        Instance::of(home, ledger, options, read_only)
+    }
+
+    fn of(home: Home, ledger: Ledger, options: Options, read_only: bool) -> Result<Instance> {
+        let settings = (options.settings)(&home)?;
+        Ok(Instance {
+            home,
+            ledger,
+            settings,
+            programs: options.programs,
+            listener: options.listener,
+            read_only,
+            idle: Mutex::default(),
+            model: OnceLock::new(),
+        })
+    }
+
+    /// Stores what hooks left in the spool, then finishes what was forgotten half-way: the first may be what was
+    /// forgotten. What keeps that from being done is told, and tried again by the next opening.
+    fn finished(self) -> Result<Instance> {
+        if let Err(e) = self.drain_spool() {
+            self.listener.notice(&Notice::SpoolLeft(&e));
+        }
+        for agent_no in forget::unfinished(&self.ledger)? {
+            if let Err(e) = self.finish_forgetting(agent_no) {
+                self.listener.notice(&Notice::ForgettingLeft(&e));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups.
+    pub fn finish_forgetting(&self, agent_no: i64) -> Result<()> {
+        let mut known = self.agents()?.into_iter();
+        let Some(agent) = known.find(|a| self.agent_no(a).is_ok_and(|no| no == Some(agent_no))) else {
+            return Ok(());
+        };
+        let zone = self.settings.zone.clone();
+        let at = AssistantHome::create(&self.home, &self.ledger, &agent, agent_no, "cli forget", zone)?;
+        let mut index = if self.index_path()?.exists() { Some(self.index()?) } else { None };
+        forget::finish(&at, index.as_deref_mut()).map(drop).map_err(|e| {
+            e.hint("it is gone from the ledger; the rest is done by a command in ten minutes, or by running this again")
+        })
+    }
+
+    /// The search index's file.
+    pub fn index_path(&self) -> Result<PathBuf> {
+        self.home.file_path(&layout::INDEX_DB)
+    }
+}
+
+fn no_memory(home: &Path) -> Error {
+    Error::not_found(format!("there is no memory at {} yet", home.display()))
+        .hint("heirloom up finds and imports your sessions; heirloom up --demo shows it with sample sessions")
+}
+
+/// Whether the file and its folder can be written: SQLite needs both.
+fn can_write(path: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    let folder = path.parent().unwrap_or(path);
+    let file = !path.exists() || access(path, Access::WRITE_OK).is_ok();
+    file && access(folder, Access::WRITE_OK).is_ok()
+}

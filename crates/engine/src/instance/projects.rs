@@ -1,0 +1,68 @@
+//! Which project a name, a path or a folder means.
+
+use std::path::Path;
+
+use super::Instance;
+use crate::error::{Error, Result};
+use crate::redact::redact;
+use crate::scope::AgentId;
+use crate::source::project::project_root;
+use crate::transcript::read;
+use crate::tree::file_table;
+
+/// How a project can be named, for errors.
+const PROJECTS: &str =
+    "give the path of a folder, or a name or id that stands in heirloom workspace list or in memory/workspace/";
+
+impl Instance {
+    /// The id of an agent's project: by its id, label or path. A folder in which nothing was said yet has one, too; so
+    /// has a project that only files know of.
+    pub fn workspace_id(&self, agent: &AgentId, name: &str) -> Result<String> {
+        let (known, in_files) = self.ledger.read(|tx| match read::agent_no(tx, agent)? {
+            Some(no) => Ok((read::workspaces(tx, no)?, file_table::workspaces(tx, no)?)),
+            None => Ok((Vec::new(), Vec::new())),
+        })?;
+        let canonical = |id: &str| {
+            let row = known.iter().find(|w| w.id == id);
+            row.and_then(|w| w.alias_of.clone()).unwrap_or_else(|| id.to_owned())
+        };
+        if name != "." && !name.contains('/') {
+            let ids = || known.iter().map(|w| (w.id.as_str(), w.label.as_str()));
+            let all: Vec<(&str, &str)> = ids().chain(in_files.iter().map(|id| (id.as_str(), label_of(id)))).collect();
+            if all.iter().any(|(id, _)| *id == name) {
+                return Ok(canonical(name));
+            }
+            let mut ids: Vec<String> = all.iter().filter(|(_, l)| *l == name).map(|(id, _)| canonical(id)).collect();
+            ids.sort();
+            ids.dedup();
+            return match ids.as_slice() {
+                [id] => Ok(id.clone()),
+                [] => Err(Error::not_found(format!("no project is called {}", shown(name))).hint(PROJECTS)),
+                several => Err(Error::usage(format!("{} is the name of {} projects", shown(name), several.len()))
+                    .hint(format!("use an id: {}", several.join(", ")))),
+            };
+        }
+        let path = Path::new(name);
+        let at = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+        // A folder that is gone counts where something was said in just that one; a slip of the pen makes no project.
+        if !at.is_dir() {
+            return match known.iter().find(|w| w.root == at) {
+                Some(gone) => Ok(canonical(&gone.id)),
+                None => Err(Error::not_found(format!("there is no folder {}", shown(name))).hint(PROJECTS)),
+            };
+        }
+        let project = project_root(&at, self.settings.user_home.as_deref())
+            .ok_or_else(|| Error::usage(format!("{} is no place for a project", at.display())))?;
+        Ok(canonical(&project.workspace_id))
+    }
+}
+
+/// The name people use for a workspace: its id without the key.
+pub fn label_of(id: &str) -> &str {
+    id.rsplit_once("--").map_or(id, |(name, _)| name)
+}
+
+/// The beginning of what was typed, on one line and without credentials.
+fn shown(text: &str) -> String {
+    format!("{:?}", redact(text).chars().take(80).collect::<String>())
+}

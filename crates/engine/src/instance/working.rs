@@ -1,0 +1,48 @@
+//! Everything that is due, once: jobs, summaries, pages, rows of the index.
+
+use super::Instance;
+use crate::error::{Problem, Result};
+use crate::ledger::jobs;
+use crate::lineage::marks;
+use crate::scope::AgentId;
+
+/// What a pass over everything that is due came to.
+#[derive(Clone, Default, Debug)]
+pub struct Worked {
+    /// Jobs done and sessions distilled.
+    pub done: u64,
+    pub failed: u64,
+    /// Jobs and sessions that are not due yet.
+    pub later: u64,
+    pub problems: Vec<Problem>,
+}
+
+impl Instance {
+    /// Does what is due now.
+    pub fn work(&self, agent: &AgentId, actor: &str) -> Result<Worked> {
+        let mut index = self.index()?;
+        let drained = self.drain(&mut index, actor)?;
+        let distilled = self.distil(actor, None)?;
+        if drained.done > 0 {
+            // A run that was closed is shown as such.
+            self.settle_conversations(agent, actor);
+        }
+        // Nodes that were just made, then files.
+        index.catch_up(&self.ledger, None, &mut |_| {})?;
+        self.build_files(&mut index, actor)?;
+        let (due, next) = self.ledger.read(|tx| marks::counts(tx, self.ledger.now(), None))?;
+        let failed = distilled.problems.len() as u64;
+        Ok(Worked {
+            done: drained.done + distilled.sessions - failed,
+            failed: drained.failed + failed,
+            later: drained.later + due + u64::from(next.is_some()),
+            problems: distilled.problems,
+        })
+    }
+
+    /// How many jobs and sessions are due.
+    pub fn due(&self) -> Result<u64> {
+        let now = self.ledger.now();
+        self.ledger.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))
+    }
+}
