@@ -126,11 +126,7 @@ fn vectors_lacking(ledger: &Ledger, index: &Index) -> Result<u64> {
 }
 
 fn has_expired(ledger: &Ledger) -> Result<bool> {
-    ledger.read(|tx| {
-        Ok(tx
-            .prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?1 LIMIT 1")?
-            .exists([ledger.now()])?)
-    })
+    ledger.read(|tx| jobs::has_expired(tx, ledger.now()))
 }
 
 /// What bringing the lineage up to date came to.

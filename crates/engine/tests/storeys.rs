@@ -74,7 +74,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("render", "distill"),
 ];
 
-fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
+pub fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
@@ -94,7 +94,7 @@ fn engine() -> BTreeMap<PathBuf, String> {
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-fn room_of(path: &Path) -> String {
+pub fn room_of(path: &Path) -> String {
     let first = path.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
     first.trim_end_matches(".rs").to_owned()
 }

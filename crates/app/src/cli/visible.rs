@@ -2,6 +2,7 @@
 
 use heirloom_engine::error::{Error, Problem, Result};
 use heirloom_engine::home::LionClaw;
+use heirloom_engine::memory::pending;
 use heirloom_engine::render;
 use heirloom_engine::tree::file_table::{self, Kind};
 use heirloom_engine::tree::{AssistantHome, journal, revise};
@@ -40,14 +41,9 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
     let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let mut notes = Vec::new();
     let (counts, pending, troubled, unfinished) = at.read(|tx| {
-        let pending: i64 = tx.query_row(
-            "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'",
-            [at.agent_no],
-            |r| r.get(0),
-        )?;
         Ok((
             file_table::counts(tx, at.agent_no)?,
-            pending as u64,
+            pending::waiting_count(tx, at.agent_no)?,
             file_table::troubled(tx, at.agent_no)?,
             journal::unfinished(tx, at.agent_no)?,
         ))

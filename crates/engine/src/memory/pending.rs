@@ -258,6 +258,14 @@ pub fn decide(tx: &Write, agent_no: i64, no: i64, state: &str, result: Option<&s
     Ok(())
 }
 
+/// How many notices wait for a yes.
+pub fn waiting_count(tx: &Read, agent_no: i64) -> Result<u64> {
+    let count: i64 = tx
+        .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
+        .query_row([agent_no], |r| r.get(0))?;
+    Ok(count as u64)
+}
+
 /// Dismisses notices; all of them or none.
 pub fn dismiss(at: &AssistantHome, numbers: &[i64]) -> Result<Vec<Pending>> {
     at.write("memory.dismiss", |tx| {

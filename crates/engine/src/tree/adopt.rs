@@ -1,26 +1,20 @@
 //! Using a tree where it is: another program's workspace becomes the assistant home of an agent, file by file as it
 //! stands (SPEC §3). Nothing in it is changed by adopting it.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-use rusqlite::params;
 
 use super::AssistantHome;
 use super::file_table::{self, Kind};
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::ledger::{Audit, Ledger};
+use crate::ledger::{Audit, Ledger, agents};
 use crate::pages::{self, Happened};
 
 /// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
 /// items stand in the tree it has: they would be out of sight.
 pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Option<&Path>) -> Result<Option<PathBuf>> {
     let root = root.map(|root| home.open_elsewhere(root).map(|opened| opened.shown().to_owned())).transpose()?;
-    let before: Option<Vec<u8>> =
-        ledger.read(|tx| Ok(tx.query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))?))?;
-    let bytes = root.as_ref().map(|r| r.as_os_str().as_bytes().to_vec());
-    if before == bytes {
+    if ledger.read(|tx| agents::root(tx, agent_no))? == root {
         return Ok(root);
     }
     let items: Vec<String> = ledger.read(|tx| {
@@ -33,10 +27,7 @@ pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Opt
             .hint("move them into the other folder by hand first, or adopt it for another agent: --agent ID"));
     }
     ledger.write(Audit::new(actor, "home.adopt").of_agent(agent_no), |tx| {
-        tx.execute(
-            "UPDATE agents SET root = ?2, bootstrapped_at = NULL WHERE agent_no = ?1",
-            params![agent_no, bytes],
-        )?;
+        agents::set_root(tx, agent_no, root.as_deref())?;
         // What was known of the other tree is not known of this one.
         tx.execute(
             "UPDATE catalogue SET published = NULL, state = 'gone',

@@ -28,6 +28,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
+use crate::ledger::agents;
 use crate::ledger::{Audit, Ledger, Read, Write};
 use crate::scope::AgentId;
 
@@ -64,16 +65,8 @@ impl<'a> AssistantHome<'a> {
         actor: &str,
         zone: TimeZone,
     ) -> Result<Option<AssistantHome<'a>>> {
-        let root: Option<Vec<u8>> = ledger.read(|tx| {
-            Ok(tx
-                .query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))
-                .optional()?
-                .flatten())
-        })?;
-        let opened = match root {
+        let opened = match ledger.read(|tx| agents::root(tx, agent_no))? {
             Some(root) => {
-                let root =
-                    std::path::PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(root));
                 // Out of reach, as a disk that is not mounted, is not the same as empty.
                 home.open_elsewhere(&root).map_err(|e| match e.kind() {
                     ErrorKind::NotFound => {
