@@ -240,6 +240,11 @@ pub fn bar(total: u64, what: &'static str, template: &str, quiet: bool) -> Progr
 /// How a bar that counts bytes is drawn.
 pub const BYTES: &str = "{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {bytes_per_sec}  {msg}";
 
+/// Prints a report for programs.
+pub fn report(report: &impl serde::Serialize) {
+    line(&serde_json::json!(report).to_string());
+}
+
 /// Codes of [`Paint`]: the only escape sequences that reach a terminal.
 const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];
 

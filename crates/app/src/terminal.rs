@@ -51,6 +51,7 @@ fn sentence(notice: &Notice) -> String {
         Notice::PagesLeft(e) => format!("the pages could not be refreshed: {e}"),
         Notice::PageLeft(problem) => format!("a page could not be refreshed: {problem}"),
         Notice::PagesOutOfReach(e) => format!("the visible pages could not be brought up to date: {e}"),
+        Notice::FilesLeftOut(e) => format!("notes were left out: {}", with_next_step(e)),
         Notice::MomentLeft(e) => format!("the pages of this conversation could not be brought up to date: {e}"),
         Notice::LinesProposed(id) => {
             format!("your lines in MEMORY.md are kept as the proposal {id}: heirloom proposal show {id}")
@@ -60,6 +61,11 @@ fn sentence(notice: &Notice) -> String {
             format!("the search index may still hold words of it: {e}; heirloom reindex makes it anew")
         }
     }
+}
+
+/// What went wrong and what to do about it, on one line.
+pub fn with_next_step(error: &Error) -> String {
+    error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}; {next}"))
 }
 
 fn on_the_next_line(error: &Error) -> String {

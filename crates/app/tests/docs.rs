@@ -115,7 +115,7 @@ mod format {
     use heirloom_engine::ledger::blocks::Opener;
     use heirloom_engine::ledger::{Ledger, Open};
     use heirloom_engine::recall::{Filter, search, understand};
-    use heirloom_engine::scope::AgentId;
+    use heirloom_engine::scope::{AgentId, AgentNo};
     use heirloom_engine::transcript::export;
     use heirloom_engine::verify::verify;
     use heirloom_harness::{Harness, HostPaths, OnMachine, by_name};
@@ -236,7 +236,7 @@ mod format {
         let path = path.canonicalize().unwrap();
         let mut out = Vec::new();
         let done = world.ledger.read(|tx| {
-            let stream = export::stream_of_file(tx, 1, &path)?.unwrap();
+            let stream = export::stream_of_file(tx, AgentNo(1), &path)?.unwrap();
             let generation = generation.unwrap_or(stream.generation);
             export::write_stream(tx, &Opener::default(), &stream, generation, &mut out, &mut |_| {})
         });

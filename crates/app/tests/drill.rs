@@ -12,7 +12,7 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Ledger, Open, Read};
 use heirloom_engine::recall::expand::{Branch, Expansion, Reach, Reference, Subject, expand};
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, AgentNo, NodeId, RecordNo, TurnId};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
 use heirloom_testkit::{run, shared};
@@ -26,7 +26,7 @@ struct Memory {
     world: World,
     home: Home,
     ledger: Ledger,
-    agent_no: i64,
+    agent_no: AgentNo,
 }
 
 /// What came of going down.
@@ -35,7 +35,7 @@ struct Found {
     roots: usize,
     /// Turns below a root, and the records they are in.
     turns: BTreeSet<TurnId>,
-    records: BTreeSet<i64>,
+    records: BTreeSet<RecordNo>,
     references: usize,
     most_calls: usize,
 }
@@ -171,7 +171,7 @@ struct Sources {
 
 impl Sources {
     /// A record is what stands in the source at its place, byte for byte; a row is one of its table.
-    fn compare(&mut self, tx: &Read, opener: &Opener, record: i64) -> Result<()> {
+    fn compare(&mut self, tx: &Read, opener: &Opener, record: RecordNo) -> Result<()> {
         let bytes = read::record_bytes(tx, opener, record)?;
         let (path, position): (Vec<u8>, i64) = tx.query_row(
             "SELECT c.path, r.position FROM records r JOIN streams s USING (stream_no) JOIN sources c USING (source_no)

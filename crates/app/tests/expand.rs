@@ -6,7 +6,7 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch, TouchedFile};
 use heirloom_engine::lineage::{self, Kind, NewNode, Source};
-use heirloom_engine::scope::TurnId;
+use heirloom_engine::scope::{LaneNo, TurnId};
 use heirloom_engine::thread::{join, membership};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read;
@@ -31,7 +31,8 @@ pub fn weave(world: &World, session: &str) -> String {
             turns.push(turn);
             Ok(())
         })?;
-        let lane: i64 = tx.query_row("SELECT lane_no FROM turns WHERE turn_no = ?1", [turns[0].id.0], |r| r.get(0))?;
+        let lane: LaneNo =
+            tx.query_row("SELECT lane_no FROM turns WHERE turn_no = ?1", [turns[0].id.0], |r| r.get(0))?;
         let thread = join(tx, agent, turns[0].run, &membership(tx, turns[0].run)?)?;
         let mut chunks = Vec::new();
         let middle = turns.len() / 2;

@@ -13,7 +13,7 @@ use heirloom_engine::home::Home;
 use heirloom_engine::ledger::{Ledger, Open};
 use heirloom_engine::recall::expand::{Reach, Reference, expand};
 use heirloom_engine::render::memory::{for_thread, tier1};
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, ThreadNo};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
@@ -387,13 +387,13 @@ fn heads_of_a_mixed_day_are_bounded_fresh_and_each_its_own() {
 
     // Each head: its budget, its own words, and nobody else's.
     let db = Connection::open(day.world.ledger()).unwrap();
-    let threads: Vec<(i64, String, String, String)> = {
+    let threads: Vec<(ThreadNo, String, String, String)> = {
         let mut statement = db.prepare("SELECT thread_no, thread_key, file, label FROM threads").unwrap();
         let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))).unwrap();
         rows.map(Result::unwrap).collect()
     };
     assert_eq!(threads.len(), THREADS, "{threads:?}");
-    let mut owner: BTreeMap<usize, (i64, String)> = BTreeMap::new();
+    let mut owner: BTreeMap<usize, (ThreadNo, String)> = BTreeMap::new();
     let mut largest = 0;
     let mut everything = BTreeSet::new();
     for (no, key, file, label) in &threads {

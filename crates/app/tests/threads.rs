@@ -4,7 +4,7 @@ use heirloom_engine::clock::Clock;
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{Kind, NewNode, Source, insert};
-use heirloom_engine::scope::{AgentId, TurnId};
+use heirloom_engine::scope::{AgentId, RunNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use rusqlite::Connection;
@@ -25,7 +25,7 @@ fn settle(world: &World) {
     ledger
         .write(Audit::new("test", "thread.join"), |tx| {
             let agent = read::agent_no(tx, &AgentId::main())?.unwrap();
-            let runs: Vec<i64> = {
+            let runs: Vec<RunNo> = {
                 let mut statement = tx.prepare("SELECT run_no FROM turn_results ORDER BY run_no")?;
                 let rows = statement.query_map([], |r| r.get(0))?;
                 rows.collect::<rusqlite::Result<_>>()?

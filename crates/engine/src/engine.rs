@@ -23,18 +23,26 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use crate::clock::Millis;
+use crate::continuity::open_loop;
 use crate::error::{Problem, Result};
 use crate::home::Home;
 use crate::instance::{Appending, Instance};
 use crate::ledger::{Audit, Ledger, Read, Write};
 use crate::lifecycle::HookOutcome;
 use crate::program::HookCall;
-use crate::scope::AgentId;
+use crate::recall;
+use crate::report::items::LoopsReport;
+use crate::report::search::SearchReport;
+use crate::report::understood::Understood;
+use crate::scope::{AgentId, AgentNo};
 use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
-    Embeddings, How, Imported, Listener, Notice, Options, Progress, Settings, Silent, Source, Task, Worked, Wrong,
+    Embeddings, How, Imported, Listener, Notice, Options, Progress, SearchRequest, Settings, Silent, Source, Task,
+    Worked, Wrong,
 };
 
 /// A memory, opened, acting for one agent.
@@ -70,7 +78,7 @@ impl Engine {
     }
 
     /// The number of the agent. `NotFound` where nothing is stored for it.
-    pub fn agent_no(&self) -> Result<i64> {
+    pub fn agent_no(&self) -> Result<AgentNo> {
         self.instance.known_agent(&self.agent)
     }
 
@@ -147,6 +155,32 @@ impl Engine {
     /// Does everything that is due now: jobs, summaries, pages, rows of the index.
     pub fn work(&self) -> Result<Worked> {
         self.instance.work(&self.agent, &self.actor)
+    }
+
+    /// Finds turns and visible files again, asked for by name.
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchReport> {
+        self.instance.search(&self.agent, &self.actor, request)
+    }
+
+    /// How a query of the agent's is understood, without asking it.
+    pub fn understand(&self, query: &str) -> Result<Understood> {
+        let zone = self.zone();
+        let understood = recall::understand(self.ledger(), &self.agent, query, &zone)?;
+        Ok(Understood::of(query, understood, zone))
+    }
+
+    /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.
+    pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
+        let entries = match self.look()? {
+            Some((at, _)) => at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope))?,
+            None => Vec::new(),
+        };
+        Ok(LoopsReport::of(entries, limit))
+    }
+
+    /// Where the agent's days are: what the operator said, else the machine's zone.
+    pub fn zone(&self) -> TimeZone {
+        self.instance.zone(&self.agent)
     }
 
     /// The id of a project, by its id, label or path (`.`: the current folder).

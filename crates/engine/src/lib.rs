@@ -21,11 +21,11 @@
 //!
 //! | storey | rooms |
 //! |---|---|
-//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
+//! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
 //! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`] |
-//! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] |
+//! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
 //! | 5 door | [`instance`] · [`engine`] |
 //!
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
@@ -54,8 +54,10 @@ pub mod program;
 pub mod recall;
 pub mod redact;
 pub mod render;
+pub mod report;
 pub mod review;
 pub mod scope;
+pub mod see;
 pub mod source;
 pub mod spool;
 pub mod sqlite;

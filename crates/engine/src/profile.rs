@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::redact;
+use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
 /// Keys everybody has, and what they are for.
@@ -35,7 +36,7 @@ pub struct Value {
 }
 
 /// All of it: known keys first, in their order, then the others by name.
-pub fn show(tx: &Read, agent_no: i64) -> Result<Vec<Value>> {
+pub fn show(tx: &Read, agent_no: AgentNo) -> Result<Vec<Value>> {
     let mut statement =
         tx.prepare_cached("SELECT key, value, source, set_at FROM profile WHERE agent_no = ?1 ORDER BY key")?;
     let rows = statement.query_map([agent_no], |r| {
@@ -60,7 +61,7 @@ pub fn set(at: &AssistantHome, key: &str, value: &str, source: &str) -> Result<b
 }
 
 /// [`set`] inside a transaction.
-pub fn set_in(tx: &Write, agent_no: i64, key: &str, value: &str, source: &str) -> Result<()> {
+pub fn set_in(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &str) -> Result<()> {
     let (key, value) = (sound_key(key)?, sound_value(key, value)?);
     put(tx, agent_no, &key, &value, source)
 }
@@ -86,14 +87,14 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
 }
 
 /// One value.
-pub fn get(tx: &Read, agent_no: i64, key: &str) -> Result<Option<String>> {
+pub fn get(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = ?2")?
         .query_row(params![agent_no, key], |r| r.get(0))
         .optional()?)
 }
 
-fn put(tx: &Write, agent_no: i64, key: &str, value: &str, source: &str) -> Result<()> {
+fn put(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &str) -> Result<()> {
     tx.prepare_cached(
         "INSERT INTO profile (agent_no, key, value, source, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (agent_no, key) DO UPDATE SET value = excluded.value, source = excluded.source, set_at = excluded.set_at",

@@ -2,11 +2,15 @@
 //!
 //! Nothing in the engine takes a bare session key: uniqueness is agent + key, and the types say so
 //! (decision D3). Parsing happens once, at the rim; inside, a value of these types is already valid.
-//! Knows nothing about storage.
+//! Knows nothing about storage but the numbers its rows have ([`AgentNo`] and the others).
+
+mod numbers;
 
 use std::fmt;
 
 use crate::error::{Error, Result};
+
+pub use numbers::*;
 
 /// The identity whose memory it is: `[a-z0-9][a-z0-9_-]{0,63}` (D3).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -13,6 +13,7 @@ use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
+use crate::scope::{BlockNo, RecordNo};
 use crate::transcript::prepare::digest;
 
 /// How bad a finding is.
@@ -142,9 +143,9 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
     )?;
     let opener = Opener::default();
     let mut rows = statement.query([])?;
-    let mut bad_block: Option<i64> = None;
+    let mut bad_block: Option<BlockNo> = None;
     while let Some(r) = rows.next()? {
-        let (no, length, block, offset): (i64, i64, i64, i64) = (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
+        let (no, length, block, offset): (RecordNo, i64, BlockNo, i64) = (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
         let name = || -> Result<String> {
             let path: Option<Vec<u8>> = r.get(6)?;
             let key: Option<String> = r.get(7)?;

@@ -7,7 +7,7 @@ use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::pages::PageKey;
 use heirloom_engine::render::memory::{for_thread, tier1};
 use heirloom_engine::render::why::why;
-use heirloom_engine::scope::TurnId;
+use heirloom_engine::scope::{ThreadNo, TurnId};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::tree::scan;
 use heirloom_testkit::Rng;
@@ -17,7 +17,7 @@ use crate::tree::rest;
 use crate::woven::{Story, after, is_reference, item, items, reference};
 
 /// A world of whatever size and shape, with words that try to look like more than they are.
-fn any_world(seed: u64) -> (Story, Vec<i64>) {
+fn any_world(seed: u64) -> (Story, Vec<ThreadNo>) {
     let (mut rng, mut story) = (Rng::new(seed), Story::new());
     const WORDS: [&str; 14] = [
         "migrate",
@@ -97,7 +97,7 @@ fn whatever_is_in_a_home_pages_keep_their_budget_and_say_nothing_twice() {
     for seed in 0..24 {
         let (story, threads) = any_world(seed);
         let mut pages = vec![(1_500, story.page(&PageKey::Memory)), (4_000, story.page(&PageKey::Threads))];
-        let own: Vec<i64> = threads.iter().copied().step_by(3).collect();
+        let own: Vec<ThreadNo> = threads.iter().copied().step_by(3).collect();
         pages.push((1_500, for_thread(&story.lines(), &own, None)));
         pages.extend(threads.iter().take(4).map(|t| (700, story.head(*t))));
         for (most, page) in pages {

@@ -11,7 +11,7 @@ use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::Distillate;
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
 use heirloom_engine::recall::{self, Hint, Question};
-use heirloom_engine::scope::SessionKey;
+use heirloom_engine::scope::{SessionKey, ThreadNo};
 use heirloom_engine::thread;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 use heirloom_testkit::Rng;
@@ -57,7 +57,7 @@ fn session(n: usize) -> String {
 }
 
 /// Puts every run of a session into its thread; the threads, in order.
-fn joined(story: &Story, session: &str) -> Vec<i64> {
+fn joined(story: &Story, session: &str) -> Vec<ThreadNo> {
     let turns = story.turns(session);
     let audit = Audit::new("test", "thread.join").of_agent(story.agent_no);
     let joined = story.ledger.write(audit, |tx| {
@@ -75,7 +75,7 @@ struct Told {
     story: Story,
     index: Index,
     /// The numbers of the threads, and the ids of the projects.
-    threads: Vec<i64>,
+    threads: Vec<ThreadNo>,
     projects: Vec<String>,
 }
 

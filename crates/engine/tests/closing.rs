@@ -12,7 +12,7 @@ use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, Source};
 use heirloom_engine::pages::PageKey;
 use heirloom_engine::render;
-use heirloom_engine::scope::{AgentId, TurnId};
+use heirloom_engine::scope::{AgentId, LaneNo, SessionNo, ThreadNo, TurnId};
 use heirloom_engine::tree::file_table::{self, Entry, Kind as FileKind, State};
 use heirloom_engine::tree::{AssistantHome, scan};
 use heirloom_engine::worker::{Distilled, distil_by};
@@ -381,13 +381,13 @@ fn our_own_compaction_leaves_what_the_program_was_given_before_it() {
     let limits = Limits { compact_turns: 8, tail_tokens: 40, ..Limits::default() };
     let limits = Limits { chunk: heirloom_engine::distill::chunk::Size { turns: 4, tokens: 400 }, ..limits };
     let made = distil_by(&Pass::new(&at, limits), None, &mut |_| {}).unwrap().made;
-    let epoch = || at.read(|tx| lineage::epoch(tx, 1)).unwrap();
+    let epoch = || at.read(|tx| lineage::epoch(tx, SessionNo(1))).unwrap();
     assert!(made.compactions > 0);
     assert_eq!(epoch(), 0);
     story.tells("one", &[json!({"fact": "compaction", "value": "auto", "at": NOON + 20 * MINUTE})]);
     distil_by(&Pass::new(&at, limits), None, &mut |_| {}).unwrap();
     assert_eq!(epoch(), 1, "its own cut it, though ours had said all there was to say");
-    let last = at.read(|tx| lineage::compactions(tx, 1)).unwrap().pop().unwrap();
+    let last = at.read(|tx| lineage::compactions(tx, SessionNo(1))).unwrap().pop().unwrap();
     assert_eq!((last.cause.as_str(), last.node), ("harness", None));
     let ours = story.world.count("SELECT max(node_no) FROM nodes WHERE kind = 2");
     assert_eq!(last.restoration[0], format!("handoff n{ours:x}"));
@@ -524,7 +524,7 @@ fn what_loops_cost() {
                 for n in 0..1_000i64 {
                     let at = NOON - (1_000 - n) * 2_000_000;
                     tx.execute(session, rusqlite::params![place.agent_no, format!("codex:s{n}"), at])?;
-                    let session_no = tx.last_insert_rowid();
+                    let session_no = SessionNo(tx.last_insert_rowid());
                     tx.execute("INSERT INTO lanes (session_no, lane) VALUES (?1, '')", [session_no])?;
                     let turns = (TurnId(n * 10 + 1), TurnId(n * 10 + 10));
                     let many = |what: &str| {
@@ -534,9 +534,9 @@ fn what_loops_cost() {
                         agent_no: place.agent_no,
                         kind,
                         depth: 0,
-                        thread_no: n % 200 + 1,
+                        thread_no: ThreadNo(n % 200 + 1),
                         session_no: Some(session_no),
-                        lane_no: (kind == Kind::Chunk).then_some(tx.last_insert_rowid()),
+                        lane_no: (kind == Kind::Chunk).then_some(LaneNo(tx.last_insert_rowid())),
                         turns,
                         times: (Some(at - HOUR), Some(at)),
                         count: 10,

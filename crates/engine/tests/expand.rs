@@ -14,7 +14,7 @@ use heirloom_engine::lineage::{self, Node};
 use heirloom_engine::memory::pending::{self, Notice, NoticeKind};
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
 use heirloom_engine::recall::expand::{Expansion, NodeView, Reach, Reference, Subject, expand};
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, NodeId, SessionNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
@@ -276,7 +276,7 @@ fn furnish(memory: &Memory) {
                 text: "I like tea.".into(),
                 confidence: 0.7,
             };
-            pending::capture(tx, tree.agent_no, Some(3), Some(1), &[notice])
+            pending::capture(tx, tree.agent_no, Some(TurnId(3)), Some(SessionNo(1)), &[notice])
         })
         .unwrap();
     channel::ask(&at, "telegram", "4711", Some("Bob"), None).unwrap();

@@ -13,7 +13,7 @@ use heirloom_engine::index::{Index, RowId};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::recall::snippet::{MATCH_END, MATCH_START};
 use heirloom_engine::recall::{FileFilter, FileHit, FilesFound, Query, search_files, understand};
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::file_table::{Kind, State};
 use heirloom_engine::tree::{AssistantHome, address, scan};
@@ -240,7 +240,7 @@ fn credentials_stay_in_the_file() {
 
 /// All that the index has of files, by name instead of by number.
 fn dump(grove: &Grove, index: &Index) -> String {
-    let names: std::collections::HashMap<(i64, i64), String> = Connection::open(grove.ledger.path())
+    let names: std::collections::HashMap<(AgentNo, i64), String> = Connection::open(grove.ledger.path())
         .unwrap()
         .prepare("SELECT agent_no, file_no, path FROM catalogue")
         .unwrap()

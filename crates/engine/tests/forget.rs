@@ -16,7 +16,7 @@ use heirloom_engine::lineage::{self, Kind, NewNode, Source};
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
 use heirloom_engine::pages::{self, Happened};
 use heirloom_engine::render::{self, Occasion};
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, AgentNo, LaneNo, NodeId, RecordNo, RunNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::{export, read};
 use heirloom_engine::tree::provenance::{Origin, Provenance};
@@ -217,7 +217,7 @@ fn nodes(story: &Story, session: &str, (first, last): (TurnId, TurnId), item: &s
         .ledger
         .write(Audit::new("test", "node.add"), |tx| {
             let session = read::session_named(tx, agent_no, session)?.no;
-            let (lane, run): (i64, i64) =
+            let (lane, run): (LaneNo, RunNo) =
                 tx.query_row("SELECT lane_no, run_no FROM turns WHERE turn_no = ?1", [first.0], |r| {
                     Ok((r.get(0)?, r.get(1)?))
                 })?;
@@ -448,7 +448,7 @@ fn a_turn_in_the_middle_of_a_block_goes_alone() {
     let mut texts: Vec<String> = (0..50).map(|n| format!("number {n} says something of its own")).collect();
     texts[20] = "-".into();
     assert_eq!(story.texts("s"), texts);
-    let error = story.tree.ledger.read(|tx| read::record_bytes(tx, &Opener::default(), 21)).unwrap_err();
+    let error = story.tree.ledger.read(|tx| read::record_bytes(tx, &Opener::default(), RecordNo(21))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     // Twice is once.
     assert_eq!(story.plan(Wish::Turns(vec![id])).unwrap().turns, 0);
@@ -569,7 +569,7 @@ fn what_was_cut_off_is_finished_and_a_plan_that_does_not_hold_is_refused() {
     reader.execute_batch("BEGIN; SELECT count(*) FROM turns").unwrap();
     let mut index = story.index();
     assert!(forget::finish(&story.tree.at(), Some(&mut index)).is_err());
-    assert_eq!(forget::unfinished(&story.tree.ledger).unwrap(), Vec::<i64>::new());
+    assert_eq!(forget::unfinished(&story.tree.ledger).unwrap(), Vec::<AgentNo>::new());
     assert_eq!(story.tree.count("SELECT count(*) FROM meta WHERE key LIKE 'forgetting/%'"), 1);
     reader.execute_batch("COMMIT").unwrap();
     forget::finish(&story.tree.at(), Some(&mut index)).unwrap();

@@ -9,7 +9,7 @@ use heirloom_engine::home::Home;
 use heirloom_engine::lineage;
 use heirloom_engine::lineage::walk;
 use heirloom_engine::recall::expand::{Passage, Reach, Reference, Subject, expand};
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, NodeId, ThreadNo, TurnId};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::worker::distil;
@@ -245,7 +245,8 @@ pub fn check_invariants(world: &World) {
         .read(|tx| {
             let mut tops = Vec::new();
             let mut statement = tx.prepare("SELECT thread_no FROM threads WHERE agent_no = ?1")?;
-            let threads: Vec<i64> = statement.query_map([agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+            let threads: Vec<ThreadNo> =
+                statement.query_map([agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
             for thread in threads {
                 tops.extend(walk::tops(tx, thread, 100_000)?);
             }

@@ -9,7 +9,7 @@ use heirloom_engine::ledger::Audit;
 use heirloom_engine::pages::{self, PageKey, shared};
 use heirloom_engine::render::outside::{self, Acquired, Change, Committed, Granted, NotNow};
 use heirloom_engine::render::{self, Occasion, revisions};
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read::ensure_agent;
 use heirloom_engine::tree::{AssistantHome, revise};
 
@@ -70,7 +70,7 @@ fn section(at: &AssistantHome, head: &PageKey, name: &str) -> Option<String> {
 }
 
 /// A thread with a head, as joining makes one.
-fn thread(tree: &Tree, agent_no: i64, key: &str) -> PageKey {
+fn thread(tree: &Tree, agent_no: AgentNo, key: &str) -> PageKey {
     let file = key.replace('/', "-");
     tree.sql()
         .execute(

@@ -9,7 +9,7 @@ use heirloom_engine::lineage::{
     self, Kind, NewCompaction, NewNode, Node, Source, chunk_of, compactions, epoch, frontier, insert, node, uncovered,
     walk,
 };
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, AgentNo, LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId};
 use heirloom_engine::thread::{join, membership};
 use heirloom_engine::transcript::read;
 use serde_json::json;
@@ -36,12 +36,12 @@ fn world() -> World {
     let world = World::at(Clock::Fixed(NOON + 1_000_000));
     say(&world, "a", 12);
     write(&world, |tx| {
-        let runs: Vec<i64> = {
+        let runs: Vec<RunNo> = {
             let mut statement = tx.prepare("SELECT run_no FROM turn_results").unwrap();
             statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
         };
         for run in runs {
-            join(tx, 1, run, &membership(tx, run).unwrap()).unwrap();
+            join(tx, AgentNo(1), run, &membership(tx, run).unwrap()).unwrap();
         }
     });
     world
@@ -58,12 +58,12 @@ fn look<T>(world: &World, f: impl FnOnce(&Read) -> heirloom_engine::error::Resul
 /// A chunk over turns `first` to `last` of the only session.
 fn chunk(first: i64, last: i64) -> NewNode {
     NewNode {
-        agent_no: 1,
+        agent_no: AgentNo(1),
         kind: Kind::Chunk,
         depth: 0,
-        thread_no: 1,
-        session_no: Some(1),
-        lane_no: Some(1),
+        thread_no: ThreadNo(1),
+        session_no: Some(SessionNo(1)),
+        lane_no: Some(LaneNo(1)),
         turns: (TurnId(first), TurnId(last)),
         times: (Some(NOON + (first - 1) * 1_000), Some(NOON + (last - 1) * 1_000)),
         count: (last - first + 1) as u64,
@@ -81,8 +81,8 @@ fn chunk(first: i64, last: i64) -> NewNode {
 }
 
 fn over(world: &World, kind: Kind, of: &[NodeId]) -> NewNode {
-    let nodes: Vec<Node> = of.iter().map(|id| look(world, |tx| node(tx, 1, *id))).collect();
-    let lane = (kind == Kind::Compaction).then_some(1);
+    let nodes: Vec<Node> = of.iter().map(|id| look(world, |tx| node(tx, AgentNo(1), *id))).collect();
+    let lane = (kind == Kind::Compaction).then_some(LaneNo(1));
     weave::parent(&nodes.iter().collect::<Vec<_>>(), kind, lane)
 }
 
@@ -113,8 +113,8 @@ fn what_would_break_the_graph_is_refused() {
     let good = over(&world, Kind::Session, &[one, two]);
     refused(&world, &NewNode { turns: (TurnId(1), TurnId(9)), ..good.clone() }, "does not span");
     refused(&world, &NewNode { turns: (TurnId(2), TurnId(8)), ..good.clone() }, "does not span");
-    refused(&world, &NewNode { agent_no: 2, ..good.clone() }, "another agent or thread");
-    refused(&world, &NewNode { thread_no: 2, ..good.clone() }, "another agent or thread");
+    refused(&world, &NewNode { agent_no: AgentNo(2), ..good.clone() }, "another agent or thread");
+    refused(&world, &NewNode { thread_no: ThreadNo(2), ..good.clone() }, "another agent or thread");
     put(&world, &good);
     assert_eq!(world.findings(), Vec::<String>::new());
 }
@@ -122,39 +122,39 @@ fn what_would_break_the_graph_is_refused() {
 #[test]
 fn what_is_where() {
     let world = world();
-    assert_eq!(look(&world, |tx| frontier(tx, 1)), TurnId(0));
+    assert_eq!(look(&world, |tx| frontier(tx, LaneNo(1))), TurnId(0));
     let chunks: Vec<NodeId> = [(1, 3), (4, 6), (7, 9)].iter().map(|(a, b)| put(&world, &chunk(*a, *b))).collect();
-    assert_eq!(look(&world, |tx| frontier(tx, 1)), TurnId(9));
-    let of = |turn| look(&world, |tx| chunk_of(tx, 1, TurnId(turn)));
+    assert_eq!(look(&world, |tx| frontier(tx, LaneNo(1))), TurnId(9));
+    let of = |turn| look(&world, |tx| chunk_of(tx, LaneNo(1), TurnId(turn)));
     assert_eq!([of(1), of(3), of(4), of(9)], [Some(chunks[0]), Some(chunks[0]), Some(chunks[1]), Some(chunks[2])]);
     assert_eq!([of(10), of(0)], [None, None]);
-    assert_eq!(look(&world, |tx| chunk_of(tx, 99, TurnId(1))), None);
+    assert_eq!(look(&world, |tx| chunk_of(tx, LaneNo(99), TurnId(1))), None);
     let ids = |nodes: Vec<Node>| nodes.into_iter().map(|n| n.id).collect::<Vec<_>>();
-    assert_eq!(ids(look(&world, |tx| uncovered(tx, 1))), chunks);
+    assert_eq!(ids(look(&world, |tx| uncovered(tx, SessionNo(1)))), chunks);
 
     let compaction = put(&world, &over(&world, Kind::Compaction, &chunks[..2]));
-    assert_eq!(ids(look(&world, |tx| uncovered(tx, 1))), [compaction, chunks[2]]);
+    assert_eq!(ids(look(&world, |tx| uncovered(tx, SessionNo(1)))), [compaction, chunks[2]]);
     // A compaction is a root of its own until a session node covers it; chunks never are.
-    assert_eq!(ids(look(&world, |tx| walk::roots(tx, 1, 0, 9))), [compaction]);
-    assert_eq!(ids(look(&world, |tx| walk::tops(tx, 1, 9))), [chunks[2], compaction]);
+    assert_eq!(ids(look(&world, |tx| walk::roots(tx, ThreadNo(1), 0, 9))), [compaction]);
+    assert_eq!(ids(look(&world, |tx| walk::tops(tx, ThreadNo(1), 9))), [chunks[2], compaction]);
     let session = put(&world, &over(&world, Kind::Session, &[compaction, chunks[2]]));
-    assert_eq!(ids(look(&world, |tx| uncovered(tx, 1))), []);
-    assert_eq!(ids(look(&world, |tx| walk::roots(tx, 1, 0, 9))), [session]);
-    assert_eq!(ids(look(&world, |tx| walk::tops(tx, 1, 9))), [session]);
+    assert_eq!(ids(look(&world, |tx| uncovered(tx, SessionNo(1)))), []);
+    assert_eq!(ids(look(&world, |tx| walk::roots(tx, ThreadNo(1), 0, 9))), [session]);
+    assert_eq!(ids(look(&world, |tx| walk::tops(tx, ThreadNo(1), 9))), [session]);
     let condensed = put(&world, &over(&world, Kind::Condensed, &[session]));
-    assert_eq!(ids(look(&world, |tx| walk::roots(tx, 1, 0, 9))), []);
-    assert_eq!(ids(look(&world, |tx| walk::roots(tx, 1, 1, 9))), [condensed]);
+    assert_eq!(ids(look(&world, |tx| walk::roots(tx, ThreadNo(1), 0, 9))), []);
+    assert_eq!(ids(look(&world, |tx| walk::roots(tx, ThreadNo(1), 1, 9))), [condensed]);
 
     let above: Vec<(usize, NodeId)> =
-        look(&world, |tx| walk::ancestors(tx, 1, chunks[0], 9)).into_iter().map(|(d, n)| (d, n.id)).collect();
+        look(&world, |tx| walk::ancestors(tx, AgentNo(1), chunks[0], 9)).into_iter().map(|(d, n)| (d, n.id)).collect();
     assert_eq!(above, [(1, compaction), (2, session), (3, condensed)]);
-    let node_of = |id| look(&world, |tx| node(tx, 1, id));
+    let node_of = |id| look(&world, |tx| node(tx, AgentNo(1), id));
     let (compacted, last, middle) = (node_of(compaction), node_of(chunks[2]), node_of(chunks[1]));
-    assert_eq!(ids(look(&world, |tx| walk::siblings(tx, 1, &compacted, 9))), [chunks[2]]);
-    assert_eq!(ids(look(&world, |tx| walk::siblings(tx, 1, &last, 9))), [compaction]);
-    let (before, after) = look(&world, |tx| walk::neighbours(tx, &middle, &[1], 2));
+    assert_eq!(ids(look(&world, |tx| walk::siblings(tx, AgentNo(1), &compacted, 9))), [chunks[2]]);
+    assert_eq!(ids(look(&world, |tx| walk::siblings(tx, AgentNo(1), &last, 9))), [compaction]);
+    let (before, after) = look(&world, |tx| walk::neighbours(tx, &middle, &[ThreadNo(1)], 2));
     assert_eq!((ids(before), ids(after)), (vec![chunks[0]], vec![chunks[2]]));
-    let stretches = look(&world, |tx| walk::stretches(tx, 1, condensed));
+    let stretches = look(&world, |tx| walk::stretches(tx, AgentNo(1), condensed));
     assert_eq!(stretches.iter().map(|s| s.node).collect::<Vec<_>>(), chunks);
     assert_eq!(world.findings(), Vec::<String>::new());
 }
@@ -163,10 +163,10 @@ fn what_is_where() {
 fn compactions_count_epochs() {
     let world = world();
     let chunks = [put(&world, &chunk(1, 4)), put(&world, &chunk(5, 8))];
-    assert_eq!(look(&world, |tx| epoch(tx, 1)), 0);
+    assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), 0);
     let new = |node, until| NewCompaction {
-        session_no: 1,
-        lane_no: 1,
+        session_no: SessionNo(1),
+        lane_no: LaneNo(1),
         node,
         boundary_no: None,
         cause: "manual",
@@ -179,17 +179,17 @@ fn compactions_count_epochs() {
     for (n, (chunk, until)) in chunks.iter().zip([4, 8]).enumerate() {
         let node = put(&world, &over(&world, Kind::Compaction, &[*chunk]));
         write(&world, |tx| lineage::record_compaction(tx, &new(Some(node), until)).unwrap());
-        assert_eq!(look(&world, |tx| epoch(tx, 1)), n as u64 + 1);
+        assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), n as u64 + 1);
     }
     // A mark that brought nothing new is known and counts nothing.
     let again = NewCompaction { cause: "again", ..new(None, 8) };
     write(&world, |tx| lineage::record_compaction(tx, &again).unwrap());
-    assert_eq!(look(&world, |tx| epoch(tx, 1)), 2);
+    assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), 2);
     // Our own, of a conversation that grew long, takes nothing out of the program's context.
     let ours = NewCompaction { cause: "threshold", ..new(None, 8) };
     write(&world, |tx| lineage::record_compaction(tx, &ours).unwrap());
-    assert_eq!(look(&world, |tx| epoch(tx, 1)), 2);
-    let all = look(&world, |tx| compactions(tx, 1));
+    assert_eq!(look(&world, |tx| epoch(tx, SessionNo(1))), 2);
+    let all = look(&world, |tx| compactions(tx, SessionNo(1)));
     assert_eq!(all.iter().map(|c| c.until.0).collect::<Vec<_>>(), [4, 8, 8, 8]);
     assert_eq!(all[0].preserved, [TurnId(3), TurnId(4)]);
     assert_eq!(world.findings(), Vec::<String>::new());
@@ -207,8 +207,8 @@ fn what_belongs_to_an_unfinished_act_does_not_stand_until_it_is() {
     let compaction =
         put(&world, &NewNode { flush: flush.clone(), ..over_raw(&world, Kind::Compaction, &[standing, planned]) });
     let new = NewCompaction {
-        session_no: 1,
-        lane_no: 1,
+        session_no: SessionNo(1),
+        lane_no: LaneNo(1),
         node: Some(compaction),
         boundary_no: None,
         cause: "manual",
@@ -220,20 +220,26 @@ fn what_belongs_to_an_unfinished_act_does_not_stand_until_it_is() {
     };
     write(&world, |tx| lineage::record_compaction(tx, &new).unwrap());
     let ids = |nodes: Vec<Node>| nodes.into_iter().map(|n| n.id).collect::<Vec<_>>();
-    assert!(look(&world, |tx| lineage::find(tx, 1, planned)).is_none());
-    assert_eq!(world.ledger.read(|tx| node(tx, 1, compaction)).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(ids(look(&world, |tx| uncovered(tx, 1))), []);
-    assert_eq!(ids(look(&world, |tx| walk::parents(tx, 1, standing))), []);
-    assert_eq!((look(&world, |tx| epoch(tx, 1)), look(&world, |tx| compactions(tx, 1)).len()), (0, 0));
+    assert!(look(&world, |tx| lineage::find(tx, AgentNo(1), planned)).is_none());
+    assert_eq!(world.ledger.read(|tx| node(tx, AgentNo(1), compaction)).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(ids(look(&world, |tx| uncovered(tx, SessionNo(1)))), []);
+    assert_eq!(ids(look(&world, |tx| walk::parents(tx, AgentNo(1), standing))), []);
+    assert_eq!(
+        (look(&world, |tx| epoch(tx, SessionNo(1))), look(&world, |tx| compactions(tx, SessionNo(1))).len()),
+        (0, 0)
+    );
     // Its turns are taken all the same: nobody else may put them into a chunk meanwhile.
-    assert_eq!(look(&world, |tx| frontier(tx, 1)), TurnId(8));
+    assert_eq!(look(&world, |tx| frontier(tx, LaneNo(1))), TurnId(8));
     refused(&world, &chunk(8, 9), "are in a chunk already");
     assert_eq!(world.findings(), Vec::<String>::new(), "an act under way is no damage");
 
     world.sql().execute_batch("UPDATE flushes SET state = 'done' WHERE flush_id = 'f1'").unwrap();
-    assert_eq!(ids(look(&world, |tx| walk::children(tx, 1, compaction))), [standing, planned]);
-    assert_eq!(ids(look(&world, |tx| walk::parents(tx, 1, standing))), [compaction]);
-    assert_eq!((look(&world, |tx| epoch(tx, 1)), look(&world, |tx| compactions(tx, 1)).len()), (1, 1));
+    assert_eq!(ids(look(&world, |tx| walk::children(tx, AgentNo(1), compaction))), [standing, planned]);
+    assert_eq!(ids(look(&world, |tx| walk::parents(tx, AgentNo(1), standing))), [compaction]);
+    assert_eq!(
+        (look(&world, |tx| epoch(tx, SessionNo(1))), look(&world, |tx| compactions(tx, SessionNo(1))).len()),
+        (1, 1)
+    );
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 
@@ -265,10 +271,10 @@ fn two_agents_have_their_own() {
     assert_eq!((error.kind(), error.next_step()), (nobody.kind(), nobody.next_step()));
     let theirs = world.count(&format!("SELECT min(node_no) FROM nodes WHERE agent_no = {other_no}"));
     for asked in [walk::children, walk::parents] {
-        assert_eq!(look(&world, |tx| asked(tx, 1, NodeId(theirs))), []);
+        assert_eq!(look(&world, |tx| asked(tx, AgentNo(1), NodeId(theirs))), []);
     }
-    assert_eq!(look(&world, |tx| walk::stretches(tx, 1, NodeId(theirs))), []);
-    assert_eq!(look(&world, |tx| walk::ancestors(tx, 1, NodeId(theirs), 9)), []);
+    assert_eq!(look(&world, |tx| walk::stretches(tx, AgentNo(1), NodeId(theirs))), []);
+    assert_eq!(look(&world, |tx| walk::ancestors(tx, AgentNo(1), NodeId(theirs), 9)), []);
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 
@@ -277,14 +283,14 @@ fn a_forgotten_node_stays_in_its_place_and_its_turns_come_once() {
     let world = world();
     let chunks = [put(&world, &chunk(1, 4)), put(&world, &chunk(5, 8))];
     let session = put(&world, &over(&world, Kind::Session, &chunks));
-    let made = world.ledger.write(Audit::new("test", "test"), |tx| weave::forget(tx, 1, chunks[0])).unwrap();
-    let gone = look(&world, |tx| node(tx, 1, chunks[0]));
+    let made = world.ledger.write(Audit::new("test", "test"), |tx| weave::forget(tx, AgentNo(1), chunks[0])).unwrap();
+    let gone = look(&world, |tx| node(tx, AgentNo(1), chunks[0]));
     assert!(gone.forgotten && gone.summary.is_empty());
-    assert_eq!(look(&world, |tx| walk::replacement(tx, 1, chunks[0])).unwrap().id, made);
-    assert_eq!(look(&world, |tx| chunk_of(tx, 1, TurnId(2))), Some(made));
-    let stretches = look(&world, |tx| walk::stretches(tx, 1, session));
+    assert_eq!(look(&world, |tx| walk::replacement(tx, AgentNo(1), chunks[0])).unwrap().id, made);
+    assert_eq!(look(&world, |tx| chunk_of(tx, LaneNo(1), TurnId(2))), Some(made));
+    let stretches = look(&world, |tx| walk::stretches(tx, AgentNo(1), session));
     assert_eq!(stretches.iter().map(|s| s.node).collect::<Vec<_>>(), [made, chunks[1]]);
-    assert_eq!(look(&world, |tx| walk::children(tx, 1, session)).len(), 3);
+    assert_eq!(look(&world, |tx| walk::children(tx, AgentNo(1), session)).len(), 3);
     assert_eq!(world.findings(), Vec::<String>::new());
 }
 
@@ -293,22 +299,22 @@ fn unsaid(breaking: &str, expect: &[&str]) -> Vec<String> {
     let world = World::at(Clock::Fixed(NOON + 1_000_000));
     say(&world, "a", 12);
     say(&world, "b", 8);
-    weave::advance(&world.ledger, 1);
+    weave::advance(&world.ledger, AgentNo(1));
     // Session nodes over a's chunks 1 to 3 and b's 4 and 5, a compaction over the first two of a, and a condensed node.
     write(&world, |tx| {
         let of = |tx: &Write, ids: &[i64], kind, lane| {
-            let nodes: Vec<Node> = ids.iter().map(|id| node(tx, 1, NodeId(*id)).unwrap()).collect();
+            let nodes: Vec<Node> = ids.iter().map(|id| node(tx, AgentNo(1), NodeId(*id)).unwrap()).collect();
             insert(tx, &weave::parent(&nodes.iter().collect::<Vec<_>>(), kind, lane)).unwrap().0
         };
-        let compaction = of(tx, &[1, 2], Kind::Compaction, Some(1));
+        let compaction = of(tx, &[1, 2], Kind::Compaction, Some(LaneNo(1)));
         let session = of(tx, &[compaction, 3], Kind::Session, None);
         of(tx, &[4, 5], Kind::Session, None);
         of(tx, &[session], Kind::Condensed, None);
         lineage::record_compaction(
             tx,
             &NewCompaction {
-                session_no: 1,
-                lane_no: 1,
+                session_no: SessionNo(1),
+                lane_no: LaneNo(1),
                 node: Some(NodeId(compaction)),
                 boundary_no: None,
                 cause: "harness",
@@ -462,9 +468,9 @@ fn merged_threads_may_share_a_node() {
 fn turns_read_with_their_words_in_a_chunk() {
     let world = world();
     let id = put(&world, &chunk(1, 4));
-    let stored = look(&world, |tx| node(tx, 1, id));
+    let stored = look(&world, |tx| node(tx, AgentNo(1), id));
     assert_eq!((stored.count, stored.summary_tokens, stored.source_tokens), (4, 4, 60));
-    let turn = look(&world, |tx| read::turn(tx, &Opener::default(), 1, stored.turns.0));
+    let turn = look(&world, |tx| read::turn(tx, &Opener::default(), AgentNo(1), stored.turns.0));
     assert!(turn.text.starts_with("a says in turn 0"));
     assert_eq!(stored.distillate.turns(), [turn.id]);
 }

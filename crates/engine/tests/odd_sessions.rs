@@ -15,7 +15,7 @@ use heirloom_engine::pages::PageKey;
 use heirloom_engine::recall::expand::{Reach, Reference, expand};
 use heirloom_engine::redact::redact;
 use heirloom_engine::render::{self, Occasion, outside, revisions};
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, NodeId, SessionNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read;
@@ -81,7 +81,7 @@ impl Odd {
         ids.iter().map(node).collect()
     }
 
-    fn sessions(&self) -> Vec<i64> {
+    fn sessions(&self) -> Vec<SessionNo> {
         let agent_no = self.world.agent_no();
         let all = self.world.ledger.read(|tx| read::sessions(tx, agent_no, &read::SessionFilter::default()));
         all.unwrap().into_iter().map(|s| s.no).collect()
@@ -409,7 +409,7 @@ fn one_session_key_under_two_agents() {
                 walk::ancestors(tx, at.agent_no, node.id, 9)?,
                 walk::siblings(tx, at.agent_no, node, 9)?,
                 walk::stretches(tx, at.agent_no, node.id)?,
-                walk::of_session(tx, at.agent_no, node.session_no.unwrap_or(0), 9)?,
+                walk::of_session(tx, at.agent_no, node.session_no.unwrap_or(SessionNo(0)), 9)?,
                 walk::replacement(tx, at.agent_no, node.id)?,
                 thread::find(tx, at.agent_no, node.thread_no)?,
             ))

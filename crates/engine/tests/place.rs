@@ -6,7 +6,7 @@ use heirloom_engine::continuity::proposal::{self, NewProposal};
 use heirloom_engine::home::Home;
 use heirloom_engine::ledger::{Audit, Ledger};
 use heirloom_engine::memory::{Class, NewLeaf, Scope};
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read::ensure_agent;
 use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
 use heirloom_engine::tree::provenance::{Origin, Provenance};
@@ -22,7 +22,7 @@ pub const BLOG: &str = "blog--fedcba9876543210";
 pub struct Place {
     pub home: Home,
     pub ledger: Ledger,
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
 }
 
 impl Place {

@@ -9,6 +9,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("scope", 0),
     ("event", 0),
     ("program", 0),
+    ("see", 0),
     ("title", 0),
     ("tokens", 0),
     ("clock", 0),
@@ -40,6 +41,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("verify", 4),
     ("forget", 4),
     ("worker", 4),
+    ("report", 4),
     ("instance", 5),
     ("engine", 5),
 ];

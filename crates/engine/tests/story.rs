@@ -10,7 +10,7 @@ use heirloom_engine::ledger::{Audit, Ledger};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, NewCompaction, NewNode, Source};
 use heirloom_engine::render;
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{AgentId, AgentNo, LaneNo, NodeId, SessionNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
@@ -28,7 +28,7 @@ pub struct Story {
     pub home: Home,
     pub ledger: Ledger,
     pub agent: AgentId,
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
 }
 
 impl Story {
@@ -36,7 +36,7 @@ impl Story {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let (home, ledger) = crate::tree::open_at(&folder.path().join("home"), Clock::Fixed(NOON));
-        let story = Story { folder, home, ledger, agent: AgentId::main(), agent_no: 0 };
+        let story = Story { folder, home, ledger, agent: AgentId::main(), agent_no: AgentNo(0) };
         story.of("main")
     }
 
@@ -84,7 +84,7 @@ impl Story {
         refreshed
     }
 
-    pub fn session_no(&self, session: &str) -> i64 {
+    pub fn session_no(&self, session: &str) -> SessionNo {
         self.ledger.read(|tx| read::session_named(tx, self.agent_no, &format!("little:{session}"))).unwrap().no
     }
 
@@ -125,7 +125,7 @@ impl Story {
         let write = Audit::new("test", "lineage.insert").of_agent(self.agent_no);
         self.ledger
             .write(write, |tx| {
-                let lane_no: i64 =
+                let lane_no: LaneNo =
                     tx.query_row("SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = ''", [session_no], |r| {
                         r.get(0)
                     })?;

@@ -9,7 +9,7 @@ use heirloom_engine::distill::summarizer::{
 use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::lineage::distillate::{Distillate, Item, LONGEST_ITEM};
 use heirloom_engine::lineage::{Kind, Source};
-use heirloom_engine::scope::TurnId;
+use heirloom_engine::scope::{RunNo, TurnId};
 use heirloom_engine::tokens::tokens;
 use heirloom_testkit::Rng;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn said() -> Vec<Said> {
             id: TurnId(n),
             role: if n % 2 == 1 { Role::User } else { Role::Assistant },
             kind: TurnKind::Message,
-            run: (n + 1) / 2,
+            run: RunNo((n + 1) / 2),
             main: true,
             speaker: None,
             tool: None,

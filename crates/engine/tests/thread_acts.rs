@@ -2,6 +2,7 @@
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
+use heirloom_engine::scope::ThreadNo;
 use heirloom_engine::thread;
 use serde_json::json;
 
@@ -22,7 +23,7 @@ fn with_topics(names: &[&str]) -> World {
 fn names_lead_to_a_thread_for_good() {
     let world = with_topics(&["taxes", "garden", "Garden shed"]);
     let taxes = no(&world, "taxes");
-    let rename = |no: i64, name: &str| act(&world, |tx, agent| thread::rename(tx, agent, no, name));
+    let rename = |no: ThreadNo, name: &str| act(&world, |tx, agent| thread::rename(tx, agent, no, name));
     assert_eq!(rename(taxes, "  Tax\nreturn ").unwrap().label, "Tax return");
     assert_eq!(rename(taxes, "Money").unwrap().label, "Money");
     for name in ["taxes", "TAX RETURN", "money", "topic/taxes"] {
@@ -79,7 +80,7 @@ fn beginnings_of_keys_are_enough_where_they_are_clear() {
 fn merging_leads_on_and_can_be_undone() {
     let world = with_topics(&["a", "b", "c", "d"]);
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| no(&world, name));
-    let merge = |from: i64, into: i64| act(&world, |tx, agent| thread::merge(tx, agent, from, into));
+    let merge = |from: ThreadNo, into: ThreadNo| act(&world, |tx, agent| thread::merge(tx, agent, from, into));
     act(&world, |tx, agent| thread::link(tx, agent, a, d, Some("one garden"))).unwrap();
     assert_eq!(merge(a, b).unwrap().no, b);
     assert_eq!(merge(b, c).unwrap().no, c);
@@ -89,7 +90,7 @@ fn merging_leads_on_and_can_be_undone() {
     assert_eq!(look(&world, |tx, agent| thread::called(tx, agent, "a")).no, a);
     assert_eq!(look(&world, |tx, _| thread::members(tx, c)), vec![a, b, c]);
     // Links of what was merged are links of what it was merged into, from both sides.
-    let others = |no: i64| -> Vec<i64> {
+    let others = |no: ThreadNo| -> Vec<ThreadNo> {
         look(&world, |tx, _| thread::links(tx, no)).into_iter().map(|l| l.thread_no).collect()
     };
     assert_eq!((others(c), others(a), others(d)), (vec![d], vec![d], vec![c]));
@@ -104,7 +105,7 @@ fn merging_leads_on_and_can_be_undone() {
     assert!(said.ends_with("late: topic/c \"c\"\n"), "{said}");
     assert_eq!(
         world.count(&format!("SELECT thread_no FROM run_threads WHERE run_no = {}", runs(&world, &world.agent)[0].0)),
-        a
+        a.0
     );
     join(&world);
     let shown = look(&world, |tx, agent| {
@@ -170,15 +171,16 @@ fn a_closed_thread_opens_when_something_new_begins_in_it() {
 fn links_are_kept_once_and_from_both_sides() {
     let world = with_topics(&["a", "b", "c"]);
     let [a, b, c] = ["a", "b", "c"].map(|name| no(&world, name));
-    let link =
-        |one: i64, other: i64, why: Option<&str>| act(&world, |tx, agent| thread::link(tx, agent, one, other, why));
+    let link = |one: ThreadNo, other: ThreadNo, why: Option<&str>| {
+        act(&world, |tx, agent| thread::link(tx, agent, one, other, why))
+    };
     assert!(link(b, a, None).unwrap());
     assert!(!link(a, b, None).unwrap());
     assert!(link(a, b, Some("the same\nhouse")).unwrap());
     assert!(!link(b, a, Some("the same house")).unwrap() && !link(b, a, None).unwrap());
     assert!(link(a, c, None).unwrap());
     assert_eq!(link(a, a, None).unwrap_err().kind(), ErrorKind::Refused);
-    let shown = |no: i64| -> Vec<(i64, Option<String>)> {
+    let shown = |no: ThreadNo| -> Vec<(ThreadNo, Option<String>)> {
         look(&world, |tx, _| thread::links(tx, no)).into_iter().map(|l| (l.thread_no, l.why)).collect()
     };
     let why = Some("the same house".to_owned());

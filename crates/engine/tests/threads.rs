@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::ledger::{Audit, Read, Write};
 use heirloom_engine::profile;
-use heirloom_engine::scope::{AgentId, ThreadKey};
+use heirloom_engine::scope::{AgentId, AgentNo, RunNo, SessionNo, ThreadKey, ThreadNo};
 use heirloom_engine::thread::{self, Membership};
 use heirloom_engine::transcript::read;
 use heirloom_testkit::Rng;
@@ -23,7 +23,7 @@ fn plain(key: &str) -> String {
     }
 }
 
-pub fn runs(world: &World, agent: &AgentId) -> Vec<(i64, String)> {
+pub fn runs(world: &World, agent: &AgentId) -> Vec<(RunNo, String)> {
     let conn = world.sql();
     let mut statement = conn
         .prepare(
@@ -36,20 +36,20 @@ pub fn runs(world: &World, agent: &AgentId) -> Vec<(i64, String)> {
     rows.map(|r| r.unwrap()).collect()
 }
 
-pub fn agent_no(world: &World, agent: &AgentId) -> i64 {
+pub fn agent_no(world: &World, agent: &AgentId) -> AgentNo {
     world.ledger.read(|tx| read::agent_no(tx, agent)).unwrap().unwrap()
 }
 
-fn of_run(world: &World, run: i64) -> Membership {
+fn of_run(world: &World, run: RunNo) -> Membership {
     world.ledger.read(|tx| thread::membership(tx, run)).unwrap()
 }
 
-pub fn act<T>(world: &World, f: impl FnOnce(&mut Write, i64) -> Result<T>) -> Result<T> {
+pub fn act<T>(world: &World, f: impl FnOnce(&mut Write, AgentNo) -> Result<T>) -> Result<T> {
     let no = world.agent_no();
     world.ledger.write(Audit::new("test", "thread.test").of_agent(no), |tx| f(tx, no))
 }
 
-pub fn look<T>(world: &World, f: impl FnOnce(&Read, i64) -> Result<T>) -> T {
+pub fn look<T>(world: &World, f: impl FnOnce(&Read, AgentNo) -> Result<T>) -> T {
     let no = world.agent_no();
     world.ledger.read(|tx| f(tx, no)).unwrap()
 }
@@ -86,7 +86,7 @@ pub fn table(world: &World) -> String {
     table_of(world, &world.agent)
 }
 
-pub fn no(world: &World, name: &str) -> i64 {
+pub fn no(world: &World, name: &str) -> ThreadNo {
     look(world, |tx, agent| thread::named(tx, agent, name)).no
 }
 
@@ -413,7 +413,7 @@ fn sub_agents_belong_to_the_run_that_called_them() {
     assert_eq!(table(&world), expected);
     // A switch is about the next prompt of the main line, not about what is being worked at.
     join(&world);
-    let session = world.count("SELECT session_no FROM sessions");
+    let session = SessionNo(world.count("SELECT session_no FROM sessions"));
     let release = no(&world, "release");
     let api = no(&world, "api");
     act(&world, |tx, agent| thread::switch_session(tx, agent, session, Some(api))).unwrap();
@@ -440,9 +440,10 @@ fn a_switch_begins_with_the_next_prompt() {
     told(&world, "s.jsonl", &[prompt("one", json!({"cwd": "/nowhere/api"})), answer("begun", json!({}))]);
     told(&world, "t.jsonl", &[prompt("topic", json!({"thread": "taxes"}))]);
     join(&world);
-    let session = world.count("SELECT session_no FROM sessions WHERE session_key = 'little:s'");
+    let session = SessionNo(world.count("SELECT session_no FROM sessions WHERE session_key = 'little:s'"));
     let taxes = no(&world, "taxes");
-    let switch = |to: Option<i64>| act(&world, |tx, agent| thread::switch_session(tx, agent, session, to)).unwrap();
+    let switch =
+        |to: Option<ThreadNo>| act(&world, |tx, agent| thread::switch_session(tx, agent, session, to)).unwrap();
     let next = |values: &[Value]| {
         world.add("s.jsonl", lines(values));
         world.import(&["s.jsonl"]);
@@ -492,7 +493,7 @@ fn equal_keys_of_two_agents_are_two_threads() {
     assert_eq!((&ours.key, &ours.file), (&theirs.key, &theirs.file));
     assert_ne!(ours.no, theirs.no);
     // Theirs looks like one there is not, whatever is asked of it.
-    type Act = fn(&mut Write, i64, i64, i64) -> Result<()>;
+    type Act = fn(&mut Write, AgentNo, ThreadNo, ThreadNo) -> Result<()>;
     let acts: &[Act] = &[
         |tx, agent, no, _| thread::rename(tx, agent, no, "mine").map(drop),
         |tx, agent, no, own| thread::merge(tx, agent, no, own).map(drop),
@@ -511,12 +512,14 @@ fn equal_keys_of_two_agents_are_two_threads() {
     let audited = world.audit_rows();
     for (n, f) in acts.iter().enumerate() {
         let foreign = act(&world, |tx, agent| f(tx, agent, theirs.no, ours.no)).unwrap_err();
-        let unknown = act(&world, |tx, agent| f(tx, agent, 9_999_999, ours.no)).unwrap_err();
+        let unknown = act(&world, |tx, agent| f(tx, agent, ThreadNo(9_999_999), ours.no)).unwrap_err();
         assert_eq!((foreign.kind(), foreign.to_string()), (ErrorKind::NotFound, unknown.to_string()), "{n}");
     }
-    let session = world.count(&format!("SELECT session_no FROM sessions WHERE agent_no = {}", agent_no(&world, &eve)));
+    let session = format!("SELECT session_no FROM sessions WHERE agent_no = {}", agent_no(&world, &eve));
+    let session = SessionNo(world.count(&session));
     let foreign = act(&world, |tx, agent| thread::switch_session(tx, agent, session, Some(ours.no))).unwrap_err();
-    let unknown = act(&world, |tx, agent| thread::switch_session(tx, agent, 9_999, Some(ours.no))).unwrap_err();
+    let unknown =
+        act(&world, |tx, agent| thread::switch_session(tx, agent, SessionNo(9_999), Some(ours.no))).unwrap_err();
     assert_eq!((foreign.kind(), foreign.to_string()), (ErrorKind::NotFound, unknown.to_string()));
     assert_eq!(world.audit_rows(), audited, "nothing was done, nothing is audited");
     assert_eq!(look(&world, thread::list).len(), 2);
@@ -606,7 +609,7 @@ fn where_a_run_belongs_depends_on_the_ledger_alone() {
             let row = look(&world, |tx, agent| thread::row(tx, agent, found.thread_no.unwrap()));
             assert_eq!((row.key.as_str(), row.file), (found.key.as_str(), found.key.file_stem()));
         }
-        let unknown = world.ledger.read(|tx| thread::membership(tx, 1_000_000)).unwrap_err();
+        let unknown = world.ledger.read(|tx| thread::membership(tx, RunNo(1_000_000))).unwrap_err();
         assert_eq!(unknown.kind(), ErrorKind::NotFound);
         let files: i64 = world
             .sql()

@@ -135,7 +135,7 @@ fn every_line_leads_deeper() {
         .sql()
         .execute(
             "INSERT INTO scheduled_runs (agent_no, name, command, started_at, ended_at, exit_code) VALUES (?1, 'nightly backup', 'x', ?2, ?2, 1)",
-            [story.place.agent_no, NOON],
+            (story.place.agent_no, NOON),
         )
         .unwrap();
     story

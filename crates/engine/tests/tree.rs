@@ -9,7 +9,7 @@ use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::home::{Home, layout};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
 use heirloom_engine::render;
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
 use heirloom_engine::tree::{AssistantHome, scan};
@@ -18,7 +18,7 @@ pub struct Tree {
     pub folder: tempfile::TempDir,
     pub home: Home,
     pub ledger: Ledger,
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
 }
 
 impl Tree {
@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-pub fn at<'a>(home: &'a Home, ledger: &'a Ledger, agent_no: i64) -> AssistantHome<'a> {
+pub fn at<'a>(home: &'a Home, ledger: &'a Ledger, agent_no: AgentNo) -> AssistantHome<'a> {
     AssistantHome::create(home, ledger, &AgentId::main(), agent_no, "test", jiff::tz::TimeZone::UTC).unwrap()
 }
 

@@ -15,7 +15,9 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Audit, Ledger};
 use heirloom_engine::lineage::distillate::Distillate;
 use heirloom_engine::lineage::{self, Kind, NewNode, Source};
-use heirloom_engine::scope::{AgentId, NodeId, TurnId};
+use heirloom_engine::scope::{
+    AgentId, AgentNo, FileNo, LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId, WorkspaceNo,
+};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::file_table::Kind as FileKind;
@@ -99,7 +101,7 @@ fn near(world: &World, index: &Index, model: &Words, agent: &AgentId, text: &str
     world
         .ledger
         .read(|tx| {
-            let agent_no = read::agent_no(tx, agent)?.unwrap_or(99);
+            let agent_no = read::agent_no(tx, agent)?.unwrap_or(AgentNo(99));
             let found = index.nearest(&model.of(text), agent_no, Within::Turns(within), 3)?.found;
             found
                 .into_iter()
@@ -151,7 +153,7 @@ fn is_as_made_anew(world: &World, index: &Index, model: &Arc<Words>) {
         .unwrap()
         .with_embedder(model.clone())
         .unwrap();
-    while missing(&world.ledger, &fresh) != Missing::default() || fresh.watermark().unwrap() == 0 {
+    while missing(&world.ledger, &fresh) != Missing::default() || fresh.watermark().unwrap() == TurnId(0) {
         follow(world, &mut fresh);
         fresh.fill_vectors(&world.ledger, None, &mut |_| {}).unwrap();
     }
@@ -234,11 +236,14 @@ fn an_agent_sees_its_own_and_a_limit_holds() {
     let number = |sql: &str| world.count(sql);
     let workspace = number("SELECT workspace_no FROM turns WHERE turn_no = 1");
     assert_eq!(
-        ask(&world.agent, TurnsWithin { workspaces: Some(vec![workspace]), ..all() }),
+        ask(&world.agent, TurnsWithin { workspaces: Some(vec![WorkspaceNo(workspace)]), ..all() }),
         set(&["heron one", "heron two"])
     );
     let session = number("SELECT session_no FROM turns WHERE turn_no = 3");
-    assert_eq!(ask(&world.agent, TurnsWithin { sessions: Some(vec![session]), ..all() }), set(&["heron three"]));
+    assert_eq!(
+        ask(&world.agent, TurnsWithin { sessions: Some(vec![SessionNo(session)]), ..all() }),
+        set(&["heron three"])
+    );
     assert_eq!(ask(&world.agent, TurnsWithin { roles: Some(vec![Role::Assistant]), ..all() }), set(&["heron two"]));
     let kinds = Some(vec![TurnKind::ToolResult, TurnKind::ToolCall]);
     assert_eq!(ask(&world.agent, TurnsWithin { kinds, ..all() }), set(&["heron three"]));
@@ -388,7 +393,7 @@ fn torn_vectors_are_damage_and_are_made_again() {
     let sql = rusqlite::Connection::open(world.path("index.db")).unwrap();
     sql.execute("UPDATE vector_codes SET codes = substr(codes, 2)", []).unwrap();
     let mut torn = index(&world, &model);
-    let error = torn.nearest(&model.of("heron"), 1, Within::Turns(&TurnsWithin::default()), 3).unwrap_err();
+    let error = torn.nearest(&model.of("heron"), AgentNo(1), Within::Turns(&TurnsWithin::default()), 3).unwrap_err();
     assert!(error.kind() == ErrorKind::Damaged && error.next_step().unwrap().contains("reindex"), "{error}");
     assert!(world.findings_with(Some(&torn)).iter().any(|f| f.contains("torn")));
     // Whoever writes next finds out.
@@ -433,7 +438,7 @@ impl Story {
             .ledger
             .write(Audit::new("test", "node.add"), |tx| {
                 let session = read::session_named(tx, agent_no, session)?.no;
-                let (first, last, lane, run): (i64, i64, i64, i64) = tx.query_row(
+                let (first, last, lane, run): (i64, i64, LaneNo, RunNo) = tx.query_row(
                     "SELECT min(turn_no), max(turn_no), lane_no, run_no FROM turns WHERE session_no = ?1",
                     [session],
                     |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
@@ -508,18 +513,18 @@ fn nodes_are_found_by_words_and_by_vector_once_they_stand() {
     assert_eq!(story.words(&index, "text : (\"badger\" OR \"november\")", &all), [two, one]);
     assert_eq!(story.near(&index, "badger migration put off", Within::Nodes(&all)), Some((Document::Node(two), true)));
     let thread = |n: NodeId| story.tree.count(&format!("SELECT thread_no FROM nodes WHERE node_no = {}", n.0));
-    let only = NodesWithin { threads: Some(vec![thread(one)]), ..NodesWithin::default() };
+    let only = NodesWithin { threads: Some(vec![ThreadNo(thread(one))]), ..NodesWithin::default() };
     assert_eq!(story.words(&index, "text : (\"migration\")", &only), [one]);
     assert_eq!(story.near(&index, "badger migration", Within::Nodes(&only)).map(|f| f.0), Some(Document::Node(one)));
     for nothing in [
         NodesWithin { kinds: Some(vec![Kind::Session]), ..NodesWithin::default() },
         NodesWithin { threads: Some(Vec::new()), ..NodesWithin::default() },
-        NodesWithin { workspaces: Some(vec![77]), ..NodesWithin::default() },
+        NodesWithin { workspaces: Some(vec![WorkspaceNo(77)]), ..NodesWithin::default() },
     ] {
         assert!(story.words(&index, "text : (\"migration\")", &nothing).is_empty());
         assert_eq!(story.near(&index, "migration", Within::Nodes(&nothing)), None);
     }
-    assert!(index.nodes_matching(99, "text : (\"migration\")", &all, 9).unwrap().found.is_empty());
+    assert!(index.nodes_matching(AgentNo(99), "text : (\"migration\")", &all, 9).unwrap().found.is_empty());
     assert_eq!(story.findings(&index), Vec::<String>::new());
     // Nodes of another history mean nothing: a restored ledger has made others.
     story
@@ -547,10 +552,10 @@ fn files_are_near_as_they_are_now() {
         story.follow(&mut index);
         let all = FilesWithin::default();
         let file = |name: &str| story.tree.count(&format!("SELECT file_no FROM catalogue WHERE path LIKE '%{name}'"));
-        let tea = Document::File(file("tea.md"));
+        let tea = Document::File(FileNo(file("tea.md")));
         assert_eq!(story.near(&index, "afternoon tea oolong", Within::Files(&all)), Some((tea, true)));
         let notes = FilesWithin { kinds: Some(vec![FileKind::Note]), ..FilesWithin::default() };
-        let heron = Document::File(file("heron.md"));
+        let heron = Document::File(FileNo(file("heron.md")));
         assert_eq!(
             story.near(&index, "heron nests oolong tea afternoon", Within::Files(&notes)).map(|f| f.0),
             Some(heron)

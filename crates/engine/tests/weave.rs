@@ -9,7 +9,7 @@ use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{
     self, Kind, NewCompaction, NewNode, Node, Source, boundary_is_handled, frontier, uncovered, walk,
 };
-use heirloom_engine::scope::{NodeId, TurnId};
+use heirloom_engine::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use heirloom_engine::thread::{join, membership};
 use heirloom_engine::tokens::{cut, tokens};
 use heirloom_engine::transcript::read::{self, Turn};
@@ -19,21 +19,21 @@ use rusqlite::params;
 pub const CHUNK: usize = 4;
 
 /// Brings every session of an agent up to date.
-pub fn advance(ledger: &Ledger, agent_no: i64) {
+pub fn advance(ledger: &Ledger, agent_no: AgentNo) {
     ledger.write(Audit::new("test", "weave"), |tx| weave(tx, agent_no)).unwrap();
 }
 
-fn column<T: rusqlite::types::FromSql>(tx: &Write, sql: &str, no: i64) -> Result<Vec<T>> {
+fn column<T: rusqlite::types::FromSql>(tx: &Write, sql: &str, no: impl rusqlite::ToSql) -> Result<Vec<T>> {
     let mut statement = tx.prepare(sql)?;
     let rows = statement.query_map([no], |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn weave(tx: &mut Write, agent_no: i64) -> Result<()> {
+fn weave(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
     for session in
-        column::<i64>(tx, "SELECT session_no FROM sessions WHERE agent_no = ?1 ORDER BY session_no", agent_no)?
+        column::<SessionNo>(tx, "SELECT session_no FROM sessions WHERE agent_no = ?1 ORDER BY session_no", agent_no)?
     {
-        for lane in column::<i64>(tx, "SELECT lane_no FROM lanes WHERE session_no = ?1 ORDER BY lane_no", session)? {
+        for lane in column::<LaneNo>(tx, "SELECT lane_no FROM lanes WHERE session_no = ?1 ORDER BY lane_no", session)? {
             chunks(tx, agent_no, session, lane)?;
             compactions(tx, agent_no, session, lane)?;
         }
@@ -43,7 +43,8 @@ fn weave(tx: &mut Write, agent_no: i64) -> Result<()> {
             over(tx, uncovered(tx, session)?, |_| Kind::Session, None)?;
         }
     }
-    let threads = column::<i64>(tx, "SELECT thread_no FROM threads WHERE agent_no = ?1 ORDER BY thread_no", agent_no)?;
+    let threads =
+        column::<ThreadNo>(tx, "SELECT thread_no FROM threads WHERE agent_no = ?1 ORDER BY thread_no", agent_no)?;
     for thread in threads {
         for depth in 0..6 {
             loop {
@@ -59,46 +60,53 @@ fn weave(tx: &mut Write, agent_no: i64) -> Result<()> {
 }
 
 /// The last turn of a lane before each of its boundaries.
-fn cuts(tx: &Write, lane: i64) -> Result<Vec<(i64, i64)>> {
+fn cuts(tx: &Write, lane: LaneNo) -> Result<Vec<(BoundaryNo, i64)>> {
     let mut statement = tx.prepare(
         "SELECT boundary_no, (SELECT max(turn_no) FROM turns t WHERE t.lane_no = b.lane_no AND t.record_no <= b.record_no)
          FROM boundaries b WHERE lane_no = ?1 AND kind = 'compaction' ORDER BY boundary_no",
     )?;
     let rows = statement.query_map([lane], |r| Ok((r.get(0)?, r.get::<_, Option<i64>>(1)?)))?;
-    let all: Vec<(i64, Option<i64>)> = rows.collect::<rusqlite::Result<_>>()?;
+    let all: Vec<(BoundaryNo, Option<i64>)> = rows.collect::<rusqlite::Result<_>>()?;
     Ok(all.into_iter().filter_map(|(no, until)| Some((no, until?))).collect())
 }
 
-fn chunks(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result<()> {
+fn chunks(tx: &mut Write, agent_no: AgentNo, session: SessionNo, lane: LaneNo) -> Result<()> {
     let from = frontier(tx, lane)?;
     let ids: Vec<i64> = {
         let mut statement =
             tx.prepare("SELECT turn_no FROM turns WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no")?;
-        let rows = statement.query_map([lane, from.0], |r| r.get(0))?;
+        let rows = statement.query_map((lane, from.0), |r| r.get(0))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     let ends: Vec<i64> = cuts(tx, lane)?.into_iter().map(|(_, until)| until).collect();
     let opener = Opener::default();
     let mut group: Vec<Turn> = Vec::new();
-    let mut thread_of = (0, 0);
+    let mut thread_of = ThreadNo(0);
     for id in ids {
         let turn = read::turn(tx, &opener, agent_no, TurnId(id))?;
         let thread = join(tx, agent_no, turn.run, &membership(tx, turn.run)?)?;
         let ended = group.last().is_some_and(|t| ends.contains(&t.id.0));
-        if !group.is_empty() && (group.len() >= CHUNK || thread_of.0 != thread || ended) {
-            chunk(tx, agent_no, session, lane, thread_of.0, &group)?;
+        if !group.is_empty() && (group.len() >= CHUNK || thread_of != thread || ended) {
+            chunk(tx, agent_no, session, lane, thread_of, &group)?;
             group.clear();
         }
-        thread_of.0 = thread;
+        thread_of = thread;
         group.push(turn);
     }
     if !group.is_empty() {
-        chunk(tx, agent_no, session, lane, thread_of.0, &group)?;
+        chunk(tx, agent_no, session, lane, thread_of, &group)?;
     }
     Ok(())
 }
 
-pub fn chunk(tx: &Write, agent_no: i64, session: i64, lane: i64, thread: i64, turns: &[Turn]) -> Result<NodeId> {
+pub fn chunk(
+    tx: &Write,
+    agent_no: AgentNo,
+    session: SessionNo,
+    lane: LaneNo,
+    thread: ThreadNo,
+    turns: &[Turn],
+) -> Result<NodeId> {
     let (first, last) = (&turns[0], &turns[turns.len() - 1]);
     let source_tokens: u64 = turns.iter().map(|t| tokens(&t.text) as u64).sum();
     let times: Vec<Millis> = turns.iter().filter_map(|t| t.at).collect();
@@ -127,7 +135,7 @@ pub fn chunk(tx: &Write, agent_no: i64, session: i64, lane: i64, thread: i64, tu
     lineage::insert(tx, &new)
 }
 
-fn compactions(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result<()> {
+fn compactions(tx: &mut Write, agent_no: AgentNo, session: SessionNo, lane: LaneNo) -> Result<()> {
     let _ = agent_no;
     for (boundary, until) in cuts(tx, lane)? {
         if boundary_is_handled(tx, boundary)? {
@@ -155,8 +163,8 @@ fn compactions(tx: &mut Write, agent_no: i64, session: i64, lane: i64) -> Result
 }
 
 /// One node over each thread's part of these.
-pub fn over(tx: &Write, nodes: Vec<Node>, kind: impl Fn(&Node) -> Kind, lane: Option<i64>) -> Result<Vec<NodeId>> {
-    let mut threads: Vec<i64> = nodes.iter().map(|n| n.thread_no).collect();
+pub fn over(tx: &Write, nodes: Vec<Node>, kind: impl Fn(&Node) -> Kind, lane: Option<LaneNo>) -> Result<Vec<NodeId>> {
+    let mut threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
     threads.sort_unstable();
     threads.dedup();
     let mut made = Vec::new();
@@ -168,7 +176,7 @@ pub fn over(tx: &Write, nodes: Vec<Node>, kind: impl Fn(&Node) -> Kind, lane: Op
 }
 
 /// A node that fits over others.
-pub fn parent(of: &[&Node], kind: Kind, lane: Option<i64>) -> NewNode {
+pub fn parent(of: &[&Node], kind: Kind, lane: Option<LaneNo>) -> NewNode {
     let source_tokens: u64 = of.iter().map(|n| n.source_tokens).sum();
     NewNode {
         agent_no: of[0].agent_no,
@@ -194,7 +202,7 @@ pub fn parent(of: &[&Node], kind: Kind, lane: Option<i64>) -> NewNode {
 }
 
 /// Something was forgotten in a node: its words go, and one that says less is made in its place.
-pub fn forget(tx: &Write, agent_no: i64, id: NodeId) -> Result<NodeId> {
+pub fn forget(tx: &Write, agent_no: AgentNo, id: NodeId) -> Result<NodeId> {
     let old = lineage::node(tx, agent_no, id)?;
     let children: Vec<NodeId> = walk::children(tx, agent_no, id)?.into_iter().map(|n| n.id).collect();
     tx.execute(

@@ -19,7 +19,7 @@ use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Ledger, Open};
 use heirloom_engine::program::{Form, Program};
 use heirloom_engine::recall::{self, Filter, Query};
-use heirloom_engine::scope::AgentId;
+use heirloom_engine::scope::{AgentId, AgentNo, RunNo};
 use heirloom_engine::transcript::export::{self, StreamRow};
 use heirloom_engine::transcript::{kind_name, read, role_name, role_parse};
 use heirloom_engine::verify::verify;
@@ -123,8 +123,8 @@ impl World {
         self.count("SELECT count(*) FROM audit")
     }
 
-    pub fn agent_no(&self) -> i64 {
-        self.ledger.read(|tx| read::agent_no(tx, &self.agent)).unwrap().unwrap_or(0)
+    pub fn agent_no(&self) -> AgentNo {
+        self.ledger.read(|tx| read::agent_no(tx, &self.agent)).unwrap().unwrap_or(AgentNo(0))
     }
 
     pub fn index(&self) -> (Index, Rebuilt) {
@@ -262,7 +262,7 @@ pub fn said(id: &str, role: &str, text: &str) -> String {
     serde_json::json!({"id": id, "role": role, "text": text}).to_string() + "\n"
 }
 
-fn dump(tx: &heirloom_engine::ledger::Read, agent_no: i64) -> Result<String> {
+fn dump(tx: &heirloom_engine::ledger::Read, agent_no: AgentNo) -> Result<String> {
     let opener = Opener::default();
     let mut out = String::new();
     let mut sessions = read::sessions(tx, agent_no, &read::SessionFilter::default())?;
@@ -301,12 +301,12 @@ fn dump(tx: &heirloom_engine::ledger::Read, agent_no: i64) -> Result<String> {
             writeln!(out, "  lane {} call {:?}", lane.lane, lane.parent_call).unwrap();
         }
         let runs = read::runs(tx, no)?;
-        let ordinal: BTreeMap<i64, usize> = runs.iter().enumerate().map(|(i, r)| (r.no, i)).collect();
+        let ordinal: BTreeMap<RunNo, usize> = runs.iter().enumerate().map(|(i, r)| (r.no, i)).collect();
         let mut entries: BTreeMap<i64, String> = BTreeMap::new();
         read::session_turns(tx, &opener, &session, None, |turn| {
             let witnesses: i64 = tx.query_row(
                 "SELECT count(*) FROM witnesses WHERE turn_no = ?1 AND record_no != ?2",
-                [turn.id.0, turn.record],
+                (turn.id, turn.record),
                 |r| r.get(0),
             )?;
             entries.insert(turn.id.0, turn.entry.clone());

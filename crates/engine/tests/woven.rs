@@ -9,7 +9,7 @@ use heirloom_engine::memory::{self, Class, NewLeaf};
 use heirloom_engine::pages::{self, Happened, PageKey};
 use heirloom_engine::render;
 use heirloom_engine::render::memory::{Tier1Line, tier1};
-use heirloom_engine::scope::{NodeId, ThreadKey, TurnId};
+use heirloom_engine::scope::{LaneNo, NodeId, SessionNo, ThreadKey, ThreadNo, TurnId};
 use rusqlite::params;
 use tempfile::TempDir;
 
@@ -41,30 +41,30 @@ impl Story {
         self.place.ledger.write(Audit::new("test", "put"), |tx| Ok(act(tx)?)).unwrap()
     }
 
-    pub fn thread(&self, key: &str, label: &str) -> i64 {
+    pub fn thread(&self, key: &str, label: &str) -> ThreadNo {
         let key = ThreadKey::parse(key).unwrap();
         self.put(|tx| {
             tx.execute(
                 "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', 0)",
                 params![self.place.agent_no, key.as_str(), key.file_stem(), label],
             )?;
-            Ok(tx.last_insert_rowid())
+            Ok(ThreadNo(tx.last_insert_rowid()))
         })
     }
 
-    pub fn file(&self, thread: i64) -> String {
+    pub fn file(&self, thread: ThreadNo) -> String {
         self.put(|tx| tx.query_row("SELECT file FROM threads WHERE thread_no = ?1", [thread], |r| r.get(0)))
     }
 
     /// Session and main lane, made where they are new.
-    pub fn session(&self, key: &str) -> (i64, i64) {
+    pub fn session(&self, key: &str) -> (SessionNo, LaneNo) {
         self.put(|tx| {
             let agent = self.place.agent_no;
             tx.execute(
                 "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING",
                 params![agent, key],
             )?;
-            let no: i64 =
+            let no: SessionNo =
                 tx.query_row("SELECT session_no FROM sessions WHERE session_key = ?1", [key], |r| r.get(0))?;
             tx.execute("INSERT INTO lanes (session_no, lane) VALUES (?1, '') ON CONFLICT DO NOTHING", [no])?;
             Ok((no, tx.query_row("SELECT lane_no FROM lanes WHERE session_no = ?1", [no], |r| r.get(0))?))
@@ -75,7 +75,7 @@ impl Story {
     /// the first of its turns.
     pub fn worked(
         &mut self,
-        thread: i64,
+        thread: ThreadNo,
         session: &str,
         at: i64,
         say: impl FnOnce(TurnId) -> Distillate,
@@ -87,7 +87,7 @@ impl Story {
         self.put(|tx| {
             tx.execute(
                 "UPDATE sessions SET last_at = max(coalesce(last_at, 0), ?2) WHERE session_no = ?1",
-                [session_no, at],
+                (session_no, at),
             )
         });
         let distillate = say(first);
@@ -166,7 +166,7 @@ impl Story {
         text[start..text.rfind("<!-- /heirloom").unwrap()].to_owned()
     }
 
-    pub fn head(&self, thread: i64) -> String {
+    pub fn head(&self, thread: ThreadNo) -> String {
         self.page(&PageKey::Thread(self.file(thread)))
     }
 }
@@ -195,7 +195,7 @@ pub const API_KEY: &str = "project/api--0123456789abcdef";
 pub const BLOG_KEY: &str = "project/blog--fedcba9876543210";
 
 /// Two projects, loops, memory: a day in a small life.
-pub fn life() -> (Story, i64, i64) {
+pub fn life() -> (Story, ThreadNo, ThreadNo) {
     let mut story = Story::new();
     let orders = story.thread(API_KEY, "heirloom/api");
     let blog = story.thread(BLOG_KEY, "blog");

@@ -9,7 +9,7 @@ use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Map, Value, json};
 
-use super::open_loop::{entry_json, told};
+use super::open_loop::{entry_json, print_items};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
@@ -67,7 +67,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             };
             let item = artifact::add(&at.lock()?, &new)?;
             context.instance().settle(&at);
-            told(global, &[item], "Kept")
+            print_items(global, &[item], "Kept")
         }
         Command::Show { name } => {
             let context = Context::open(global)?;

@@ -4,7 +4,7 @@ use heirloom_engine::distill::advance::Pass;
 use heirloom_engine::distill::{compaction, handoff};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::ledger::blocks::Opener;
-use heirloom_engine::scope::TurnId;
+use heirloom_engine::scope::{AgentNo, TurnId};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::{self, SessionRow};
 use serde_json::json;
@@ -107,7 +107,7 @@ fn nothing(context: &Context, session: &SessionRow) -> Result<Exit> {
 }
 
 /// The turn an id stands for: ours, or the program's own for an entry of this session.
-fn turn(context: &Context, agent_no: i64, session: &SessionRow, id: &str) -> Result<TurnId> {
+fn turn(context: &Context, agent_no: AgentNo, session: &SessionRow, id: &str) -> Result<TurnId> {
     let opener = Opener::default();
     context.read(|tx| {
         if let Some(id) = TurnId::parse(id)

@@ -6,16 +6,16 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::inject::{self, Ask, Capabilities, ContextId, Event, Given, Replayed};
 use heirloom_engine::recall::{self, Hint, Question, Recalled};
-use heirloom_engine::scope::SessionKey;
+use heirloom_engine::scope::{AgentNo, SessionKey};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
 
 use super::explained::{self, Limits};
-use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
+use heirloom_engine::report::understood::Understood;
 
 /// What a program is given at the beginning of a session, with a prompt, or after a compaction
 ///
@@ -194,7 +194,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     };
     let asked = match ask.prompt.filter(|p| args.explain && !p.trim().is_empty()) {
         Some(text) => {
-            let understood = understood::understand(&context, text)?;
+            let understood = context.understand(text)?;
             Some(Asked { understood, recalled: recalled.items.clone() })
         }
         None => None,
@@ -222,7 +222,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
 }
 
 /// The key of a session: one that is stored, else as it was given.
-fn session_key(context: &Context, agent_no: i64, name: &str) -> Result<SessionKey> {
+fn session_key(context: &Context, agent_no: AgentNo, name: &str) -> Result<SessionKey> {
     match context.read(|tx| read::session_named(tx, agent_no, name)) {
         Ok(row) => Ok(row.key),
         Err(e) if e.kind() == heirloom_engine::error::ErrorKind::NotFound => match name.split_once(':') {
@@ -248,7 +248,7 @@ impl Asked {
             .iter()
             .map(|i| json!({"id": i.id, "stage": i.stage.name(), "score": i.score, "reasons": i.reasons, "marks": i.marks}))
             .collect();
-        json!({"understood": self.understood.to_json(), "recalled": recalled})
+        json!({"understood": json!(self.understood), "recalled": recalled})
     }
 
     fn people(&self) {
@@ -328,7 +328,7 @@ fn replay(global: &Global, args: &Replay) -> Result<Exit> {
 }
 
 /// Prints a context that was given, byte for byte; with `why`, what is in it for what reason.
-pub fn show(context: &Context, agent_no: i64, id: ContextId, why: bool) -> Result<Exit> {
+pub fn show(context: &Context, agent_no: AgentNo, id: ContextId, why: bool) -> Result<Exit> {
     let replayed = context.read(|tx| inject::replay(tx, agent_no, id))?;
     if context.json {
         let mut value = of_replayed(context.agent().as_str(), &replayed);

@@ -4,7 +4,7 @@ use heirloom_engine::continuity::draft::{self, Draft, Form};
 use heirloom_engine::error::{Error, Result};
 use serde_json::{Value, json};
 
-use super::open_loop::told;
+use super::open_loop::print_items;
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
@@ -67,8 +67,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             match failed {
                 // What was done before it is said where the error leaves room for it.
                 Some(e) if global.json => Err(e),
-                Some(e) => told(global, &items, "Kept").and(Err(e)),
-                None => told(global, &items, "Kept"),
+                Some(e) => print_items(global, &items, "Kept").and(Err(e)),
+                None => print_items(global, &items, "Kept"),
             }
         }
         Command::Discard { files } => {

@@ -1,83 +1,37 @@
 //! Why a search found what it found: how the query was understood, what each score is made of, what was limited (R10.9).
 
+use heirloom_engine::recall::Trace;
 use heirloom_engine::recall::query::{Kind, Term};
-use heirloom_engine::recall::{FilesFound, Searched, Trace};
-use heirloom_engine::tree::AssistantHome;
-use serde_json::{Value, json};
+use heirloom_engine::report::search::SearchReport;
+use heirloom_engine::report::understood::Understood;
 
-use super::understood::Understood;
 use crate::print::{self, Paint};
 
 /// What a search was limited to by its options, as people read it.
 pub type Limits = Vec<(&'static str, String)>;
 
-/// The trace, for programs.
-pub fn to_json(
-    understood: &Understood,
-    found: &Searched,
-    files: &FilesFound,
-    at: Option<&AssistantHome>,
-    limits: &Limits,
-) -> Value {
+/// What a person should know of how a query was understood: nothing where only words were looked for.
+pub fn note(understood: &Understood) -> Option<String> {
     let query = &understood.query;
-    let counted = |term: &Term| found.counted.iter().find(|(t, _)| t == term).map(|(_, turns)| turns);
-    let words: Vec<Value> = query
-        .words
-        .iter()
-        .map(|t| json!({"text": understood.typed(t), "kind": kind(t), "turns": counted(t)}))
-        .collect();
-    let hits: Vec<Value> = found
-        .hits
-        .iter()
-        .map(|h| {
-            let mut value = parts(&h.trace);
-            value["turn"] = json!(h.turn.id.to_string());
-            value["beside"] = json!(h.beside.map(|t| t.to_string()));
-            value
-        })
-        .collect();
-    let of_files: Vec<Value> = files
-        .hits
-        .iter()
-        .filter(|_| at.is_some())
-        .map(|h| {
-            let mut value = parts(&h.trace);
-            value["path"] = json!(h.entry.path.as_str());
-            value
-        })
-        .collect();
-    let limits: serde_json::Map<String, Value> =
-        limits.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-    json!({
-        "words": words,
-        "phrases": query.phrases.iter().map(|t| understood.typed(t)).collect::<Vec<_>>(),
-        "stop_words": query.dropped.iter().map(|t| understood.typed(t)).collect::<Vec<_>>(),
-        "too_frequent": too_frequent(found, files),
-        "times": understood.to_json()["times"],
-        "people": query.people.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
-        "meaning": query.dense_text(),
-        "by_meaning_too": query.is_open(),
-        "limits": limits,
-        "less": found.less,
-        "hits": hits,
-        "files": of_files,
-    })
-}
-
-fn parts(trace: &Trace) -> Value {
-    let round = |x: f64| (x * 1000.0).round() / 1000.0;
-    json!({
-        "words": round(trace.words), "cosine": trace.cosine.map(round), "neighbours": round(trace.neighbours),
-        "date": round(trace.date), "people": round(trace.people), "weight": round(trace.weight), "sum": round(trace.sum),
-    })
+    if query.times.is_empty() {
+        return None;
+    }
+    let mut parts = vec![query.shown()];
+    parts.extend(query.times.iter().map(|t| understood.time_in_words(t)));
+    parts.retain(|p| !p.is_empty());
+    let mut note = format!("looked for: {}", print::safe_line(&parts.join(", ")));
+    if understood.widened {
+        note.push_str("; nothing that fits is from then, so this is from other times");
+    }
+    Some(note)
 }
 
 /// How the query was understood, for people.
-pub fn people(understood: &Understood, found: Option<(&Searched, &FilesFound)>, limits: &Limits) {
+pub fn people(understood: &Understood, found: Option<&SearchReport>, limits: &Limits) {
     let paint = Paint::stdout();
     let query = &understood.query;
     let counted = |term: &Term| {
-        let turns = found.and_then(|(f, _)| f.counted.iter().find(|(t, _)| t == term)).map(|(_, turns)| *turns);
+        let turns = found.and_then(|f| f.counted.iter().find(|(t, _)| t == term)).map(|(_, turns)| *turns);
         turns.map(|n| format!(" ({})", print::counted(n as u64, "turn"))).unwrap_or_default()
     };
     let list = |kinds: &[Kind], counts: bool| -> String {
@@ -87,14 +41,14 @@ pub fn people(understood: &Understood, found: Option<(&Searched, &FilesFound)>, 
             .join(", ")
     };
     let terms = |terms: &[Term]| terms.iter().map(|t| understood.typed(t)).collect::<Vec<_>>().join(", ");
-    let times: Vec<String> = query.times.iter().map(|t| understood.told(t)).collect();
+    let times: Vec<String> = query.times.iter().map(|t| understood.time_in_words(t)).collect();
     let persons: Vec<&str> = query.people.iter().map(|p| p.name.as_str()).collect();
     let meaning = match (query.dense_text().trim(), query.is_open()) {
         ("", _) => String::new(),
         (text, true) => format!("what is near to \"{text}\", too"),
         (_, false) => "ranks what has the words; nothing is added for being near".to_owned(),
     };
-    let frequent = found.map(|(f, files)| too_frequent(f, files).join(", ")).unwrap_or_default();
+    let frequent = found.map(|f| f.all_too_frequent.join(", ")).unwrap_or_default();
     let mut rows = vec![
         ("words", list(&[Kind::Word], true)),
         ("names", list(&[Kind::Exact], true)),
@@ -163,20 +117,5 @@ pub fn left_out<'d>(dropped: impl Iterator<Item = (&'d str, &'d str)>) {
         let and = if more > 0 { format!(" and {} more (--json)", print::count(more as u64)) } else { String::new() };
         let shown = twice.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
         print::line(&format!("  nothing twice: {}{and}", print::safe_line(&shown)));
-    }
-}
-
-fn too_frequent(found: &Searched, files: &FilesFound) -> Vec<String> {
-    let mut all = found.too_frequent.clone();
-    all.extend(files.too_frequent.iter().filter(|w| !found.too_frequent.contains(w)).cloned());
-    all
-}
-
-fn kind(term: &Term) -> &'static str {
-    match term.kind {
-        Kind::Exact => "name",
-        Kind::Word => "word",
-        Kind::Variant => "variant",
-        Kind::Part => "piece",
     }
 }

@@ -10,7 +10,7 @@ use heirloom_engine::tree::file_table::{Entry, Kind};
 use heirloom_engine::tree::{AssistantHome, TreeLock};
 use serde_json::{Value, json};
 
-use super::{noticed, remember, understood};
+use super::{noticed, remember};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -446,7 +446,7 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
     let filter = filter_of(&context, filter)?;
     let now = context.now();
     let mut found = FilesFound::default();
-    let mut understood = understood::understand(&context, words)?;
+    let mut understood = context.understand(words)?;
     if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
         let mut index = context.instance().caught_up_index(Some(&at))?;
         let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
@@ -473,13 +473,13 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
                 let mut value = leaf_json(&hit.entry, now);
                 value["score"] = json!((hit.score * 1000.0).round() / 1000.0);
                 value["line"] = json!(hit.line);
-                value["snippet"] = json!(super::search::plain(&hit.passage));
+                value["snippet"] = json!(heirloom_engine::report::hits::plain(&hit.passage));
                 value["why"] = json!({"matched": hit.matched, "of": hit.of});
                 value
             })
             .collect();
         let value = json!({
-            "query": words, "looked_for": found.looked_for, "understood": understood.to_json(), "hits": hits,
+            "query": words, "looked_for": found.looked_for, "understood": json!(understood), "hits": hits,
             "too_frequent": found.too_frequent, "files_not_indexed": found.not_indexed,
         });
         print::line(&value.to_string());
@@ -495,7 +495,7 @@ fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<
         print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&hit.entry)));
         super::search::passage(&hit.passage, print::width(), Paint::stdout());
     }
-    understood.note().iter().for_each(|note| print::note(note));
+    super::explained::note(&understood).iter().for_each(|note| print::note(note));
     if !found.too_frequent.is_empty() {
         let words = print::safe_line(&found.too_frequent.join(", "));
         print::note(&format!("too frequent to help, left out: {words}"));

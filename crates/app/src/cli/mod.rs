@@ -39,7 +39,6 @@ mod status;
 mod thread;
 mod timeline;
 mod times;
-mod understood;
 mod up;
 mod verify;
 mod visible;

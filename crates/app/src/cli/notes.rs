@@ -1,15 +1,13 @@
 //! Visible files among what a search finds: which are wanted, how they are printed.
 
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::recall::{FileHit, FilesFound};
+use heirloom_engine::recall::FileHit;
 use heirloom_engine::redact::redact;
-use heirloom_engine::tree::AssistantHome;
+use heirloom_engine::report::hits::FileHitReport;
 use heirloom_engine::tree::file_table::{Kind, State};
-use serde_json::{Value, json};
 
 use super::{explained, search};
 use crate::print::{self, Paint};
-use crate::programs;
 
 /// The word for turns among the kinds.
 const TURN: &str = "turn";
@@ -47,14 +45,15 @@ impl Wanted {
 }
 
 /// The hits, for people.
-pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool, explain: bool) {
-    if found.hits.is_empty() || at.is_none() {
+pub fn people(files: &[FileHitReport], turns_follow: bool, explain: bool) {
+    if files.is_empty() {
         return;
     }
     let paint = Paint::stdout();
     let width = print::width();
     print::line(&paint.dim("Notes"));
-    for (n, hit) in found.hits.iter().enumerate() {
+    for (n, found) in files.iter().enumerate() {
+        let hit = &found.hit;
         let entry = &hit.entry;
         let mut head =
             vec![paint.bold(&format!("{:>2}", n + 1)), paint.accent(&name(hit)), entry.kind.name().to_owned()];
@@ -67,7 +66,7 @@ pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool
         print::line(&head.join("  "));
         search::passage(&hit.passage, width, paint);
         let place = print::safe_line(&format!("{}:{}", entry.path, hit.line));
-        let mut foot = vec![show(hit)];
+        let mut foot = vec![found.show.to_string()];
         if hit.of > 0 {
             foot.push(format!("{} of {}", hit.matched, print::counted(hit.of as u64, "term")));
         }
@@ -88,40 +87,4 @@ pub fn people(at: Option<&AssistantHome>, found: &FilesFound, turns_follow: bool
 fn name(hit: &FileHit) -> String {
     let place = || format!("{}:{}", hit.entry.path, hit.line);
     print::safe_line(&hit.entry.item.clone().unwrap_or_else(place))
-}
-
-/// The command that prints it.
-fn show(hit: &FileHit) -> String {
-    // An id that two files claim leads to one of them only; an archived file has its namesake that counts.
-    let id = hit.entry.item.as_deref().filter(|_| hit.entry.state == State::Active && hit.entry.problem.is_none());
-    let name = id.map_or_else(|| format!("{}:{}", hit.entry.path, hit.line), str::to_owned);
-    match id {
-        Some(id) => format!("heirloom show {id}"),
-        None => format!("heirloom show {}", programs::quoted(&name)),
-    }
-}
-
-/// The hits, for programs.
-pub fn to_json(at: &AssistantHome, found: &FilesFound) -> Vec<Value> {
-    let each = |hit: &FileHit| {
-        let entry = &hit.entry;
-        json!({
-            "path": entry.path.as_str(),
-            "file": at.shown(&entry.path),
-            "line": hit.line,
-            "kind": entry.kind.name(),
-            "state": entry.state.name(),
-            "status": entry.status,
-            "id": entry.item,
-            "title": redact(&entry.title),
-            "class": entry.class,
-            "scope": entry.scope,
-            "snippet": search::plain(&hit.passage),
-            "matches": search::matches(&hit.passage),
-            "score": (hit.score * 1000.0).round() / 1000.0,
-            "why": {"matched": hit.matched, "of": hit.of},
-            "show": show(hit),
-        })
-    };
-    found.hits.iter().map(each).collect()
 }

@@ -1,10 +1,12 @@
 //! `heirloom loop`
 
+use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
+use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::redact::redact;
-use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::report::items::{EntryReport, ItemReport, ItemsReport};
+use heirloom_engine::tree::file_table::{Entry, Kind};
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 use serde_json::{Value, json};
 
@@ -85,107 +87,80 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                     Error::usage(format!("{due:?} is no date")).because(e).hint("write it as 2026-11-30")
                 })?;
             }
-            let context = Context::create(global)?;
-            let scope = match workspace {
-                Some(name) => Some(format!("workspace/{}", context.workspace_id(Some(&name))?)),
-                None => None,
-            };
-            let at = context.assistant(ACTOR)?;
-            let new = NewLoop {
-                title,
-                text,
-                scope,
-                due,
-                source: Provenance { origin: Origin::User, ..Provenance::default() },
-                ..NewLoop::default()
-            };
-            let item = open_loop::add(&at.lock()?, &new)?;
-            context.instance().settle(&at);
+            let engine = Context::create(global)?.acting_as(ACTOR);
+            let scope = workspace.map(|name| scope_of(&engine, &name)).transpose()?;
+            let source = Provenance { origin: Origin::User, ..Provenance::default() };
+            let new = NewLoop { title, text, scope, due, source, ..NewLoop::default() };
+            let item = engine.act(|lock| open_loop::add(lock, &new))?;
             let said = match item.change {
                 Change::New => "Open now",
                 Change::Changed => "Was open; added to it",
                 Change::Same => "Was open already, just so",
             };
-            told(global, &[item], said)
+            print_items(global, &[item], said)
         }
         Command::Resolve { names, note } => {
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            let items = open_loop::resolve(&at.lock()?, &names, note.as_deref())?;
-            context.instance().settle(&at);
-            told(global, &items, "Resolved")
+            let engine = Context::open(global)?.acting_as(ACTOR);
+            let items = engine.act(|lock| open_loop::resolve(lock, &names, note.as_deref()))?;
+            print_items(global, &items, "Resolved")
         }
         Command::Reopen { names } => {
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            let items = open_loop::reopen(&at.lock()?, &names)?;
-            context.instance().settle(&at);
-            told(global, &items, "Open again")
+            let engine = Context::open(global)?.acting_as(ACTOR);
+            let items = engine.act(|lock| open_loop::reopen(lock, &names))?;
+            print_items(global, &items, "Open again")
         }
     }
 }
 
-/// What an act did, for people and programs.
-pub fn told(global: &Global, items: &[Item], said: &str) -> Result<Exit> {
+fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
+    Ok(format!("workspace/{}", engine.workspace_id(workspace)?))
+}
+
+/// Prints what an act did to items.
+pub fn print_items(global: &Global, items: &[Item], said: &str) -> Result<Exit> {
     if global.json {
-        let list: Vec<Value> = items.iter().map(item_json).collect();
-        print::line(&json!({"items": list}).to_string());
-    } else {
-        for item in items {
-            print::line(&format!("{said}: {} · {}", print::safe_line(&item.title), item.id));
-            print::line(&Paint::stdout().dim(&format!("  {}", item.path)));
-        }
+        print::report(&ItemsReport::of(items));
+        return Ok(Exit::Ok);
+    }
+    for item in items {
+        print::line(&format!("{said}: {} · {}", print::safe_line(&item.title), item.id));
+        print::line(&Paint::stdout().dim(&format!("  {}", item.path)));
     }
     Ok(Exit::Ok)
 }
 
 /// An item after an act, for programs.
 pub fn item_json(item: &Item) -> Value {
-    json!({"id": item.id, "title": item.title, "path": item.path.as_str(), "change": item.change.name()})
+    json!(ItemReport::from(item))
 }
 
-/// A file table row, for programs.
+/// A visible file, for programs.
 pub fn entry_json(entry: &Entry) -> Value {
-    json!({"id": entry.item, "title": redact(&entry.title), "path": entry.path.as_str(), "status": entry.status, "class": entry.class,
-           "scope": entry.scope, "fields": super::files::redacted(Value::Object(entry.fields.clone())), "problem": entry.problem, "by_hand": entry.by_hand()})
+    json!(EntryReport::from(entry))
 }
 
 fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let state = if resolved { State::Archived } else { State::Active };
-    let scope = workspace.map(|w| context.workspace_id(Some(w)).map(|id| format!("workspace/{id}"))).transpose()?;
-    let mut entries = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| file_table::list(tx, at.agent_no, Kind::OpenLoop, state))?,
-        None => Vec::new(),
-    };
-    entries.retain(|e| scope.is_none() || e.scope == scope);
-    let day = |e: &Entry| e.field("resolved").or_else(|| e.field("opened")).map(str::to_owned).unwrap_or_default();
-    entries.sort_by_key(|e| std::cmp::Reverse(day(e)));
-    let all = entries.len();
-    entries.truncate(limit);
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let scope = workspace.map(|name| scope_of(&engine, name)).transpose()?;
+    let report = engine.loops(resolved, scope.as_deref(), limit)?;
     if global.json {
-        let list: Vec<Value> = entries.iter().map(entry_json).collect();
-        print::line(&json!({"loops": list, "all": all}).to_string());
+        print::report(&report);
         return Ok(Exit::Ok);
     }
-    if entries.is_empty() {
+    if report.entries.is_empty() {
         print::line(if resolved { "Nothing was resolved yet." } else { "Nothing is open." });
     }
-    let now = context.now();
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|e| {
-            let when = heirloom_engine::clock::parse_rfc3339(&day(e));
-            let due = e.field("due").map(|d| format!("due {d}")).unwrap_or_default();
-            vec![
-                e.item.clone().unwrap_or_default(),
-                print::cut(&print::safe_line(&e.title), 60),
-                print::when(when, now),
-                print::safe_line(&due),
-            ]
-        })
-        .collect();
-    print::list(&rows, all);
+    let now = engine.now();
+    let row = |e: &Entry| {
+        let due = e.field("due").map(|d| format!("due {d}")).unwrap_or_default();
+        vec![
+            e.item.clone().unwrap_or_default(),
+            print::cut(&print::safe_line(&e.title), 60),
+            print::when(open_loop::day(e).and_then(parse_rfc3339), now),
+            print::safe_line(&due),
+        ]
+    };
+    print::list(&report.entries.iter().map(row).collect::<Vec<_>>(), report.all);
     Ok(Exit::Ok)
 }
 

@@ -155,7 +155,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let at = context.assistant(ACTOR)?;
             let items = review::reject(&at.lock()?, &names, reason.as_deref())?;
             context.instance().settle(&at);
-            super::open_loop::told(global, &items, "Rejected")
+            super::open_loop::print_items(global, &items, "Rejected")
         }
         Command::Undo { name } => undo(global, &name),
     }

@@ -3,17 +3,18 @@
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::recall::{self, Audience, Hint, Question, Recalled};
+use heirloom_engine::scope::AgentNo;
 use heirloom_engine::thread;
 use heirloom_engine::tokens;
 use heirloom_engine::transcript::read;
 use serde_json::json;
 
 use super::explained::{self, Limits};
-use super::understood::{self, Understood};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 use crate::programs;
+use heirloom_engine::report::understood::Understood;
 
 /// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
 ///
@@ -68,7 +69,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if context.json {
         recalled.degraded.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
     }
-    let understood = args.explain.then(|| understood::understand(&context, &query)).transpose()?;
+    let understood = args.explain.then(|| context.understand(&query)).transpose()?;
     if context.json {
         let mut value = json!({
             "agent_id": context.agent().as_str(), "query": query,
@@ -81,7 +82,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             "degraded": recalled.degraded,
         });
         if let Some(understood) = &understood {
-            value["understood"] = understood.to_json();
+            value["understood"] = json!(understood);
         }
         print::line(&value.to_string());
     } else {
@@ -90,7 +91,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn audience(context: &Context, agent_no: i64, args: &Args) -> Result<Option<Audience>> {
+fn audience(context: &Context, agent_no: AgentNo, args: &Args) -> Result<Option<Audience>> {
     if args.session.is_none() && args.workspace.is_none() && args.thread.is_none() {
         return Ok(None);
     }

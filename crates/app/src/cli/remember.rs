@@ -73,7 +73,7 @@ pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposa
         Change::Changed => "Was proposed; added to it",
         Change::Same => "Was proposed already, just so",
     };
-    let exit = super::open_loop::told(global, std::slice::from_ref(&item), said)?;
+    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), said)?;
     let waits = at.read(|tx| file_table::at(tx, at.agent_no, &item.path))?;
     let is = |e: &file_table::Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
     if let Some(entry) = waits.filter(|e| !is(e)) {

@@ -5,6 +5,7 @@ use heirloom_engine::error::Result;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::lineage::marks;
+use heirloom_engine::scope::AgentNo;
 use heirloom_engine::transcript::prepare::OriginForm;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_engine::transcript::{class_name, end_session, export};
@@ -56,7 +57,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::List { workspace, harness, limit } => {
             let workspaces =
-                workspace.as_deref().map(|w| super::search::workspaces(&context, agent_no, w)).transpose()?;
+                workspace.as_deref().map(|w| context.instance().workspaces_named(agent_no, w)).transpose()?;
             let filter = SessionFilter { harness, workspaces, limit: Some(limit), ..SessionFilter::default() };
             list(&context, agent_no, &filter)
         }
@@ -89,7 +90,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-fn list(context: &Context, agent_no: i64, filter: &SessionFilter) -> Result<Exit> {
+fn list(context: &Context, agent_no: AgentNo, filter: &SessionFilter) -> Result<Exit> {
     let sessions = context.read(|tx| read::sessions(tx, agent_no, filter))?;
     if context.json {
         let list: Vec<_> = sessions.iter().map(super::show::session_json).collect();
@@ -120,7 +121,7 @@ fn list(context: &Context, agent_no: i64, filter: &SessionFilter) -> Result<Exit
     Ok(Exit::Ok)
 }
 
-fn show(context: &Context, agent_no: i64, key: &str) -> Result<Exit> {
+fn show(context: &Context, agent_no: AgentNo, key: &str) -> Result<Exit> {
     let (session, lanes, streams, mixed, classes, runs, boundaries) = context.read(|tx| {
         let session = read::session_named(tx, agent_no, key)?;
         let no = session.no;

@@ -8,7 +8,7 @@ use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::inject::ContextId;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::{QuarantineId, TurnId};
+use heirloom_engine::scope::{AgentNo, QuarantineId, TurnId};
 use heirloom_engine::transcript::read::{self, SessionRow, Turn};
 use heirloom_engine::transcript::{kind_name, role_name};
 use heirloom_engine::tree::address;
@@ -124,7 +124,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     in_a_file
 }
 
-fn show_turn(context: &Context, agent_no: i64, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
+fn show_turn(context: &Context, agent_no: AgentNo, id: TurnId, around: usize, raw: bool) -> Result<Exit> {
     let opener = Opener::default();
     let turn = context.read(|tx| read::turn(tx, &opener, agent_no, id))?;
     if raw {
@@ -180,7 +180,7 @@ fn neighbours(context: &Context, turn: &Turn, around: usize) -> Result<Vec<Turn>
     Ok(window.into())
 }
 
-fn show_session(context: &Context, agent_no: i64, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
+fn show_session(context: &Context, agent_no: AgentNo, name: &str, lane: Option<&str>, full: bool) -> Result<Exit> {
     let opener = Opener::default();
     let now = context.now();
     let paint = Paint::stdout();
@@ -292,7 +292,7 @@ fn body(turn: &Turn, full: bool) -> String {
     out.join("\n")
 }
 
-fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
+fn list_quarantine(context: &Context, agent_no: AgentNo) -> Result<Exit> {
     let most = if context.json { usize::MAX >> 1 } else { QUARANTINE_LINES };
     let all = context.read(|tx| read::quarantine(tx, agent_no, None, most))?;
     if context.json {
@@ -314,7 +314,7 @@ fn list_quarantine(context: &Context, agent_no: i64) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn show_quarantined(context: &Context, agent_no: i64, id: QuarantineId, raw: bool) -> Result<Exit> {
+fn show_quarantined(context: &Context, agent_no: AgentNo, id: QuarantineId, raw: bool) -> Result<Exit> {
     let opener = Opener::default();
     let found = context.read(|tx| read::quarantine(tx, agent_no, Some(id), 1))?;
     let Some(q) = found.into_iter().next() else {

@@ -36,7 +36,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let (looked, unreachable) = match context.look_at_assistant("cli status") {
         Ok(looked) => (looked, None),
         Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
-            (None, Some(super::visible::out_of_reach(&e)))
+            (None, Some(crate::terminal::with_next_step(&e)))
         }
         Err(e) => return Err(e),
     };

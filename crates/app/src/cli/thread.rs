@@ -11,7 +11,7 @@ use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::Item;
 use heirloom_engine::pages::PageKey;
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::{SessionKey, ThreadKey};
+use heirloom_engine::scope::{AgentNo, SessionKey, ThreadKey, ThreadNo};
 use heirloom_engine::thread::{self, Counts, Link, Participants, SessionIn, Stretch, ThreadRow, reading};
 use heirloom_engine::transcript::read;
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 /// One transaction with its audit row, then the pages that show it.
-fn act<T>(global: &Global, action: &'static str, f: impl FnOnce(&mut Write, i64) -> Result<T>) -> Result<T> {
+fn act<T>(global: &Global, action: &'static str, f: impl FnOnce(&mut Write, AgentNo) -> Result<T>) -> Result<T> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
     let at = context.assistant(ACTOR)?;
@@ -218,7 +218,7 @@ fn switch(global: &Global, name: Option<&str>, session: &str) -> Result<Exit> {
 }
 
 /// The thread of a name. A topic or a conversation may begin here; projects, people and sessions are what they are.
-fn meant_or_new(tx: &mut Write, agent_no: i64, name: &str) -> Result<ThreadRow> {
+fn meant_or_new(tx: &mut Write, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let key = ThreadKey::parse(name).ok().filter(|key| matches!(key.kind(), "topic" | "lane"));
     match (thread::named(tx, agent_no, name), key) {
         (Err(e), Some(key)) if e.kind() == ErrorKind::NotFound => thread::begin(tx, agent_no, &key),
@@ -288,7 +288,7 @@ fn list(global: &Global, all: bool, session: Option<&str>, limit: usize) -> Resu
     }
     let within =
         |row: &ThreadRow| -> Vec<&Stretch> { stretches.iter().flatten().filter(|s| s.thread_no == row.no).collect() };
-    let keys: HashMap<i64, String> = rows.iter().map(|row| (row.no, row.key.clone())).collect();
+    let keys: HashMap<ThreadNo, String> = rows.iter().map(|row| (row.no, row.key.clone())).collect();
     let into = |row: &ThreadRow| row.merged_into.and_then(|no| keys.get(&no));
     let count = rows.len();
     let count_of = |row: &ThreadRow| counts.get(&row.no).copied().unwrap_or_default();
@@ -351,7 +351,7 @@ struct Shown {
     state: State,
 }
 
-fn gather(tx: &Read, agent_no: i64, name: &str) -> Result<Shown> {
+fn gather(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Shown> {
     let row = thread::named(tx, agent_no, name)?;
     let members = thread::members(tx, row.no)?;
     let opener = Opener::default();

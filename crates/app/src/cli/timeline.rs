@@ -41,7 +41,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let now = context.now();
     let filter = SessionFilter {
         harness: args.harness,
-        workspaces: args.workspace.as_deref().map(|w| super::search::workspaces(&context, agent_no, w)).transpose()?,
+        workspaces: args.workspace.as_deref().map(|w| context.instance().workspaces_named(agent_no, w)).transpose()?,
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: Some(args.limit),

@@ -1,6 +1,6 @@
 //! What `status` and `doctor` have to say of the visible files.
 
-use heirloom_engine::error::{Error, Problem, Result};
+use heirloom_engine::error::{Problem, Result};
 use heirloom_engine::home::LionClaw;
 use heirloom_engine::memory::pending;
 use heirloom_engine::render;
@@ -23,11 +23,6 @@ pub struct Visible {
     pub wrong: Vec<String>,
     /// What should be known and is not wrong.
     pub notes: Vec<String>,
-}
-
-/// Why the files cannot be looked at, and what to do about it, on one line.
-pub fn out_of_reach(error: &Error) -> String {
-    error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}; {next}"))
 }
 
 /// Looks at the files; `None` where there are none yet.

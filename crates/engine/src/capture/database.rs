@@ -9,7 +9,7 @@ use super::{Capture, Outcome, Program, origin};
 use crate::error::{Error, Result};
 use crate::event::{Fact, Row};
 use crate::ledger::Read;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, RecordNo};
 use crate::source::file::Stat;
 use crate::source::foreign::ForeignStore;
 use crate::transcript::prepare::{Origin, OriginForm, digest};
@@ -167,7 +167,7 @@ fn plan_row(
 
 struct Revision {
     next: i64,
-    record_no: i64,
+    record_no: RecordNo,
     key: Vec<u8>,
     digest: Vec<u8>,
     length: i64,

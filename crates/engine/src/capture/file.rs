@@ -8,14 +8,14 @@ use super::{Capture, Outcome, Program, origin};
 use crate::error::{Error, Problem, Result};
 use crate::event::{Decoded, RecordClass};
 use crate::ledger::Read;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, StreamNo};
 use crate::source::file::{LineFile, Piece, Stat, Unpacked};
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord, digest};
 use crate::transcript::{After, Step, StreamAt};
 
 /// What the ledger knows of a file.
 struct Known {
-    stream_no: i64,
+    stream_no: StreamNo,
     generation: i64,
     after: After,
     pending_length: u64,
@@ -286,7 +286,7 @@ fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
             "SELECT length, key, digest, forgotten IS NOT NULL FROM records
              WHERE stream_no = ?1 AND generation = ?2 ORDER BY position",
         )?;
-        let mut rows = statement.query([known.stream_no, known.generation])?;
+        let mut rows = statement.query((known.stream_no, known.generation))?;
         let mut bytes = Vec::new();
         while let Some(r) = rows.next()? {
             bytes.resize(r.get::<_, i64>(0)?.max(0) as usize, 0);

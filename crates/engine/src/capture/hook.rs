@@ -9,7 +9,7 @@ use crate::event::{Decoded, Placement};
 use crate::ledger::jobs::{self, JobKind};
 use crate::ledger::{Audit, Write};
 use crate::lineage::marks;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo};
 use crate::transcript::prepare::OriginForm;
 use crate::transcript::{After, IDLE_MS, Step, append};
 
@@ -64,7 +64,7 @@ impl Capture<'_> {
     pub fn commit_with<T>(
         &mut self,
         action: &'static str,
-        agent_no: Option<i64>,
+        agent_no: Option<AgentNo>,
         also: impl FnOnce(&mut Write) -> Result<T>,
     ) -> Result<Option<T>> {
         let batch = self.preparer.finish()?;

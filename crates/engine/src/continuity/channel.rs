@@ -10,6 +10,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Read;
 use crate::pages::{self, Happened};
+use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
 const LONGEST_CHANNEL: usize = 64;
@@ -167,7 +168,7 @@ pub fn decide(at: &AssistantHome, which: &[String], yes: bool) -> Result<Vec<(Ev
 }
 
 /// Requests, newest first: those that wait, or all; and how many there are.
-pub fn list(tx: &Read, agent_no: i64, all: bool, limit: usize) -> Result<(Vec<Event>, u64)> {
+pub fn list(tx: &Read, agent_no: AgentNo, all: bool, limit: usize) -> Result<(Vec<Event>, u64)> {
     let which = if all { "1" } else { "state = 'pending'" };
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM channel_events WHERE agent_no = ?1 AND {which} ORDER BY event_no DESC LIMIT ?2"
@@ -181,7 +182,7 @@ pub fn list(tx: &Read, agent_no: i64, all: bool, limit: usize) -> Result<(Vec<Ev
 }
 
 /// The request that is meant: by number, else the one of a channel and peer that waits, else the last of them.
-pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<Event> {
+pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Event> {
     let number = name.strip_prefix("c:").unwrap_or(name).parse::<i64>().ok();
     let found = match number {
         Some(no) => tx
@@ -215,7 +216,7 @@ fn event(r: &Row) -> rusqlite::Result<Event> {
     })
 }
 
-fn pending(tx: &Read, agent_no: i64, channel: &str, peer: &str) -> Result<Option<Event>> {
+fn pending(tx: &Read, agent_no: AgentNo, channel: &str, peer: &str) -> Result<Option<Event>> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM channel_events

@@ -7,7 +7,9 @@ use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
+use crate::ledger::Read;
 use crate::pages::Happened;
+use crate::scope::AgentNo;
 use crate::title::{TitleKey, active_name, archived_name, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -36,6 +38,20 @@ const RESOLVED_BY: &str = "resolved_by";
 
 fn act(action: &'static str) -> Act {
     Act::new(action).tells(&Happened::LoopChanged)
+}
+
+/// The loops that are open, or those that were resolved, newest first; of one scope where it is named.
+pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -> Result<Vec<Entry>> {
+    let state = if resolved { State::Archived } else { State::Active };
+    let mut entries = file_table::list(tx, agent_no, Kind::OpenLoop, state)?;
+    entries.retain(|e| scope.is_none() || e.scope.as_deref() == scope);
+    entries.sort_by_key(|e| std::cmp::Reverse(day(e).map(str::to_owned).unwrap_or_default()));
+    Ok(entries)
+}
+
+/// When a loop was resolved, else when it was opened, as it stands in its file.
+pub fn day(entry: &Entry) -> Option<&str> {
+    entry.field("resolved").or_else(|| entry.field("opened"))
 }
 
 /// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it

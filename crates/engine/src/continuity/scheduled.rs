@@ -17,6 +17,7 @@ use crate::home::{HomeLock, RelPath, layout};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::redact::redact;
+use crate::scope::AgentNo;
 use crate::title::wordless;
 use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
@@ -302,7 +303,7 @@ fn run(r: &Row) -> rusqlite::Result<Run> {
 }
 
 /// The last run of every job, newest first.
-pub fn jobs(tx: &Read, agent_no: i64) -> Result<Vec<Run>> {
+pub fn jobs(tx: &Read, agent_no: AgentNo) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(&format!(
         "WITH RECURSIVE names (name) AS (
            SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1
@@ -318,7 +319,7 @@ pub fn jobs(tx: &Read, agent_no: i64) -> Result<Vec<Run>> {
 }
 
 /// The runs of a job, newest first; `NotFound` is for the caller to say.
-pub fn runs(tx: &Read, agent_no: i64, name: &str, limit: usize) -> Result<Vec<Run>> {
+pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND name = ?2 ORDER BY run_no DESC LIMIT ?3"
     ))?;
@@ -327,7 +328,7 @@ pub fn runs(tx: &Read, agent_no: i64, name: &str, limit: usize) -> Result<Vec<Ru
 }
 
 /// One run.
-pub fn of_no(tx: &Read, agent_no: i64, run_no: i64) -> Result<Option<Run>> {
+pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: i64) -> Result<Option<Run>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no = ?2"))?
         .query_row(params![agent_no, run_no], run)

@@ -20,7 +20,7 @@ use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::{self, Kind, NewNode, marks};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Membership};
 use crate::tokens::tokens;
 use crate::transcript::{self, IDLE_MS};
@@ -99,9 +99,9 @@ const DAY_MS: Millis = 86_400_000;
 enum Next {
     Chunks(ChunkPlan),
     /// The lane is chunked up to a mark.
-    Mark(i64, Mark),
+    Mark(LaneNo, Mark),
     /// Our own compaction, up to a turn.
-    Compact(i64, TurnId),
+    Compact(LaneNo, TurnId),
     /// The session is over for now.
     End,
     Wait(Option<Millis>),
@@ -109,13 +109,13 @@ enum Next {
 
 /// Chunks of one lane that can be closed.
 struct ChunkPlan {
-    lane_no: i64,
+    lane_no: LaneNo,
     frontier: TurnId,
     turns: Vec<Loaded>,
     ends: Vec<usize>,
-    threads: HashMap<i64, Membership>,
+    threads: HashMap<RunNo, Membership>,
     /// Runs that were left, each with the run that took another way.
-    left: Vec<(i64, i64)>,
+    left: Vec<(RunNo, RunNo)>,
     late: Vec<(TurnId, TurnId)>,
 }
 
@@ -130,7 +130,7 @@ impl<'p> Pass<'p> {
     }
 
     /// Does everything there is to do for a session now.
-    pub fn session(&self, session_no: i64) -> Result<Advanced> {
+    pub fn session(&self, session_no: SessionNo) -> Result<Advanced> {
         let mut out = Advanced::default();
         loop {
             let mark = self.at.read(|tx| marks::of(tx, session_no))?;
@@ -169,7 +169,7 @@ impl<'p> Pass<'p> {
     }
 
     /// Closes chunks of a lane up to a turn, even where nothing has ended there: for a compaction asked for by hand.
-    pub(super) fn chunk_up_to(&self, session_no: i64, lane_no: i64, until: TurnId) -> Result<u64> {
+    pub(super) fn chunk_up_to(&self, session_no: SessionNo, lane_no: LaneNo, until: TurnId) -> Result<u64> {
         let mut made = 0;
         loop {
             let plan = self.at.read(|tx| {
@@ -183,7 +183,7 @@ impl<'p> Pass<'p> {
         }
     }
 
-    fn next(&self, tx: &Read, session_no: i64) -> Result<Option<Next>> {
+    fn next(&self, tx: &Read, session_no: SessionNo) -> Result<Option<Next>> {
         let Some(facts) = load::session(tx, self.at.agent_no, session_no)? else { return Ok(None) };
         let now = self.at.ledger.now();
         let quiet_at = facts.last_at.saturating_add(IDLE_MS);
@@ -213,18 +213,18 @@ impl<'p> Pass<'p> {
     }
 
     /// The mark is the last thing that was stored, a moment ago, and no summary yet.
-    fn summary_may_come(&self, tx: &Read, lane_no: i64, mark: &Mark, over: bool) -> Result<bool> {
+    fn summary_may_come(&self, tx: &Read, lane_no: LaneNo, mark: &Mark, over: bool) -> Result<bool> {
         if over || mark.at.is_none_or(|at| self.at.ledger.now().abs_diff(at) > SUMMARY_COMES_MS as u64) {
             return Ok(false);
         }
         let behind = tx
             .prepare_cached("SELECT 1 FROM turns WHERE lane_no = ?1 AND record_no >= ?2 LIMIT 1")?
-            .exists([lane_no, mark.record_no])?;
+            .exists((lane_no, mark.record_no))?;
         Ok(!behind)
     }
 
     /// The turn up to which our own compaction is due.
-    fn is_due(&self, tx: &Read, lane_no: i64) -> Result<Option<TurnId>> {
+    fn is_due(&self, tx: &Read, lane_no: LaneNo) -> Result<Option<TurnId>> {
         let (most_turns, most_tokens) = (self.limits.compact_turns, self.limits.compact_tokens);
         if most_turns == 0 && most_tokens == 0 {
             return Ok(None);
@@ -252,9 +252,9 @@ impl<'p> Pass<'p> {
     fn chunks(
         &self,
         tx: &Read,
-        session_no: i64,
+        session_no: SessionNo,
         facts: &SessionFacts,
-        lane_no: i64,
+        lane_no: LaneNo,
         mark: Option<&Mark>,
         until: Option<TurnId>,
     ) -> Result<Option<ChunkPlan>> {
@@ -291,7 +291,7 @@ impl<'p> Pass<'p> {
         };
         let mut keys: Vec<String> = Vec::new();
         let mut pieces = Vec::with_capacity(plan.turns.len());
-        let mut seen: HashMap<i64, TurnId> = HashMap::new();
+        let mut seen: HashMap<RunNo, TurnId> = HashMap::new();
         let mut previous = run_of(tx, frontier)?;
         for i in 0..plan.turns.len() {
             let (id, run) = (plan.turns[i].said.id, plan.turns[i].said.run);
@@ -336,9 +336,9 @@ impl<'p> Pass<'p> {
     }
 
     /// How many of the turns come before the first of a run that is not closed.
-    fn first_open(&self, tx: &Read, lane_no: i64, turns: &[Loaded]) -> Result<usize> {
+    fn first_open(&self, tx: &Read, lane_no: LaneNo, turns: &[Loaded]) -> Result<usize> {
         // The next prompt closes a run, so only the newest can be open.
-        let open: Option<i64> = tx
+        let open: Option<RunNo> = tx
             .prepare_cached(
                 "SELECT run_no FROM turn_results WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
                    AND status = 0 AND closed_by IS NULL",
@@ -350,12 +350,12 @@ impl<'p> Pass<'p> {
 
     /// The runs a new run leaves behind: those between the place it begins at and itself. `None`: it goes on where the
     /// last one led.
-    fn leaves(&self, tx: &Read, session_no: i64, lane_no: i64, first: &Loaded) -> Result<Option<Vec<i64>>> {
+    fn leaves(&self, tx: &Read, session_no: SessionNo, lane_no: LaneNo, first: &Loaded) -> Result<Option<Vec<RunNo>>> {
         let Some(parent) = &first.parent else { return Ok(None) };
         if first.said.role != Role::User || first.said.kind != TurnKind::Message {
             return Ok(None);
         }
-        let found: Option<(i64, i64)> = tx
+        let found: Option<(RunNo, RunNo)> = tx
             .prepare_cached(
                 "SELECT turn_no, run_no FROM turns WHERE entry = ?1 AND session_no = ?2 AND lane_no = ?3 AND turn_no < ?4
                  ORDER BY revision DESC LIMIT 1",
@@ -373,9 +373,9 @@ impl<'p> Pass<'p> {
              ORDER BY r.run_no",
         )?;
         let rows =
-            statement.query_map([lane_no, parent_turn, first.said.id.0, parent_run, first.said.run], |r| r.get(0))?;
-        let between: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
-        let asked = |run: &i64| -> Result<bool> {
+            statement.query_map((lane_no, parent_turn, first.said.id.0, parent_run, first.said.run), |r| r.get(0))?;
+        let between: Vec<RunNo> = rows.collect::<rusqlite::Result<_>>()?;
+        let asked = |run: &RunNo| -> Result<bool> {
             Ok(tx
                 .prepare_cached("SELECT 1 FROM turns WHERE run_no = ?1 AND role = 0 AND kind = 0 LIMIT 1")?
                 .exists([run])?)
@@ -388,7 +388,7 @@ impl<'p> Pass<'p> {
         Ok(None)
     }
 
-    fn store_chunks(&self, session_no: i64, plan: &ChunkPlan) -> Result<u64> {
+    fn store_chunks(&self, session_no: SessionNo, plan: &ChunkPlan) -> Result<u64> {
         let facts = self.at.read(|tx| load::session(tx, self.at.agent_no, session_no))?;
         let root = facts.as_ref().and_then(|f| f.root.clone());
         let mut nodes = Vec::new();
@@ -408,7 +408,7 @@ impl<'p> Pass<'p> {
                 agent_no: self.at.agent_no,
                 kind: Kind::Chunk,
                 depth: 0,
-                thread_no: 0,
+                thread_no: ThreadNo(0),
                 session_no: Some(session_no),
                 lane_no: Some(plan.lane_no),
                 turns: (first.said.id, last.said.id),
@@ -462,15 +462,15 @@ impl<'p> Pass<'p> {
 const CHUNK_TOKENS: usize = 100;
 
 /// The last turn of a run that is in a chunk already.
-fn last_of_run(tx: &Read, run: i64, upto: TurnId) -> Result<Option<TurnId>> {
+fn last_of_run(tx: &Read, run: RunNo, upto: TurnId) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached("SELECT max(turn_no) FROM turns WHERE run_no = ?1 AND turn_no <= ?2")?
-        .query_row([run, upto.0], |r| r.get::<_, Option<i64>>(0))?
+        .query_row((run, upto.0), |r| r.get::<_, Option<i64>>(0))?
         .map(TurnId))
 }
 
 /// The run of a turn.
-fn run_of(tx: &Read, turn: TurnId) -> Result<Option<i64>> {
+fn run_of(tx: &Read, turn: TurnId) -> Result<Option<RunNo>> {
     Ok(tx
         .prepare_cached("SELECT run_no FROM turns WHERE turn_no = ?1")?
         .query_row([turn.0], |r| r.get(0))

@@ -3,10 +3,12 @@
 //! A chunk closes at so many turns or tokens, and always where the thread changes, where the tree forks and at the end of
 //! what is given, if that is an end. It ends on a run boundary unless one run is larger than a chunk.
 
+use crate::scope::RunNo;
+
 /// A turn, as far as cutting needs to know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    pub run: i64,
+    pub run: RunNo,
     pub tokens: u64,
     /// Threads are compared, nothing else.
     pub thread: usize,
@@ -85,7 +87,7 @@ mod tests {
             let mut chars = word.chars();
             let run = chars.next().unwrap();
             let thread = chars.next().and_then(|c| c.to_digit(10)).unwrap_or(0) as usize;
-            let lower = run.to_ascii_lowercase() as i64;
+            let lower = RunNo(run.to_ascii_lowercase() as i64);
             let begins = out.last().is_none_or(|p| p.run != lower);
             out.push(Piece { run: lower, tokens: 10, thread, forks: begins && run.is_ascii_uppercase() });
         }
@@ -121,7 +123,7 @@ mod tests {
     fn tokens_close_a_chunk() {
         let size = Size { turns: 99, tokens: 30 };
         assert_eq!(cuts(&pieces("a a b b c c"), size, true, true), vec![2, 4, 6]);
-        let huge = [Piece { run: 1, tokens: 5_000_000, thread: 0, forks: false }];
+        let huge = [Piece { run: RunNo(1), tokens: 5_000_000, thread: 0, forks: false }];
         assert_eq!(cuts(&huge, size, true, true), vec![1]);
         assert_eq!(cuts(&huge, size, false, true), Vec::<usize>::new());
     }
@@ -137,8 +139,8 @@ mod tests {
                     run += 1;
                     thread = rng.below(3);
                 }
-                let forks = all.last().is_none_or(|p: &Piece| p.run != run) && rng.below(9) == 0;
-                all.push(Piece { run, tokens: rng.below(40) as u64, thread, forks });
+                let forks = all.last().is_none_or(|p: &Piece| p.run != RunNo(run)) && rng.below(9) == 0;
+                all.push(Piece { run: RunNo(run), tokens: rng.below(40) as u64, thread, forks });
             }
             let size = Size { turns: 1 + rng.below(12), tokens: 1 + rng.below(200) as u64 };
             let cuts = cuts(&all, size, true, true);

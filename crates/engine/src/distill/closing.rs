@@ -11,7 +11,7 @@ use crate::continuity::open_loop;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Item;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, NodeId, ThreadNo, TurnId};
 use crate::thread;
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -26,7 +26,7 @@ pub(super) struct Settled<'e> {
 }
 
 /// The loops of an agent that are open.
-pub(super) fn open_loops(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
+pub(super) fn open_loops(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     file_table::list(tx, agent_no, Kind::OpenLoop, State::Active)
 }
 
@@ -41,8 +41,8 @@ pub(super) fn is_ours(entry: &Entry) -> bool {
 /// each of them is.
 pub(super) fn settled<'e>(
     tx: &Read,
-    agent_no: i64,
-    thread_no: i64,
+    agent_no: AgentNo,
+    thread_no: ThreadNo,
     open: &'e [Entry],
     done: &'e [Item],
 ) -> Result<Vec<Settled<'e>>> {
@@ -109,7 +109,7 @@ pub(super) fn settled<'e>(
 /// When turns were said; each is asked for once.
 struct Moments<'t> {
     tx: &'t Read<'t>,
-    agent_no: i64,
+    agent_no: AgentNo,
     known: HashMap<TurnId, Option<Millis>>,
 }
 
@@ -160,12 +160,12 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// When a turn was said, as far as is known.
-pub(super) fn said_at(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Option<Millis>> {
+pub(super) fn said_at(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Millis>> {
     Ok(tx
         .prepare_cached(
             "SELECT t.at FROM turns t JOIN sessions s USING (session_no) WHERE t.turn_no = ?1 AND s.agent_no = ?2",
         )?
-        .query_row([turn.0, agent_no], |r| r.get(0))
+        .query_row((turn.0, agent_no), |r| r.get(0))
         .optional()?
         .flatten())
 }

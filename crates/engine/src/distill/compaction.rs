@@ -23,7 +23,7 @@ use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
 use crate::memory::pending::is_known_in;
 use crate::memory::{Class, Scope};
 use crate::pages::{self, Happened};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
 use crate::tree::journal::Act;
@@ -52,7 +52,7 @@ pub struct OpenChunk {
 }
 
 /// The chunks of a lane no compaction covers, oldest first; up to a turn.
-pub fn open_chunks(tx: &Read, lane_no: i64, until: Option<TurnId>) -> Result<Vec<OpenChunk>> {
+pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<Vec<OpenChunk>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.node_no, n.last_turn, n.turns, n.source_tokens FROM nodes n
          WHERE n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 AND (?2 IS NULL OR n.last_turn <= ?2)
@@ -74,8 +74,8 @@ pub fn open_chunks(tx: &Read, lane_no: i64, until: Option<TurnId>) -> Result<Vec
 
 /// What is cut, and why.
 struct Cut {
-    session_no: i64,
-    lane_no: i64,
+    session_no: SessionNo,
+    lane_no: LaneNo,
     cause: &'static str,
     mark: Option<Mark>,
     /// The turn in which the program told its own summary.
@@ -84,7 +84,7 @@ struct Cut {
 }
 
 /// A compaction a program made. Returns how many nodes came of it.
-pub(super) fn of_mark(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -> Result<u64> {
+pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark: &Mark) -> Result<u64> {
     let at = pass.at;
     let summary = at.read(|tx| program_summary(tx, pass, lane_no, mark))?;
     let cut = Cut { session_no, lane_no, cause: "harness", mark: Some(mark.clone()), summary, until: None };
@@ -110,7 +110,7 @@ pub(super) fn of_mark(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -
 }
 
 /// The node of our own compaction, where that was the last of a lane: the program's context has not been cut since.
-fn after_ours(tx: &Read, lane_no: i64) -> Result<Option<NodeId>> {
+fn after_ours(tx: &Read, lane_no: LaneNo) -> Result<Option<NodeId>> {
     let last: Option<(String, Option<i64>)> = tx
         .prepare_cached(
             "SELECT cause, node_no FROM compactions WHERE lane_no = ?1 AND cause != 'again' ORDER BY compaction_no DESC LIMIT 1",
@@ -121,7 +121,7 @@ fn after_ours(tx: &Read, lane_no: i64) -> Result<Option<NodeId>> {
 }
 
 /// The program started over: nothing is handed on, and what was injected is gone.
-pub(super) fn note_segment(pass: &Pass, session_no: i64, lane_no: i64, mark: &Mark) -> Result<()> {
+pub(super) fn note_segment(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark: &Mark) -> Result<()> {
     let at_ms = mark.at.unwrap_or(pass.at.ledger.now());
     let until = pass.at.read(|tx| lineage::frontier(tx, lane_no))?;
     pass.at.write("lineage.boundary", |tx| {
@@ -132,7 +132,14 @@ pub(super) fn note_segment(pass: &Pass, session_no: i64, lane_no: i64, mark: &Ma
     })
 }
 
-fn bare(session_no: i64, lane_no: i64, mark: &Mark, cause: &'static str, until: TurnId, at: Millis) -> NewCompaction {
+fn bare(
+    session_no: SessionNo,
+    lane_no: LaneNo,
+    mark: &Mark,
+    cause: &'static str,
+    until: TurnId,
+    at: Millis,
+) -> NewCompaction {
     NewCompaction {
         session_no,
         lane_no,
@@ -148,14 +155,20 @@ fn bare(session_no: i64, lane_no: i64, mark: &Mark, cause: &'static str, until: 
 }
 
 /// Our own: a conversation grew long (`threshold`), or somebody asked (`manual`). Nothing new: 0.
-pub(super) fn ours(pass: &Pass, session_no: i64, lane_no: i64, until: TurnId, cause: &'static str) -> Result<u64> {
+pub(super) fn ours(
+    pass: &Pass,
+    session_no: SessionNo,
+    lane_no: LaneNo,
+    until: TurnId,
+    cause: &'static str,
+) -> Result<u64> {
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
 /// The program's own summary behind its mark, without the thinking some put in front. A mark that came twice, with
 /// nothing between, is one.
-fn program_summary(tx: &Read, pass: &Pass, lane_no: i64, mark: &Mark) -> Result<Option<(TurnId, String)>> {
-    let found: Option<(i64, i64, i64, i64)> = tx
+fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Result<Option<(TurnId, String)>> {
+    let found: Option<(TurnId, BlockNo, i64, i64)> = tx
         .prepare_cached(
             "SELECT turn_no, block_no, text_offset, text_length FROM turns
              WHERE lane_no = ?1 AND kind = 4 AND record_no >= ?2
@@ -166,12 +179,12 @@ fn program_summary(tx: &Read, pass: &Pass, lane_no: i64, mark: &Mark) -> Result<
                                                          AND t.lane_no = ?1)), 9e18)
              ORDER BY turn_no LIMIT 1",
         )?
-        .query_row([lane_no, mark.record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
+        .query_row((lane_no, mark.record_no), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))
         .optional()?;
     let Some((turn, block, offset, length)) = found else { return Ok(None) };
     let text = String::from_utf8_lossy(&pass.opener.slice(tx, block, offset, length)?).into_owned();
     let told = text.split_once("\nSummary:").map_or(text.as_str(), |(_, told)| told).trim();
-    Ok(Some((TurnId(turn), redact::redact(told).into_owned())))
+    Ok(Some((turn, redact::redact(told).into_owned())))
 }
 
 fn make(pass: &Pass, what: &Cut) -> Result<u64> {
@@ -190,7 +203,7 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
             return Ok(0);
         }
         let main_thread = last.thread_no;
-        let mut threads: Vec<i64> = Vec::new();
+        let mut threads: Vec<ThreadNo> = Vec::new();
         for chunk in &chunks {
             if !threads.contains(&chunk.thread_no) {
                 threads.push(chunk.thread_no);
@@ -238,7 +251,13 @@ struct Planned {
 }
 
 /// The node over some chunks of one thread, and whether the summariser of the pass was asked for it in vain.
-fn node(pass: &Pass, what: &Cut, facts: &SessionFacts, thread_no: i64, below: &[&Node]) -> Result<(NewNode, bool)> {
+fn node(
+    pass: &Pass,
+    what: &Cut,
+    facts: &SessionFacts,
+    thread_no: ThreadNo,
+    below: &[&Node],
+) -> Result<(NewNode, bool)> {
     let at = pass.at;
     let owned: Vec<Node> = below.iter().map(|n| (*n).clone()).collect();
     let mut said: Vec<Said> = Vec::new();
@@ -458,7 +477,7 @@ fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, F
 }
 
 /// Since when something is owed: when it was first said, as far as that is known.
-fn since(tx: &Read, agent_no: i64, turns: &[TurnId]) -> Result<Option<Millis>> {
+fn since(tx: &Read, agent_no: AgentNo, turns: &[TurnId]) -> Result<Option<Millis>> {
     for turn in turns {
         if let Some(then) = closing::said_at(tx, agent_no, *turn)? {
             return Ok(Some(then));
@@ -515,7 +534,7 @@ fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> R
         let newest: Option<Millis> = match facts.workspace_no {
             Some(workspace) => tx
                 .prepare_cached("SELECT max(last_at) FROM sessions WHERE agent_no = ?1 AND workspace_no = ?2")?
-                .query_row([agent_no, workspace], |r| r.get(0))?,
+                .query_row((agent_no, workspace), |r| r.get(0))?,
             None => None,
         };
         Ok(newest.is_none_or(|newest| newest - facts.last_at <= RECENT_MS))
@@ -549,7 +568,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
         let mut statement = tx.prepare_cached(
             "SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no LIMIT 200",
         )?;
-        let rows = statement.query_map([what.lane_no, until.0], |r| Ok(TurnId(r.get(0)?)))?;
+        let rows = statement.query_map((what.lane_no, until.0), |r| Ok(TurnId(r.get(0)?)))?;
         // A program keeps what it likes of the words before its own mark.
         let all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if what.mark.is_some() { Vec::new() } else { all }
@@ -582,7 +601,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
 
 /// What these nodes say happened, for the pages that show it.
 fn compacted(at: &AssistantHome, tx: &Read, nodes: &[NewNode]) -> Result<Happened> {
-    let threads: Vec<i64> = nodes.iter().map(|n| n.thread_no).collect();
+    let threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
     Ok(Happened::Compacted {
         threads: thread::files_of(tx, at.agent_no, &threads)?,
         days: at.days_of(nodes.iter().filter_map(|n| n.times.1)),
@@ -620,7 +639,7 @@ pub(super) fn is_overtaken(error: &Error) -> bool {
 }
 
 /// The handoff of a session as it would stand at a turn: nothing is made.
-pub fn preview(pass: &Pass, session_no: i64, until: TurnId) -> Result<Distillate> {
+pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Distillate> {
     let at = pass.at;
     let facts = at.read(|tx| load::session(tx, at.agent_no, session_no))?;
     let Some(facts) = facts else { return Err(Error::not_found("there is no such session")) };
@@ -681,7 +700,7 @@ pub struct Compacted {
 }
 
 /// Compacts a session by hand up to a turn of its main line, or all of it but the newest turns.
-pub fn by_hand(pass: &Pass, session_no: i64, until: Option<TurnId>) -> Result<Compacted> {
+pub fn by_hand(pass: &Pass, session_no: SessionNo, until: Option<TurnId>) -> Result<Compacted> {
     let at = pass.at;
     pass.session(session_no)?;
     let facts = at.read(|tx| load::session(tx, at.agent_no, session_no))?;

@@ -8,6 +8,7 @@ use super::summary_input;
 use crate::error::Result;
 use crate::lineage::{self, Kind, NewNode, Node, walk};
 use crate::pages::{self, Happened};
+use crate::scope::{SessionNo, ThreadNo};
 use crate::thread;
 
 /// So many roots become one (SPEC R6.7).
@@ -17,8 +18,8 @@ pub const ROOTS: usize = 8;
 const CONDENSED_TOKENS: usize = 240;
 
 /// Condenses what is due in the threads a session touched.
-pub(super) fn after(pass: &Pass, session_no: i64) -> Result<u64> {
-    let threads: Vec<i64> = pass.at.read(|tx| {
+pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
+    let threads: Vec<ThreadNo> = pass.at.read(|tx| {
         let mut statement =
             tx.prepare_cached("SELECT DISTINCT thread_no FROM nodes WHERE session_no = ?1 AND kind IN (1, 2)")?;
         let rows = statement.query_map([session_no], |r| r.get(0))?;
@@ -32,7 +33,7 @@ pub(super) fn after(pass: &Pass, session_no: i64) -> Result<u64> {
 }
 
 /// Condenses a thread as far as it goes.
-pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
+pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
     let at = pass.at;
     let mut made = 0;
     // A depth more for every eightfold; a hundred are more turns than there are atoms.
@@ -70,7 +71,7 @@ pub fn of_thread(pass: &Pass, thread_no: i64) -> Result<u64> {
 }
 
 /// The node over some roots, and whether the summariser of the pass was asked for it in vain.
-fn condensed(pass: &Pass, thread_no: i64, depth: i64, roots: &[Node]) -> (NewNode, bool) {
+fn condensed(pass: &Pass, thread_no: ThreadNo, depth: i64, roots: &[Node]) -> (NewNode, bool) {
     let speaks = roots.iter().filter(|n| !n.abandoned);
     let told: Vec<Told> = speaks.map(|n| Told { summary: &n.summary, distillate: &n.distillate }).collect();
     let source_tokens: u64 = roots.iter().map(|n| n.summary_tokens).sum();

@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 use crate::event::{Role, TurnKind, unwrapped};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::scope::TurnId;
+use crate::scope::{AgentNo, BoundaryNo, LaneNo, RecordNo, SessionNo, TurnId, WorkspaceNo};
 use crate::transcript::{kind_from_code, role_from_code};
 
 /// A turn with what the pass needs to know besides its words.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Loaded {
     pub said: Said,
-    pub record_no: i64,
+    pub record_no: RecordNo,
     pub entry: String,
     pub parent: Option<String>,
     /// The run's program left this branch.
@@ -67,7 +67,7 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
 pub(super) fn behind(
     tx: &Read,
     opener: &Opener,
-    lane_no: i64,
+    lane_no: LaneNo,
     after: TurnId,
     (most, bytes): (usize, usize),
 ) -> Result<(Vec<Loaded>, bool)> {
@@ -92,7 +92,7 @@ pub(super) fn behind(
 }
 
 /// The turns of a lane from one to another, both included.
-pub fn range(tx: &Read, opener: &Opener, lane_no: i64, from: TurnId, to: TurnId) -> Result<Vec<(Said, bool)>> {
+pub fn range(tx: &Read, opener: &Opener, lane_no: LaneNo, from: TurnId, to: TurnId) -> Result<Vec<(Said, bool)>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM {FROM} WHERE t.turn_no IN (
            SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3)
@@ -111,22 +111,22 @@ pub fn range(tx: &Read, opener: &Opener, lane_no: i64, from: TurnId, to: TurnId)
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct SessionFacts {
     pub key: String,
-    pub workspace_no: Option<i64>,
+    pub workspace_no: Option<WorkspaceNo>,
     /// Where its project lies, to shorten paths.
     pub root: Option<String>,
     pub last_at: Millis,
     pub ended: bool,
-    pub lanes: Vec<(i64, String)>,
+    pub lanes: Vec<(LaneNo, String)>,
 }
 
-pub(super) fn session(tx: &Read, agent_no: i64, session_no: i64) -> Result<Option<SessionFacts>> {
+pub(super) fn session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<SessionFacts>> {
     let found = tx
         .prepare_cached(
             "SELECT s.session_key, s.workspace_no, coalesce(s.cwd, CAST(w.root AS TEXT)), coalesce(s.last_at, s.created_at),
                     s.ended_at IS NOT NULL
              FROM sessions s LEFT JOIN workspaces w USING (workspace_no) WHERE s.session_no = ?1 AND s.agent_no = ?2",
         )?
-        .query_row([session_no, agent_no], |r| {
+        .query_row((session_no, agent_no), |r| {
             Ok(SessionFacts {
                 key: r.get(0)?,
                 workspace_no: r.get(1)?,
@@ -149,21 +149,21 @@ pub(super) fn session(tx: &Read, agent_no: i64, session_no: i64) -> Result<Optio
 /// A program's mark in a lane that nothing was made of yet: where its context was cut, or where it started over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mark {
-    pub boundary_no: i64,
-    pub record_no: i64,
+    pub boundary_no: BoundaryNo,
+    pub record_no: RecordNo,
     pub is_compaction: bool,
     pub at: Option<Millis>,
 }
 
 /// The open marks of a lane, in the order they were stored.
-pub(super) fn marks(tx: &Read, session_no: i64, lane_no: i64) -> Result<Vec<Mark>> {
+pub(super) fn marks(tx: &Read, session_no: SessionNo, lane_no: LaneNo) -> Result<Vec<Mark>> {
     let mut statement = tx.prepare_cached(
         "SELECT b.boundary_no, b.record_no, b.kind = 'compaction', b.at FROM boundaries b
          WHERE b.session_no = ?1 AND b.lane_no = ?2
            AND NOT EXISTS (SELECT 1 FROM compactions c WHERE c.boundary_no = b.boundary_no)
          ORDER BY b.record_no, b.boundary_no",
     )?;
-    let rows = statement.query_map([session_no, lane_no], |r| {
+    let rows = statement.query_map((session_no, lane_no), |r| {
         Ok(Mark { boundary_no: r.get(0)?, record_no: r.get(1)?, is_compaction: r.get(2)?, at: r.get(3)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -25,7 +25,7 @@ pub(crate) mod tail;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};
-use crate::scope::TurnId;
+use crate::scope::{RunNo, TurnId};
 
 /// A turn as it is distilled. Text is whole; whoever reads it bounds what they take.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,7 +34,7 @@ pub struct Said {
     pub role: Role,
     pub kind: TurnKind,
     /// Everything from one prompt to the end of its answer has one number.
-    pub run: i64,
+    pub run: RunNo,
     /// In the main line of the session, not in a sub-agent's lane.
     pub main: bool,
     pub speaker: Option<String>,

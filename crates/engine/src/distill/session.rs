@@ -12,7 +12,7 @@ use crate::ledger::{Read, Write};
 use crate::lineage::distillate::{Distillate, Touch};
 use crate::lineage::{self, Kind, NewNode, Node};
 use crate::pages::{self, Happened};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::title::flush_id;
 use crate::tree::journal::Act;
@@ -24,7 +24,7 @@ const SESSION_TOKENS: usize = 160;
 ///
 /// Loops which a distillation made files of and which these turns say are done are closed with it, in the three beats of
 /// an act: the nodes stand when the files are in their archive.
-pub(super) fn close(pass: &Pass, session_no: i64) -> Result<u64> {
+pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     for _ in 0..TRIES {
         let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };
         match commit(pass, session_no, &facts, plan) {
@@ -44,12 +44,12 @@ struct Planned {
 }
 
 /// What is to be made, one node for each thread. `None`: nothing.
-fn planned(pass: &Pass, session_no: i64) -> Result<Option<(SessionFacts, Planned)>> {
+fn planned(pass: &Pass, session_no: SessionNo) -> Result<Option<(SessionFacts, Planned)>> {
     let at = pass.at;
     let (facts, open) =
         at.read(|tx| Ok((load::session(tx, at.agent_no, session_no)?, lineage::uncovered(tx, session_no)?)))?;
     let Some(facts) = facts.filter(|_| !open.is_empty()) else { return Ok(None) };
-    let mut groups: BTreeMap<i64, Vec<Node>> = BTreeMap::new();
+    let mut groups: BTreeMap<ThreadNo, Vec<Node>> = BTreeMap::new();
     for node in open {
         groups.entry(node.thread_no).or_default().push(node);
     }
@@ -97,7 +97,7 @@ fn planned(pass: &Pass, session_no: i64) -> Result<Option<(SessionFacts, Planned
 }
 
 /// Makes what was planned stand; files first, where there are any to close.
-fn commit(pass: &Pass, session_no: i64, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
+fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
     let at = pass.at;
     // Most ends settle nothing: then nobody at work on the files is waited for.
     let closes = at.read(|tx| {
@@ -147,7 +147,7 @@ fn commit(pass: &Pass, session_no: i64, facts: &SessionFacts, mut plan: Planned)
 fn insert(
     pass: &Pass,
     tx: &mut Write,
-    session_no: i64,
+    session_no: SessionNo,
     facts: &SessionFacts,
     plan: &Planned,
     id: Option<&str>,
@@ -173,7 +173,7 @@ fn insert(
 
 /// What these nodes say happened, for the pages that show it.
 fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
-    let threads: Vec<i64> = plan.nodes.iter().map(|n| n.thread_no).collect();
+    let threads: Vec<ThreadNo> = plan.nodes.iter().map(|n| n.thread_no).collect();
     Ok(Happened::SessionEnded {
         threads: thread::files_of(tx, pass.at.agent_no, &threads)?,
         days: pass.at.days_of(plan.nodes.iter().filter_map(|n| n.times.1)),
@@ -181,13 +181,13 @@ fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
 }
 
 /// Turns of a chunk that were not left.
-pub(super) fn turns_of(pass: &Pass, lane_no: i64, span: (TurnId, TurnId)) -> Result<Vec<Said>> {
+pub(super) fn turns_of(pass: &Pass, lane_no: LaneNo, span: (TurnId, TurnId)) -> Result<Vec<Said>> {
     let all = pass.at.read(|tx| load::range(tx, &pass.opener, lane_no, span.0, span.1))?;
     Ok(all.into_iter().filter(|(_, left)| !left).map(|(said, _)| said).collect())
 }
 
 /// What was known before these nodes: their newest compaction, else the session's last node of the thread.
-fn state_before(tx: &Read, session_no: i64, thread_no: i64, nodes: &[Node]) -> Result<Option<Distillate>> {
+fn state_before(tx: &Read, session_no: SessionNo, thread_no: ThreadNo, nodes: &[Node]) -> Result<Option<Distillate>> {
     let compaction = nodes.iter().filter(|n| n.kind == Kind::Compaction).max_by_key(|n| (n.turns.1, n.id));
     if let Some(node) = compaction {
         return Ok(Some(node.distillate.clone()));
@@ -198,7 +198,7 @@ fn state_before(tx: &Read, session_no: i64, thread_no: i64, nodes: &[Node]) -> R
 }
 
 /// The last turn before the program last started over: what lies behind it is not carried on.
-pub(super) fn segment_start(tx: &Read, session_no: i64) -> Result<TurnId> {
+pub(super) fn segment_start(tx: &Read, session_no: SessionNo) -> Result<TurnId> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT max(until_turn) FROM compactions WHERE session_no = ?1 AND cause = 'segment'")?
         .query_row([session_no], |r| r.get(0))?;

@@ -10,12 +10,12 @@ use crate::home::Digest;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
 use crate::pages::{PageKey, dismissals};
-use crate::scope::TurnId;
+use crate::scope::{AgentNo, TurnId};
 use crate::tree::file_table::{self, State};
 
 /// The distillate as it is to be shown now. Left out is what a visible file carried that is resolved, merged, rejected,
 /// taken out of MEMORY.md by a person, or gone; and what was only said on a branch its program has left since (R6.2).
-pub(crate) fn still_stands(tx: &Read, agent_no: i64, d: &Distillate) -> Result<Distillate> {
+pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Result<Distillate> {
     let mut known = Known { tx, agent_no, files: HashMap::new(), left: HashMap::new() };
     let mut out = d.clone();
     let mut failed = None;
@@ -34,7 +34,7 @@ pub(crate) fn still_stands(tx: &Read, agent_no: i64, d: &Distillate) -> Result<D
 /// What was looked up already: the same turns and files stand in many items.
 struct Known<'k> {
     tx: &'k Read<'k>,
-    agent_no: i64,
+    agent_no: AgentNo,
     files: HashMap<String, bool>,
     left: HashMap<TurnId, bool>,
 }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, Node, walk};
+use crate::scope::ThreadNo;
 
 /// So many nodes of each member are looked at: what is older is in a condensed node, or is history.
 const NODES: usize = 24;
@@ -27,13 +28,13 @@ impl State {
 }
 
 /// Where a thread stands, by its members (see [`crate::thread::members`]).
-pub fn of_thread(tx: &Read, members: &[i64]) -> Result<State> {
+pub fn of_thread(tx: &Read, members: &[ThreadNo]) -> Result<State> {
     of_newest(tx, members, NODES)
 }
 
 /// [`of_thread`] from its newest nodes only, for a line that says in a few words what a thread is about: each node was
 /// distilled with what stood before it, so a few say what is open now.
-pub fn of_newest(tx: &Read, members: &[i64], most: usize) -> Result<State> {
+pub fn of_newest(tx: &Read, members: &[ThreadNo], most: usize) -> Result<State> {
     let mut nodes: Vec<Node> = Vec::new();
     for thread in members {
         nodes.extend(walk::tops(tx, *thread, most)?);

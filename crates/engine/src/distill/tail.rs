@@ -8,7 +8,7 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage;
 use crate::lineage::distillate::Distillate;
-use crate::scope::TurnId;
+use crate::scope::{LaneNo, RunNo, SessionNo, TurnId};
 use crate::transcript::kind_from_code;
 
 /// The newest turns that are read, and the most bytes of them: distilling them takes some milliseconds at most.
@@ -26,19 +26,19 @@ const PROMPT_BYTES: i64 = 16 * 1024;
 /// whether a turn's words may be told where this is asked; asked once a run.
 pub(crate) fn standing(
     tx: &Read,
-    session_no: i64,
+    session_no: SessionNo,
     before: &Distillate,
     may_tell: &mut dyn FnMut(TurnId) -> Result<bool>,
 ) -> Result<Distillate> {
     let mut find = tx.prepare_cached("SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = ''")?;
-    let lanes: Vec<i64> = find.query_map([session_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let lanes: Vec<LaneNo> = find.query_map([session_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     let [lane_no] = lanes.as_slice() else { return Ok(before.clone()) };
     let frontier = lineage::frontier(tx, *lane_no)?;
     let mut newest = tx.prepare_cached(
         "SELECT turn_no, text_length, kind FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2
          ORDER BY turn_no DESC LIMIT ?3",
     )?;
-    let mut rows = newest.query([*lane_no, frontier.0, TURNS])?;
+    let mut rows = newest.query((*lane_no, frontier.0, TURNS))?;
     let (mut stretches, mut from, mut bytes) = (Vec::<(TurnId, TurnId)>::new(), TurnId(i64::MAX), 0);
     let mut parted = true;
     while let Some(r) = rows.next()? {
@@ -67,7 +67,7 @@ pub(crate) fn standing(
     let root: Option<String> =
         tx.prepare_cached("SELECT cwd FROM sessions WHERE session_no = ?1")?.query_row([session_no], |r| r.get(0))?;
     let mut said = Vec::new();
-    let mut told: Option<(i64, bool)> = None;
+    let mut told: Option<(RunNo, bool)> = None;
     for (from, to) in stretches {
         for (turn, left) in load::range(tx, &opener, *lane_no, from, to)? {
             let may = match told {
@@ -87,7 +87,7 @@ pub(crate) fn standing(
 }
 
 /// The newest prompts of a lane behind one turn and before another, newest first, each as a stretch of its own.
-fn prompts_between(tx: &Read, lane_no: i64, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
+fn prompts_between(tx: &Read, lane_no: LaneNo, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
     let mut find = tx.prepare_cached(
         "SELECT t.turn_no, t.text_length FROM (
            SELECT prompt_turn FROM turn_results INDEXED BY turn_results_newest WHERE lane_no = ?1
@@ -95,7 +95,7 @@ fn prompts_between(tx: &Read, lane_no: i64, after: TurnId, before: TurnId) -> Re
          JOIN turns t ON t.turn_no = r.prompt_turn WHERE t.turn_no > ?2 AND t.turn_no < ?3
          ORDER BY t.turn_no DESC LIMIT ?5",
     )?;
-    let mut rows = find.query([lane_no, after.0, before.0, TURNS, PROMPTS])?;
+    let mut rows = find.query((lane_no, after.0, before.0, TURNS, PROMPTS))?;
     let (mut out, mut bytes) = (Vec::new(), 0);
     while let Some(r) = rows.next()? {
         bytes += r.get::<_, i64>(1)?;

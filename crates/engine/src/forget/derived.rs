@@ -9,6 +9,7 @@ use rusqlite::types::Value as Cell;
 use super::words::Words;
 use crate::error::Result;
 use crate::ledger::{Read, Write, blocks};
+use crate::scope::{AgentNo, SessionNo, TurnId};
 
 /// What tells that a text was made from what is forgotten: words of it, or the ids of turns, items and nodes that go.
 pub(super) struct Marks<'m> {
@@ -180,7 +181,7 @@ const TABLES: &[Table] = &[
 ];
 
 /// How many rows show it, by table.
-pub(super) fn count(tx: &Read, agent_no: i64, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
+pub(super) fn count(tx: &Read, agent_no: AgentNo, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
     let mut out = Vec::new();
     for table in TABLES {
         let rows = showing(tx, agent_no, table, marks, named)?.len() as u64;
@@ -192,7 +193,7 @@ pub(super) fn count(tx: &Read, agent_no: i64, marks: &Marks, named: bool) -> Res
 }
 
 /// Takes them away.
-pub(super) fn erase(tx: &Write, agent_no: i64, marks: &Marks, named: bool) -> Result<()> {
+pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -> Result<()> {
     for table in TABLES {
         let key =
             table.key.iter().enumerate().map(|(i, k)| format!("{k} = ?{}", i + 2)).collect::<Vec<_>>().join(" AND ");
@@ -202,7 +203,7 @@ pub(super) fn erase(tx: &Write, agent_no: i64, marks: &Marks, named: bool) -> Re
             Then::Set(what) => format!("UPDATE {} SET {what} WHERE {whose} AND {key}", table.name),
         };
         for row in showing(tx, agent_no, table, marks, named)? {
-            let with = std::iter::once(Cell::Integer(agent_no)).chain(row);
+            let with = std::iter::once(Cell::Integer(agent_no.0)).chain(row);
             tx.prepare_cached(&sql)?.execute(rusqlite::params_from_iter(with))?;
         }
     }
@@ -210,7 +211,7 @@ pub(super) fn erase(tx: &Write, agent_no: i64, marks: &Marks, named: bool) -> Re
 }
 
 /// Keys of the rows of a table that show it.
-fn showing(tx: &Read, agent_no: i64, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
+fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
     if table.by_words && !named {
         return Ok(Vec::new());
     }
@@ -239,7 +240,7 @@ fn showing(tx: &Read, agent_no: i64, table: &Table, marks: &Marks, named: bool) 
 }
 
 /// What was noticed in these turns, or in a session that goes whole.
-pub(super) fn noticed(tx: &Read, turn: i64, whole: Option<i64>) -> Result<Vec<i64>> {
+pub(super) fn noticed(tx: &Read, turn: TurnId, whole: Option<SessionNo>) -> Result<Vec<i64>> {
     let mut statement =
         tx.prepare_cached("SELECT pending_no FROM pending_memory WHERE turn_no = ?1 OR session_no = ?2")?;
     let rows = statement.query_map(params![turn, whole], |r| r.get(0))?;

@@ -14,14 +14,14 @@ use crate::inject;
 use crate::ledger::blocks::{self, Opener, Packed};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
-use crate::scope::NodeId;
+use crate::scope::{AgentNo, BlockNo, NodeId, SessionNo};
 use crate::transcript::append::{EVER, hex};
 use crate::transcript::prepare::{KEY_LENGTH, digest};
 use crate::tree::file_table;
 
 /// Everything one transaction takes away.
 pub(super) struct Erasure<'e> {
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     pub found: &'e Found,
     pub marks: &'e Marks<'e>,
     /// Words were named, so rows no turn leads to are looked at as well.
@@ -29,7 +29,7 @@ pub(super) struct Erasure<'e> {
     pub nodes: &'e [NodeId],
     /// Files of the file table that are gone and whose rows still have their words.
     pub gone_files: &'e [String],
-    pub titles: &'e BTreeSet<i64>,
+    pub titles: &'e BTreeSet<SessionNo>,
 }
 
 impl Erasure<'_> {
@@ -57,17 +57,19 @@ impl Erasure<'_> {
 
     /// Blanks records and texts in their blocks: every neighbour keeps its place.
     fn bytes(&self, tx: &Write) -> Result<()> {
-        let mut stretches: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-        for (numbers, sql) in [
-            (&self.found.records, "SELECT block_no, block_offset, length FROM records WHERE record_no = ?1"),
-            (&self.found.turns, "SELECT block_no, text_offset, text_length FROM turns WHERE turn_no = ?1"),
-        ] {
-            let mut statement = tx.prepare_cached(sql)?;
-            for no in numbers {
-                let (block, offset, length): (i64, i64, i64) =
-                    statement.query_row([no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
-                stretches.entry(block).or_default().push((offset, length));
-            }
+        let mut stretches: BTreeMap<BlockNo, Vec<(i64, i64)>> = BTreeMap::new();
+        let place = |r: &rusqlite::Row| Ok((r.get(0)?, (r.get(1)?, r.get(2)?)));
+        let mut of_record =
+            tx.prepare_cached("SELECT block_no, block_offset, length FROM records WHERE record_no = ?1")?;
+        for record in &self.found.records {
+            let (block, stretch) = of_record.query_row([record], place)?;
+            stretches.entry(block).or_default().push(stretch);
+        }
+        let mut of_turn =
+            tx.prepare_cached("SELECT block_no, text_offset, text_length FROM turns WHERE turn_no = ?1")?;
+        for turn in &self.found.turns {
+            let (block, stretch) = of_turn.query_row([turn], place)?;
+            stretches.entry(block).or_default().push(stretch);
         }
         let opener = Opener::default();
         let mut store = tx.prepare_cached("UPDATE blocks SET data = ?2 WHERE block_no = ?1")?;
@@ -86,7 +88,7 @@ impl Erasure<'_> {
         // The digest stays for the chain; without its key it tells nothing.
         let mut record = tx.prepare_cached("UPDATE records SET key = x'', forgotten = ?2 WHERE record_no = ?1")?;
         for no in &self.found.records {
-            record.execute([*no, now])?;
+            record.execute((*no, now))?;
         }
         let mut turn = tx.prepare_cached("UPDATE turns SET forgotten = ?2 WHERE turn_no = ?1")?;
         // A stop reason is a word like `end_turn`; where it is a sentence, it may be about what was said.
@@ -97,7 +99,7 @@ impl Erasure<'_> {
         )?;
         let mut noticed = tx.prepare_cached("DELETE FROM pending_memory WHERE turn_no = ?1")?;
         for no in &self.found.turns {
-            turn.execute([*no, now])?;
+            turn.execute((*no, now))?;
             run.execute([no])?;
             noticed.execute([no])?;
         }
@@ -176,7 +178,7 @@ impl Erasure<'_> {
         let mut rows = statement.query([self.agent_no])?;
         while let Some(r) = rows.next()? {
             let state: Vec<u8> = r.get(2)?;
-            let whole = r.get::<_, Option<i64>>(1)?.is_some_and(|no| self.found.whole.contains(&no));
+            let whole = r.get::<_, Option<SessionNo>>(1)?.is_some_and(|no| self.found.whole.contains(&no));
             if whole {
                 forgetful.push((r.get::<_, i64>(0)?, None));
             } else if self.marks.words.are_quoted_in(&state) {
@@ -202,14 +204,14 @@ impl Erasure<'_> {
                    SELECT 'session/' || s.session_key FROM turns t JOIN sessions s USING (session_no) WHERE t.turn_no = ?1)
                  AND label NOT IN (SELECT name FROM thread_names n WHERE n.thread_no = threads.thread_no)",
             )?
-            .execute([*turn, self.agent_no])?;
+            .execute((*turn, self.agent_no))?;
         }
         let mut keys: Vec<String> = Vec::new();
         for session in &self.found.whole {
             let now = tx.now();
             keys.push(tx.query_row(
                 "UPDATE sessions SET forgotten = ?2, title = NULL WHERE session_no = ?1 RETURNING session_key",
-                [*session, now],
+                (*session, now),
                 |r| r.get(0),
             )?);
             tx.prepare_cached("DELETE FROM pending_memory WHERE session_no = ?1")?.execute([session])?;
@@ -242,9 +244,9 @@ fn emptied(value: Value, words: &Words) -> Value {
 }
 
 /// Sessions whose title goes: it has the words, it was taken from what was said, or it tells of a first prompt that goes.
-pub(super) fn titles(tx: &Read, agent_no: i64, found: &Found, marks: &Marks) -> Result<BTreeSet<i64>> {
+pub(super) fn titles(tx: &Read, agent_no: AgentNo, found: &Found, marks: &Marks) -> Result<BTreeSet<SessionNo>> {
     let mut out = BTreeSet::new();
-    let mut spoken: BTreeSet<i64> = BTreeSet::new();
+    let mut spoken: BTreeSet<SessionNo> = BTreeSet::new();
     let mut session_of = tx.prepare_cached("SELECT session_no FROM turns WHERE turn_no = ?1")?;
     for turn in &found.turns {
         spoken.insert(session_of.query_row([turn], |r| r.get(0))?);
@@ -252,7 +254,7 @@ pub(super) fn titles(tx: &Read, agent_no: i64, found: &Found, marks: &Marks) -> 
     let texts: Vec<String> = found.texts.iter().map(|t| t.to_lowercase()).collect();
     let mut statement =
         tx.prepare("SELECT session_no, title FROM sessions WHERE agent_no = ?1 AND title IS NOT NULL")?;
-    let rows: Vec<(i64, String)> =
+    let rows: Vec<(SessionNo, String)> =
         statement.query_map([agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
     for (session, title) in rows {
         let bare = title.trim().trim_end_matches(['…', '.']).to_lowercase();

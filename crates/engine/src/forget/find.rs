@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::params;
+use rusqlite::types::{FromSql, ToSql};
 
 use super::words::Words;
 use super::{Request, Wish};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
-use crate::scope::{SessionKey, TurnId};
+use crate::scope::{AgentNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId};
 use crate::transcript::read;
 
 /// A shorter text says too little to be looked for elsewhere: it would take away what somebody else said.
@@ -21,14 +22,14 @@ const MOST_TEXTS: usize = 2_000;
 /// What was found, by number.
 #[derive(Default)]
 pub(super) struct Found {
-    pub turns: BTreeSet<i64>,
-    pub records: BTreeSet<i64>,
+    pub turns: BTreeSet<TurnId>,
+    pub records: BTreeSet<RecordNo>,
     /// Streams whose unterminated end goes.
-    pub pending: BTreeSet<i64>,
+    pub pending: BTreeSet<StreamNo>,
     /// Sessions that go whole.
-    pub whole: BTreeSet<i64>,
+    pub whole: BTreeSet<SessionNo>,
     /// Turns nobody named that have the same words.
-    pub others: BTreeSet<i64>,
+    pub others: BTreeSet<TurnId>,
     /// Texts that were said, to be looked for in what was derived.
     pub texts: Vec<String>,
 }
@@ -42,7 +43,7 @@ impl Found {
 /// Finds what a wish is about. `progress` is told how many bytes were looked through.
 pub(super) fn find(
     tx: &Read,
-    agent_no: i64,
+    agent_no: AgentNo,
     request: &Request,
     words: &Words,
     progress: &mut dyn FnMut(u64),
@@ -57,7 +58,7 @@ pub(super) fn find(
                     Error::not_found(format!("there is no turn {id}"))
                         .hint("nothing was forgotten; find turns with heirloom search")
                 })?;
-                found.turns.insert(turn.id.0);
+                found.turns.insert(turn.id);
             }
         }
         Wish::Match { since, until, .. } => {
@@ -74,18 +75,18 @@ pub(super) fn find(
     Ok(found)
 }
 
-fn numbers(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<i64>> {
+fn numbers<N: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<N>> {
     let mut statement = tx.prepare_cached(sql)?;
     let rows = statement.query_map(with, |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// All of a session: its turns, and every byte of its streams that is not another session's.
-fn whole_session(tx: &Read, agent_no: i64, name: &str, found: &mut Found) -> Result<()> {
+fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) -> Result<()> {
     let session = read::session_named(tx, agent_no, name)?.no;
     found.whole.insert(session);
-    found.turns.extend(numbers(tx, "SELECT turn_no FROM turns WHERE session_no = ?1", [session])?);
-    found.records.extend(numbers(
+    found.turns.extend(numbers::<TurnId>(tx, "SELECT turn_no FROM turns WHERE session_no = ?1", [session])?);
+    found.records.extend(numbers::<RecordNo>(
         tx,
         "SELECT record_no FROM streams st JOIN records r USING (stream_no) WHERE st.session_no = ?1
            AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.record_no = r.record_no AND t.session_no != ?1)
@@ -94,8 +95,12 @@ fn whole_session(tx: &Read, agent_no: i64, name: &str, found: &mut Found) -> Res
         [session],
     )?);
     // What it shares with the session it was copied from stays there; its own copies go.
-    found.records.extend(numbers(tx, "SELECT record_no FROM turn_references WHERE session_no = ?1", [session])?);
-    found.pending.extend(numbers(
+    found.records.extend(numbers::<RecordNo>(
+        tx,
+        "SELECT record_no FROM turn_references WHERE session_no = ?1",
+        [session],
+    )?);
+    found.pending.extend(numbers::<StreamNo>(
         tx,
         "SELECT stream_no FROM streams WHERE session_no = ?1 AND pending IS NOT NULL",
         [session],
@@ -107,7 +112,7 @@ fn whole_session(tx: &Read, agent_no: i64, name: &str, found: &mut Found) -> Res
 fn matching(
     tx: &Read,
     opener: &Opener,
-    agent_no: i64,
+    agent_no: AgentNo,
     words: &Words,
     (since, until): (Option<i64>, Option<i64>),
     found: &mut Found,
@@ -175,7 +180,7 @@ fn matching(
 
 /// The same turns elsewhere: other revisions of an entry, the same entry in a session that is a copy, and in any session
 /// of a program whose ids are global.
-fn repeated(tx: &Read, agent_no: i64, request: &Request, found: &mut Found) -> Result<()> {
+fn repeated(tx: &Read, agent_no: AgentNo, request: &Request, found: &mut Found) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "SELECT o.turn_no, s.session_key, o.session_no = t.session_no,
                 (so.fork_of = s.session_key OR s.fork_of = so.session_key)
@@ -187,7 +192,7 @@ fn repeated(tx: &Read, agent_no: i64, request: &Request, found: &mut Found) -> R
            AND (o.session_no = t.session_no OR instr(t.entry, '@') = 0)",
     )?;
     for turn in found.turns.clone() {
-        let mut rows = statement.query([turn, agent_no])?;
+        let mut rows = statement.query((turn, agent_no))?;
         while let Some(r) = rows.next()? {
             let global = (request.global_ids)(SessionKey::from(r.get::<_, String>(1)?).harness());
             if global || r.get(2)? || r.get::<_, Option<bool>>(3)?.unwrap_or(false) {
@@ -227,10 +232,10 @@ fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
 /// Records of the same sessions that make no turn and have the words of one: copies of a prompt, requests, titles. Turns
 /// that have them as well are only counted.
 fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
-    let sessions: BTreeSet<i64> = {
+    let sessions: BTreeSet<SessionNo> = {
         let mut all = BTreeSet::new();
         for turn in &found.turns {
-            all.extend(numbers(
+            all.extend(numbers::<SessionNo>(
                 tx,
                 "SELECT session_no FROM turns WHERE turn_no = ?1
                  UNION SELECT session_no FROM turn_references WHERE turn_no = ?1",
@@ -275,7 +280,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
         )?;
         let mut rows = statement.query([session])?;
         while let Some(r) = rows.next()? {
-            let turn: i64 = r.get(0)?;
+            let turn: TurnId = r.get(0)?;
             if !found.turns.contains(&turn)
                 && words.are_quoted_in(&opener.slice(tx, r.get(1)?, r.get(2)?, r.get(3)?)?)
             {
@@ -287,8 +292,8 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
 }
 
 /// The title of a session whose first prompt goes: it tells of that.
-pub(super) fn told_title(tx: &Read, session: i64, found: &Found) -> Result<Option<String>> {
-    let first = numbers(
+pub(super) fn told_title(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
+    let first: Vec<TurnId> = numbers(
         tx,
         "SELECT turn_no FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0 ORDER BY turn_no LIMIT 1",
         [session],
@@ -305,7 +310,7 @@ pub(super) fn told_title(tx: &Read, session: i64, found: &Found) -> Result<Optio
 /// The records of the turns: those that made them, repeat them, or say them in another session.
 fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
     for turn in &found.turns {
-        found.records.extend(numbers(
+        found.records.extend(numbers::<RecordNo>(
             tx,
             "SELECT record_no FROM turns WHERE turn_no = ?1
              UNION SELECT record_no FROM witnesses WHERE turn_no = ?1
@@ -318,7 +323,7 @@ fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
 
 /// Leaves out what was forgotten before.
 fn already(tx: &Read, found: &mut Found) -> Result<()> {
-    let keep = |set: &mut BTreeSet<i64>, sql: &str| -> Result<()> {
+    fn keep<N: Copy + Ord + ToSql>(tx: &Read, set: &mut BTreeSet<N>, sql: &str) -> Result<()> {
         let mut statement = tx.prepare_cached(sql)?;
         let mut left = BTreeSet::new();
         for no in set.iter() {
@@ -328,12 +333,12 @@ fn already(tx: &Read, found: &mut Found) -> Result<()> {
         }
         *set = left;
         Ok(())
-    };
-    keep(&mut found.turns, "SELECT 1 FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
-    keep(&mut found.records, "SELECT 1 FROM records WHERE record_no = ?1 AND forgotten IS NULL")?;
+    }
+    keep(tx, &mut found.turns, "SELECT 1 FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
+    keep(tx, &mut found.records, "SELECT 1 FROM records WHERE record_no = ?1 AND forgotten IS NULL")?;
     // A session somebody went on with is forgotten again; one that is as it was is not.
     if found.turns.is_empty() && found.records.is_empty() && found.pending.is_empty() {
-        keep(&mut found.whole, "SELECT 1 FROM sessions WHERE session_no = ?1 AND forgotten IS NULL")?;
+        keep(tx, &mut found.whole, "SELECT 1 FROM sessions WHERE session_no = ?1 AND forgotten IS NULL")?;
     }
     Ok(())
 }
@@ -354,6 +359,6 @@ pub(super) fn by_session(tx: &Read, found: &Found) -> Result<BTreeMap<String, u6
 }
 
 /// The ids of turns as people and files write them.
-pub(super) fn names(turns: &BTreeSet<i64>) -> Vec<String> {
-    turns.iter().map(|t| TurnId(*t).to_string()).collect()
+pub(super) fn names(turns: &BTreeSet<TurnId>) -> Vec<String> {
+    turns.iter().map(|t| t.to_string()).collect()
 }

@@ -35,7 +35,7 @@ use crate::inject;
 use crate::ledger::{Ledger, Read};
 use crate::memory;
 use crate::render::{self, Occasion, Refreshed};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
 use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
@@ -113,7 +113,7 @@ pub struct Plan {
     named: bool,
     nodes: Vec<NodeId>,
     files: Files,
-    titles: BTreeSet<i64>,
+    titles: BTreeSet<SessionNo>,
     /// Up to where the ledger was looked through.
     seen: (i64, i64),
 }
@@ -164,7 +164,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
             titles: titles.len() as u64,
             nodes: nodes.clone(),
             rows: rows(tx, agent, &found, &marks, named)?,
-            others: found.others.iter().map(|t| TurnId(*t)).collect(),
+            others: found.others.iter().copied().collect(),
             not_ours: not_ours(tx, &found)?,
             ..Preview::default()
         };
@@ -221,7 +221,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
 }
 
 /// Whether something forgotten is not gone everywhere yet and is to be tried now: numbers of agents.
-pub fn unfinished(ledger: &Ledger) -> Result<Vec<i64>> {
+pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     let now = ledger.now();
     ledger.read(|tx| {
         let mut statement = tx.prepare_cached(
@@ -313,19 +313,19 @@ fn reached(tx: &Read) -> Result<(i64, i64)> {
     )?)
 }
 
-fn keys_of(tx: &Read, sessions: &BTreeSet<i64>) -> Result<Vec<String>> {
+fn keys_of(tx: &Read, sessions: &BTreeSet<SessionNo>) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
     sessions.iter().map(|no| Ok(statement.query_row([no], |r| r.get(0))?)).collect()
 }
 
 /// Rows of the ledger that go or lose their words, what was noticed in these turns included.
-fn rows(tx: &Read, agent: i64, found: &Found, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
+fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
     let mut noticed: BTreeSet<i64> = BTreeSet::new();
     for turn in &found.turns {
         noticed.extend(derived::noticed(tx, *turn, None)?);
     }
     for session in &found.whole {
-        noticed.extend(derived::noticed(tx, 0, Some(*session))?);
+        noticed.extend(derived::noticed(tx, TurnId(0), Some(*session))?);
     }
     let mut rows = derived::count(tx, agent, marks, named)?;
     if !noticed.is_empty() {

@@ -15,26 +15,26 @@ use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, NewNode, Node, Source, tombstone};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, LaneNo, NodeId, TurnId};
 use crate::tokens::tokens;
 use crate::transcript::{kind_from_code, role_from_code};
 
 /// Nodes that go, children before their parents.
-pub(super) fn affected(tx: &Read, agent_no: i64, turns: &BTreeSet<i64>, words: &Words) -> Result<Vec<NodeId>> {
-    let mut by_lane: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, words: &Words) -> Result<Vec<NodeId>> {
+    let mut by_lane: BTreeMap<LaneNo, BTreeSet<TurnId>> = BTreeMap::new();
     let mut lane_of = tx.prepare_cached("SELECT lane_no FROM turns WHERE turn_no = ?1")?;
     for turn in turns {
         by_lane.entry(lane_of.query_row([turn], |r| r.get(0))?).or_default().insert(*turn);
     }
-    let mut found: BTreeSet<i64> = BTreeSet::new();
+    let mut found: BTreeSet<NodeId> = BTreeSet::new();
     let mut statement = tx.prepare(
         "SELECT node_no, kind, lane_no, first_turn, last_turn, summary, distillate, summary_turn FROM nodes
          WHERE agent_no = ?1 AND length(key) > 0",
     )?;
     let mut rows = statement.query([agent_no])?;
     while let Some(r) = rows.next()? {
-        let (kind, lane): (i64, Option<i64>) = (r.get(1)?, r.get(2)?);
-        let (first, last): (i64, i64) = (r.get(3)?, r.get(4)?);
+        let (kind, lane): (i64, Option<LaneNo>) = (r.get(1)?, r.get(2)?);
+        let (first, last): (TurnId, TurnId) = (r.get(3)?, r.get(4)?);
         let covers = kind == Kind::Chunk.code()
             && lane.and_then(|l| by_lane.get(&l)).is_some_and(|t| t.range(first..=last).next().is_some());
         if covers || draws_on(r, turns, words)? {
@@ -44,9 +44,9 @@ pub(super) fn affected(tx: &Read, agent_no: i64, turns: &BTreeSet<i64>, words: &
     let mut parents = tx.prepare_cached(
         "SELECT parent_no FROM node_edges e JOIN nodes n ON n.node_no = e.parent_no WHERE child_no = ?1 AND length(n.key) > 0",
     )?;
-    let mut open: Vec<i64> = found.iter().copied().collect();
+    let mut open: Vec<NodeId> = found.iter().copied().collect();
     while let Some(node) = open.pop() {
-        for parent in parents.query_map([node], |r| r.get::<_, i64>(0))?.collect::<rusqlite::Result<Vec<_>>>()? {
+        for parent in parents.query_map([node], |r| r.get::<_, NodeId>(0))?.collect::<rusqlite::Result<Vec<_>>>()? {
             if found.insert(parent) {
                 open.push(parent);
             }
@@ -60,13 +60,13 @@ pub(super) fn affected(tx: &Read, agent_no: i64, turns: &BTreeSet<i64>, words: &
         ordered.push((rank.query_row([node], |r| r.get::<_, i64>(0))?, node));
     }
     ordered.sort_unstable();
-    Ok(ordered.into_iter().map(|(_, node)| NodeId(node)).collect())
+    Ok(ordered.into_iter().map(|(_, node)| node).collect())
 }
 
 /// Whether what a node says came from these turns, or has the words: items are carried on beyond the turns a node covers.
-fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<i64>, words: &Words) -> Result<bool> {
+fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<TurnId>, words: &Words) -> Result<bool> {
     let summary: String = r.get(5)?;
-    let summary_turn: Option<i64> = r.get(7)?;
+    let summary_turn: Option<TurnId> = r.get(7)?;
     if summary_turn.is_some_and(|t| turns.contains(&t)) || words.are_in(summary.as_bytes()) {
         return Ok(true);
     }
@@ -77,12 +77,12 @@ fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<i64>, words: &Words) -> Result<b
     }
     let distillate: Distillate = serde_json::from_slice(&json)
         .map_err(|e| Error::damaged("a node's distillate cannot be read; run heirloom verify").because(e))?;
-    Ok(distillate.turns().iter().any(|t| turns.contains(&t.0)))
+    Ok(distillate.turns().iter().any(|t| turns.contains(t)))
 }
 
 /// Buries nodes and makes new ones in their place, children first, as [`affected`] orders them. The turns must be
 /// forgotten already. Returns what was made in place of what.
-pub(super) fn remake(tx: &Write, agent_no: i64, nodes: &[NodeId]) -> Result<HashMap<NodeId, NodeId>> {
+pub(super) fn remake(tx: &Write, agent_no: AgentNo, nodes: &[NodeId]) -> Result<HashMap<NodeId, NodeId>> {
     let mut standing = Vec::new();
     for id in nodes {
         // One of an act that was never finished is not seen by anybody: nothing is made in its place.
@@ -166,7 +166,7 @@ fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNo
 }
 
 /// The turns of a stretch of a lane that are left.
-fn said(tx: &Read, lane: i64, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
+fn said(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
     let opener = Opener::default();
     let mut statement = tx.prepare_cached(
         "SELECT turn_no, role, kind, run_no, l.lane = '', sp.name, tl.name, call, failed, at, block_no, text_offset,
@@ -198,7 +198,7 @@ fn said(tx: &Read, lane: i64, (first, last): (TurnId, TurnId)) -> Result<Vec<Sai
 }
 
 /// The folder of the project these turns were said in.
-fn root_of(tx: &Read, lane: i64, (first, last): (TurnId, TurnId)) -> Result<Option<String>> {
+fn root_of(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Option<String>> {
     let root: Option<Vec<u8>> = tx
         .prepare_cached(
             "SELECT root FROM turns t JOIN workspaces w USING (workspace_no)

@@ -19,6 +19,7 @@ use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, Digest};
 use crate::ledger::Read;
+use crate::scope::{AgentNo, ChangeNo, FileNo, WorkspaceNo};
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
@@ -45,8 +46,8 @@ pub(super) fn schema(tokenizer: &str) -> String {
 /// What the rows of a file were made from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Made {
-    pub file_no: i64,
-    pub change_no: i64,
+    pub file_no: FileNo,
+    pub change_no: ChangeNo,
     /// Of the bytes that were read; `None`: they could not be.
     pub digest: Option<Digest>,
     /// Rows it has.
@@ -58,10 +59,10 @@ pub(crate) struct Made {
 impl Index {
     /// How many changes of an agent's files it has not seen. A change number or mark the ledger does not know means
     /// another history: the rows mean nothing.
-    pub fn files_missing(&self, tx: &Read, agent_no: i64) -> Result<u64> {
+    pub fn files_missing(&self, tx: &Read, agent_no: AgentNo) -> Result<u64> {
         let (watermark, mark) = self.files_end(agent_no)?;
         let last = file_table::last_change(tx, agent_no)?;
-        if watermark > last || (watermark > 0 && !is_of(tx, agent_no, watermark, &mark)?) {
+        if watermark > last || (watermark.0 > 0 && !is_of(tx, agent_no, watermark, &mark)?) {
             return Err(Error::damaged("the index was made from another history of the files")
                 .hint("heirloom reindex makes it anew"));
         }
@@ -70,7 +71,7 @@ impl Index {
         }
         let missing: i64 = tx
             .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND change_no > ?2")?
-            .query_row([agent_no, watermark], |r| r.get(0))?;
+            .query_row((agent_no, watermark), |r| r.get(0))?;
         Ok(missing as u64)
     }
 
@@ -148,7 +149,7 @@ impl Index {
             rows.collect::<rusqlite::Result<_>>()?
         };
         for (file, digest) in due {
-            let file_no = RowId::unpack(file).turn_no;
+            let file_no = FileNo(RowId::unpack(file).turn_no);
             let Some(entry) = at.read(|tx| file_table::numbered(tx, at.agent_no, file_no))? else { continue };
             let now = bytes_of(at, &entry).map(|bytes| home::digest(&bytes));
             if now.as_ref().map(Digest::as_slice) != digest.as_deref() || now == Some(entry.digest) {
@@ -163,7 +164,7 @@ impl Index {
 
     /// Replaces the rows of a file by those of what it is now, inside the open transaction.
     fn put(&mut self, at: &AssistantHome, entry: &Entry) -> Result<()> {
-        let row = |part| RowId { agent_no: at.agent_no, turn_no: entry.file_no, part }.pack();
+        let row = |part| RowId { agent_no: at.agent_no, turn_no: entry.file_no.0, part }.pack();
         self.take_out(at.agent_no, row(0))?;
         if entry.state == State::Gone || entry.kind == Kind::Runtime {
             return Ok(());
@@ -202,7 +203,7 @@ impl Index {
         self.count_files(at.agent_no, parts)
     }
 
-    fn take_out(&mut self, agent_no: i64, file: i64) -> Result<()> {
+    fn take_out(&mut self, agent_no: AgentNo, file: i64) -> Result<()> {
         let made: Option<(i64, bool)> = self
             .conn
             .prepare_cached("SELECT parts, embedded FROM files WHERE file = ?1")?
@@ -221,7 +222,7 @@ impl Index {
     }
 
     /// Takes out all that is known of an agent's files, inside the open transaction.
-    fn forget_files(&mut self, agent_no: i64) -> Result<()> {
+    fn forget_files(&mut self, agent_no: AgentNo) -> Result<()> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         let files: Vec<i64> = {
             let mut statement = self.conn.prepare_cached("SELECT file FROM files WHERE file BETWEEN ?1 AND ?2")?;
@@ -251,7 +252,7 @@ impl Index {
             let Some((newest, _)) = lacking.last() else { break };
             from = newest + 1;
             for (file, digest) in lacking {
-                let file_no = RowId::unpack(file).turn_no;
+                let file_no = FileNo(RowId::unpack(file).turn_no);
                 let Some(entry) = at.read(|tx| file_table::numbered(tx, at.agent_no, file_no))? else { continue };
                 let Some(bytes) = bytes_of(at, &entry) else { continue };
                 let now = home::digest(&bytes);
@@ -278,16 +279,20 @@ impl Index {
     }
 
     /// Puts the vectors of a file beside its rows. `false`: they could not be, and are made again later.
-    fn store_file(&mut self, agent_no: i64, entry: &Entry, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
-        let set =
-            SetKey { agent_no, sort: Sort::File, workspace_no: 0, label: entry.scope.clone().unwrap_or_default() };
+    fn store_file(&mut self, agent_no: AgentNo, entry: &Entry, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
+        let set = SetKey {
+            agent_no,
+            sort: Sort::File,
+            workspace_no: WorkspaceNo(0),
+            label: entry.scope.clone().unwrap_or_default(),
+        };
         let archived = entry.state == State::Archived;
-        let key = |part| Key::of_file(entry.file_no, part, entry.kind, archived);
+        let key = |part| Key::of_file(entry.file_no.0, part, entry.kind, archived);
         self.store_vectors(&set, made, key)
     }
 
     /// Rows of one agent's files.
-    pub fn file_rows_of(&self, agent_no: i64) -> Result<i64> {
+    pub fn file_rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let rows: Option<i64> = self
             .conn
             .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
@@ -297,12 +302,12 @@ impl Index {
     }
 
     /// Up to which change it covers an agent's files.
-    pub(crate) fn files_covered(&self, agent_no: i64) -> Result<i64> {
+    pub(crate) fn files_covered(&self, agent_no: AgentNo) -> Result<ChangeNo> {
         Ok(self.files_end(agent_no)?.0)
     }
 
     /// What the rows of an agent's files were made from.
-    pub(crate) fn files_made(&self, agent_no: i64) -> Result<Vec<Made>> {
+    pub(crate) fn files_made(&self, agent_no: AgentNo) -> Result<Vec<Made>> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         let mut statement = self.conn.prepare(
             "SELECT file, change_no, digest, parts,
@@ -313,7 +318,7 @@ impl Index {
         let rows = statement.query_map([first, last], |r| {
             let digest: Option<Vec<u8>> = r.get(2)?;
             Ok(Made {
-                file_no: RowId::unpack(r.get(0)?).turn_no,
+                file_no: FileNo(RowId::unpack(r.get(0)?).turn_no),
                 change_no: r.get(1)?,
                 digest: digest.and_then(|d| d.try_into().ok()),
                 parts: r.get(3)?,
@@ -348,16 +353,16 @@ impl Index {
     }
 
     /// Up to which change it covers an agent's files, and the mark of the history that change belongs to.
-    fn files_end(&self, agent_no: i64) -> Result<(i64, String)> {
+    fn files_end(&self, agent_no: AgentNo) -> Result<(ChangeNo, String)> {
         let value: Option<String> = self
             .conn
             .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
             .query_row([end_key(agent_no)], |r| r.get(0))
             .optional()?;
-        let Some(value) = value else { return Ok((0, String::new())) };
+        let Some(value) = value else { return Ok((ChangeNo(0), String::new())) };
         let (change_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
         // Lost count: a number no file table has reached, so that it is made again.
-        Ok((change_no.parse().unwrap_or(i64::MAX), mark.to_owned()))
+        Ok((ChangeNo(change_no.parse().unwrap_or(i64::MAX)), mark.to_owned()))
     }
 
     fn set(&self, key: &str, value: &str) -> Result<()> {
@@ -365,7 +370,7 @@ impl Index {
         Ok(())
     }
 
-    fn count_files(&self, agent_no: i64, more: i64) -> Result<()> {
+    fn count_files(&self, agent_no: AgentNo, more: i64) -> Result<()> {
         self.conn
             .prepare_cached(
                 "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = value + excluded.value",
@@ -385,11 +390,11 @@ pub(super) const EMPTY: &str = "INSERT INTO files_fts (files_fts) VALUES ('delet
      DELETE FROM files;
      DELETE FROM meta WHERE key LIKE 'files:%' OR key LIKE 'file-rows:%';";
 
-fn end_key(agent_no: i64) -> String {
+fn end_key(agent_no: AgentNo) -> String {
     format!("files:{agent_no}")
 }
 
-fn rows_key(agent_no: i64) -> String {
+fn rows_key(agent_no: AgentNo) -> String {
     format!("file-rows:{agent_no}")
 }
 
@@ -409,7 +414,7 @@ fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
 }
 
 /// Whether this ledger has that link, and, unless the file has changed once more, that change.
-fn is_of(tx: &Read, agent_no: i64, change_no: i64, mark: &str) -> Result<bool> {
+fn is_of(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, mark: &str) -> Result<bool> {
     let parts: Vec<&str> = mark.split(' ').collect();
     let [no, hash, file_no, digest] = parts.as_slice() else { return Ok(false) };
     let link: Option<Vec<u8>> = tx
@@ -418,7 +423,7 @@ fn is_of(tx: &Read, agent_no: i64, change_no: i64, mark: &str) -> Result<bool> {
         .optional()?;
     let row: Option<(i64, Vec<u8>)> = tx
         .prepare_cached("SELECT file_no, digest FROM catalogue WHERE agent_no = ?1 AND change_no = ?2")?
-        .query_row([agent_no, change_no], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row((agent_no, change_no), |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?;
     let same_link = link.map_or(*no == "0", |link| short(&link) == *hash);
     let same_row = row.is_none_or(|(no, d)| no.to_string() == *file_no && short(&d) == *digest);

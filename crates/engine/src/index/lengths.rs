@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use super::Index;
 use super::rows::RowId;
 use crate::error::Result;
+use crate::scope::AgentNo;
 
 pub(crate) const SCHEMA: &str = "CREATE TABLE row_lengths (block INTEGER PRIMARY KEY, lengths BLOB NOT NULL) STRICT;";
 
@@ -53,7 +54,7 @@ fn slot_of(turn_no: i64) -> usize {
 
 impl Index {
     /// Turns from `first` on get rows in the open transaction.
-    pub(super) fn will_measure(&mut self, first: i64, agents: impl Iterator<Item = i64>) {
+    pub(super) fn will_measure(&mut self, first: i64, agents: impl Iterator<Item = AgentNo>) {
         let open = self.unmeasured.get_or_insert((first, BTreeSet::new()));
         open.0 = open.0.min(first);
         open.1.extend(agents);

@@ -30,6 +30,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
+use crate::scope::{AgentNo, SessionNo, TurnId};
 use crate::transcript::Fresh;
 
 pub use embedder::Embedder;
@@ -71,7 +72,7 @@ pub struct Index {
     uncommitted: usize,
     writing: bool,
     /// The first turn of the open transaction, and the agents it has rows of.
-    unmeasured: Option<(i64, BTreeSet<i64>)>,
+    unmeasured: Option<(i64, BTreeSet<AgentNo>)>,
     embedder: Option<Arc<dyn Embedder>>,
     /// Texts of the open transaction's turns that get vectors in it; `None` where vectors are behind the words.
     waiting: Option<vectors::Waiting>,
@@ -83,7 +84,7 @@ pub struct Index {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coverage {
     /// The last turn it covers.
-    pub watermark: i64,
+    pub watermark: TurnId,
     /// Turns the ledger has and it has not.
     pub missing: u64,
 }
@@ -252,7 +253,7 @@ impl Index {
     }
 
     /// Rows of one agent.
-    pub(crate) fn rows_of(&self, agent_no: i64) -> Result<i64> {
+    pub(crate) fn rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let rows: Option<i64> = self
             .conn
             .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?1")?
@@ -262,8 +263,8 @@ impl Index {
     }
 
     /// The last turn it covers.
-    pub fn watermark(&self) -> Result<i64> {
-        self.number("watermark")
+    pub fn watermark(&self) -> Result<TurnId> {
+        Ok(TurnId(self.number("watermark")?))
     }
 
     fn number(&self, key: &str) -> Result<i64> {
@@ -275,8 +276,8 @@ impl Index {
     /// How far it is behind the ledger. A watermark the ledger does not contain means another history: rebuild.
     pub fn coverage(&self, tx: &Read) -> Result<Coverage> {
         let (watermark, mark) = self.end()?;
-        let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
-        if watermark > 0 && watermark <= last && !is_marked(tx, watermark, &mark)? {
+        let last: TurnId = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
+        if watermark.0 > 0 && watermark <= last && !is_marked(tx, watermark, &mark)? {
             return Err(Error::damaged("the index was made from another history of this ledger"));
         }
         if watermark > last {
@@ -297,7 +298,7 @@ impl Index {
         if !self.begin()? {
             return Ok(());
         }
-        if self.watermark()? + 1 != first.turn_no {
+        if self.watermark()?.0 + 1 != first.turn_no.0 {
             // Nothing to write now: others must not be kept from catching up.
             return if self.uncommitted == 0 { self.flush() } else { Ok(()) };
         }
@@ -325,7 +326,7 @@ impl Index {
         }
         if let Some(last) = fresh.last() {
             let mark = mark(last.session_no, last.turn.at, last.turn.text.len() as i64);
-            self.will_measure(first.turn_no, added.keys().copied());
+            self.will_measure(first.turn_no.0, added.keys().copied());
             self.advance(last.turn_no, &added, &mark)?;
         }
         if self.uncommitted > COMMIT_BYTES { self.flush() } else { Ok(()) }
@@ -405,7 +406,7 @@ impl Index {
                 return Ok(0);
             }
             let mark = ledger.read(|tx| mark_of(tx, last))?;
-            self.will_measure(from + 1, rows.keys().copied());
+            self.will_measure(from.0 + 1, rows.keys().copied());
             self.advance(last, &rows, &mark)?;
             self.uncommitted += bytes;
             done += turns as u64;
@@ -477,7 +478,7 @@ impl Index {
         if !self.begin()? {
             return Err(busy());
         }
-        let turns: Vec<(i64, i64)> = ledger.read(|tx| {
+        let turns: Vec<(AgentNo, i64)> = ledger.read(|tx| {
             let mut statement = tx.prepare(
                 "SELECT s.agent_no, turn_no FROM turns t INDEXED BY turns_forgotten JOIN sessions s USING (session_no)
                  WHERE t.forgotten IS NOT NULL",
@@ -485,7 +486,7 @@ impl Index {
             let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })?;
-        let mut by_agent: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        let mut by_agent: BTreeMap<AgentNo, BTreeSet<i64>> = BTreeMap::new();
         for (agent_no, turn_no) in &turns {
             by_agent.entry(*agent_no).or_default().insert(*turn_no);
         }
@@ -494,7 +495,7 @@ impl Index {
         }
         self.erase_buried_nodes(ledger)?;
         self.put_lengths(&turns.iter().map(|(_, turn_no)| (*turn_no, 0)).collect())?;
-        let mut gone: BTreeMap<i64, i64> = BTreeMap::new();
+        let mut gone: BTreeMap<AgentNo, i64> = BTreeMap::new();
         {
             let mut find = self.conn.prepare_cached("SELECT id FROM fts_docsize WHERE id BETWEEN ?1 AND ?2")?;
             let mut delete = self.conn.prepare_cached("DELETE FROM fts WHERE rowid = ?1")?;
@@ -568,7 +569,7 @@ impl Index {
 
     /// The last turn it covers and what that turn was, read together: another process may be moving both. A ledger
     /// brought back from a backup has another turn there.
-    fn end(&self) -> Result<(i64, String)> {
+    fn end(&self) -> Result<(TurnId, String)> {
         let (watermark, mark): (String, Option<String>) = self
             .conn
             .prepare_cached(
@@ -576,15 +577,15 @@ impl Index {
             )?
             .query_row([], |r| Ok((r.get(0)?, r.get(1)?)))?;
         let watermark = watermark.parse().map_err(|e| Error::damaged("the index has lost count").because(e))?;
-        Ok((watermark, mark.unwrap_or_default()))
+        Ok((TurnId(watermark), mark.unwrap_or_default()))
     }
 
     /// `rows`: how many were added, by agent number.
-    fn advance(&self, watermark: i64, rows: &BTreeMap<i64, i64>, mark: &str) -> Result<()> {
+    fn advance(&self, watermark: TurnId, rows: &BTreeMap<AgentNo, i64>, mark: &str) -> Result<()> {
         self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('mark', ?1)")?.execute([mark])?;
         self.conn
             .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'watermark'")?
-            .execute([watermark.to_string()])?;
+            .execute([watermark.0.to_string()])?;
         let mut count = self.conn.prepare_cached(
             "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = value + excluded.value",
         )?;
@@ -603,18 +604,18 @@ impl Drop for Index {
 }
 
 /// Where the number of an agent's rows is kept: how frequent a word is, is a question about one agent.
-fn rows_key(agent_no: i64) -> String {
+fn rows_key(agent_no: AgentNo) -> String {
     format!("rows:{agent_no}")
 }
 
 /// A turn in a few words that another turn of the same number hardly shares.
-fn mark(session_no: i64, at: Option<Millis>, text_length: i64) -> String {
+fn mark(session_no: SessionNo, at: Option<Millis>, text_length: i64) -> String {
     format!("{session_no} {} {text_length}", at.map_or("-".into(), |at| at.to_string()))
 }
 
 /// Whether a turn is the one that was marked. One that a hook told of first got the time its program has for it, when the
 /// program's store said it; the rest of it stays (R4.4).
-fn is_marked(tx: &Read, turn_no: i64, marked: &str) -> Result<bool> {
+fn is_marked(tx: &Read, turn_no: TurnId, marked: &str) -> Result<bool> {
     let mark = mark_of(tx, turn_no)?;
     if mark == marked {
         return Ok(true);
@@ -624,7 +625,7 @@ fn is_marked(tx: &Read, turn_no: i64, marked: &str) -> Result<bool> {
         && tx.prepare_cached("SELECT 1 FROM witnesses WHERE turn_no = ?1 LIMIT 1")?.exists([turn_no])?)
 }
 
-fn mark_of(tx: &Read, turn_no: i64) -> Result<String> {
+fn mark_of(tx: &Read, turn_no: TurnId) -> Result<String> {
     let found = tx
         .prepare_cached("SELECT session_no, at, text_length FROM turns WHERE turn_no = ?1")?
         .query_row([turn_no], |r| Ok(mark(r.get(0)?, r.get(1)?, r.get(2)?)))

@@ -16,7 +16,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Ledger, Read};
 use crate::lineage::{Kind, STANDS};
-use crate::scope::NodeId;
+use crate::scope::{AgentNo, NodeId, SessionNo, ThreadNo, WorkspaceNo};
 
 /// Nodes taken from the ledger at once.
 const STEP: i64 = 200;
@@ -46,12 +46,12 @@ pub struct NodeMatches {
 
 /// A node, as the index wants it.
 struct Doc {
-    agent_no: i64,
-    node_no: i64,
+    agent_no: AgentNo,
+    node_no: NodeId,
     kind: Kind,
-    thread_no: i64,
-    session_no: Option<i64>,
-    workspace_no: Option<i64>,
+    thread_no: ThreadNo,
+    session_no: Option<SessionNo>,
+    workspace_no: Option<WorkspaceNo>,
     times: (Option<Millis>, Option<Millis>),
     summary: String,
     /// Its words were forgotten.
@@ -78,14 +78,14 @@ impl Doc {
     }
 
     fn row(&self) -> i64 {
-        RowId { agent_no: self.agent_no, turn_no: self.node_no, part: 0 }.pack()
+        RowId { agent_no: self.agent_no, turn_no: self.node_no.0, part: 0 }.pack()
     }
 
     fn set(&self) -> SetKey {
         SetKey {
             agent_no: self.agent_no,
             sort: Sort::Node,
-            workspace_no: self.workspace_no.unwrap_or(0),
+            workspace_no: self.workspace_no.unwrap_or_default(),
             label: String::new(),
         }
     }
@@ -126,7 +126,7 @@ impl Index {
     /// `text`, folded like every query ([`super::fold`]); row ids are [`RowId`]s with the node's number.
     pub fn nodes_matching(
         &self,
-        agent_no: i64,
+        agent_no: AgentNo,
         expression: &str,
         within: &NodesWithin,
         limit: usize,
@@ -137,8 +137,8 @@ impl Index {
             clauses.push(format!("scope : ({})", tokens.join(" OR ")));
         };
         let lists = [
-            ('t', within.threads.as_ref().map(|l| l.iter().map(i64::to_string).collect::<Vec<_>>())),
-            ('w', within.workspaces.as_ref().map(|l| l.iter().map(i64::to_string).collect())),
+            ('t', within.threads.as_ref().map(|l| l.iter().map(ToString::to_string).collect::<Vec<_>>())),
+            ('w', within.workspaces.as_ref().map(|l| l.iter().map(ToString::to_string).collect())),
             ('n', within.kinds.as_ref().map(|l| l.iter().map(|k| k.name().to_owned()).collect())),
         ];
         for (kind, values) in lists {
@@ -173,7 +173,7 @@ impl Index {
     }
 
     /// Rows of one agent's nodes.
-    pub fn node_rows_of(&self, agent_no: i64) -> Result<i64> {
+    pub fn node_rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         Ok(self
             .conn
@@ -195,9 +195,9 @@ impl Index {
         }
         while deadline.is_none_or(|d| Instant::now() < d) && self.nodes_end()?.0 < last && self.begin()? {
             let (from, _) = self.nodes_end()?;
-            let nodes = read(ledger, &format!("n.node_no > {from} ORDER BY n.node_no LIMIT {STEP}"))?;
+            let nodes = read(ledger, &format!("n.node_no > {} ORDER BY n.node_no LIMIT {STEP}", from.0))?;
             let Some(newest) = nodes.last() else { break };
-            let end = format!("{} {}", newest.node_no, newest.mark);
+            let end = format!("{} {}", newest.node_no.0, newest.mark);
             self.put_nodes(nodes)?;
             self.conn
                 .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('nodes', ?1)")?
@@ -274,7 +274,7 @@ impl Index {
     }
 
     fn store_node(&mut self, node: &Doc, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
-        let key = |part| Key::of_node(node.node_no, part, node.kind, node.thread_no);
+        let key = |part| Key::of_node(node.node_no.0, part, node.kind, node.thread_no);
         let stored = self.store_vectors(&node.set(), made, key)?;
         if stored {
             self.conn.prepare_cached("UPDATE node_rows SET embedded = 1 WHERE node = ?1")?.execute([node.row()])?;
@@ -319,12 +319,12 @@ impl Index {
 
     /// Takes out the rows and vectors of nodes whose words were forgotten, inside the open transaction.
     pub(super) fn erase_buried_nodes(&mut self, ledger: &Ledger) -> Result<()> {
-        let buried: Vec<(i64, i64)> = ledger.read(|tx| {
+        let buried: Vec<(AgentNo, i64)> = ledger.read(|tx| {
             let mut statement = tx.prepare("SELECT agent_no, node_no FROM nodes WHERE length(key) = 0")?;
             let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })?;
-        let mut gone: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        let mut gone: BTreeMap<AgentNo, BTreeSet<i64>> = BTreeMap::new();
         for (agent_no, node_no) in buried {
             let row = RowId { agent_no, turn_no: node_no, part: 0 }.pack();
             if self.conn.prepare_cached("DELETE FROM node_rows WHERE node = ?1")?.execute([row])? > 0 {
@@ -388,7 +388,7 @@ impl Index {
             let rows = statement.query_map([], |r| r.get(0))?;
             rows.collect::<rusqlite::Result<_>>()?
         };
-        let mut by_agent: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        let mut by_agent: BTreeMap<AgentNo, BTreeSet<i64>> = BTreeMap::new();
         for id in rows.into_iter().map(RowId::unpack) {
             by_agent.entry(id.agent_no).or_default().insert(id.turn_no);
         }
@@ -399,25 +399,25 @@ impl Index {
     }
 
     /// The last node it covers, and its mark.
-    fn nodes_end(&self) -> Result<(i64, String)> {
+    fn nodes_end(&self) -> Result<(NodeId, String)> {
         let value: Option<String> = self
             .conn
             .prepare_cached("SELECT value FROM meta WHERE key = 'nodes'")?
             .query_row([], |r| r.get(0))
             .optional()?;
-        let Some(value) = value else { return Ok((0, String::new())) };
+        let Some(value) = value else { return Ok((NodeId(0), String::new())) };
         let (node_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
         // Lost count: a number no ledger has reached, so that it is made again.
-        Ok((node_no.parse().unwrap_or(i64::MAX), mark.to_owned()))
+        Ok((NodeId(node_no.parse().unwrap_or(i64::MAX)), mark.to_owned()))
     }
 }
 
-fn last_node(tx: &Read) -> Result<i64> {
+fn last_node(tx: &Read) -> Result<NodeId> {
     Ok(tx.prepare_cached("SELECT coalesce(max(node_no), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
 }
 
 /// The digest of a node: random in part, and kept when its words are forgotten.
-fn mark_of(tx: &Read, node_no: i64) -> Result<String> {
+fn mark_of(tx: &Read, node_no: NodeId) -> Result<String> {
     let found = tx
         .prepare_cached("SELECT hex(digest) FROM nodes WHERE node_no = ?1")?
         .query_row([node_no], |r| r.get(0))

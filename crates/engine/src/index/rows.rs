@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::event::{Role, TurnKind};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::scope::SessionKey;
+use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 use crate::transcript::{kind_name, role_name};
 
 const PART_BITS: u32 = 6;
@@ -28,26 +28,26 @@ const MAX_PARTS: usize = 1 << PART_BITS;
 /// Agent, turn and part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowId {
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     pub turn_no: i64,
     pub part: i64,
 }
 
 impl RowId {
     pub fn pack(self) -> i64 {
-        (self.agent_no << (TURN_BITS + PART_BITS)) | (self.turn_no << PART_BITS) | self.part
+        (self.agent_no.0 << (TURN_BITS + PART_BITS)) | (self.turn_no << PART_BITS) | self.part
     }
 
     pub fn unpack(row: i64) -> RowId {
         RowId {
-            agent_no: row >> (TURN_BITS + PART_BITS),
+            agent_no: AgentNo(row >> (TURN_BITS + PART_BITS)),
             turn_no: (row >> PART_BITS) & ((1 << TURN_BITS) - 1),
             part: row & ((1 << PART_BITS) - 1),
         }
     }
 
     /// First and last row id of an agent's turns from `first` to `last`.
-    pub fn range(agent_no: i64, first: i64, last: i64) -> (i64, i64) {
+    pub fn range(agent_no: AgentNo, first: i64, last: i64) -> (i64, i64) {
         let last = last.min((1 << TURN_BITS) - 1);
         (
             RowId { agent_no, turn_no: first.max(0), part: 0 }.pack(),
@@ -58,10 +58,10 @@ impl RowId {
 
 /// One turn, as the index wants it.
 pub(super) struct Doc<'a> {
-    pub agent_no: i64,
-    pub turn_no: i64,
-    pub session_no: i64,
-    pub workspace_no: Option<i64>,
+    pub agent_no: AgentNo,
+    pub turn_no: TurnId,
+    pub session_no: SessionNo,
+    pub workspace_no: Option<WorkspaceNo>,
     pub harness: &'a str,
     pub role: Role,
     pub kind: TurnKind,
@@ -95,7 +95,7 @@ pub(super) fn insert(conn: &Connection, doc: &Doc) -> Result<i64> {
     let mut statement = conn.prepare_cached("INSERT INTO fts (rowid, text, scope) VALUES (?1, ?2, ?3)")?;
     let mut rows = 0i64;
     for part in parts(doc.text) {
-        let row = RowId { agent_no: doc.agent_no, turn_no: doc.turn_no, part: rows }.pack();
+        let row = RowId { agent_no: doc.agent_no, turn_no: doc.turn_no.0, part: rows }.pack();
         let text = format!("{head}{}", fold(part));
         statement.execute(params![row, text, scope])?;
         rows += 1;
@@ -141,11 +141,11 @@ pub(super) fn copy(
     tx: &Read,
     opener: &Opener,
     conn: &Connection,
-    (from, limit): (i64, i64),
+    (from, limit): (TurnId, i64),
     each: &mut dyn FnMut(&Doc),
-) -> Result<(i64, BTreeMap<i64, i64>, i64, usize)> {
+) -> Result<(TurnId, BTreeMap<AgentNo, i64>, i64, usize)> {
     let (mut stored, mut bytes) = (BTreeMap::new(), 0);
-    let (last, turns) = read(tx, opener, (from, i64::MAX, limit), &mut |doc| {
+    let (last, turns) = read(tx, opener, (from, TurnId(i64::MAX), limit), &mut |doc| {
         *stored.entry(doc.agent_no).or_insert(0) += insert(conn, doc)?;
         bytes += doc.text.len() + 64;
         each(doc);
@@ -159,9 +159,9 @@ pub(super) fn copy(
 pub(super) fn read(
     tx: &Read,
     opener: &Opener,
-    (from, to, limit): (i64, i64, i64),
+    (from, to, limit): (TurnId, TurnId, i64),
     each: &mut dyn FnMut(&Doc) -> Result<()>,
-) -> Result<(i64, i64)> {
+) -> Result<(TurnId, i64)> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, s.agent_no, t.session_no, t.workspace_no, s.session_key, role, kind, t.at, sp.name, tl.name,
                 t.block_no, text_offset, text_length, t.forgotten IS NOT NULL
@@ -169,7 +169,7 @@ pub(super) fn read(
          LEFT JOIN names sp ON sp.name_no = t.speaker_no LEFT JOIN names tl ON tl.name_no = t.tool_no
          WHERE turn_no > ?1 AND turn_no <= ?3 ORDER BY turn_no LIMIT ?2",
     )?;
-    let mut rows = statement.query([from, limit, to])?;
+    let mut rows = statement.query((from, limit, to))?;
     let (mut last, mut turns) = (from, 0);
     while let Some(r) = rows.next()? {
         (last, turns) = (r.get(0)?, turns + 1);
@@ -206,11 +206,11 @@ mod tests {
 
     #[test]
     fn row_ids_read_back_and_sort_by_turn() {
-        let id = RowId { agent_no: 3, turn_no: 0x9c11, part: 5 };
+        let id = RowId { agent_no: AgentNo(3), turn_no: 0x9c11, part: 5 };
         assert_eq!(RowId::unpack(id.pack()), id);
-        let (first, last) = RowId::range(3, 0, i64::MAX);
+        let (first, last) = RowId::range(AgentNo(3), 0, i64::MAX);
         assert!(first <= id.pack() && id.pack() <= last);
-        let other = RowId { agent_no: 4, turn_no: 1, part: 0 };
+        let other = RowId { agent_no: AgentNo(4), turn_no: 1, part: 0 };
         assert!(other.pack() > last);
     }
 

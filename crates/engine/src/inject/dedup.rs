@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
 use crate::recall::audience::Audience;
+use crate::scope::{AgentNo, SessionNo};
 
 /// The items a session holds, each in the versions it was given.
 #[derive(Default, Debug)]
@@ -37,7 +38,7 @@ pub(super) fn digest_of(key: &[u8], said: &[u8]) -> Vec<u8> {
 }
 
 /// The epoch of the last context a session was given up to a moment.
-pub(super) fn last_given(tx: &Read, agent_no: i64, session: &str, until: Millis) -> Result<Option<u64>> {
+pub(super) fn last_given(tx: &Read, agent_no: AgentNo, session: &str, until: Millis) -> Result<Option<u64>> {
     let given: Option<i64> = tx
         .prepare_cached("SELECT max(epoch) FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND at <= ?3")?
         .query_row(params![agent_no, session, until], |r| r.get(0))?;
@@ -70,7 +71,7 @@ pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Ve
 }
 
 /// What a session holds.
-pub(super) fn held(tx: &Read, agent_no: i64, stretches: &[Stretch]) -> Result<Held> {
+pub(super) fn held(tx: &Read, agent_no: AgentNo, stretches: &[Stretch]) -> Result<Held> {
     let mut held = Held::default();
     // In this order: with statistics from when there were few contexts, all of every session would be read.
     let mut statement = tx.prepare_cached(
@@ -87,12 +88,17 @@ pub(super) fn held(tx: &Read, agent_no: i64, stretches: &[Stretch]) -> Result<He
 }
 
 /// What a fork was copied from and what that held then. The number is `None` where nothing of it is stored.
-fn parent(tx: &Read, agent_no: i64, fork: i64, until: Millis) -> Result<Option<(Option<i64>, Stretch)>> {
+fn parent(
+    tx: &Read,
+    agent_no: AgentNo,
+    fork: SessionNo,
+    until: Millis,
+) -> Result<Option<(Option<SessionNo>, Stretch)>> {
     let (session, began): (Option<String>, Option<Millis>) = tx
         .prepare_cached("SELECT fork_of, started_at FROM sessions WHERE session_no = ?1")?
         .query_row([fork], |r| Ok((r.get(0)?, r.get(1)?)))?;
     let Some(session) = session else { return Ok(None) };
-    let no: Option<i64> = tx
+    let no: Option<SessionNo> = tx
         .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
         .query_row(params![agent_no, session], |r| r.get(0))
         .optional()?;
@@ -113,7 +119,7 @@ fn parent(tx: &Read, agent_no: i64, fork: i64, until: Millis) -> Result<Option<(
 
 /// When the last turn was said that stands in a fork and in what it was copied from: up to there they are one. A copy has
 /// the times of its original, so the fork's own beginning says nothing of it.
-fn last_in_both(tx: &Read, fork: i64, parent: i64) -> Result<Option<Millis>> {
+fn last_in_both(tx: &Read, fork: SessionNo, parent: SessionNo) -> Result<Option<Millis>> {
     // Whichever was stored first has the turn, the other one refers to it.
     let mut statement = tx.prepare_cached(
         "SELECT t.at FROM turn_references r JOIN turns t USING (turn_no)
@@ -121,7 +127,7 @@ fn last_in_both(tx: &Read, fork: i64, parent: i64) -> Result<Option<Millis>> {
            SELECT 1 FROM turn_references o WHERE o.session_no = ?2 AND o.turn_no = r.turn_no))
          ORDER BY r.turn_no DESC LIMIT 1",
     )?;
-    let mut last = |copy: i64, original: i64| -> Result<Option<Millis>> {
+    let mut last = |copy: SessionNo, original: SessionNo| -> Result<Option<Millis>> {
         Ok(statement.query_row([copy, original], |r| r.get(0)).optional()?.flatten())
     };
     Ok(last(fork, parent)?.max(last(parent, fork)?))

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
 use crate::recall::audience::Audience;
-use crate::scope::SessionKey;
+use crate::scope::{AgentNo, SessionKey};
 
 /// Hooks tell of one cut several times, before and after it, within seconds; what comes later is another cut.
 const SAME_CUT_MS: Millis = 60_000;
@@ -39,7 +39,7 @@ struct Row {
     cut_at: Option<Millis>,
 }
 
-fn row(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Row>> {
+fn row(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Row>> {
     Ok(tx
         .prepare_cached("SELECT epoch, next, cut_at FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
         .query_row(params![agent_no, session.as_str()], |r| {
@@ -64,7 +64,7 @@ pub(super) fn of(tx: &Read, audience: &Audience, event: Event) -> Result<u64> {
 }
 
 /// Why the epoch a session is in began, where its program told.
-pub fn cause(tx: &Read, agent_no: i64, session: &SessionKey) -> Result<Option<Cause>> {
+pub fn cause(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Cause>> {
     let found: Option<String> = tx
         .prepare_cached("SELECT cause FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
         .query_row(params![agent_no, session.as_str()], |r| r.get(0))

@@ -17,7 +17,7 @@ use crate::pages::PageKey;
 use crate::recall::{self, Audience, Item};
 use crate::redact::redact;
 use crate::render::{self, memory};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Lately};
 use crate::tokens::cut;
 use crate::transcript::{read, recent};
@@ -137,7 +137,7 @@ fn now_standing(
     at: &AssistantHome,
     tx: &Read,
     audience: &Audience,
-    session_no: i64,
+    session_no: SessionNo,
     before: &Distillate,
 ) -> Result<Distillate> {
     let mut may_tell = |turn| Ok(audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?));
@@ -165,7 +165,7 @@ fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
 }
 
 /// The thread and all that were merged into it.
-fn members_of(tx: &Read, audience: &Audience) -> Result<Vec<i64>> {
+fn members_of(tx: &Read, audience: &Audience) -> Result<Vec<ThreadNo>> {
     audience.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 

@@ -10,7 +10,7 @@ use crate::capture::{Capture, LineAck};
 use crate::error::{Error, Result};
 use crate::program::Program;
 use crate::render::continuity::write_turn_continuity;
-use crate::scope::{AgentId, TurnId};
+use crate::scope::{AgentId, SessionNo, TurnId};
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
 
@@ -32,7 +32,7 @@ pub struct Appending<'i, 'c> {
     capture: Capture<'c>,
     at: Option<AssistantHome<'i>>,
     /// Sessions whose pages are behind, by number.
-    touched: BTreeSet<i64>,
+    touched: BTreeSet<SessionNo>,
     /// A prompt came: the run before it is over, and a new one has begun.
     is_due: bool,
     written: Option<Instant>,
@@ -89,12 +89,12 @@ impl Instance {
         agent: &AgentId,
         actor: &str,
         at: Option<AssistantHome<'i>>,
-        sessions: BTreeSet<i64>,
+        sessions: BTreeSet<SessionNo>,
     ) -> Option<AssistantHome<'i>> {
         if sessions.is_empty() {
             return at;
         }
-        let sessions: Vec<i64> = sessions.into_iter().collect();
+        let sessions: Vec<SessionNo> = sessions.into_iter().collect();
         let opened = at.map_or_else(|| self.assistant(agent, actor), Ok);
         let written = opened.and_then(|at| write_turn_continuity(&at, &sessions).map(|_| at));
         written.inspect_err(|e| self.listener.notice(&Notice::MomentLeft(e))).ok()

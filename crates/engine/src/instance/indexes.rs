@@ -10,7 +10,7 @@ use super::Instance;
 use super::listener::{Notice, Progress, Task};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Embedder, Index, Rebuilt};
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
 /// How long a verb waits for another process that writes the index before it does without.
@@ -164,7 +164,7 @@ impl Instance {
 
     fn catch_up(&self, index: &mut Index, files: Option<&AssistantHome>, new: bool) -> Result<()> {
         // One that another command has just made is as empty as a new one.
-        let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == 0 && c.missing > 0);
+        let empty = self.ledger.read(|tx| index.coverage(tx)).is_ok_and(|c| c.watermark == TurnId(0) && c.missing > 0);
         let until = if new || empty {
             self.build(index)?;
             None
@@ -255,7 +255,7 @@ impl Instance {
     }
 
     /// The number of an agent that must be known.
-    pub fn known_agent(&self, agent: &AgentId) -> Result<i64> {
+    pub fn known_agent(&self, agent: &AgentId) -> Result<AgentNo> {
         self.agent_no(agent)?.ok_or_else(|| {
             Error::not_found(format!("nothing is stored for the agent {agent}"))
                 .hint("see heirloom agent list, or import something with heirloom up")

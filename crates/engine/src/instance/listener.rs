@@ -30,6 +30,8 @@ pub enum Notice<'n> {
     PageLeft(&'n Problem),
     /// Visible pages could not be made or opened after conversations came in.
     PagesOutOfReach(&'n Error),
+    /// Visible files were left out of a search: they are out of reach.
+    FilesLeftOut(&'n Error),
     /// The pages about the moment could not be written.
     MomentLeft(&'n Error),
     /// Lines a person wrote into MEMORY.md's block were kept as this proposal.

@@ -18,25 +18,31 @@ mod listener;
 mod opening;
 mod pages;
 mod projects;
+mod searching;
 mod settings;
 mod working;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use jiff::tz::TimeZone;
+
 use crate::error::{Error, Result};
 use crate::home::{Home, layout};
 use crate::index::{Embedder, Index};
 use crate::ledger::{Audit, Ledger};
+use crate::profile;
 use crate::program::Program;
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo};
 use crate::transcript::read;
+use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
 pub use importing::{Imported, Source};
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;
+pub use searching::SearchRequest;
 pub use settings::{Embeddings, Settings, Wrong};
 pub use working::Worked;
 
@@ -63,12 +69,12 @@ impl Instance {
     }
 
     /// The number of an agent. `None`: nothing is stored for it yet.
-    pub fn agent_no(&self, agent: &AgentId) -> Result<Option<i64>> {
+    pub fn agent_no(&self, agent: &AgentId) -> Result<Option<AgentNo>> {
         self.ledger.read(|tx| read::agent_no(tx, agent))
     }
 
     /// The number of an agent, which is added where it is new.
-    pub fn ensure_agent(&self, agent: &AgentId, actor: &str) -> Result<i64> {
+    pub fn ensure_agent(&self, agent: &AgentId, actor: &str) -> Result<AgentNo> {
         match self.agent_no(agent)? {
             Some(no) => Ok(no),
             None => self.ledger.write(Audit::new(actor, "agent.add"), |tx| {
@@ -81,6 +87,17 @@ impl Instance {
     /// Every agent there is.
     pub fn agents(&self) -> Result<Vec<AgentId>> {
         self.ledger.read(read::agents)?.iter().map(|row| AgentId::parse(&row.agent)).collect()
+    }
+
+    /// Where an agent's days are: what the operator said, else the machine's zone.
+    pub fn zone(&self, agent: &AgentId) -> TimeZone {
+        let said = self.ledger.read(|tx| match read::agent_no(tx, agent)? {
+            Some(no) => profile::get(tx, no, "timezone"),
+            None => Ok(None),
+        });
+        // A ledger whose profile cannot be read is an error of another verb.
+        let said = said.ok().flatten().and_then(|name| zone::named(&name));
+        said.unwrap_or_else(|| self.settings.zone.clone())
     }
 
     /// The folder for files that live as long as one command.

@@ -12,6 +12,7 @@ use crate::forget;
 use crate::home::{Home, HomeOptions, layout};
 use crate::ledger::{Ledger, Open};
 use crate::program::Program;
+use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
 /// What a home is opened with.
@@ -198,7 +199,7 @@ impl Instance {
     }
 
     /// Takes what an agent's `forget` took out of the ledger out of files, index, logs and backups.
-    pub fn finish_forgetting(&self, agent_no: i64) -> Result<()> {
+    pub fn finish_forgetting(&self, agent_no: AgentNo) -> Result<()> {
         let mut known = self.agents()?.into_iter();
         let Some(agent) = known.find(|a| self.agent_no(a).is_ok_and(|no| no == Some(agent_no))) else {
             return Ok(());

@@ -6,12 +6,13 @@ use serde_json::Value;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::scope::AgentNo;
 
 /// Why a write happens. Asked for by [`Ledger::write`](super::Ledger::write), so that a silent mutation does not
 /// compile.
 #[derive(Clone, Debug)]
 pub struct Audit {
-    pub agent_no: Option<i64>,
+    pub agent_no: Option<AgentNo>,
     /// Who asked: `cli import`, `hook`, `worker`.
     pub actor: String,
     /// What was done, as `noun.verb`.
@@ -23,7 +24,7 @@ impl Audit {
         Audit { agent_no: None, actor: actor.to_owned(), action }
     }
 
-    pub fn of_agent(mut self, agent_no: i64) -> Audit {
+    pub fn of_agent(mut self, agent_no: AgentNo) -> Audit {
         self.agent_no = Some(agent_no);
         self
     }
@@ -61,7 +62,7 @@ pub(super) fn append(
 }
 
 /// The newest `limit` rows, newest first. `agent_no` limits to rows of that agent and rows of no agent.
-pub fn list(tx: &Read, agent_no: i64, limit: usize) -> Result<Vec<Entry>> {
+pub fn list(tx: &Read, agent_no: AgentNo, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare(
         "SELECT audit_no, at, agent_id, actor, action, detail FROM audit LEFT JOIN agents USING (agent_no)
          WHERE agent_no IS NULL OR agent_no = ?1 ORDER BY audit_no DESC LIMIT ?2",
@@ -109,7 +110,7 @@ pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
 }
 
 /// The hash of one row over the hash before it. Fields are length-prefixed, so that none can run into the next.
-fn link(prev: &[u8], no: i64, at: Millis, agent: Option<i64>, actor: &str, action: &str, detail: &str) -> [u8; 32] {
+fn link(prev: &[u8], no: i64, at: Millis, agent: Option<AgentNo>, actor: &str, action: &str, detail: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(prev);
     for part in [

@@ -6,18 +6,19 @@ use rusqlite::{OptionalExtension, params};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
+use crate::scope::{AgentNo, SessionNo};
 
 /// A session to look at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
-    pub session_no: i64,
-    pub agent_no: i64,
+    pub session_no: SessionNo,
+    pub agent_no: AgentNo,
     /// Grows with every append.
     pub mark: i64,
 }
 
 /// Notes that something came into these sessions.
-pub fn mark(tx: &Write, sessions: &[i64]) -> Result<()> {
+pub fn mark(tx: &Write, sessions: &[SessionNo]) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO lineage_marks (session_no, mark, done, due_at) VALUES (?1, 1, 0, 0)
          ON CONFLICT (session_no) DO UPDATE SET mark = mark + 1, due_at = 0",
@@ -29,7 +30,7 @@ pub fn mark(tx: &Write, sessions: &[i64]) -> Result<()> {
 }
 
 /// Sessions that are due, those that were active longest ago first, so that history is told in its order.
-pub fn due(tx: &Read, now: Millis, agent_no: Option<i64>, most: usize) -> Result<Vec<Due>> {
+pub fn due(tx: &Read, now: Millis, agent_no: Option<AgentNo>, most: usize) -> Result<Vec<Due>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.session_no, s.agent_no, m.mark FROM lineage_marks m JOIN sessions s USING (session_no)
          WHERE m.due_at <= ?1 AND (?2 IS NULL OR s.agent_no = ?2)
@@ -42,7 +43,7 @@ pub fn due(tx: &Read, now: Millis, agent_no: Option<i64>, most: usize) -> Result
 }
 
 /// How many sessions are due, of one agent or of all, and when the next one will be.
-pub fn counts(tx: &Read, now: Millis, agent_no: Option<i64>) -> Result<(u64, Option<Millis>)> {
+pub fn counts(tx: &Read, now: Millis, agent_no: Option<AgentNo>) -> Result<(u64, Option<Millis>)> {
     Ok(tx
         .prepare_cached(
             "SELECT count(*) FILTER (WHERE due_at <= ?1), min(due_at) FILTER (WHERE due_at > ?1)
@@ -53,7 +54,7 @@ pub fn counts(tx: &Read, now: Millis, agent_no: Option<i64>) -> Result<(u64, Opt
 }
 
 /// The mark of one session, if it ever had one.
-pub fn of(tx: &Read, session_no: i64) -> Result<Option<i64>> {
+pub fn of(tx: &Read, session_no: SessionNo) -> Result<Option<i64>> {
     Ok(tx
         .prepare_cached("SELECT mark FROM lineage_marks WHERE session_no = ?1")?
         .query_row([session_no], |r| r.get(0))
@@ -61,7 +62,7 @@ pub fn of(tx: &Read, session_no: i64) -> Result<Option<i64>> {
 }
 
 /// Notes that a session was brought up to a mark, and when to look again. What came in meanwhile keeps it due.
-pub fn done(tx: &Write, session_no: i64, mark: i64, again_at: Option<Millis>) -> Result<()> {
+pub fn done(tx: &Write, session_no: SessionNo, mark: i64, again_at: Option<Millis>) -> Result<()> {
     tx.prepare_cached("UPDATE lineage_marks SET done = ?2, due_at = ?3 WHERE session_no = ?1 AND mark = ?2")?
         .execute(params![session_no, mark, again_at])?;
     Ok(())

@@ -7,7 +7,7 @@ use super::roots;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
-use crate::scope::{NodeId, SessionKey, TurnId};
+use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
 
 /// What a node stands over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -83,15 +83,15 @@ impl Source {
 /// A node to be inserted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewNode {
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     pub kind: Kind,
     /// 0, and for condensed nodes one more than their deepest child.
     pub depth: i64,
-    pub thread_no: i64,
+    pub thread_no: ThreadNo,
     /// Of chunks, session and compaction nodes.
-    pub session_no: Option<i64>,
+    pub session_no: Option<SessionNo>,
     /// Of chunks and compaction nodes.
-    pub lane_no: Option<i64>,
+    pub lane_no: Option<LaneNo>,
     /// The hull of the children's, or the chunk's own.
     pub turns: (TurnId, TurnId),
     pub times: (Option<Millis>, Option<Millis>),
@@ -120,16 +120,16 @@ pub struct NewNode {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
     pub id: NodeId,
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     pub agent: String,
     pub kind: Kind,
     pub depth: i64,
-    pub thread_no: i64,
+    pub thread_no: ThreadNo,
     /// The key it was born with.
     pub thread: String,
-    pub session_no: Option<i64>,
+    pub session_no: Option<SessionNo>,
     pub session: Option<SessionKey>,
-    pub lane_no: Option<i64>,
+    pub lane_no: Option<LaneNo>,
     pub lane: Option<String>,
     pub turns: (TurnId, TurnId),
     pub times: (Option<Millis>, Option<Millis>),
@@ -191,9 +191,9 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
             return Err(broken(format!("turns from {} to {} are in a chunk already", new.turns.0, new.turns.1)));
         }
     } else {
-        let mut hull = (i64::MAX, 0);
+        let mut hull = (TurnId(i64::MAX), TurnId(0));
         for child in &new.children {
-            let (agent, thread, first, last): (i64, i64, i64, i64) = tx
+            let (agent, thread, first, last): (AgentNo, ThreadNo, TurnId, TurnId) = tx
                 .prepare_cached("SELECT agent_no, thread_no, first_turn, last_turn FROM nodes WHERE node_no = ?1")?
                 .query_row([child.0], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
             if (agent, thread) != (new.agent_no, new.thread_no) {
@@ -201,7 +201,7 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
             }
             hull = (hull.0.min(first), hull.1.max(last));
         }
-        if hull != (new.turns.0.0, new.turns.1.0) {
+        if hull != new.turns {
             return Err(broken("a node that does not span what its children span".into()));
         }
     }
@@ -304,10 +304,10 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
         source: Source::of(r.get(18)?),
         source_tokens: r.get::<_, i64>(19)? as u64,
         summary_tokens: r.get::<_, i64>(20)? as u64,
-        summary_turn: r.get::<_, Option<i64>>(21)?.map(TurnId),
+        summary_turn: r.get(21)?,
         abandoned: r.get(22)?,
         late: late.and_then(|l| serde_json::from_str(&l).ok()).unwrap_or_default(),
-        replaces: r.get::<_, Option<i64>>(24)?.map(NodeId),
+        replaces: r.get(24)?,
         created_at: r.get(25)?,
         forgotten: key.is_empty(),
         key,
@@ -316,7 +316,7 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
 }
 
 /// One node. `NotFound` also where it is another agent's, or does not stand yet.
-pub fn node(tx: &Read, agent_no: i64, id: NodeId) -> Result<Node> {
+pub fn node(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Node> {
     find(tx, agent_no, id)?.ok_or_else(|| {
         Error::not_found(format!("there is no node {id}"))
             .hint("nodes stand in MEMORY.md and thread heads: heirloom thread list")
@@ -324,15 +324,15 @@ pub fn node(tx: &Read, agent_no: i64, id: NodeId) -> Result<Node> {
 }
 
 /// One node, `None` where the agent has none of that id.
-pub fn find(tx: &Read, agent_no: i64, id: NodeId) -> Result<Option<Node>> {
+pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     let sql = format!("SELECT {COLUMNS} FROM nodes n {JOINS} WHERE n.node_no = ?1 AND n.agent_no = ?2 AND {STANDS}");
     let mut statement = tx.prepare_cached(&sql)?;
-    let mut rows = statement.query([id.0, agent_no])?;
+    let mut rows = statement.query((id.0, agent_no))?;
     rows.next()?.map(node_of).transpose()
 }
 
 /// The last turn of a lane that is in a chunk; 0 where none is.
-pub fn frontier(tx: &Read, lane_no: i64) -> Result<TurnId> {
+pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     // Chunks of a lane do not overlap, so the one that begins last ends last.
     let last: Option<i64> = tx
         .prepare_cached("SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = 0 ORDER BY first_turn DESC LIMIT 1")?
@@ -342,19 +342,19 @@ pub fn frontier(tx: &Read, lane_no: i64) -> Result<TurnId> {
 }
 
 /// The chunk a turn is in. The turn must be the agent's: see [`crate::transcript::read::turn`].
-pub fn chunk_of(tx: &Read, lane_no: i64, turn: TurnId) -> Result<Option<NodeId>> {
+pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeId>> {
     Ok(tx
         .prepare_cached(
             "SELECT node_no FROM nodes WHERE lane_no = ?1 AND kind = 0 AND first_turn <= ?2 AND last_turn >= ?2
                AND length(key) > 0",
         )?
-        .query_row([lane_no, turn.0], |r| r.get(0))
+        .query_row((lane_no, turn.0), |r| r.get(0))
         .optional()?
         .map(NodeId))
 }
 
 /// The newest node of a kind in a session, of one thread or of any.
-pub fn newest(tx: &Read, session_no: i64, kind: Kind, thread_no: Option<i64>) -> Result<Option<Node>> {
+pub fn newest(tx: &Read, session_no: SessionNo, kind: Kind, thread_no: Option<ThreadNo>) -> Result<Option<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
          WHERE n.session_no = ?1 AND n.kind = ?2 AND (?3 IS NULL OR n.thread_no = ?3) AND length(n.key) > 0 AND {STANDS}
@@ -368,7 +368,7 @@ pub fn newest(tx: &Read, session_no: i64, kind: Kind, thread_no: Option<i64>) ->
 /// Nodes of a session that no session node covers yet: compaction nodes, and chunks neither those nor a session node
 /// cover. What the next session node stands over. A compaction made later of what a session node has told already is
 /// nothing new.
-pub fn uncovered(tx: &Read, session_no: i64) -> Result<Vec<Node>> {
+pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM nodes n {JOINS}
          WHERE n.session_no = ?1 AND n.kind IN (0, 2) AND length(n.key) > 0 AND {STANDS} AND NOT EXISTS (
@@ -392,7 +392,7 @@ pub fn uncovered(tx: &Read, session_no: i64) -> Result<Vec<Node>> {
 /// Where a context was cut.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compaction {
-    pub session_no: i64,
+    pub session_no: SessionNo,
     pub lane: String,
     pub node: Option<NodeId>,
     pub cause: String,
@@ -408,11 +408,11 @@ pub struct Compaction {
 /// A compaction to be recorded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewCompaction {
-    pub session_no: i64,
-    pub lane_no: i64,
+    pub session_no: SessionNo,
+    pub lane_no: LaneNo,
     pub node: Option<NodeId>,
     /// The program's own mark of it.
-    pub boundary_no: Option<i64>,
+    pub boundary_no: Option<BoundaryNo>,
     /// `harness`, `threshold`, `manual`; `segment`: the program started over; `again`: a mark that brought nothing new.
     pub cause: &'static str,
     pub until: TurnId,
@@ -447,7 +447,7 @@ pub fn record_compaction(tx: &Write, new: &NewCompaction) -> Result<()> {
 const COMPACTION_STANDS: &str = "(c.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = c.flush_id AND f.state = 'planned'))";
 
 /// The compactions of a session that stand, oldest first.
-pub fn compactions(tx: &Read, session_no: i64) -> Result<Vec<Compaction>> {
+pub fn compactions(tx: &Read, session_no: SessionNo) -> Result<Vec<Compaction>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT c.session_no, l.lane, c.node_no, c.cause, c.until_turn, c.preserved, c.restoration, c.at
          FROM compactions c JOIN lanes l USING (lane_no) WHERE c.session_no = ?1 AND {COMPACTION_STANDS}
@@ -457,7 +457,7 @@ pub fn compactions(tx: &Read, session_no: i64) -> Result<Vec<Compaction>> {
         Ok(Compaction {
             session_no: r.get(0)?,
             lane: r.get(1)?,
-            node: r.get::<_, Option<i64>>(2)?.map(NodeId),
+            node: r.get(2)?,
             cause: r.get(3)?,
             until: TurnId(r.get(4)?),
             preserved: serde_json::from_str(&r.get::<_, String>(5)?).unwrap_or_default(),
@@ -469,7 +469,7 @@ pub fn compactions(tx: &Read, session_no: i64) -> Result<Vec<Compaction>> {
 }
 
 /// Whether a program's mark of a compaction has been dealt with, or is being dealt with.
-pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
+pub fn boundary_is_handled(tx: &Read, boundary_no: BoundaryNo) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
 }
 
@@ -477,12 +477,12 @@ pub fn boundary_is_handled(tx: &Read, boundary_no: i64) -> Result<bool> {
 /// every compaction of its main line the program made and every new segment, and with those somebody asked for, who then
 /// goes on from the handoff. Our own at a threshold cuts nothing the program holds: what was injected is still before it.
 /// Nor does a mark a fork was copied with: what was cut there it never had.
-pub fn epoch(tx: &Read, session_no: i64) -> Result<u64> {
+pub fn epoch(tx: &Read, session_no: SessionNo) -> Result<u64> {
     epoch_at(tx, session_no, Millis::MAX)
 }
 
 /// The [`epoch`] a session had at a moment.
-pub fn epoch_at(tx: &Read, session_no: i64, moment: Millis) -> Result<u64> {
+pub fn epoch_at(tx: &Read, session_no: SessionNo, moment: Millis) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT count(*) FROM compactions c JOIN lanes l USING (lane_no)
@@ -493,5 +493,5 @@ pub fn epoch_at(tx: &Read, session_no: i64, moment: Millis) -> Result<u64> {
                  JOIN turn_references r ON r.session_no = s.session_no AND r.lane_no = c.lane_no AND r.record_no > b.record_no
                  WHERE s.session_no = c.session_no AND s.fork_of IS NOT NULL)"
         ))?
-        .query_row([session_no, moment], |r| r.get::<_, i64>(0))? as u64)
+        .query_row((session_no, moment), |r| r.get::<_, i64>(0))? as u64)
 }

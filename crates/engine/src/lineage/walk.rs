@@ -6,7 +6,7 @@ use super::node::{COLUMNS, JOINS, Kind, Node, STANDS, node_of};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 
 fn list(tx: &Read, clause: &str, with: impl rusqlite::Params) -> Result<Vec<Node>> {
     let mut statement =
@@ -20,26 +20,26 @@ fn list(tx: &Read, clause: &str, with: impl rusqlite::Params) -> Result<Vec<Node
 }
 
 /// What a node stands over, in ledger order. A forgotten child is there beside the one made in its place.
-pub fn children(tx: &Read, agent_no: i64, id: NodeId) -> Result<Vec<Node>> {
+pub fn children(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     list(
         tx,
         "n.agent_no = ?1 AND n.node_no IN (SELECT child_no FROM node_edges WHERE parent_no = ?2) ORDER BY n.first_turn, n.node_no",
-        [agent_no, id.0],
+        (agent_no, id),
     )
 }
 
 /// The nodes that stand over one.
-pub fn parents(tx: &Read, agent_no: i64, id: NodeId) -> Result<Vec<Node>> {
+pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     list(
         tx,
         "n.agent_no = ?1 AND n.node_no IN (SELECT parent_no FROM node_edges WHERE child_no = ?2) ORDER BY n.depth, n.node_no",
-        [agent_no, id.0],
+        (agent_no, id),
     )
 }
 
 /// What nothing condenses yet, of one thread and depth, oldest first: session nodes, compaction nodes no session node
 /// covers, condensed nodes (R6.7).
-pub fn roots(tx: &Read, thread_no: i64, depth: i64, most: usize) -> Result<Vec<Node>> {
+pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
         // The table says where to look, so that a long history costs nothing; what counts is asked of the nodes.
@@ -56,7 +56,7 @@ pub fn roots(tx: &Read, thread_no: i64, depth: i64, most: usize) -> Result<Vec<N
 ///
 /// Looks at the newest nodes and the newest condensed ones only, so that its cost does not grow with the thread: a root
 /// is either recent or condensed, and of those eight of a depth become one.
-pub fn tops(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<Node>> {
+pub fn tops(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
         "n.node_no IN (
@@ -72,7 +72,7 @@ pub fn tops(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<Node>> {
 }
 
 /// Nodes of a kind in a thread, newest first.
-pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<Vec<Node>> {
+pub fn of_thread(tx: &Read, thread_no: ThreadNo, kind: Kind, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
         "n.thread_no = ?1 AND n.kind = ?2 AND length(n.key) > 0 ORDER BY n.node_no DESC LIMIT ?3",
@@ -81,12 +81,12 @@ pub fn of_thread(tx: &Read, thread_no: i64, kind: Kind, most: usize) -> Result<V
 }
 
 /// The chunks of a lane, oldest first.
-pub fn of_lane(tx: &Read, lane_no: i64) -> Result<Vec<Node>> {
+pub fn of_lane(tx: &Read, lane_no: LaneNo) -> Result<Vec<Node>> {
     list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
 }
 
 /// Everything that stands over a node, each once with its distance, nearest first.
-pub fn ancestors(tx: &Read, agent_no: i64, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
+pub fn ancestors(tx: &Read, agent_no: AgentNo, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
     let mut out: Vec<(usize, Node)> = Vec::new();
     let (mut level, mut distance) = (vec![id], 1);
     while !level.is_empty() && out.len() < most {
@@ -106,7 +106,7 @@ pub fn ancestors(tx: &Read, agent_no: i64, id: NodeId, most: usize) -> Result<Ve
 }
 
 /// The other children of a node's parents: at most `most` on each side of it in ledger order.
-pub fn siblings(tx: &Read, agent_no: i64, node: &Node, most: usize) -> Result<Vec<Node>> {
+pub fn siblings(tx: &Read, agent_no: AgentNo, node: &Node, most: usize) -> Result<Vec<Node>> {
     const OF_A_PARENT: &str = "n.agent_no = ?1 AND n.node_no != ?2 AND n.node_no IN (
            SELECT e.child_no FROM node_edges e JOIN node_edges up USING (parent_no) WHERE up.child_no = ?2)";
     let with = params![agent_no, node.id.0, node.turns.0.0, most as i64];
@@ -128,7 +128,7 @@ pub fn siblings(tx: &Read, agent_no: i64, node: &Node, most: usize) -> Result<Ve
 
 /// What happened in the same thread just before and just after a node: nodes that tell history the way it does, over
 /// all sessions and programs. `members`: the thread and what was merged into it ([`crate::thread::members`]).
-pub fn neighbours(tx: &Read, node: &Node, members: &[i64], each: usize) -> Result<(Vec<Node>, Vec<Node>)> {
+pub fn neighbours(tx: &Read, node: &Node, members: &[ThreadNo], each: usize) -> Result<(Vec<Node>, Vec<Node>)> {
     let alike = match node.kind {
         // A sub-agent's lane is no neighbour of the main line's.
         Kind::Chunk => "n.kind = 0 AND (l.lane = '' OR n.lane_no IS (SELECT lane_no FROM nodes WHERE node_no = ?2))",
@@ -167,8 +167,8 @@ pub fn neighbours(tx: &Read, node: &Node, members: &[i64], each: usize) -> Resul
 }
 
 /// The node that was made in place of one something was forgotten of.
-pub fn replacement(tx: &Read, agent_no: i64, id: NodeId) -> Result<Option<Node>> {
-    Ok(list(tx, "n.agent_no = ?1 AND n.replaces = ?2 ORDER BY n.node_no DESC LIMIT 1", [agent_no, id.0])?.pop())
+pub fn replacement(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
+    Ok(list(tx, "n.agent_no = ?1 AND n.replaces = ?2 ORDER BY n.node_no DESC LIMIT 1", (agent_no, id))?.pop())
 }
 
 /// A stretch of turns of one lane.
@@ -176,24 +176,24 @@ pub fn replacement(tx: &Read, agent_no: i64, id: NodeId) -> Result<Option<Node>>
 pub struct Stretch {
     /// The chunk it is.
     pub node: NodeId,
-    pub session_no: i64,
-    pub lane_no: i64,
+    pub session_no: SessionNo,
+    pub lane_no: LaneNo,
     pub turns: (TurnId, TurnId),
 }
 
 /// The stretches of turns a node stands over in the end, in ledger order, each once: the chunks below it, or itself.
-pub fn stretches(tx: &Read, agent_no: i64, id: NodeId) -> Result<Vec<Stretch>> {
+pub fn stretches(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Stretch>> {
     let sql = format!(
         "WITH RECURSIVE below (no) AS (
            SELECT ?2 UNION SELECT e.child_no FROM node_edges e JOIN below b ON e.parent_no = b.no)
          SELECT {STRETCH} FROM nodes n JOIN below b ON b.no = n.node_no
          WHERE n.agent_no = ?1 AND n.kind = 0 AND {STANDS} ORDER BY n.first_turn, n.node_no"
     );
-    read_stretches(tx, &sql, params![agent_no, id.0])
+    read_stretches(tx, &sql, params!(agent_no, id))
 }
 
 /// The stretches of turns that are in chunks of these threads, in ledger order.
-pub fn stretches_of_threads(tx: &Read, threads: &[i64]) -> Result<Vec<Stretch>> {
+pub fn stretches_of_threads(tx: &Read, threads: &[ThreadNo]) -> Result<Vec<Stretch>> {
     let sql = format!("SELECT {STRETCH} FROM nodes n WHERE n.thread_no = ?1 AND n.kind = 0 AND {STANDS}");
     let mut all = Vec::new();
     for thread in threads {
@@ -222,7 +222,7 @@ fn read_stretches(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<V
 
 /// Nodes of a session that nothing of the same session stands over, newest first: its session nodes, and what none of
 /// them covers yet.
-pub fn of_session(tx: &Read, agent_no: i64, session_no: i64, most: usize) -> Result<Vec<Node>> {
+pub fn of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
         "n.agent_no = ?1 AND n.session_no = ?2 AND length(n.key) > 0
@@ -235,7 +235,7 @@ pub fn of_session(tx: &Read, agent_no: i64, session_no: i64, most: usize) -> Res
 
 /// Nodes of a session (kind `Session` or `Compaction`) whose last turn was said within `from..to`, oldest first; of more
 /// than `most` the newest. Nothing forgotten, and nothing of branches their program left.
-pub fn between(tx: &Read, agent_no: i64, kind: Kind, from: Millis, to: Millis, most: usize) -> Result<Vec<Node>> {
+pub fn between(tx: &Read, agent_no: AgentNo, kind: Kind, from: Millis, to: Millis, most: usize) -> Result<Vec<Node>> {
     let mut found = list(
         tx,
         // The index knows these two kinds only.

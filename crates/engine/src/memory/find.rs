@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::home::MemoryPath;
 use crate::ledger::Read;
 use crate::redact::redact;
+use crate::scope::AgentNo;
 use crate::title::TitleKey;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
@@ -28,7 +29,7 @@ pub struct Filter {
 }
 
 /// Leaves, newest first, pinned before all.
-pub fn list(tx: &Read, agent_no: i64, filter: &Filter, now: Millis) -> Result<Vec<Entry>> {
+pub fn list(tx: &Read, agent_no: AgentNo, filter: &Filter, now: Millis) -> Result<Vec<Entry>> {
     let mut found = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     found.retain(|e| {
         let tags = e.fields.get("tags").and_then(|t| t.as_array());
@@ -47,7 +48,7 @@ pub fn list(tx: &Read, agent_no: i64, filter: &Filter, now: Millis) -> Result<Ve
 
 /// The leaf somebody means by its id (or the beginning of it), title, file name or path. A path is relative to
 /// `memory/` and may lead to an index or a projection there, too.
-pub fn named(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result<Entry> {
+pub fn named(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Result<Entry> {
     if name.contains('/') || name.contains('\\') || name.contains('\0') {
         let path = MemoryPath::parse(name.strip_prefix("memory/").unwrap_or(name), within)?;
         return file_table::at(tx, agent_no, &path.in_home())?
@@ -62,7 +63,7 @@ pub fn named(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Resu
 }
 
 /// Names in other workspaces make none in this one ambiguous, nor do superseded memories those that count.
-fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
+fn visible(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
     let mut all = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
     // A title with a credential in it stands without in the file.
@@ -95,7 +96,7 @@ fn visible(tx: &Read, agent_no: i64, name: &str, within: Option<&str>) -> Result
 }
 
 /// Several leaves, each once.
-pub fn all_named(tx: &Read, agent_no: i64, names: &[String], within: Option<&str>) -> Result<Vec<Entry>> {
+pub fn all_named(tx: &Read, agent_no: AgentNo, names: &[String], within: Option<&str>) -> Result<Vec<Entry>> {
     let mut out: Vec<Entry> = Vec::new();
     for name in names {
         let entry = named(tx, agent_no, name, within)?;

@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::pages;
+use crate::scope::AgentNo;
 use crate::title::wordless;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step, hex};
@@ -128,14 +129,14 @@ fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
 }
 
 /// What earlier states of a file said.
-fn revised(tx: &Read, agent: i64, path: &str) -> Result<Vec<String>> {
+fn revised(tx: &Read, agent: AgentNo, path: &str) -> Result<Vec<String>> {
     let kept = revise::revisions_of(tx, agent, path)?;
     Ok(kept.into_iter().map(|bytes| leaf::text_of(&Document::parse(bytes))).collect())
 }
 
 /// Takes the words out of the ledger: revisions of the files and of pages that showed them, what was noticed and led to
 /// them, dismissals. Returns how many revisions went.
-fn erase(tx: &Write, agent: i64, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
+fn erase(tx: &Write, agent: AgentNo, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
     let marks: Vec<String> = ids.iter().map(|id| format!("[{id}]")).collect();
     let gone = revise::forget_revisions(tx, agent, |path, text| {
         paths.contains(&path)

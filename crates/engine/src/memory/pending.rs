@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::redact::redact;
-use crate::scope::TurnId;
+use crate::scope::{AgentNo, SessionNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
 /// What a notice would become.
@@ -96,9 +96,9 @@ pub fn parse_id(text: &str) -> Result<i64> {
 /// many are new.
 pub fn capture(
     tx: &mut Write,
-    agent_no: i64,
-    turn_no: Option<i64>,
-    session_no: Option<i64>,
+    agent_no: AgentNo,
+    turn_no: Option<TurnId>,
+    session_no: Option<SessionNo>,
     notices: &[Notice],
 ) -> Result<usize> {
     let mut new = 0;
@@ -122,7 +122,7 @@ pub fn capture(
             }
         };
         let kind = notice.kind.name();
-        let known: Option<(i64, String, Option<i64>)> = tx
+        let known: Option<(i64, String, Option<TurnId>)> = tx
             .prepare_cached(
                 "SELECT pending_no, state, turn_no FROM pending_memory WHERE agent_no = ?1 AND kind = ?2 AND key = ?3",
             )?
@@ -155,14 +155,14 @@ pub fn capture(
 }
 
 /// Remembered already, or forgotten.
-fn is_known(tx: &Read, agent_no: i64, class: Class, title: &str, text: &str) -> Result<bool> {
+fn is_known(tx: &Read, agent_no: AgentNo, class: Class, title: &str, text: &str) -> Result<bool> {
     is_known_in(tx, agent_no, class, &Scope::Agent, title, text)
 }
 
 /// Whether a text is remembered already in this class and scope, or was forgotten there.
 pub(crate) fn is_known_in(
     tx: &Read,
-    agent_no: i64,
+    agent_no: AgentNo,
     class: Class,
     scope: &Scope,
     title: &str,
@@ -181,7 +181,7 @@ pub(crate) fn is_known_in(
     Ok(false)
 }
 
-fn profile_says(tx: &Read, agent_no: i64, key: &str) -> Result<Option<String>> {
+fn profile_says(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = ?2")?
         .query_row(params![agent_no, key], |r| r.get(0))
@@ -210,7 +210,7 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
         confidence: r.get(5)?,
         state: r.get(6)?,
         seen: r.get(7)?,
-        turn: r.get::<_, Option<i64>>(8)?.map(TurnId),
+        turn: r.get(8)?,
         session: r.get(9)?,
         created_at: r.get(10)?,
         decided_at: r.get(11)?,
@@ -219,7 +219,7 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
 }
 
 /// What waits, surest first; with `decided`, also what was accepted or dismissed.
-pub fn list(tx: &Read, agent_no: i64, decided: bool) -> Result<Vec<Pending>> {
+pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
          WHERE p.agent_no = ?1 AND (?2 OR state = 'pending') ORDER BY state = 'pending' DESC, confidence DESC, pending_no DESC"
@@ -229,7 +229,7 @@ pub fn list(tx: &Read, agent_no: i64, decided: bool) -> Result<Vec<Pending>> {
 }
 
 /// One that still waits.
-pub fn waiting(tx: &Read, agent_no: i64, no: i64) -> Result<Pending> {
+pub fn waiting(tx: &Read, agent_no: AgentNo, no: i64) -> Result<Pending> {
     let found = tx
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
@@ -245,7 +245,7 @@ pub fn waiting(tx: &Read, agent_no: i64, no: i64) -> Result<Pending> {
 }
 
 /// Notes what became of one, if it still waits.
-pub fn decide(tx: &Write, agent_no: i64, no: i64, state: &str, result: Option<&str>) -> Result<()> {
+pub fn decide(tx: &Write, agent_no: AgentNo, no: i64, state: &str, result: Option<&str>) -> Result<()> {
     let done = tx
         .prepare_cached(
             "UPDATE pending_memory SET state = ?3, decided_at = ?4, result = ?5
@@ -259,7 +259,7 @@ pub fn decide(tx: &Write, agent_no: i64, no: i64, state: &str, result: Option<&s
 }
 
 /// How many notices wait for a yes.
-pub fn waiting_count(tx: &Read, agent_no: i64) -> Result<u64> {
+pub fn waiting_count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let count: i64 = tx
         .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
         .query_row([agent_no], |r| r.get(0))?;

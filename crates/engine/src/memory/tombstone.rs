@@ -7,6 +7,7 @@ use super::leaf::lowered;
 use super::{Class, Scope};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
+use crate::scope::AgentNo;
 
 const KEY: usize = 16;
 
@@ -24,7 +25,7 @@ fn digest(key: &[u8], class: Class, scope: &Scope, text: &str) -> [u8; KEY] {
 /// Notes that a text is forgotten. `item` and `folder` say where it was, without its words.
 pub(super) fn put(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     (class, scope): (Class, &Scope),
     text: &str,
     (item, folder): (&str, &str),
@@ -43,7 +44,7 @@ pub(super) fn put(
 }
 
 /// The tombstones of a text; none: it was not forgotten.
-pub(super) fn of(tx: &Read, agent_no: i64, class: Class, scope: &Scope, text: &str) -> Result<Vec<i64>> {
+pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text: &str) -> Result<Vec<i64>> {
     let mut statement = tx.prepare_cached("SELECT tombstone_no, key, digest FROM tombstones WHERE agent_no = ?1")?;
     let mut rows = statement.query([agent_no])?;
     let mut found = Vec::new();
@@ -57,7 +58,7 @@ pub(super) fn of(tx: &Read, agent_no: i64, class: Class, scope: &Scope, text: &s
 }
 
 /// A person has said it again.
-pub(super) fn lift(tx: &Write, agent_no: i64, tombstones: &[i64]) -> Result<()> {
+pub(super) fn lift(tx: &Write, agent_no: AgentNo, tombstones: &[i64]) -> Result<()> {
     let mut statement = tx.prepare_cached("DELETE FROM tombstones WHERE agent_no = ?1 AND tombstone_no = ?2")?;
     for no in tombstones {
         statement.execute(params![agent_no, no])?;

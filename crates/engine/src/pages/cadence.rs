@@ -26,6 +26,7 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::{PageKey, Period, RuntimePage};
+use crate::scope::SessionNo;
 
 /// Something that puts pages out of date. Threads are named by the file of their page (without the ending), projects by
 /// their workspace id, days are those of the operator's time zone.
@@ -114,7 +115,7 @@ pub enum Happened {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SessionPlace {
     pub workspace: String,
-    pub session_no: i64,
+    pub session_no: SessionNo,
     /// The name of its page's file, without the ending.
     pub file: String,
 }

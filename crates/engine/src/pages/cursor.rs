@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, ToSql, params};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
+use crate::scope::AgentNo;
 
 /// What is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +33,7 @@ impl Cursor {
     }
 
     /// Its position and when it was moved last; 0 and 0 where it never was.
-    pub(crate) fn get(self, tx: &Read, agent_no: i64) -> Result<(i64, Millis)> {
+    pub(crate) fn get(self, tx: &Read, agent_no: AgentNo) -> Result<(i64, Millis)> {
         Ok(tx
             .prepare_cached("SELECT rendered, coalesce(at, 0) FROM heads WHERE agent_no = ?1 AND head = ?2")?
             .query_row(params![agent_no, self], |r| Ok((r.get(0)?, r.get(1)?)))
@@ -41,7 +42,7 @@ impl Cursor {
     }
 
     /// Moves it, in the transaction that marks what was found on the way.
-    pub(crate) fn advance(self, tx: &Write, agent_no: i64, to: i64, now: Millis) -> Result<()> {
+    pub(crate) fn advance(self, tx: &Write, agent_no: AgentNo, to: i64, now: Millis) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
              ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3, at = ?4",
@@ -51,7 +52,7 @@ impl Cursor {
     }
 
     /// Lets everything be looked at again. When it was moved last stays as it was.
-    pub(super) fn start_over(self, tx: &Write, agent_no: i64) -> Result<()> {
+    pub(super) fn start_over(self, tx: &Write, agent_no: AgentNo) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO heads (agent_no, head, dirty, rendered) VALUES (?1, ?2, ?3, ?3)
              ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3",

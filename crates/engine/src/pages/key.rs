@@ -9,6 +9,7 @@ use rusqlite::types::ToSqlOutput;
 
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
+use crate::scope::SessionNo;
 
 /// A page that is rendered. [`Display`](fmt::Display) writes it as it stands in the column `head` and in plans;
 /// [`PageKey::parse`] reads that again.
@@ -34,7 +35,7 @@ pub enum PageKey {
     Runtime(String, RuntimePage),
     /// `memory/workspace/<id>/runtime/session-memory/<file>.md`: workspace, number of the session, name of the file
     /// without the ending.
-    Session(String, i64, String),
+    Session(String, SessionNo, String),
 }
 
 impl PageKey {
@@ -56,7 +57,7 @@ impl PageKey {
             Some(("session", rest)) => {
                 let mut parts = rest.splitn(3, '/');
                 let (workspace, no, file) = (parts.next()?, parts.next()?, parts.next()?);
-                Some(PageKey::Session(workspace.to_owned(), no.parse().ok()?, file.to_owned()))
+                Some(PageKey::Session(workspace.to_owned(), SessionNo(no.parse().ok()?), file.to_owned()))
             }
             _ => None,
         }

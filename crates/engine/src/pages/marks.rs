@@ -9,14 +9,15 @@ use super::{Cursor, PageKey};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write, blocks};
+use crate::scope::AgentNo;
 
 /// Marks the pages that show what happened as out of date, in the transaction of what happened (R7.5).
-pub fn mark(tx: &Write, agent_no: i64, what: &Happened) -> Result<()> {
+pub fn mark(tx: &Write, agent_no: AgentNo, what: &Happened) -> Result<()> {
     mark_each(tx, agent_no, std::slice::from_ref(what))
 }
 
 /// [`mark`] for several events of one transaction: a page that shows more than one of them is marked once.
-pub fn mark_each(tx: &Write, agent_no: i64, what: &[Happened]) -> Result<()> {
+pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()> {
     for event in what {
         match cadence::rendered(event) {
             cadence::Rendered::None => {}
@@ -34,7 +35,11 @@ pub fn mark_each(tx: &Write, agent_no: i64, what: &[Happened]) -> Result<()> {
 }
 
 /// Marks these pages: what [`mark`] does with the pages of an event, and finishing an act with those of its stored plan.
-pub(crate) fn mark_pages<'p>(tx: &Write, agent_no: i64, pages: impl IntoIterator<Item = &'p PageKey>) -> Result<()> {
+pub(crate) fn mark_pages<'p>(
+    tx: &Write,
+    agent_no: AgentNo,
+    pages: impl IntoIterator<Item = &'p PageKey>,
+) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1)
          ON CONFLICT (agent_no, head) DO UPDATE SET dirty = dirty + 1",
@@ -46,14 +51,14 @@ pub(crate) fn mark_pages<'p>(tx: &Write, agent_no: i64, pages: impl IntoIterator
 }
 
 /// Marks the pages that have a row and are meant.
-fn mark_known(tx: &Write, agent_no: i64, meant: impl Fn(&PageKey) -> bool) -> Result<()> {
+fn mark_known(tx: &Write, agent_no: AgentNo, meant: impl Fn(&PageKey) -> bool) -> Result<()> {
     let mut known = known(tx, agent_no)?;
     known.retain(|page| meant(page));
     mark_pages(tx, agent_no, &known)
 }
 
 /// Every page that has a row.
-fn known(tx: &Read, agent_no: i64) -> Result<Vec<PageKey>> {
+fn known(tx: &Read, agent_no: AgentNo) -> Result<Vec<PageKey>> {
     let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
     let rows = statement.query_map([agent_no], |r| r.get::<_, String>(0))?;
     let names: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
@@ -61,13 +66,13 @@ fn known(tx: &Read, agent_no: i64) -> Result<Vec<PageKey>> {
 }
 
 /// Whether a page has a row.
-pub(crate) fn is_known(tx: &Read, agent_no: i64, page: &PageKey) -> Result<bool> {
+pub(crate) fn is_known(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<bool> {
     let mut statement = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
     Ok(statement.exists(params![agent_no, page])?)
 }
 
 /// The page of a session, by its project and the name of its file without the ending. `None`: it was never marked.
-pub(crate) fn known_session(tx: &Read, agent_no: i64, workspace: &str, file: &str) -> Result<Option<PageKey>> {
+pub(crate) fn known_session(tx: &Read, agent_no: AgentNo, workspace: &str, file: &str) -> Result<Option<PageKey>> {
     let name: Option<String> = tx
         .prepare_cached(
             "SELECT head FROM heads WHERE agent_no = ?1 AND head > 'session/' || ?2 || '/' AND head < 'session/' || ?2 || '0'
@@ -95,7 +100,7 @@ pub(crate) struct Candidate {
 }
 
 /// The pages there may be work with, in the order of their keys: also those that say what matters today, marked or not.
-pub(crate) fn candidates(tx: &Read, agent_no: i64) -> Result<Vec<Candidate>> {
+pub(crate) fn candidates(tx: &Read, agent_no: AgentNo) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
         // One indexed question for each reason: every command asks this, and there is a page for every thread and
         // every day there ever was.
@@ -138,7 +143,7 @@ pub(crate) struct Rendered<'r> {
 
 /// Notes that a page stands in its file. A page is of the day it was rendered on; one that was only put into its file
 /// is not rendered by that.
-pub(crate) fn record(tx: &Write, agent_no: i64, done: &Rendered) -> Result<()> {
+pub(crate) fn record(tx: &Write, agent_no: AgentNo, done: &Rendered) -> Result<()> {
     tx.prepare_cached(
         "UPDATE heads SET rendered = max(rendered, coalesce(?3, 0)), at = iif(?3 IS NULL, at, ?4), content = ?5,
                 published = max(published, ?6)
@@ -156,14 +161,14 @@ pub(crate) fn record(tx: &Write, agent_no: i64, done: &Rendered) -> Result<()> {
 }
 
 /// Takes a mark for done without rendering the page.
-pub(crate) fn pass_over(tx: &Write, agent_no: i64, page: &PageKey, mark: Option<i64>) -> Result<()> {
+pub(crate) fn pass_over(tx: &Write, agent_no: AgentNo, page: &PageKey, mark: Option<i64>) -> Result<()> {
     tx.prepare_cached("UPDATE heads SET rendered = max(rendered, ?3) WHERE agent_no = ?1 AND head = ?2")?
         .execute(params![agent_no, page, mark.unwrap_or(0)])?;
     Ok(())
 }
 
 /// The block as it was rendered last.
-pub(crate) fn last_content(tx: &Read, agent_no: i64, page: &PageKey) -> Result<Option<Vec<u8>>> {
+pub(crate) fn last_content(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<Option<Vec<u8>>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?
         .query_row(params![agent_no, page], |r| r.get(0))
@@ -173,7 +178,7 @@ pub(crate) fn last_content(tx: &Read, agent_no: i64, page: &PageKey) -> Result<O
 }
 
 /// The revision that stands in the file; 0: none.
-pub(crate) fn published(tx: &Read, agent_no: i64, page: &PageKey) -> Result<i64> {
+pub(crate) fn published(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<i64> {
     Ok(tx
         .prepare_cached("SELECT published FROM heads WHERE agent_no = ?1 AND head = ?2")?
         .query_row(params![agent_no, page], |r| r.get(0))
@@ -182,20 +187,20 @@ pub(crate) fn published(tx: &Read, agent_no: i64, page: &PageKey) -> Result<i64>
 }
 
 /// Whether the newest revision is not in the file yet.
-pub(crate) fn is_behind(tx: &Read, agent_no: i64, page: &PageKey) -> Result<bool> {
+pub(crate) fn is_behind(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2 AND revision > published")?
         .exists(params![agent_no, page])?)
 }
 
 /// Keeps no block of any page: what was rendered last is no longer what stands in the files.
-pub(crate) fn forget_contents(tx: &Write, agent_no: i64) -> Result<()> {
+pub(crate) fn forget_contents(tx: &Write, agent_no: AgentNo) -> Result<()> {
     tx.prepare_cached("UPDATE heads SET content = NULL WHERE agent_no = ?1")?.execute([agent_no])?;
     Ok(())
 }
 
 /// Takes every page away from who holds it, so that their commit is refused: forgetting waits for no writer.
-pub(crate) fn fence_all(tx: &Write, agent_no: i64) -> Result<()> {
+pub(crate) fn fence_all(tx: &Write, agent_no: AgentNo) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "UPDATE heads SET epoch = epoch + 1, owner = NULL, lease_boot = NULL, lease_until = NULL
          WHERE agent_no = ?1 AND head = ?2",

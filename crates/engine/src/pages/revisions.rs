@@ -8,6 +8,7 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::home::Digest;
 use crate::ledger::{Read, Write};
+use crate::scope::AgentNo;
 
 /// One revision, as listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +26,7 @@ pub struct Entry {
 }
 
 /// The newest revisions of a head, newest first, and how many are kept in all.
-pub fn log(tx: &Read, agent_no: i64, head: &PageKey, limit: usize) -> Result<(Vec<Entry>, u64)> {
+pub fn log(tx: &Read, agent_no: AgentNo, head: &PageKey, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let all: i64 = tx
         .prepare_cached("SELECT count(*) FROM head_revisions WHERE agent_no = ?1 AND head = ?2")?
         .query_row(params![agent_no, head], |r| r.get(0))?;
@@ -50,7 +51,7 @@ pub fn log(tx: &Read, agent_no: i64, head: &PageKey, limit: usize) -> Result<(Ve
 
 /// What a revision said. `NotFound`: there was none of this number, or it is too long ago. Of one whose rendered words a
 /// forget took away only the sections are left.
-pub fn revision(tx: &Read, agent_no: i64, head: &PageKey, revision: i64) -> Result<Page> {
+pub fn revision(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Page> {
     let sections = match revision {
         1.. => shared::sections_of(tx, agent_no, head, revision)?,
         _ => None,
@@ -77,7 +78,7 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
     let mut rows = statement.query([])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
-        let (agent_no, name, no): (i64, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let (agent_no, name, no): (AgentNo, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
         let (digest, forgotten): (Vec<u8>, bool) = (r.get(3)?, r.get(4)?);
         let (newest, before): (Option<i64>, Option<i64>) = (r.get(5)?, r.get(6)?);
         let subject = format!("revision {no} of {name}");
@@ -106,7 +107,7 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
 
 /// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages, in the
 /// transaction of the forget. The revisions stay, and so does what others wrote into pages.
-pub(crate) fn forget_rendered(tx: &Write, agent_no: i64) -> Result<()> {
+pub(crate) fn forget_rendered(tx: &Write, agent_no: AgentNo) -> Result<()> {
     // A digest would still let a person who guesses the words confirm them.
     tx.prepare_cached(
         "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",

@@ -16,6 +16,7 @@ use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
 use crate::home;
 use crate::ledger::{Read, Write, blocks};
+use crate::scope::AgentNo;
 
 /// Who commits what is rendered here. Outside writers cannot have this name.
 pub const OWNER: &str = "heirloom";
@@ -55,7 +56,7 @@ impl Page {
 }
 
 /// What the ledger knows of a head; of one that was never written, nothing.
-pub fn state(tx: &Read, agent_no: i64, head: &PageKey) -> Result<HeadState> {
+pub fn state(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<HeadState> {
     let found = tx
         .prepare_cached(
             "SELECT revision, epoch, owner, lease_boot, lease_until FROM heads WHERE agent_no = ?1 AND head = ?2",
@@ -71,7 +72,7 @@ pub fn state(tx: &Read, agent_no: i64, head: &PageKey) -> Result<HeadState> {
 }
 
 /// Keeps the state. The row is there: whoever asked for the state to change it made it.
-pub(crate) fn keep(tx: &Write, agent_no: i64, head: &PageKey, state: &HeadState) -> Result<()> {
+pub(crate) fn keep(tx: &Write, agent_no: AgentNo, head: &PageKey, state: &HeadState) -> Result<()> {
     let lease = state.lease.as_ref();
     tx.prepare_cached(
         "UPDATE heads SET revision = ?3, epoch = ?4, owner = ?5, lease_boot = ?6, lease_until = ?7
@@ -90,14 +91,14 @@ pub(crate) fn keep(tx: &Write, agent_no: i64, head: &PageKey, state: &HeadState)
 }
 
 /// Makes the row of a head that has none; its page is then still to be rendered.
-pub(crate) fn begin(tx: &Write, agent_no: i64, head: &PageKey) -> Result<()> {
+pub(crate) fn begin(tx: &Write, agent_no: AgentNo, head: &PageKey) -> Result<()> {
     tx.prepare_cached("INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1) ON CONFLICT DO NOTHING")?
         .execute(params![agent_no, head])?;
     Ok(())
 }
 
 /// The newest revision and what it says.
-pub fn newest(tx: &Read, agent_no: i64, head: &PageKey) -> Result<(HeadState, Page)> {
+pub fn newest(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<(HeadState, Page)> {
     let state = state(tx, agent_no, head)?;
     let rendered = rendered_of(tx, agent_no, head, state.revision)?.unwrap_or_default();
     let page = Page { rendered, sections: sections(tx, agent_no, head)? };
@@ -105,7 +106,7 @@ pub fn newest(tx: &Read, agent_no: i64, head: &PageKey) -> Result<(HeadState, Pa
 }
 
 /// The sections as they are now.
-pub fn sections(tx: &Read, agent_no: i64, head: &PageKey) -> Result<Sections> {
+pub fn sections(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Sections> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_sections WHERE agent_no = ?1 AND head = ?2")?;
     let rows = statement
@@ -114,7 +115,7 @@ pub fn sections(tx: &Read, agent_no: i64, head: &PageKey) -> Result<Sections> {
 }
 
 /// The rendered block of a revision. `None`: there is no such revision, or a forget took its words away.
-pub(crate) fn rendered_of(tx: &Read, agent_no: i64, head: &PageKey, revision: i64) -> Result<Option<String>> {
+pub(crate) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<String>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
         .query_row(params![agent_no, head, revision], |r| r.get(0))
@@ -124,7 +125,7 @@ pub(crate) fn rendered_of(tx: &Read, agent_no: i64, head: &PageKey, revision: i6
 }
 
 /// The sections of a revision; `None`: it is not kept. Revision 0 is the head before anything was in it.
-pub(crate) fn sections_of(tx: &Read, agent_no: i64, head: &PageKey, revision: i64) -> Result<Option<Sections>> {
+pub(crate) fn sections_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<Sections>> {
     if revision == 0 {
         return Ok(Some(Sections::new()));
     }
@@ -140,7 +141,13 @@ pub(crate) fn sections_of(tx: &Read, agent_no: i64, head: &PageKey, revision: i6
 }
 
 /// Whether a revision still says what was committed as it.
-pub(crate) fn is_as_committed(tx: &Read, agent_no: i64, head: &PageKey, revision: i64, digest: &[u8]) -> Result<bool> {
+pub(crate) fn is_as_committed(
+    tx: &Read,
+    agent_no: AgentNo,
+    head: &PageKey,
+    revision: i64,
+    digest: &[u8],
+) -> Result<bool> {
     let sections: String = tx
         .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
         .query_row(params![agent_no, head, revision], |r| r.get(0))?;
@@ -152,7 +159,7 @@ pub(crate) fn is_as_committed(tx: &Read, agent_no: i64, head: &PageKey, revision
 /// Keeps a revision that was just committed, in the name of `owner`, and lets go of the oldest.
 pub(crate) fn insert(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &PageKey,
     (state, page): (&HeadState, &Page),
     owner: &str,
@@ -182,7 +189,7 @@ pub(crate) fn insert(
 /// Puts a section in, replaces it, or takes it out (`None`), in the table and in `page`.
 pub(crate) fn put_section(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &PageKey,
     page: &mut Page,
     (name, owner, content): (&str, &str, Option<&str>),
@@ -224,7 +231,7 @@ pub(crate) enum NoRoom {
 /// that has no room waits on. Returns how many landed.
 pub(crate) fn land(
     tx: &mut Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &PageKey,
     (state, page): (&mut HeadState, &mut Page),
     now: &Boot,
@@ -272,7 +279,7 @@ const MOST_DEFERRED: i64 = 32;
 /// Keeps a commit until the head is free: the newest of its owner and section. `false`: as many as may wait do already.
 pub(crate) fn defer(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &PageKey,
     (section, owner, content): (&str, &str, Option<&str>),
 ) -> Result<bool> {
@@ -293,7 +300,7 @@ pub(crate) fn defer(
 }
 
 /// Section and owner of the commits that wait, oldest first.
-pub(crate) fn deferred(tx: &Read, agent_no: i64, head: &PageKey) -> Result<Vec<(String, String)>> {
+pub(crate) fn deferred(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Vec<(String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT section, owner FROM head_deferred WHERE agent_no = ?1 AND head = ?2 ORDER BY at, section, owner",
     )?;
@@ -302,14 +309,14 @@ pub(crate) fn deferred(tx: &Read, agent_no: i64, head: &PageKey) -> Result<Vec<(
 }
 
 /// A later commit of its owner makes a deferred one pointless.
-pub(crate) fn drop_deferred(tx: &Write, agent_no: i64, head: &PageKey, section: &str, owner: &str) -> Result<()> {
+pub(crate) fn drop_deferred(tx: &Write, agent_no: AgentNo, head: &PageKey, section: &str, owner: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM head_deferred WHERE agent_no = ?1 AND head = ?2 AND section = ?3 AND owner = ?4")?
         .execute(params![agent_no, head, section, owner])?;
     Ok(())
 }
 
 /// Whether a deferred commit waits that would have room.
-pub(crate) fn could_land(tx: &Read, agent_no: i64, head: &PageKey) -> Result<bool> {
+pub(crate) fn could_land(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<bool> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2")?;
     let mut rows = statement.query(params![agent_no, head])?;

@@ -7,7 +7,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::render::memory::Scope;
-use crate::scope::{SessionKey, ThreadKey};
+use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadKey, ThreadNo};
 use crate::thread::{self, ThreadRow};
 
 /// What a caller knows of a session the ledger knows nothing of yet: programs ask before their first line is written.
@@ -16,33 +16,33 @@ pub struct Hint {
     /// The id of the project it runs in.
     pub workspace: Option<String>,
     /// A thread, by its number.
-    pub thread: Option<i64>,
+    pub thread: Option<ThreadNo>,
 }
 
 /// A session that is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Known {
-    pub no: i64,
+    pub no: SessionNo,
     pub last_at: Option<Millis>,
 }
 
 /// The place a question comes from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Audience {
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     pub session: SessionKey,
     /// `None`: nothing of it is stored yet.
     pub known: Option<Known>,
     pub thread: Option<ThreadRow>,
     /// Threads explicitly linked to it, by number.
-    pub linked: Vec<i64>,
+    pub linked: Vec<ThreadNo>,
     /// The id of its project: of one with several names, the one they are aliases of.
     pub workspace: Option<String>,
 }
 
 impl Audience {
     /// Where a session is: in the thread of its newest prompt; before its first one in that of its project.
-    pub fn of(tx: &Read, agent_no: i64, session: &SessionKey, hint: &Hint) -> Result<Audience> {
+    pub fn of(tx: &Read, agent_no: AgentNo, session: &SessionKey, hint: &Hint) -> Result<Audience> {
         let found = tx
             .prepare_cached(
                 "SELECT s.session_no, s.last_at, w.workspace_id FROM sessions s
@@ -67,7 +67,7 @@ impl Audience {
             && let Some(id) = &workspace
         {
             let key = ThreadKey::new("project", id);
-            let of_project: Option<i64> = tx
+            let of_project: Option<ThreadNo> = tx
                 .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
                 .query_row(params![agent_no, key.as_str()], |r| r.get(0))
                 .optional()?;
@@ -82,7 +82,7 @@ impl Audience {
     }
 
     /// Its own thread and those linked to it.
-    pub fn threads(&self) -> Vec<i64> {
+    pub fn threads(&self) -> Vec<ThreadNo> {
         self.thread.iter().map(|t| t.no).chain(self.linked.iter().copied()).collect()
     }
 

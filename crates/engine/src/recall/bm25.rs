@@ -463,6 +463,7 @@ mod tests {
 
     use super::*;
     use crate::recall::query::Seen;
+    use crate::scope::{AgentNo, SessionNo};
 
     /// A word, the rarer the longer.
     fn word(rng: &mut Rng) -> String {
@@ -488,7 +489,7 @@ mod tests {
                     let most = if rng.below(50) == 0 { 9000 } else { 60 };
                     let many = 1 + rng.below(most);
                     let text = (0..many).map(|_| word(rng)).collect::<Vec<_>>().join(" ");
-                    let row = RowId { agent_no: 1, turn_no, part }.pack();
+                    let row = RowId { agent_no: AgentNo(1), turn_no, part }.pack();
                     let scope = format!("xqs{} xqruser xqhclaudecode", turn_no % 5);
                     conn.execute("INSERT INTO fts (rowid, text, scope) VALUES (?1, ?2, ?3)", params![row, text, scope])
                         .unwrap();
@@ -536,7 +537,7 @@ mod tests {
         let mut rng = Rng::new(7);
         let (conn, all) = index(&mut rng);
         let scratch = Scratch::new(&conn).unwrap();
-        let range = RowId::range(1, 0, i64::MAX);
+        let range = RowId::range(AgentNo(1), 0, i64::MAX);
         let seen = Seen { now: 0, zone: &TimeZone::UTC, people: &[] };
         for round in 0..60 {
             let words: Vec<String> = (0..1 + rng.below(6)).map(|_| word(&mut rng)).collect();
@@ -545,7 +546,7 @@ mod tests {
                 format!("{} {}", words.join(" "), phrase.as_ref().map_or(String::new(), |p| format!("\"{p}\"")));
             let query = Query::parse(&asked, &seen);
             let filter = Filter {
-                sessions: (round % 5 == 1).then_some(vec![2, 4]),
+                sessions: (round % 5 == 1).then_some(vec![SessionNo(2), SessionNo(4)]),
                 role: (round % 5 == 2).then_some(crate::event::Role::User),
                 harness: (round % 5 == 3).then_some("claude-code".into()),
                 ..Filter::default()
@@ -576,7 +577,7 @@ mod tests {
         let (conn, _) = index(&mut rng);
         conn.execute("INSERT INTO fts (fts) VALUES ('optimize')", []).unwrap();
         let mut lists = Lists::open(&conn).unwrap().unwrap();
-        let everything = RowId::range(1, 0, i64::MAX);
+        let everything = RowId::range(AgentNo(1), 0, i64::MAX);
         let mut read = |token: &str, range: (i64, i64)| {
             let mut out = Vec::new();
             let all = lists.read(token, true, (range, i64::MAX), &mut |e: Entry| {
@@ -590,7 +591,7 @@ mod tests {
             let all = read(&token, everything);
             let first = rng.below(9500) as i64;
             let last = if round % 2 == 0 { i64::MAX } else { first + rng.below(3000) as i64 };
-            let range = RowId::range(1, first, last);
+            let range = RowId::range(AgentNo(1), first, last);
             let within: Vec<_> = all.into_iter().filter(|(row, ..)| (range.0..=range.1).contains(row)).collect();
             assert!(read(&token, range) == within, "{token} {first} {last}");
         }
@@ -601,7 +602,7 @@ mod tests {
         let mut rng = Rng::new(8);
         let (conn, all) = index(&mut rng);
         let scratch = Scratch::new(&conn).unwrap();
-        let range = RowId::range(1, 0, i64::MAX);
+        let range = RowId::range(AgentNo(1), 0, i64::MAX);
         let query = Query::parse("w1a1 w2a2", &Seen { now: 0, zone: &TimeZone::UTC, people: &[] });
         let ask =
             || score(&conn, &scratch, &query, &Filter::default(), (range, all), &mut Vec::new()).unwrap().is_some();

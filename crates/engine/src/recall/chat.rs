@@ -11,6 +11,7 @@ use super::search::Candidate;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
+use crate::scope::{BlockNo, SessionNo};
 
 /// The best that are looked at; those behind them stay behind.
 const LOOKED_AT: usize = 300;
@@ -27,7 +28,7 @@ const WORD_BYTES: f64 = 5.5;
 
 /// Adds these terms to the candidates of sessions between two people, best first in and out.
 pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
-    let mut between_two: HashMap<i64, bool> = HashMap::new();
+    let mut between_two: HashMap<SessionNo, bool> = HashMap::new();
     let mut people = tx.prepare_cached("SELECT count(*) FROM participants WHERE session_no = ?1")?;
     let mut turn = tx.prepare_cached(
         "SELECT n.name, block_no, text_offset, text_length FROM turns LEFT JOIN names n ON n.name_no = speaker_no
@@ -38,7 +39,7 @@ pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Can
         several => several.first().filter(|one| several.iter().all(|p| p.name == one.name)).map(|p| p.name.as_str()),
     };
     let looked_at = ranked.len().min(LOOKED_AT);
-    let mut best: HashMap<i64, Vec<f64>> = HashMap::new();
+    let mut best: HashMap<SessionNo, Vec<f64>> = HashMap::new();
     for candidate in &mut ranked[..looked_at] {
         let two = match between_two.get(&candidate.session_no) {
             Some(two) => *two,
@@ -51,7 +52,7 @@ pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Can
         if !two {
             continue;
         }
-        let row: Option<(Option<String>, i64, i64, i64)> =
+        let row: Option<(Option<String>, BlockNo, i64, i64)> =
             turn.query_row([candidate.turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))).optional()?;
         let Some((speaker, block, offset, length)) = row else { continue };
         if asked_about.is_some() && speaker.as_deref() == asked_about {

@@ -21,7 +21,7 @@ use crate::lineage::{self, Compaction, Node};
 use crate::memory::pending::{self, Pending};
 use crate::recall::given::{self, Replayed};
 use crate::redact::redact_lines;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, TurnId};
 use crate::thread::{self, ThreadRow};
 use crate::transcript::read::{self, LaneRow, Quarantined, RunRow, SessionRow};
 use crate::tree::file_table::{self, Entry, Kind as FileKind};
@@ -191,7 +191,7 @@ pub struct SetAside {
 /// agent's; `Usage` for a name that means several, or a cursor from elsewhere.
 pub fn expand(
     ledger: &Ledger,
-    agent_no: i64,
+    agent_no: AgentNo,
     files: Option<&AssistantHome>,
     reference: &Reference,
     reach: &Reach,
@@ -249,7 +249,7 @@ fn without_words(subject: Subject) -> Expansion {
 struct Asked<'a> {
     tx: &'a Read<'a>,
     opener: &'a Opener,
-    agent_no: i64,
+    agent_no: AgentNo,
     reach: &'a Reach,
 }
 
@@ -303,7 +303,7 @@ impl Asked<'_> {
 
     /// Files that say they came from the node or from turns it stands over, and those its distillate names.
     fn linked(&self, node: &Node, stretches: &[Stretch]) -> Result<Linked> {
-        let mut key_of: HashMap<i64, String> = HashMap::new();
+        let mut key_of: HashMap<SessionNo, String> = HashMap::new();
         let mut statement = self.tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
         for stretch in stretches {
             if let std::collections::hash_map::Entry::Vacant(vacant) = key_of.entry(stretch.session_no) {
@@ -354,7 +354,7 @@ impl Asked<'_> {
     fn turn(&self, id: TurnId) -> Result<Expansion> {
         let (tx, agent) = (self.tx, self.agent_no);
         let turn = read::turn(tx, self.opener, agent, id)?;
-        let lane_no: i64 =
+        let lane_no: LaneNo =
             tx.prepare_cached("SELECT lane_no FROM turns WHERE turn_no = ?1")?.query_row([id.0], |r| r.get(0))?;
         let mut nodes = Vec::new();
         if let Some(chunk) = lineage::chunk_of(tx, lane_no, id)?

@@ -25,6 +25,7 @@ use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{FilesWithin, Index, RowId, scope_token, unspoken};
 use crate::redact::redact_lines;
+use crate::scope::{FileNo, ThreadNo};
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, bootstrap};
 
@@ -66,7 +67,7 @@ pub struct FileFilter {
     /// Workspace ids, aliases included; files of the agent as a whole are then left out.
     pub workspaces: Option<Vec<String>>,
     /// Threads, with those that were merged into them: their pages, and what is owed or known in them.
-    pub threads: Option<Vec<i64>>,
+    pub threads: Option<Vec<ThreadNo>>,
     /// Archived files, too.
     pub archived: bool,
     pub since: Option<Millis>,
@@ -274,7 +275,7 @@ fn candidates(
 
 /// A candidate.
 struct Row {
-    file_no: i64,
+    file_no: FileNo,
     /// What its words are worth: 1 of the best, 0 of what has none.
     words: f64,
     cosine: Option<f32>,
@@ -285,15 +286,15 @@ fn fused(
     rows: Vec<(i64, f64)>,
     covered: &HashMap<i64, f64>,
     near: Option<&VectorSearch>,
-    nearest: &HashMap<i64, f32>,
+    nearest: &HashMap<FileNo, f32>,
 ) -> Result<Vec<Row>> {
-    let scored: Vec<(i64, f64)> =
-        rows.into_iter().map(|(no, score)| (no, covered_score(score, covered.get(&no)))).collect();
+    let scored: Vec<(FileNo, f64)> =
+        rows.into_iter().map(|(no, score)| (FileNo(no), covered_score(score, covered.get(&no)))).collect();
     let best = scored.iter().map(|(_, score)| *score).fold(f64::MIN_POSITIVE, f64::max);
-    let known: HashSet<i64> = scored.iter().map(|(no, _)| *no).collect();
-    let beside: Vec<i64> = known.iter().copied().filter(|no| !nearest.contains_key(no)).collect();
+    let known: HashSet<FileNo> = scored.iter().map(|(no, _)| *no).collect();
+    let beside: Vec<FileNo> = known.iter().copied().filter(|no| !nearest.contains_key(no)).collect();
     let others = near.map(|near| near.to_files(&beside)).transpose()?.unwrap_or_default();
-    let cosine = |no: &i64| nearest.get(no).or_else(|| others.get(no)).copied();
+    let cosine = |no: &FileNo| nearest.get(no).or_else(|| others.get(no)).copied();
     let by_words = scored.iter().map(|(no, score)| Row { file_no: *no, words: score / best, cosine: cosine(no) });
     let by_meaning = nearest.iter().filter(|(no, _)| !known.contains(no));
     Ok(by_words.chain(by_meaning.map(|(no, c)| Row { file_no: *no, words: 0.0, cosine: Some(*c) })).collect())

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
-use crate::scope::SessionKey;
+use crate::scope::{AgentNo, SessionKey};
 
 /// A context that was given, printed as `x:17`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -78,7 +78,7 @@ impl Replayed {
 }
 
 /// What was given. `NotFound` where there is none such of this agent.
-pub fn replay(tx: &Read, agent_no: i64, id: ContextId) -> Result<Replayed> {
+pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     let found = tx
         .prepare_cached(
             "SELECT session_key, event, epoch, at, fingerprint, tokens, manifest, content
@@ -108,7 +108,7 @@ pub fn replay(tx: &Read, agent_no: i64, id: ContextId) -> Result<Replayed> {
 }
 
 /// The newest contexts of a session, or of all, newest first, without their words.
-pub fn list(tx: &Read, agent_no: i64, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
+pub fn list(tx: &Read, agent_no: AgentNo, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
     let mut statement = tx.prepare_cached(
         "SELECT context_no FROM contexts WHERE agent_no = ?1 AND (?2 IS NULL OR session_key = ?2)
          ORDER BY context_no DESC LIMIT ?3",

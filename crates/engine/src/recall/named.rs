@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, NodeId, ThreadNo, TurnId};
 use crate::thread;
 
 /// Words of a text that are looked at: a prompt names what it is about in its first thousand.
@@ -24,13 +24,13 @@ const CUES: [&str; 10] =
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Named {
     /// Threads, by the number they count as.
-    pub threads: BTreeSet<i64>,
+    pub threads: BTreeSet<ThreadNo>,
     /// Ids of items: `t9c11`, `n7f3a`, `l:…`.
     pub ids: BTreeSet<String>,
 }
 
 /// Reads what a text names of this agent's.
-pub fn named(tx: &Read, agent_no: i64, text: &str) -> Result<Named> {
+pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
     let words: Vec<Word> = words(text);
     let mut out = Named::default();
     for word in &words {
@@ -137,8 +137,8 @@ fn is_id(word: &str) -> bool {
 }
 
 /// A thread by its key: `project/…`, `topic/…`.
-fn of_key(tx: &Read, agent_no: i64, key: &str) -> Result<Option<i64>> {
-    let found: Option<i64> = tx
+fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
+    let found: Option<ThreadNo> = tx
         .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
         .query_row(params![agent_no, key], |r| r.get(0))
         .optional()?;
@@ -146,7 +146,7 @@ fn of_key(tx: &Read, agent_no: i64, key: &str) -> Result<Option<i64>> {
 }
 
 /// The thread of the project a full path lies in: the root itself or anything below it.
-fn of_path(tx: &Read, agent_no: i64, path: &str) -> Result<Option<i64>> {
+fn of_path(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Option<ThreadNo>> {
     if !path.starts_with('/') {
         return Ok(None);
     }
@@ -158,7 +158,7 @@ fn of_path(tx: &Read, agent_no: i64, path: &str) -> Result<Option<i64>> {
     let mut at = Some(std::path::Path::new(path));
     while let Some(folder) = at {
         use std::os::unix::ffi::OsStrExt;
-        let found: Option<i64> =
+        let found: Option<ThreadNo> =
             find.query_row(params![agent_no, folder.as_os_str().as_bytes()], |r| r.get(0)).optional()?;
         if let Some(no) = found {
             return Ok(Some(thread::canonical(tx, no)?));

@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use super::stop_words::{Language, is_stop_word};
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::scope::AgentNo;
 
 /// Somebody who is named in a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,7 +124,7 @@ fn name_words(name: &str) -> Vec<String> {
 
 /// The people of an agent's conversations a text may name: who took part under a name and never spoke as a model or a
 /// tool, and the operator. Only names that share a word with the text are looked at twice.
-pub fn known(tx: &Read, agent_no: i64, text: &str) -> Result<Vec<Known>> {
+pub fn known(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Vec<Known>> {
     let asked: std::collections::HashSet<String> = words(text).into_iter().map(|w| w.lower).collect();
     let shares = |name: &str| name_words(name).iter().any(|w| asked.contains(w));
     let mut found = Vec::new();

@@ -27,7 +27,7 @@ use crate::index::{Index, RowId, scope_token};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
 use crate::redact::redact;
-use crate::scope::{AgentId, SessionKey, TurnId};
+use crate::scope::{AgentId, AgentNo, LaneNo, SessionKey, SessionNo, ThreadNo, TurnId, WorkspaceNo};
 use crate::transcript::read::{self, Turn};
 use crate::transcript::{kind_from_code, role_from_code, role_name};
 
@@ -69,12 +69,12 @@ pub enum Legs {
 #[derive(Clone, Default, Debug)]
 pub struct Filter {
     /// Workspaces, already resolved (with their aliases).
-    pub workspaces: Option<Vec<i64>>,
+    pub workspaces: Option<Vec<WorkspaceNo>>,
     pub harness: Option<String>,
     /// Sessions, already resolved.
-    pub sessions: Option<Vec<i64>>,
+    pub sessions: Option<Vec<SessionNo>>,
     /// Threads, with those that were merged into them: what was said in runs of theirs.
-    pub threads: Option<Vec<i64>>,
+    pub threads: Option<Vec<ThreadNo>>,
     pub role: Option<Role>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
@@ -193,8 +193,9 @@ fn run(
         out.not_indexed = index.coverage(tx).map(|c| c.missing).unwrap_or(0);
         let filter = &only::narrowed(tx, filter)?;
         let (first, last) = turns_between(tx, filter.since, filter.until)?;
-        let nowhere = |list: &Option<Vec<i64>>| list.as_ref().is_some_and(Vec::is_empty);
-        if first > last || nowhere(&filter.workspaces) || nowhere(&filter.sessions) {
+        let nowhere = filter.workspaces.as_ref().is_some_and(Vec::is_empty)
+            || filter.sessions.as_ref().is_some_and(Vec::is_empty);
+        if first > last || nowhere {
             return Ok(());
         }
         let range = RowId::range(agent_no, first, last);
@@ -261,7 +262,7 @@ fn run(
 /// What was found, best first: turns that are read when they are asked for.
 #[derive(Default)]
 pub(super) struct Ranking {
-    agent_no: i64,
+    agent_no: AgentNo,
     query: Query,
     ranked: Vec<Candidate>,
     /// The words that were looked for, and where they stand, if the lists of the index were read.
@@ -284,14 +285,14 @@ impl Ranking {
     }
 
     pub fn turn(&self, n: usize) -> TurnId {
-        TurnId(self.ranked[n].turn_no)
+        self.ranked[n].turn_no
     }
 
     /// The words and phrases of the query that stand in one of them, as the index knows without its text; `None` where it
     /// was not looked at.
     pub fn words_of(&self, n: usize) -> Option<Vec<&Term>> {
         let found = &self.ranked[n];
-        let has = self.scores.as_ref()?.has(found.turn_no);
+        let has = self.scores.as_ref()?.has(found.turn_no.0);
         // Phrases must be there, or it is not found by words.
         let phrases = self.query.phrases.iter().filter(|_| found.words > 0.0);
         Some(self.terms.iter().zip(has).filter(|(_, has)| *has).map(|(term, _)| term).chain(phrases).collect())
@@ -305,19 +306,19 @@ impl Ranking {
     /// When it was said, the turn beside which it was found where it has nothing itself, and how near it is.
     pub fn about(&self, n: usize) -> (Option<Millis>, Option<TurnId>, Option<f64>) {
         let found = &self.ranked[n];
-        let beside = (found.own == 0.0).then_some(found.beside).flatten().map(TurnId);
+        let beside = (found.own == 0.0).then_some(found.beside).flatten();
         (found.at, beside, found.cosine.map(f64::from))
     }
 
     /// Which one a turn is.
     pub fn position(&self, turn: TurnId) -> Option<usize> {
-        self.ranked.iter().position(|c| c.turn_no == turn.0)
+        self.ranked.iter().position(|c| c.turn_no == turn)
     }
 
     /// One of them, without its passage; `None` where its turn cannot be read.
     pub fn hit(&self, tx: &Read, n: usize) -> Result<Option<Hit>> {
         let found = &self.ranked[n];
-        let turn = match read::turn(tx, &self.opener, self.agent_no, TurnId(found.turn_no)) {
+        let turn = match read::turn(tx, &self.opener, self.agent_no, found.turn_no) {
             Ok(turn) => turn,
             // Gone since it was indexed, or damaged: verify names it.
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => return Ok(None),
@@ -432,7 +433,7 @@ struct Look<'a> {
     terms: &'a [Weighed],
     /// Of every turn, where the lists of the engine could be read.
     scores: Option<Scores>,
-    agent_no: i64,
+    agent_no: AgentNo,
     range: (i64, i64),
     /// Rows of the agent.
     all: i64,
@@ -486,14 +487,14 @@ impl Look<'_> {
         less: &mut Vec<String>,
     ) -> Result<()> {
         let open = self.query.is_open();
-        let turn_nos: Vec<i64> = found.iter().map(|c| c.turn_no).collect();
+        let turn_nos: Vec<TurnId> = found.iter().map(|c| c.turn_no).collect();
         let cosines = match open {
             true => near.turns(self.filter, turns, &turn_nos, less)?,
             false => near.to(&turn_nos)?,
         };
         if open {
-            let known: HashSet<i64> = turn_nos.into_iter().collect();
-            let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (*no, 0.0)).collect();
+            let known: HashSet<TurnId> = turn_nos.into_iter().collect();
+            let rows = cosines.keys().filter(|no| !known.contains(no)).map(|no| (no.0, 0.0)).collect();
             found.extend(keep(self.tx, rows, &HashMap::new(), self.query, self.filter)?);
         }
         for candidate in found.iter_mut() {
@@ -526,7 +527,7 @@ impl Look<'_> {
 }
 
 /// What was said in the times of a query without words, latest first: messages only, tools say little by themselves.
-fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
+fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, t.session_no, t.lane_no, t.at, t.role, t.kind, t.workspace_no, s.session_key
          FROM turns t JOIN sessions s USING (session_no)
@@ -536,13 +537,13 @@ fn said_then(tx: &Read, agent_no: i64, query: &Query, filter: &Filter) -> Result
     for (first, last) in query.stretches() {
         let first = first.max(filter.since.unwrap_or(Millis::MIN));
         let last = last.min(filter.until.unwrap_or(Millis::MAX));
-        let mut rows = statement.query([agent_no, first, last])?;
+        let mut rows = statement.query((agent_no, first, last))?;
         let mut wanted = filter.limit;
         while wanted > 0
             && let Some(r) = rows.next()?
         {
-            let (turn_no, session_no): (i64, i64) = (r.get(0)?, r.get(1)?);
-            let workspace: Option<i64> = r.get(6)?;
+            let (turn_no, session_no): (TurnId, SessionNo) = (r.get(0)?, r.get(1)?);
+            let workspace: Option<WorkspaceNo> = r.get(6)?;
             let key = SessionKey::from(r.get::<_, String>(7)?);
             let fits = kind_from_code(r.get(5)?) == TurnKind::Message
                 && filter.sessions.as_ref().is_none_or(|wanted| wanted.contains(&session_no))
@@ -579,9 +580,9 @@ fn gain(query: &Query, at: Option<Millis>) -> f64 {
 
 /// A candidate with its place in its session.
 pub(super) struct Candidate {
-    pub turn_no: i64,
-    pub session_no: i64,
-    lane_no: i64,
+    pub turn_no: TurnId,
+    pub session_no: SessionNo,
+    lane_no: LaneNo,
     at: Option<Millis>,
     /// What its words are worth: 1 of the best.
     words: f64,
@@ -591,7 +592,7 @@ pub(super) struct Candidate {
     pub score: f64,
     /// What of it is its neighbours'.
     neighbours: f64,
-    beside: Option<i64>,
+    beside: Option<TurnId>,
 }
 
 impl Candidate {
@@ -621,8 +622,7 @@ fn keep(
         tx.prepare_cached("SELECT session_no, lane_no, at FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
     let mut kept = Vec::new();
     for (turn_no, score) in rows {
-        let found = statement
-            .query_row([turn_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?, r.get::<_, Option<i64>>(2)?)));
+        let found = statement.query_row([turn_no], |r| Ok((r.get(0)?, r.get(1)?, r.get::<_, Option<Millis>>(2)?)));
         let (session_no, lane_no, at) = match found {
             Ok(row) => row,
             Err(rusqlite::Error::QueryReturnedNoRows) => continue,
@@ -636,7 +636,7 @@ fn keep(
             let own = score / best;
             let score = own + gain(query, at);
             kept.push(Candidate {
-                turn_no,
+                turn_no: TurnId(turn_no),
                 session_no,
                 lane_no,
                 at,
@@ -664,8 +664,8 @@ fn with_neighbours(
     fused: bool,
 ) -> Result<Vec<Candidate>> {
     let shares = if fused { NEIGHBOUR_FUSED } else { NEIGHBOUR };
-    let own: HashMap<i64, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
-    let mut all: HashMap<i64, Candidate> = HashMap::new();
+    let own: HashMap<TurnId, f64> = candidates.iter().map(|c| (c.turn_no, c.own)).collect();
+    let mut all: HashMap<TurnId, Candidate> = HashMap::new();
     let front = candidates.len().min(if filter.light { LIGHT_FRONT } else { FRONT });
     let mut before = tx.prepare_cached(
         "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no < ?3 AND forgotten IS NULL ORDER BY turn_no DESC LIMIT 2",
@@ -673,13 +673,13 @@ fn with_neighbours(
     let mut after = tx.prepare_cached(
         "SELECT turn_no, role, kind, at, workspace_no FROM turns WHERE session_no = ?1 AND lane_no = ?2 AND turn_no > ?3 AND forgotten IS NULL ORDER BY turn_no LIMIT 2",
     )?;
-    let mut gains: HashMap<i64, f64> = HashMap::new();
+    let mut gains: HashMap<TurnId, f64> = HashMap::new();
     for candidate in &candidates[..front] {
         for statement in [&mut before, &mut after] {
-            let mut rows = statement.query([candidate.session_no, candidate.lane_no, candidate.turn_no])?;
+            let mut rows = statement.query((candidate.session_no, candidate.lane_no, candidate.turn_no))?;
             let mut distance = 0;
             while let Some(r) = rows.next()? {
-                let turn_no: i64 = r.get(0)?;
+                let turn_no: TurnId = r.get(0)?;
                 let share = shares[distance];
                 distance += 1;
                 *gains.entry(turn_no).or_default() += share * candidate.own;
@@ -689,7 +689,7 @@ fn with_neighbours(
                 let said = kind_from_code(r.get(2)?) == TurnKind::Message;
                 let role = role_from_code(r.get(1)?);
                 let at: Option<i64> = r.get(3)?;
-                let workspace: Option<i64> = r.get(4)?;
+                let workspace: Option<WorkspaceNo> = r.get(4)?;
                 let wanted = said
                     && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)))
                     && filter.role.is_none_or(|wanted| wanted == role)

@@ -26,7 +26,7 @@ use crate::memory::staleness::staleness;
 use crate::memory::{Class, class::Policy};
 use crate::render::memory::Scope;
 use crate::render::scope_of;
-use crate::scope::NodeId;
+use crate::scope::{FileNo, NodeId};
 use crate::thread;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
@@ -207,7 +207,7 @@ fn admitted(
     audience: Option<&Audience>,
     named: &Named,
     entry: &Entry,
-    heard_of: &mut HashMap<i64, Heard>,
+    heard_of: &mut HashMap<FileNo, Heard>,
     refused: &mut BTreeMap<String, &'static str>,
 ) -> Result<bool> {
     if heard_of.contains_key(&entry.file_no) {

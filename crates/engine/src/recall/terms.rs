@@ -10,6 +10,7 @@ use super::query::{Query, Term};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::index::{Index, RowId};
+use crate::scope::AgentNo;
 
 /// A full-text table and the columns words are looked for in.
 pub(super) struct Table {
@@ -207,7 +208,7 @@ pub(super) fn stands(text: &str, words: &[String]) -> bool {
 }
 
 /// How many rows of an agent have a term, counted up to `most`.
-pub(super) fn rows_with(index: &Index, table: &Table, term: &Term, agent_no: i64, most: i64) -> Result<i64> {
+pub(super) fn rows_with(index: &Index, table: &Table, term: &Term, agent_no: AgentNo, most: i64) -> Result<i64> {
     let (first, last) = RowId::range(agent_no, 0, i64::MAX);
     let mut count = index.connection().prepare_cached(&format!(
         "SELECT count(*) FROM (SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",

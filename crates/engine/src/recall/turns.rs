@@ -19,7 +19,7 @@ use crate::index::Index;
 use crate::ledger::Read;
 use crate::redact::redact;
 use crate::render::memory::Scope;
-use crate::scope::TurnId;
+use crate::scope::{AgentNo, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::tokens::tokens;
 use crate::transcript::role_name;
@@ -192,7 +192,7 @@ impl Asked {
 
 impl Weak {
     /// `counted`: the search for turns, where it has counted the rows of the words already.
-    pub fn of(index: &Index, agent_no: i64, query: &Query, near: bool, counted: Option<&Searched>) -> Result<Weak> {
+    pub fn of(index: &Index, agent_no: AgentNo, query: &Query, near: bool, counted: Option<&Searched>) -> Result<Weak> {
         let all = index.rows_of(agent_no)?;
         let frequent = (all as f64 * FREQUENT_SHARE) as i64;
         let rows = |term: &Term| -> Result<i64> {
@@ -263,8 +263,8 @@ impl Weak {
 
 /// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
 /// each, those of its project, and its own.
-fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<i64>> {
-    let mut out: Vec<i64> = audience.known.iter().map(|k| k.no).collect();
+fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<SessionNo>> {
+    let mut out: Vec<SessionNo> = audience.known.iter().map(|k| k.no).collect();
     for thread_no in audience.threads().iter().chain(&named.threads) {
         out.extend(thread::newest_sessions(tx, &thread::members(tx, *thread_no)?, SESSIONS)?);
     }
@@ -276,7 +276,7 @@ fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<i64>> {
              ORDER BY last_at DESC LIMIT ?3",
         )?;
         let rows = statement.query_map(params![audience.agent_no, id, SESSIONS as i64], |r| r.get(0))?;
-        out.extend(rows.collect::<rusqlite::Result<Vec<i64>>>()?);
+        out.extend(rows.collect::<rusqlite::Result<Vec<SessionNo>>>()?);
     }
     out.sort_unstable();
     out.dedup();
@@ -284,13 +284,13 @@ fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<i64>> {
 }
 
 /// Whose a turn is.
-pub(crate) fn scope_of_turn(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Scope> {
+pub(crate) fn scope_of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Scope> {
     scope_of_one(tx, agent_no, turn, &mut HashMap::new())
 }
 
 /// The same of one of many: `known` are the threads that were looked up already.
-fn scope_of_one(tx: &Read, agent_no: i64, turn: TurnId, known: &mut HashMap<i64, Scope>) -> Result<Scope> {
-    let found: Option<i64> = tx
+fn scope_of_one(tx: &Read, agent_no: AgentNo, turn: TurnId, known: &mut HashMap<ThreadNo, Scope>) -> Result<Scope> {
+    let found: Option<ThreadNo> = tx
         .prepare_cached(
             "SELECT m.thread_no FROM turns t JOIN run_threads m ON m.run_no = t.run_no WHERE t.turn_no = ?1",
         )?
@@ -307,7 +307,7 @@ fn scope_of_one(tx: &Read, agent_no: i64, turn: TurnId, known: &mut HashMap<i64,
             .optional()?;
         return Ok(match project {
             Some(id) => Scope::Workspace(id),
-            None => Scope::Thread(0, "a conversation that is in no thread yet".into()),
+            None => Scope::Thread(ThreadNo(0), "a conversation that is in no thread yet".into()),
         });
     };
     if let Some(scope) = known.get(&no) {

@@ -8,7 +8,7 @@ use super::search::{Filter, Legs};
 use crate::error::{ErrorKind, Result};
 use crate::index::{Document, FilesWithin, Index, NodesWithin, TurnsWithin, Within};
 use crate::ledger::Read;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, FileNo, NodeId, TurnId};
 
 /// Turns taken by nearness alone.
 const NEAREST: usize = 200;
@@ -22,7 +22,7 @@ const FLOOR: f32 = 0.2;
 /// The vector of a query, and what it is compared with.
 pub(super) struct VectorSearch<'i> {
     index: &'i Index,
-    agent_no: i64,
+    agent_no: AgentNo,
     vector: Vec<f32>,
 }
 
@@ -31,7 +31,7 @@ impl<'i> VectorSearch<'i> {
     pub fn of(
         tx: &Read,
         index: &'i Index,
-        agent_no: i64,
+        agent_no: AgentNo,
         query: &Query,
         legs: Legs,
         less: &mut Vec<String>,
@@ -64,9 +64,9 @@ impl<'i> VectorSearch<'i> {
         &self,
         filter: &Filter,
         turns: (i64, i64),
-        known: &[i64],
+        known: &[TurnId],
         less: &mut Vec<String>,
-    ) -> Result<HashMap<i64, f32>> {
+    ) -> Result<HashMap<TurnId, f32>> {
         let within = TurnsWithin {
             workspaces: filter.workspaces.clone(),
             harness: filter.harness.clone(),
@@ -76,7 +76,8 @@ impl<'i> VectorSearch<'i> {
             turns: (turns != (0, i64::MAX)).then_some((TurnId(turns.0), TurnId(turns.1))),
         };
         let most = if filter.light { LIGHT_NEAREST } else { NEAREST };
-        let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), most, known) {
+        let known: Vec<i64> = known.iter().map(|id| id.0).collect();
+        let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), most, &known) {
             Ok(found) => found,
             // The words are in other tables.
             Err(e) if e.kind() == ErrorKind::Damaged => {
@@ -93,8 +94,8 @@ impl<'i> VectorSearch<'i> {
     }
 
     /// How near some turns are that were found by their words.
-    pub fn to(&self, turns: &[i64]) -> Result<HashMap<i64, f32>> {
-        let documents: Vec<Document> = turns.iter().map(|no| Document::Turn(TurnId(*no))).collect();
+    pub fn to(&self, turns: &[TurnId]) -> Result<HashMap<TurnId, f32>> {
+        let documents: Vec<Document> = turns.iter().map(|id| Document::Turn(*id)).collect();
         match self.index.similarities(&self.vector, self.agent_no, &documents) {
             Ok(found) => Ok(found.into_iter().filter_map(|(d, cosine)| Some((turn(d)?, cosine))).collect()),
             Err(e) if e.kind() == ErrorKind::Damaged => Ok(HashMap::new()),
@@ -119,7 +120,7 @@ impl<'i> VectorSearch<'i> {
     }
 
     /// The same question once more: its vector is made once, whatever is compared with it.
-    pub fn again(index: &'i Index, agent_no: i64, vector: &[f32]) -> VectorSearch<'i> {
+    pub fn again(index: &'i Index, agent_no: AgentNo, vector: &[f32]) -> VectorSearch<'i> {
         VectorSearch { index, agent_no, vector: vector.to_vec() }
     }
 
@@ -129,7 +130,7 @@ impl<'i> VectorSearch<'i> {
     }
 
     /// The files nearest by themselves, by their number; torn vectors leave the words alone and say so.
-    pub fn files(&self, within: &FilesWithin, most: usize, less: &mut Vec<String>) -> Result<HashMap<i64, f32>> {
+    pub fn files(&self, within: &FilesWithin, most: usize, less: &mut Vec<String>) -> Result<HashMap<FileNo, f32>> {
         let found = match self.index.nearest(&self.vector, self.agent_no, Within::Files(within), most) {
             Ok(found) => found,
             Err(e) if e.kind() == ErrorKind::Damaged => {
@@ -143,7 +144,7 @@ impl<'i> VectorSearch<'i> {
     }
 
     /// How near some files are that were found by their words.
-    pub fn to_files(&self, files: &[i64]) -> Result<HashMap<i64, f32>> {
+    pub fn to_files(&self, files: &[FileNo]) -> Result<HashMap<FileNo, f32>> {
         let documents: Vec<Document> = files.iter().map(|no| Document::File(*no)).collect();
         match self.index.similarities(&self.vector, self.agent_no, &documents) {
             Ok(found) => Ok(found.into_iter().filter_map(|(d, cosine)| Some((file(d)?, cosine))).collect()),
@@ -153,16 +154,16 @@ impl<'i> VectorSearch<'i> {
     }
 }
 
-fn file(document: Document) -> Option<i64> {
+fn file(document: Document) -> Option<FileNo> {
     match document {
         Document::File(no) => Some(no),
         _ => None,
     }
 }
 
-fn turn(document: Document) -> Option<i64> {
+fn turn(document: Document) -> Option<TurnId> {
     match document {
-        Document::Turn(id) => Some(id.0),
+        Document::Turn(id) => Some(id),
         _ => None,
     }
 }

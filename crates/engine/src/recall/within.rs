@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::render::memory::Scope;
 use crate::render::scope_of;
+use crate::scope::{AgentNo, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::tree::file_table::{Entry, Kind};
 
@@ -22,7 +23,7 @@ pub(super) fn narrowed(tx: &Read, filter: &Filter) -> Result<Filter> {
          JOIN turn_results r USING (run_no) LIMIT ?2",
     )?;
     let rows = statement.query_map(params![list(threads), SESSIONS as i64 + 1], |r| r.get(0))?;
-    let mut sessions: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
+    let mut sessions: Vec<SessionNo> = rows.collect::<rusqlite::Result<_>>()?;
     match &filter.sessions {
         Some(wanted) if sessions.len() > SESSIONS => sessions.clone_from(wanted),
         Some(wanted) => sessions.retain(|no| wanted.contains(no)),
@@ -39,7 +40,7 @@ pub(super) fn turns(tx: &Read, filter: &Filter, mut found: Vec<(i64, f64)>) -> R
     }
     let mut kept = Vec::with_capacity(found.len());
     for (turn_no, score) in found.drain(..) {
-        if turn(tx, filter, turn_no)? {
+        if turn(tx, filter, TurnId(turn_no))? {
             kept.push((turn_no, score));
         }
     }
@@ -47,7 +48,7 @@ pub(super) fn turns(tx: &Read, filter: &Filter, mut found: Vec<(i64, f64)>) -> R
 }
 
 /// Whether a turn was said in the threads of a filter.
-pub(super) fn turn(tx: &Read, filter: &Filter, turn_no: i64) -> Result<bool> {
+pub(super) fn turn(tx: &Read, filter: &Filter, turn_no: TurnId) -> Result<bool> {
     let Some(threads) = &filter.threads else { return Ok(true) };
     Ok(tx
         .prepare_cached(
@@ -58,7 +59,7 @@ pub(super) fn turn(tx: &Read, filter: &Filter, turn_no: i64) -> Result<bool> {
 }
 
 /// Whether a file is of these threads: their page, or something that is owed or known in them.
-pub(super) fn file(tx: &Read, agent_no: i64, threads: Option<&[i64]>, entry: &Entry) -> Result<bool> {
+pub(super) fn file(tx: &Read, agent_no: AgentNo, threads: Option<&[ThreadNo]>, entry: &Entry) -> Result<bool> {
     let Some(threads) = threads else { return Ok(true) };
     if entry.kind == Kind::Head {
         let name = entry.path.name();
@@ -68,6 +69,6 @@ pub(super) fn file(tx: &Read, agent_no: i64, threads: Option<&[i64]>, entry: &En
     Ok(matches!(scope_of(tx, agent_no, entry)?, Scope::Thread(no, _) if threads.contains(&no)))
 }
 
-fn list(threads: &[i64]) -> String {
+fn list(threads: &[ThreadNo]) -> String {
     serde_json::json!(threads).to_string()
 }

@@ -11,6 +11,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::jobs;
+use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::journal;
@@ -80,7 +81,7 @@ fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
 }
 
 /// Pairings, proposals and pending user memory: what needs a yes or a no.
-fn waiting(tx: &Read, agent: i64) -> Result<String> {
+fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
     let mut out = String::new();
     let mut statement = tx.prepare_cached(
         "SELECT event_no, channel, peer, name FROM channel_events INDEXED BY channel_events_open WHERE agent_no = ?1 AND state = 'pending'
@@ -187,6 +188,6 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(section("Attention", &lines, all, LINES, "heirloom status"))
 }
 
-fn count(tx: &Read, sql: &str, agent: i64) -> Result<u64> {
+fn count(tx: &Read, sql: &str, agent: AgentNo) -> Result<u64> {
     Ok(tx.prepare_cached(sql)?.query_row([agent], |r| r.get::<_, i64>(0))? as u64)
 }

@@ -11,7 +11,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened, SessionPlace};
-use crate::scope::file_key;
+use crate::scope::{AgentNo, SessionNo, file_key};
 use crate::tree::AssistantHome;
 
 /// Sessions that come in with an import get their pages only if they were active within this time: resuming something
@@ -19,7 +19,7 @@ use crate::tree::AssistantHome;
 pub(super) const RECENT_MS: Millis = 31 * 24 * 3_600_000;
 
 /// Where a session is shown: on the pages of its project, and on its own. `None`: the agent has no such session.
-pub fn place_of_session(tx: &Read, agent_no: i64, session_no: i64) -> Result<Option<SessionPlace>> {
+pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<SessionPlace>> {
     let found: Option<(String, Option<String>)> = tx
         .prepare_cached(
             "SELECT session_key, w.workspace_id FROM sessions s
@@ -41,12 +41,12 @@ pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
 
 /// Marks the pages of sessions whose runs were closed because nothing came any more, in the transaction that closed them;
 /// not of those that have been history for long.
-pub fn mark_closed(tx: &Write, sessions: &BTreeSet<i64>) -> Result<()> {
+pub fn mark_closed(tx: &Write, sessions: &BTreeSet<SessionNo>) -> Result<()> {
     let mut of =
         tx.prepare_cached("SELECT agent_no, coalesce(last_at, created_at) FROM sessions WHERE session_no = ?1")?;
-    let mut places: BTreeMap<i64, Vec<SessionPlace>> = BTreeMap::new();
+    let mut places: BTreeMap<AgentNo, Vec<SessionPlace>> = BTreeMap::new();
     for session in sessions {
-        let (agent_no, last_at): (i64, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let (agent_no, last_at): (AgentNo, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;
         if recent_enough(tx.now(), last_at) {
             places.entry(agent_no).or_default().extend(place_of_session(tx, agent_no, *session)?);
         }
@@ -60,7 +60,7 @@ pub fn mark_closed(tx: &Write, sessions: &BTreeSet<i64>) -> Result<()> {
 /// Brings the pages of these sessions up to what was committed, whatever their age. A page that cannot be written is
 /// audited and stays marked ([`refresh`]); where somebody else is changing files, they or the next command render it.
 /// The turn results stand in any case: an error here is for the log, not for whoever spoke.
-pub fn write_turn_continuity(at: &AssistantHome, sessions: &[i64]) -> Result<()> {
+pub fn write_turn_continuity(at: &AssistantHome, sessions: &[SessionNo]) -> Result<()> {
     let mut places = Vec::new();
     at.read(|tx| {
         for session in sessions {

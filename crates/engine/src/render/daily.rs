@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
+use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, params};
 
 use super::continuity::{RECENT_MS, place_of_session, recent_enough};
@@ -21,7 +22,7 @@ use crate::lineage::{Kind, Node, walk};
 use crate::pages::cursor::FROM_THE_START;
 use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
-use crate::scope::{SessionKey, TurnId};
+use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId};
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
@@ -93,7 +94,7 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
     }
     // An import may bring years; notes are made for the last month, and for older days when something is added to them.
     let since = now - RECENT_MS;
-    let mut moments = moments(
+    let mut moments: Vec<Millis> = column(
         tx,
         "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND session_no IN (
            SELECT session_no FROM turns WHERE turn_no > ?3)
@@ -103,7 +104,7 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
         params![at.agent_no, since, cursor, before - SLACK_MS],
     )?;
     if cursor == FROM_THE_START {
-        moments.extend(self::moments(
+        moments.extend(column::<Millis>(
             tx,
             "SELECT started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2
              UNION SELECT at FROM channel_events WHERE agent_no = ?1 AND at >= ?2
@@ -129,8 +130,8 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
 }
 
 /// Sessions that have got turns behind `cursor` and were active since a moment.
-fn touched_since(tx: &Read, agent_no: i64, cursor: i64, since: Millis) -> Result<Vec<i64>> {
-    moments(
+fn touched_since(tx: &Read, agent_no: AgentNo, cursor: i64, since: Millis) -> Result<Vec<SessionNo>> {
+    column(
         tx,
         // From the new turns to their sessions. Where nobody says when, it counts as now.
         "SELECT DISTINCT s.session_no FROM turns t NOT INDEXED CROSS JOIN sessions s ON s.session_no = t.session_no
@@ -157,8 +158,9 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
         "SELECT session_no, last_at FROM nodes
          WHERE node_no > ?1 AND node_no <= ?2 AND +agent_no = ?3 AND kind IN (1, 2) AND last_at IS NOT NULL",
     )?;
-    let rows = statement
-        .query_map(params![cursor, last, at.agent_no], |r| Ok((r.get::<_, Option<i64>>(0)?, r.get::<_, Millis>(1)?)))?;
+    let rows = statement.query_map(params![cursor, last, at.agent_no], |r| {
+        Ok((r.get::<_, Option<SessionNo>>(0)?, r.get::<_, Millis>(1)?))
+    })?;
     let (mut days, mut noted, mut sessions) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for row in rows {
         let (session, moment) = row?;
@@ -182,18 +184,18 @@ fn is_made(at: &AssistantHome, tx: &Read, day: Date) -> Result<bool> {
     pages::is_known(tx, at.agent_no, &PageKey::Daily(day))
 }
 
-fn moments(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<Millis>> {
+fn column<T: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<T>> {
     let mut statement = tx.prepare_cached(sql)?;
     let rows = statement.query_map(with, |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// When sessions that have got turns behind `cursor` were last active before.
-fn moved_from(tx: &Read, agent_no: i64, cursor: i64) -> Result<Vec<Millis>> {
+fn moved_from(tx: &Read, agent_no: AgentNo, cursor: i64) -> Result<Vec<Millis>> {
     if cursor <= 0 {
         return Ok(Vec::new());
     }
-    let touched = moments(
+    let touched: Vec<SessionNo> = column(
         tx,
         // From the new turns to their sessions, not the other way round.
         "SELECT session_no FROM sessions WHERE +agent_no = ?1 AND session_no IN (
@@ -253,8 +255,8 @@ fn ends(
     from: Millis,
     to: Millis,
     lines: &mut Vec<(Millis, String)>,
-) -> Result<BTreeSet<i64>> {
-    let mut by_session: BTreeMap<i64, Vec<Node>> = BTreeMap::new();
+) -> Result<BTreeSet<SessionNo>> {
+    let mut by_session: BTreeMap<SessionNo, Vec<Node>> = BTreeMap::new();
     for node in walk::between(tx, at.agent_no, Kind::Session, from, to, LINES as usize)? {
         by_session.entry(node.session_no.unwrap_or_default()).or_default().push(node);
     }
@@ -309,7 +311,7 @@ fn compacted(
 }
 
 /// ` in api`, where a session has a project.
-fn place(tx: &Read, session_no: i64) -> Result<String> {
+fn place(tx: &Read, session_no: SessionNo) -> Result<String> {
     let label: Option<String> = tx
         .prepare_cached(
             "SELECT w.label FROM sessions s JOIN workspaces w USING (workspace_no) WHERE s.session_no = ?1",
@@ -347,7 +349,7 @@ fn sessions(
     at: &AssistantHome,
     tx: &Read,
     (from, to): (Millis, Millis),
-    ended: &BTreeSet<i64>,
+    ended: &BTreeSet<SessionNo>,
     lines: &mut Vec<(Millis, String)>,
 ) -> Result<i64> {
     let mut statement = tx.prepare_cached(
@@ -360,7 +362,7 @@ fn sessions(
     let (mut listed, room) = (0, LINES - (ended.len() as i64).min(LINES));
     let mut rows = statement.query(params![at.agent_no, from, to, COUNTED + 1])?;
     while let Some(r) = rows.next()? {
-        let session_no: i64 = r.get(0)?;
+        let session_no: SessionNo = r.get(0)?;
         if ended.contains(&session_no) {
             continue;
         }
@@ -381,7 +383,7 @@ fn sessions(
     }
     let mut all =
         tx.prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3")?;
-    let all = all.query_map(params![at.agent_no, from, to], |r| r.get::<_, i64>(0))?;
+    let all = all.query_map(params![at.agent_no, from, to], |r| r.get::<_, SessionNo>(0))?;
     let mut bare = 0;
     for session in all {
         bare += i64::from(!ended.contains(&session?));

@@ -27,7 +27,7 @@ use crate::memory::leaf::class_of;
 use crate::memory::{Class, class::Verification};
 use crate::pages::{PageKey, dismissals};
 use crate::redact::redact;
-use crate::scope::NodeId;
+use crate::scope::{AgentNo, FileNo, NodeId, ThreadNo};
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -206,7 +206,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     // A loop that is a thread's next step stands in the thread's line.
     let (mut now, steps): (Vec<Tier1Line>, Vec<Option<&str>>) =
         stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
-    let known: HashSet<i64> = stands.iter().map(|(row, _)| row.no).collect();
+    let known: HashSet<ThreadNo> = stands.iter().map(|(row, _)| row.no).collect();
     let idle = day.idle(tx, at.agent_no, &loops, &known)?;
     let mut places = HashMap::new();
     let mut owed_lines: Vec<(Tier1Line, Option<&str>)> =
@@ -390,8 +390,8 @@ impl Day {
     }
 
     /// Threads nobody worked in lately that still have something open: they stand in no line of now.
-    fn idle(&self, tx: &Read, agent_no: i64, loops: &[Owed], known: &HashSet<i64>) -> Result<Vec<Tier1Line>> {
-        let mut open: BTreeMap<i64, (String, usize)> = BTreeMap::new();
+    fn idle(&self, tx: &Read, agent_no: AgentNo, loops: &[Owed], known: &HashSet<ThreadNo>) -> Result<Vec<Tier1Line>> {
+        let mut open: BTreeMap<ThreadNo, (String, usize)> = BTreeMap::new();
         for owed in loops {
             if let Scope::Thread(no, label) = &owed.scope
                 && !known.contains(no)
@@ -400,17 +400,17 @@ impl Day {
             }
         }
         let mut out = Vec::new();
-        for (no, (label, open)) in open.into_iter().filter(|(no, _)| *no > 0) {
-            let newest: Option<i64> = tx
+        for (no, (label, open)) in open.into_iter().filter(|(no, _)| no.0 > 0) {
+            let newest: Option<NodeId> = tx
                 .prepare_cached(
                     "SELECT node_no FROM nodes WHERE thread_no = ?1 AND agent_no = ?2 AND length(key) > 0
                      ORDER BY last_at DESC LIMIT 1",
                 )?
-                .query_row([no, agent_no], |r| r.get(0))
+                .query_row((no, agent_no), |r| r.get(0))
                 .optional()?;
             let text = format!("**{}**", line(&label));
             let reference = match newest {
-                Some(node) => NodeId(node).to_string(),
+                Some(node) => node.to_string(),
                 None => thread::row(tx, agent_no, no)?.key,
             };
             let scope = Scope::Thread(no, label);
@@ -450,7 +450,7 @@ impl Day {
     }
 
     /// What blocks a thread beside what its line tells.
-    fn blocked(&self, thread_no: i64, stand: &Stand) -> Vec<Tier1Line> {
+    fn blocked(&self, thread_no: ThreadNo, stand: &Stand) -> Vec<Tier1Line> {
         let d = &stand.distillate;
         let beside = d.blocked.iter().rev().skip(1);
         let apart = beside.filter(|i| {
@@ -471,14 +471,14 @@ impl Day {
     }
 
     /// Accepted memory that holds everywhere, and what is pinned.
-    fn always(&self, tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
+    fn always(&self, tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
         let mut statement = tx.prepare_cached(
             "SELECT file_no FROM catalogue
              WHERE agent_no = ?1 AND kind = 'memory' AND state = 'active' AND coalesce(status, '') != 'superseded'
                AND (class IN ('preference', 'identity') OR coalesce(fields ->> 'pinned', 0) = 1)
              ORDER BY coalesce(fields ->> 'pinned', 0) = 1 DESC, fields ->> 'observed' DESC, file_no LIMIT ?2",
         )?;
-        let numbers: Vec<i64> =
+        let numbers: Vec<FileNo> =
             statement.query_map(params![agent_no, ALWAYS], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
         let mut out = Vec::new();
         for no in numbers {
@@ -516,7 +516,7 @@ fn project_name(id: &str) -> &str {
 }
 
 /// How much is known: one line for the file, and one for each project for its own sessions.
-fn known_of_projects(tx: &Read, agent_no: i64) -> Result<Vec<Tier1Line>> {
+fn known_of_projects(tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
     let mut statement = tx.prepare_cached(
         "SELECT scope, class, count(*) FROM catalogue
          WHERE agent_no = ?1 AND kind = 'memory' AND state = 'active' AND coalesce(status, '') != 'superseded'
@@ -587,7 +587,7 @@ fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
 }
 
 /// The newest summary of a stretch of time, the most condensed of those that end together.
-fn newest_of(tx: &Read, agent_no: i64, from: Millis, to: Millis) -> Result<Option<NodeId>> {
+fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<Option<NodeId>> {
     let mut statement = tx.prepare_cached(
         "SELECT node_no FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
            AND kind != 0 AND abandoned = 0 AND length(key) > 0
@@ -610,7 +610,7 @@ fn newest_of(tx: &Read, agent_no: i64, from: Millis, to: Millis) -> Result<Optio
 /// `own`: the session's thread and those linked to it, by number ([`crate::thread::canonical`]); `workspace`: the id of
 /// its project. Lines a person dismissed stay out; what had no room in the file has, if it is the session's own. At most
 /// as long as the file's block. The text is not fenced.
-pub fn for_thread(lines: &[Tier1Line], own: &[i64], workspace: Option<&str>) -> String {
+pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>) -> String {
     let is_own = |scope: &Scope| match scope {
         Scope::AgentWide => true,
         Scope::Thread(no, _) => own.contains(no),
@@ -644,7 +644,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[i64], workspace: Option<&str>) -> 
         // A thread's own line counts what is open in it, its commitments among that.
         let open = match (&line.scope, line.section) {
             (Scope::Thread(..), Section::Now) => line.open,
-            (Scope::Thread(0, _) | Scope::Workspace(_), Section::Commitments) => 1,
+            (Scope::Thread(ThreadNo(0), _) | Scope::Workspace(_), Section::Commitments) => 1,
             _ => continue,
         };
         let other = others.entry(&line.scope).or_insert((line.score, 0, None));

@@ -13,6 +13,7 @@ use crate::pages::lease::{self, HeadState, Held, Refused};
 use crate::pages::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
 use crate::pages::{self, Happened, PageKey};
 use crate::redact::redact;
+use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
 /// The longest name of a section, and of an owner.
@@ -225,7 +226,7 @@ fn publish(at: &AssistantHome, head: &PageKey) -> Result<bool> {
 /// Keeps the words of a refused commit. `Some`: why they are not kept, and what to do.
 fn defer(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     head: &PageKey,
     page: &Page,
     base_revision: i64,

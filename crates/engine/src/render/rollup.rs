@@ -17,7 +17,7 @@ use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::lineage::{Kind, Node, walk};
 use crate::pages::Period;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -100,7 +100,7 @@ fn nodes(at: &AssistantHome, tx: &Read, from: Millis, to: Millis) -> Result<Vec<
 
 fn totals(works: &[Work]) -> String {
     let all: Vec<&Node> = works.iter().flat_map(|w| &w.nodes).collect();
-    let sessions: BTreeSet<Option<i64>> = all.iter().map(|n| n.session_no).collect();
+    let sessions: BTreeSet<Option<SessionNo>> = all.iter().map(|n| n.session_no).collect();
     format!(
         "{} · {} · {} · {}\n",
         counted(sessions.len() as u64, "session"),
@@ -120,7 +120,7 @@ fn programs<'n>(nodes: impl Iterator<Item = &'n Node>) -> String {
 
 /// The nodes by thread, where most was said first. What was merged into another thread counts as that.
 fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
-    let mut by_thread: BTreeMap<i64, Work> = BTreeMap::new();
+    let mut by_thread: BTreeMap<ThreadNo, Work> = BTreeMap::new();
     for node in nodes {
         let no = thread::canonical(tx, node.thread_no)?;
         let work =
@@ -138,7 +138,7 @@ fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
 
 /// What was done in a thread, within a share of the page.
 fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usize) -> Result<String> {
-    let sessions: BTreeSet<Option<i64>> = work.nodes.iter().map(|n| n.session_no).collect();
+    let sessions: BTreeSet<Option<SessionNo>> = work.nodes.iter().map(|n| n.session_no).collect();
     let mut out = format!(
         "\n## {}\n{} · {} · {} · `{}`\n",
         line(&work.label),

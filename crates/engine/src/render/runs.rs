@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::redact::redact;
-use crate::scope::{SessionKey, TurnId};
+use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 use crate::tokens::cut;
 use crate::transcript::read::{self, RunRow};
 use crate::transcript::recent;
@@ -25,7 +25,7 @@ const READ: usize = 4_096;
 
 /// A run, and the session it is in.
 pub(super) struct Ran {
-    pub session_no: i64,
+    pub session_no: SessionNo,
     pub session: SessionKey,
     pub run: RunRow,
     /// When, for the order: where a run says no time, the last its session knows.
@@ -43,7 +43,7 @@ impl Ran {
 }
 
 /// A project under all its names (R7.2); empty for [`NO_PROJECT`] and for one nothing was said in.
-pub(super) fn names_of(tx: &Read, agent_no: i64, workspace: &str) -> Result<Vec<i64>> {
+pub(super) fn names_of(tx: &Read, agent_no: AgentNo, workspace: &str) -> Result<Vec<WorkspaceNo>> {
     let mut statement = tx.prepare_cached(
         "SELECT w.workspace_no FROM workspaces w WHERE w.agent_no = ?1 AND (w.workspace_id = ?2 OR w.alias_of =
            (SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2))",
@@ -94,11 +94,11 @@ impl<'w> Words<'w> {
     }
 
     /// What a session is called: its title, else what a person said first in it, else its key.
-    pub fn name_of_session(&self, session_no: i64) -> Result<String> {
+    pub fn name_of_session(&self, session_no: SessionNo) -> Result<String> {
         let (key, title): (String, Option<String>) = self
             .tx
             .prepare_cached("SELECT session_key, title FROM sessions WHERE session_no = ?1 AND agent_no = ?2")?
-            .query_row([session_no, self.at.agent_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            .query_row((session_no, self.at.agent_no), |r| Ok((r.get(0)?, r.get(1)?)))?;
         let name = match title.filter(|t| !t.trim().is_empty()) {
             Some(title) => title,
             None => read::first_prompt(self.tx, &self.opener, session_no)?.unwrap_or_default(),

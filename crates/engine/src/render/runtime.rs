@@ -9,7 +9,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::pages::RuntimePage;
-use crate::scope::TurnId;
+use crate::scope::{SessionNo, TurnId};
 use crate::tokens::tokens;
 use crate::transcript::recent::{self, ToolTurn};
 use crate::tree::AssistantHome;
@@ -152,7 +152,7 @@ struct Failing {
     last: TurnId,
     /// Nothing was tried after it in its session.
     at_the_end: bool,
-    session_no: i64,
+    session_no: SessionNo,
     /// Somebody did not let it.
     is_denied: bool,
     what: String,

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Item;
 use crate::pages::{self, Cursor, Happened};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, ChangeNo, NodeId, ThreadNo, TurnId};
 use crate::thread;
 use crate::title::TitleKey;
 use crate::tree::AssistantHome;
@@ -31,7 +31,7 @@ pub enum Scope {
     AgentWide,
     /// In one thread: its number ([`thread::canonical`]) and label. Number 0: an item that says it is of a thread or of
     /// a session nothing is known of.
-    Thread(i64, String),
+    Thread(ThreadNo, String),
     /// In one project that has no thread yet, by its workspace id.
     Workspace(String),
 }
@@ -39,19 +39,19 @@ pub enum Scope {
 /// Finds the scope of items that are files; asks the ledger once for each thread, node and session.
 pub(super) struct Scopes<'t> {
     tx: &'t Read<'t>,
-    agent_no: i64,
-    labels: HashMap<i64, (i64, String)>,
-    named: HashMap<String, Option<i64>>,
-    sessions: HashMap<String, Option<i64>>,
+    agent_no: AgentNo,
+    labels: HashMap<ThreadNo, (ThreadNo, String)>,
+    named: HashMap<String, Option<ThreadNo>>,
+    sessions: HashMap<String, Option<ThreadNo>>,
 }
 
 impl<'t> Scopes<'t> {
-    pub fn new(tx: &'t Read<'t>, agent_no: i64) -> Scopes<'t> {
+    pub fn new(tx: &'t Read<'t>, agent_no: AgentNo) -> Scopes<'t> {
         Scopes { tx, agent_no, labels: HashMap::new(), named: HashMap::new(), sessions: HashMap::new() }
     }
 
     /// A thread as a scope: of a merged one, the one it was merged into.
-    pub fn thread(&mut self, no: i64) -> Result<Scope> {
+    pub fn thread(&mut self, no: ThreadNo) -> Result<Scope> {
         if let Some((no, label)) = self.labels.get(&no) {
             return Ok(Scope::Thread(*no, label.clone()));
         }
@@ -67,7 +67,7 @@ impl<'t> Scopes<'t> {
         if let Some(name) = entry.field("thread").map(str::trim).filter(|n| !n.is_empty()) {
             return match self.by_name(name)? {
                 Some(no) => self.thread(no),
-                None => Ok(Scope::Thread(0, name.to_owned())),
+                None => Ok(Scope::Thread(ThreadNo(0), name.to_owned())),
             };
         }
         let source = Provenance::from_value(entry.fields.get("source"));
@@ -81,7 +81,7 @@ impl<'t> Scopes<'t> {
         {
             return Ok(match self.workspace_of(&session)? {
                 Some(id) => self.project(&id)?,
-                None => Scope::Thread(0, session),
+                None => Scope::Thread(ThreadNo(0), session),
             });
         }
         Ok(Scope::AgentWide)
@@ -95,11 +95,11 @@ impl<'t> Scopes<'t> {
         }
     }
 
-    fn by_name(&mut self, name: &str) -> Result<Option<i64>> {
+    fn by_name(&mut self, name: &str) -> Result<Option<ThreadNo>> {
         if let Some(found) = self.named.get(name) {
             return Ok(*found);
         }
-        let found: Option<i64> = self
+        let found: Option<ThreadNo> = self
             .tx
             .prepare_cached(
                 "SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2
@@ -111,7 +111,7 @@ impl<'t> Scopes<'t> {
         Ok(found)
     }
 
-    fn by_source(&mut self, source: &Provenance) -> Result<Option<i64>> {
+    fn by_source(&mut self, source: &Provenance) -> Result<Option<ThreadNo>> {
         if let Some(turn) = source.turns.last() {
             let of_turn = self
                 .tx
@@ -119,7 +119,7 @@ impl<'t> Scopes<'t> {
                     "SELECT m.thread_no FROM turns t JOIN run_threads m ON m.run_no = t.run_no
                      JOIN threads h ON h.thread_no = m.thread_no WHERE t.turn_no = ?1 AND h.agent_no = ?2",
                 )?
-                .query_row([turn.0, self.agent_no], |r| r.get(0))
+                .query_row((turn.0, self.agent_no), |r| r.get(0))
                 .optional()?;
             if of_turn.is_some() {
                 return Ok(of_turn);
@@ -129,7 +129,7 @@ impl<'t> Scopes<'t> {
             let of_node = self
                 .tx
                 .prepare_cached("SELECT thread_no FROM nodes WHERE node_no = ?1 AND agent_no = ?2")?
-                .query_row([node.0, self.agent_no], |r| r.get(0))
+                .query_row((node.0, self.agent_no), |r| r.get(0))
                 .optional()?;
             if of_node.is_some() {
                 return Ok(of_node);
@@ -139,7 +139,7 @@ impl<'t> Scopes<'t> {
         if let Some(found) = self.sessions.get(session) {
             return Ok(*found);
         }
-        let found: Option<i64> = self
+        let found: Option<ThreadNo> = self
             .tx
             .prepare_cached(
                 "SELECT n.thread_no FROM sessions s JOIN nodes n ON n.session_no = s.session_no AND n.kind = 0
@@ -165,7 +165,7 @@ impl<'t> Scopes<'t> {
 }
 
 /// Where an item holds, for whoever asks about one only.
-pub(crate) fn scope_of(tx: &Read, agent_no: i64, entry: &Entry) -> Result<Scope> {
+pub(crate) fn scope_of(tx: &Read, agent_no: AgentNo, entry: &Entry) -> Result<Scope> {
     Scopes::new(tx, agent_no).of(entry)
 }
 
@@ -193,12 +193,12 @@ impl Owed {
 }
 
 /// Every file of a kind that waits, with its scope.
-pub(super) fn owed(tx: &Read, agent_no: i64, kind: Kind) -> Result<Vec<Owed>> {
+pub(super) fn owed(tx: &Read, agent_no: AgentNo, kind: Kind) -> Result<Vec<Owed>> {
     scoped(tx, agent_no, file_table::list(tx, agent_no, kind, State::Active)?)
 }
 
 /// [`owed`] in these threads, by their members ([`thread::members`]): all that is theirs, and perhaps more.
-pub(super) fn owed_in(tx: &Read, agent_no: i64, kind: Kind, members: &[i64]) -> Result<Vec<Owed>> {
+pub(super) fn owed_in(tx: &Read, agent_no: AgentNo, kind: Kind, members: &[ThreadNo]) -> Result<Vec<Owed>> {
     let mut names = thread::reading::names(tx, agent_no, members)?;
     for member in members {
         names.push(thread::row(tx, agent_no, *member)?.key);
@@ -206,7 +206,7 @@ pub(super) fn owed_in(tx: &Read, agent_no: i64, kind: Kind, members: &[i64]) -> 
     scoped(tx, agent_no, file_table::list_in(tx, agent_no, kind, State::Active, &names)?)
 }
 
-fn scoped(tx: &Read, agent_no: i64, entries: Vec<Entry>) -> Result<Vec<Owed>> {
+fn scoped(tx: &Read, agent_no: AgentNo, entries: Vec<Entry>) -> Result<Vec<Owed>> {
     let mut scopes = Scopes::new(tx, agent_no);
     entries.into_iter().map(|entry| Ok(Owed { scope: scopes.of(&entry)?, words: OnceCell::new(), entry })).collect()
 }
@@ -218,11 +218,11 @@ const LOOKED_OVER: usize = 200;
 /// added, closed, merged, edited, taken away. The pages that show all of them are marked with the change itself (R7.5).
 pub(super) fn follow(at: &AssistantHome) -> Result<()> {
     let (threads, looked, to) = at.read(|tx| {
-        let (from, _) = Cursor::Owed.get(tx, at.agent_no)?;
+        let from = ChangeNo(Cursor::Owed.get(tx, at.agent_no)?.0);
         let (changed, looked, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
         let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
         for entry in &changed {
-            if let Scope::Thread(no @ 1.., _) = scopes.of(entry)? {
+            if let Scope::Thread(no @ ThreadNo(1..), _) = scopes.of(entry)? {
                 threads.insert(no);
             }
         }
@@ -239,7 +239,7 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
         // Their pages, and the index of threads.
         let marked = if threads.is_empty() { 0 } else { threads.len() + 1 };
         pages::mark(tx, at.agent_no, &Happened::OwedChanged { threads })?;
-        Cursor::Owed.advance(tx, at.agent_no, to, tx.now())?;
+        Cursor::Owed.advance(tx, at.agent_no, to.0, tx.now())?;
         tx.note("changes_to", to);
         tx.note("heads", marked);
         Ok(())
@@ -249,7 +249,7 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
 /// Tells which distilled items still stand.
 pub(super) struct Standing<'t> {
     tx: &'t Read<'t>,
-    agent_no: i64,
+    agent_no: AgentNo,
     active: HashMap<String, bool>,
     /// Asked for once, when it is needed.
     closed: Option<HashMap<String, Option<Millis>>>,
@@ -264,7 +264,7 @@ struct Turn {
 }
 
 impl<'t> Standing<'t> {
-    pub fn new(tx: &'t Read<'t>, agent_no: i64) -> Standing<'t> {
+    pub fn new(tx: &'t Read<'t>, agent_no: AgentNo) -> Standing<'t> {
         Standing { tx, agent_no, active: HashMap::new(), closed: None, turns: HashMap::new() }
     }
 
@@ -306,7 +306,7 @@ impl<'t> Standing<'t> {
                  FROM turns t JOIN turn_results r ON r.run_no = t.run_no JOIN sessions s ON s.session_no = t.session_no
                  WHERE t.turn_no = ?1 AND s.agent_no = ?2",
             )?
-            .query_row([turn.0, self.agent_no], |r| Ok(Turn { at: r.get(0)?, out: r.get(1)? }))
+            .query_row((turn.0, self.agent_no), |r| Ok(Turn { at: r.get(0)?, out: r.get(1)? }))
             .optional()?;
         self.turns.insert(turn, found);
         Ok(found)
@@ -338,7 +338,7 @@ impl<'t> Standing<'t> {
 
 /// Loops that were resolved and are not open again, with the moment; of those resolved last, which is what an item of a
 /// thread's newest nodes can be about.
-fn closed(tx: &Read, agent_no: i64) -> Result<HashMap<String, Option<Millis>>> {
+fn closed(tx: &Read, agent_no: AgentNo) -> Result<HashMap<String, Option<Millis>>> {
     let mut statement = tx.prepare_cached(
         "SELECT item, state, fields ->> 'resolved' FROM catalogue
          WHERE agent_no = ?1 AND kind = 'loop' AND state IN ('active', 'archived') AND item IS NOT NULL

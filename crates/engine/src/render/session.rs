@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, Node};
-use crate::scope::{NodeId, SessionKey, TurnId};
+use crate::scope::{AgentNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
@@ -35,7 +35,7 @@ struct Row {
     ended_by: Option<String>,
 }
 
-pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<String> {
+pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<String> {
     let Some(row) = row(tx, at.agent_no, session_no)? else {
         return Ok("This session is not there any more.\n".into());
     };
@@ -77,12 +77,12 @@ pub(crate) struct Standing {
 
 impl Standing {
     /// The newest compaction or session node, and the chunks of the main line behind it; nothing of abandoned branches.
-    pub(crate) fn of(tx: &Read, session_no: i64) -> Result<Standing> {
+    pub(crate) fn of(tx: &Read, session_no: SessionNo) -> Result<Standing> {
         Standing::within(tx, session_no, None)
     }
 
     /// The same of what was said in one thread only, given as all its members (R10.3).
-    pub(crate) fn within(tx: &Read, session_no: i64, members: Option<&[i64]>) -> Result<Standing> {
+    pub(crate) fn within(tx: &Read, session_no: SessionNo, members: Option<&[ThreadNo]>) -> Result<Standing> {
         let mut all = Vec::new();
         for kind in [Kind::Session, Kind::Compaction] {
             match members {
@@ -126,7 +126,7 @@ impl Standing {
     }
 }
 
-fn row(tx: &Read, agent_no: i64, session_no: i64) -> Result<Option<Row>> {
+fn row(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<Row>> {
     Ok(tx
         .prepare_cached(
             "SELECT session_key, w.label, cwd, title, started_at, last_at, CASE WHEN ended_at IS NULL THEN NULL
@@ -150,7 +150,7 @@ fn row(tx: &Read, agent_no: i64, session_no: i64) -> Result<Option<Row>> {
 }
 
 /// Which session it is, and how to find back into it.
-fn about(at: &AssistantHome, tx: &Read, session_no: i64, row: &Row) -> Result<String> {
+fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Result<String> {
     let mut out = String::new();
     if let Some(title) = row.title.as_deref().filter(|t| !t.trim().is_empty()) {
         out.push_str(&format!("- About: {}\n", line(title)));
@@ -176,7 +176,7 @@ fn about(at: &AssistantHome, tx: &Read, session_no: i64, row: &Row) -> Result<St
 }
 
 /// Where the context was cut, and in which order it is put together again.
-fn context(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<String> {
+fn context(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<String> {
     let cuts: Vec<_> = lineage::compactions(tx, session_no)?.into_iter().filter(|c| c.lane.is_empty()).collect();
     let epoch = lineage::epoch(tx, session_no)?;
     let Some(cut) = cuts.last() else {
@@ -206,7 +206,7 @@ fn context(at: &AssistantHome, tx: &Read, session_no: i64) -> Result<String> {
 }
 
 /// The first thing a person said in a session's main line, on no branch it has left.
-fn first_prompt(tx: &Read, session_no: i64) -> Result<Option<TurnId>> {
+fn first_prompt(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached(
             "SELECT t.turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no)

@@ -12,6 +12,7 @@ use crate::ledger::Read;
 use crate::pages::PageKey;
 use crate::pages::lease;
 use crate::pages::shared::{OWNER, Page, could_land, insert, keep, land, newest};
+use crate::scope::AgentNo;
 use crate::thread;
 use crate::tree::AssistantHome;
 
@@ -59,7 +60,7 @@ pub(crate) fn regions(head: &PageKey) -> Vec<&'static str> {
 
 /// The head people mean by a name: `memory`, `active`, `threads`, or a thread's key or name. `NotFound`, or `Usage`
 /// where a name means several.
-pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<PageKey> {
+pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey> {
     match PageKey::parse(name) {
         Some(head @ (PageKey::Memory | PageKey::Active | PageKey::Threads)) => Ok(head),
         Some(PageKey::Thread(file)) if thread::of_file(tx, agent_no, &file)?.is_some() => Ok(PageKey::Thread(file)),
@@ -68,7 +69,7 @@ pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<PageKey> {
 }
 
 /// The head of a thread, by its key or name.
-pub fn thread_named(tx: &Read, agent_no: i64, name: &str) -> Result<PageKey> {
+pub fn thread_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey> {
     Ok(PageKey::Thread(thread::named(tx, agent_no, name)?.file))
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::Node;
 use crate::lineage::distillate::Item;
-use crate::scope::{NodeId, SessionKey, TurnId};
+use crate::scope::{NodeId, SessionKey, ThreadNo, TurnId};
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -311,7 +311,7 @@ fn facts(
     at: &AssistantHome,
     tx: &Read,
     row: &ThreadRow,
-    members: &[i64],
+    members: &[ThreadNo],
     nodes: &[Node],
     today: Option<jiff::civil::Date>,
 ) -> Result<String> {
@@ -326,7 +326,7 @@ fn facts(
 }
 
 /// Programs, and people who are named, of the newest sessions.
-fn participants(tx: &Read, row: &ThreadRow, members: &[i64]) -> Result<Vec<String>> {
+fn participants(tx: &Read, row: &ThreadRow, members: &[ThreadNo]) -> Result<Vec<String>> {
     let (mut programs, mut people) = (BTreeSet::new(), BTreeSet::new());
     for member in members {
         let mut statement = tx.prepare_cached(

@@ -12,7 +12,7 @@ use crate::distill::state::{self, State};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
-use crate::scope::NodeId;
+use crate::scope::{AgentNo, NodeId, ThreadNo};
 use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
@@ -65,7 +65,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
 }
 
 /// The loops of some threads, and perhaps more.
-fn owed_by(tx: &Read, agent_no: i64, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
+fn owed_by(tx: &Read, agent_no: AgentNo, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
     let mut members = Vec::new();
     for row in rows {
         members.extend(thread::members(tx, row.no)?);
@@ -74,7 +74,7 @@ fn owed_by(tx: &Read, agent_no: i64, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
 }
 
 /// How many threads that are none of another's are open, and how many closed.
-fn counts(tx: &Read, agent_no: i64) -> Result<(usize, usize)> {
+fn counts(tx: &Read, agent_no: AgentNo) -> Result<(usize, usize)> {
     Ok(tx
         .prepare_cached(
             "SELECT count(*) FILTER (WHERE state != 'closed'), count(*) FILTER (WHERE state = 'closed')
@@ -84,12 +84,12 @@ fn counts(tx: &Read, agent_no: i64) -> Result<(usize, usize)> {
 }
 
 /// The open threads that have a line, last worked in first. `open`: how many there are.
-fn newest(tx: &Read, agent_no: i64, open: usize) -> Result<Vec<ThreadRow>> {
+fn newest(tx: &Read, agent_no: AgentNo, open: usize) -> Result<Vec<ThreadRow>> {
     // Conversations that stand alone make a thread each: of thousands only those worked in last are looked into.
     if open > ENOUGH {
         let mut rows = recent(tx, agent_no, Millis::MIN, LINES)?;
         if rows.len() == LINES {
-            let known: HashSet<i64> = rows.iter().map(|r| r.no).collect();
+            let known: HashSet<ThreadNo> = rows.iter().map(|r| r.no).collect();
             rows.extend(begun(tx, agent_no)?.into_iter().filter(|r| !known.contains(&r.no)));
             rows.sort_by_key(|r| std::cmp::Reverse((r.last_at.unwrap_or(r.created_at), r.no)));
             rows.truncate(LINES);
@@ -103,7 +103,7 @@ fn newest(tx: &Read, agent_no: i64, open: usize) -> Result<Vec<ThreadRow>> {
 }
 
 /// Open threads in which nothing was closed yet, begun last first.
-fn begun(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+fn begun(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no FROM threads t WHERE agent_no = ?1 AND merged_into IS NULL AND state != 'closed'
            AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.thread_no = t.thread_no)
@@ -114,13 +114,13 @@ fn begun(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
 }
 
 /// Threads of an agent that are none of another's, last worked in first; what was done in merged ones counts.
-fn all(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     let mut rows = thread::list(tx, agent_no)?;
     let mut statement = tx.prepare_cached(
         "SELECT thread_no, (SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no)
          FROM threads t WHERE agent_no = ?1 AND merged_into IS NOT NULL",
     )?;
-    let merged = statement.query_map([agent_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Option<Millis>>(1)?)))?;
+    let merged = statement.query_map([agent_no], |r| Ok((r.get::<_, ThreadNo>(0)?, r.get::<_, Option<Millis>>(1)?)))?;
     for found in merged {
         let (no, last) = found?;
         let to = thread::canonical(tx, no)?;
@@ -133,14 +133,14 @@ fn all(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
 }
 
 /// Open threads that were worked in since a moment, the newest first, without looking at all there are.
-pub(super) fn recent(tx: &Read, agent_no: i64, since: Millis, most: usize) -> Result<Vec<ThreadRow>> {
+pub(super) fn recent(tx: &Read, agent_no: AgentNo, since: Millis, most: usize) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no, max(last_at) FROM (
            SELECT thread_no, last_at FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 ORDER BY last_at DESC LIMIT ?3)
          GROUP BY thread_no ORDER BY 2 DESC, 1 DESC",
     )?;
-    let found =
-        statement.query_map(params![agent_no, since, LATELY], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Millis>(1)?)))?;
+    let found = statement
+        .query_map(params![agent_no, since, LATELY], |r| Ok((r.get::<_, ThreadNo>(0)?, r.get::<_, Millis>(1)?)))?;
     let mut rows: Vec<ThreadRow> = Vec::new();
     for found in found {
         let (no, last) = found?;
@@ -215,7 +215,7 @@ pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loo
 }
 
 /// Whether something is of this thread.
-pub(super) fn is_of(scope: &Scope, thread_no: i64) -> bool {
+pub(super) fn is_of(scope: &Scope, thread_no: ThreadNo) -> bool {
     matches!(scope, Scope::Thread(no, _) if *no == thread_no)
 }
 

@@ -11,25 +11,25 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
-use crate::scope::ThreadKey;
+use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
 /// The longest name or reason kept.
 const LONGEST_WORDS: usize = 200;
 
 /// The thread somebody means.
-fn meant(tx: &Read, agent_no: i64, thread_no: i64) -> Result<ThreadRow> {
+fn meant(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let found = row::row(tx, agent_no, thread_no)?;
     row::row(tx, agent_no, canonical(tx, found.no)?)
 }
 
 /// Marks what shows these threads.
-fn mark(tx: &Write, agent_no: i64, files: &[&str]) -> Result<()> {
+fn mark(tx: &Write, agent_no: AgentNo, files: &[&str]) -> Result<()> {
     let threads = files.iter().map(|file| (*file).to_owned()).collect();
     pages::mark(tx, agent_no, &Happened::ThreadChanged { threads })
 }
 
 /// Keeps a name that leads to a thread; one that leads elsewhere stays where it leads.
-fn remember(tx: &Write, agent_no: i64, name: &str, thread_no: i64) -> Result<()> {
+fn remember(tx: &Write, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> Result<()> {
     tx.prepare_cached(
         "INSERT INTO thread_names (agent_no, name, thread_no, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
     )?
@@ -39,7 +39,7 @@ fn remember(tx: &Write, agent_no: i64, name: &str, thread_no: i64) -> Result<()>
 
 /// Gives a thread another label. Its key and what was born under it stay; the old and the new name lead to it. `Refused`
 /// where the name leads to another thread, `Usage` where it is none.
-pub fn rename(tx: &mut Write, agent_no: i64, thread_no: i64, name: &str) -> Result<ThreadRow> {
+pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str) -> Result<ThreadRow> {
     let thread = meant(tx, agent_no, thread_no)?;
     let name = key::line(name, LONGEST_WORDS);
     if name.is_empty() {
@@ -65,7 +65,7 @@ pub fn rename(tx: &mut Write, agent_no: i64, thread_no: i64, name: &str) -> Resu
 }
 
 /// The other thread a name leads to, if any.
-fn leads_elsewhere(tx: &Read, agent_no: i64, name: &str, thread_no: i64) -> Result<Option<ThreadRow>> {
+fn leads_elsewhere(tx: &Read, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> Result<Option<ThreadRow>> {
     let mut found = labelled(tx, agent_no, name)?;
     found.extend(row::of_key(tx, agent_no, name)?);
     found.extend(row::known_as(tx, agent_no, name)?);
@@ -80,7 +80,7 @@ fn leads_elsewhere(tx: &Read, agent_no: i64, name: &str, thread_no: i64) -> Resu
 
 /// Makes a thread part of another: from now on its key, its names and its runs lead there. Nodes keep the key they were
 /// born with. `Refused` where they are one already, which is how circles are, or where the first is part of a third.
-pub fn merge(tx: &mut Write, agent_no: i64, from: i64, into: i64) -> Result<ThreadRow> {
+pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) -> Result<ThreadRow> {
     let from = row::row(tx, agent_no, from)?;
     let into = meant(tx, agent_no, into)?;
     if canonical(tx, from.no)? == into.no {
@@ -108,7 +108,7 @@ pub fn merge(tx: &mut Write, agent_no: i64, from: i64, into: i64) -> Result<Thre
 
 /// Undoes [`merge`]: the thread is one of its own again, with what was its own before. Runs that came in meanwhile stay
 /// where they were put. `Refused` where it is part of no other.
-pub fn unmerge(tx: &mut Write, agent_no: i64, thread_no: i64) -> Result<ThreadRow> {
+pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let thread = row::row(tx, agent_no, thread_no)?;
     if thread.merged_into.is_none() {
         return Err(
@@ -124,8 +124,8 @@ pub fn unmerge(tx: &mut Write, agent_no: i64, thread_no: i64) -> Result<ThreadRo
 }
 
 /// Joins the threads of a moved project, which `workspace alias` has just made one.
-pub fn rejoin(tx: &mut Write, agent_no: i64) -> Result<()> {
-    let pairs: Vec<(i64, String, String)> = {
+pub fn rejoin(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
+    let pairs: Vec<(ThreadNo, String, String)> = {
         let mut statement = tx.prepare(
             "SELECT t.thread_no, w.workspace_id, w.label FROM workspaces v
              JOIN workspaces w ON w.workspace_no = v.alias_of
@@ -145,12 +145,12 @@ pub fn rejoin(tx: &mut Write, agent_no: i64) -> Result<()> {
 }
 
 /// Takes a thread off the lists. A run that begins in it later opens it again. Returns whether it was open.
-pub fn close(tx: &mut Write, agent_no: i64, thread_no: i64) -> Result<bool> {
+pub fn close(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<bool> {
     let thread = meant(tx, agent_no, thread_no)?;
     let now = tx.now();
     let changed = tx.execute(
         "UPDATE threads SET state = 'closed', closed_at = ?2 WHERE thread_no = ?1 AND state = 'active'",
-        [thread.no, now],
+        (thread.no, now),
     )?;
     mark(tx, agent_no, &[&thread.file])?;
     tx.note("thread", thread.key.as_str());
@@ -158,7 +158,7 @@ pub fn close(tx: &mut Write, agent_no: i64, thread_no: i64) -> Result<bool> {
 }
 
 /// Undoes [`close`]. Returns whether it was closed.
-pub fn reopen(tx: &mut Write, agent_no: i64, thread_no: i64) -> Result<bool> {
+pub fn reopen(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<bool> {
     let thread = meant(tx, agent_no, thread_no)?;
     let changed = touch(tx, thread.no)?;
     tx.note("thread", thread.key.as_str());
@@ -166,8 +166,8 @@ pub fn reopen(tx: &mut Write, agent_no: i64, thread_no: i64) -> Result<bool> {
 }
 
 /// Something happens in a thread: a closed one is open again. Returns whether it was closed.
-pub fn touch(tx: &Write, thread_no: i64) -> Result<bool> {
-    let opened: Option<(i64, String)> = tx
+pub fn touch(tx: &Write, thread_no: ThreadNo) -> Result<bool> {
+    let opened: Option<(AgentNo, String)> = tx
         .prepare_cached(
             "UPDATE threads SET state = 'active', closed_at = NULL WHERE thread_no = ?1 AND state = 'closed'
              RETURNING agent_no, file",
@@ -183,13 +183,13 @@ pub fn touch(tx: &Write, thread_no: i64) -> Result<bool> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
     /// The other thread; of a merged one the one it was merged into.
-    pub thread_no: i64,
+    pub thread_no: ThreadNo,
     pub why: Option<String>,
     pub at: Millis,
 }
 
 /// The threads a thread is explicitly linked to, itself or by what was merged into it, in the order of linking.
-pub fn links(tx: &Read, thread_no: i64) -> Result<Vec<Link>> {
+pub fn links(tx: &Read, thread_no: ThreadNo) -> Result<Vec<Link>> {
     let own = canonical(tx, thread_no)?;
     let mut found: Vec<Link> = Vec::new();
     let mut statement = tx.prepare_cached(
@@ -213,7 +213,7 @@ pub fn links(tx: &Read, thread_no: i64) -> Result<Vec<Link>> {
 
 /// Says that two threads may know of each other. Linking again with a reason changes the reason. Returns whether
 /// anything changed. `Refused` where they are one.
-pub fn link(tx: &mut Write, agent_no: i64, one: i64, other: i64, why: Option<&str>) -> Result<bool> {
+pub fn link(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo, why: Option<&str>) -> Result<bool> {
     let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
     if one.no == other.no {
         return Err(Error::refused(format!("{} cannot be linked to itself", one.key)).hint("see heirloom thread list"));
@@ -233,7 +233,7 @@ pub fn link(tx: &mut Write, agent_no: i64, one: i64, other: i64, why: Option<&st
 }
 
 /// Undoes [`link`], also of what was merged into either. `NotFound` where they are not linked.
-pub fn unlink(tx: &mut Write, agent_no: i64, one: i64, other: i64) -> Result<()> {
+pub fn unlink(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo) -> Result<()> {
     let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
     let mut gone = 0;
     for a in members(tx, one.no)? {
@@ -254,10 +254,15 @@ pub fn unlink(tx: &mut Write, agent_no: i64, one: i64, other: i64) -> Result<()>
 
 /// From its next prompt on a session belongs to a thread; with `None` to the one it would belong to by itself. The run
 /// under way stays where it is. `NotFound` where session or thread are not the agent's.
-pub fn switch_session(tx: &mut Write, agent_no: i64, session_no: i64, thread_no: Option<i64>) -> Result<()> {
+pub fn switch_session(
+    tx: &mut Write,
+    agent_no: AgentNo,
+    session_no: SessionNo,
+    thread_no: Option<ThreadNo>,
+) -> Result<()> {
     let session: String = tx
         .prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1 AND agent_no = ?2")?
-        .query_row([session_no, agent_no], |r| r.get(0))
+        .query_row((session_no, agent_no), |r| r.get(0))
         .optional()?
         .ok_or_else(|| Error::not_found("there is no such session").hint("see heirloom session list"))?;
     let thread = thread_no.map(|no| meant(tx, agent_no, no)).transpose()?;
@@ -274,7 +279,7 @@ pub fn switch_session(tx: &mut Write, agent_no: i64, session_no: i64, thread_no:
 }
 
 /// The thread of a key, begun where there is none yet: what people call a topic before anything was said in it.
-pub fn begin(tx: &mut Write, agent_no: i64, key: &ThreadKey) -> Result<ThreadRow> {
+pub fn begin(tx: &mut Write, agent_no: AgentNo, key: &ThreadKey) -> Result<ThreadRow> {
     let key = key::written(key);
     let no = membership::ensure(tx, agent_no, &key, &key::label(key.rest()))?;
     tx.note("begun", key.as_str());

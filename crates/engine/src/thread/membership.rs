@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
-use crate::scope::{SessionKey, ThreadKey};
+use crate::scope::{AgentNo, BlockNo, LaneNo, RunNo, SessionKey, SessionNo, ThreadKey, ThreadNo, TurnId, WorkspaceNo};
 
 /// Sub-agents of sub-agents are followed this far up.
 const DEEPEST: usize = 8;
@@ -25,32 +25,32 @@ pub struct Membership {
     /// What people read: of a thread there is, its label; of a new one, what it is to have.
     pub label: String,
     /// Decided before; what is kept counts.
-    pub thread_no: Option<i64>,
+    pub thread_no: Option<ThreadNo>,
 }
 
 /// Which thread a run belongs to, from what the ledger knows of it and of its session. Decided once: whoever puts the
 /// run into a chunk keeps it with [`join`]. `NotFound` where there is no such run.
-pub fn membership(tx: &Read, run_no: i64) -> Result<Membership> {
+pub fn membership(tx: &Read, run_no: RunNo) -> Result<Membership> {
     derive(tx, run_no, 0)
 }
 
 /// What is asked of a run and its session.
 struct Run {
-    run_no: i64,
-    agent_no: i64,
-    session_no: i64,
+    run_no: RunNo,
+    agent_no: AgentNo,
+    session_no: SessionNo,
     session: SessionKey,
     title: Option<String>,
-    lane_no: i64,
+    lane_no: LaneNo,
     lane: String,
     parent_call: Option<String>,
-    first_turn: i64,
+    first_turn: TurnId,
     /// The prompt; where nobody typed one, the turn the run begins with.
-    opening: i64,
+    opening: TurnId,
 }
 
-fn derive(tx: &Read, run_no: i64, depth: usize) -> Result<Membership> {
-    let kept: Option<i64> = tx
+fn derive(tx: &Read, run_no: RunNo, depth: usize) -> Result<Membership> {
+    let kept: Option<ThreadNo> = tx
         .prepare_cached("SELECT thread_no FROM run_threads WHERE run_no = ?1")?
         .query_row([run_no], |r| r.get(0))
         .optional()?;
@@ -94,14 +94,14 @@ fn derive(tx: &Read, run_no: i64, depth: usize) -> Result<Membership> {
 }
 
 impl Run {
-    fn read(tx: &Read, run_no: i64) -> Result<Run> {
+    fn read(tx: &Read, run_no: RunNo) -> Result<Run> {
         tx.prepare_cached(
             "SELECT s.agent_no, r.session_no, s.session_key, s.title, r.lane_no, l.lane, l.parent_call, r.prompt_turn,
                     (SELECT min(turn_no) FROM turns t WHERE t.run_no = r.run_no)
              FROM turn_results r JOIN sessions s USING (session_no) JOIN lanes l USING (lane_no) WHERE r.run_no = ?1",
         )?
         .query_row([run_no], |r| {
-            let (prompt, first): (Option<i64>, Option<i64>) = (r.get(7)?, r.get(8)?);
+            let (prompt, first): (Option<TurnId>, Option<TurnId>) = (r.get(7)?, r.get(8)?);
             Ok(Run {
                 run_no,
                 agent_no: r.get(0)?,
@@ -111,8 +111,8 @@ impl Run {
                 lane_no: r.get(4)?,
                 lane: r.get(5)?,
                 parent_call: r.get(6)?,
-                first_turn: first.unwrap_or(0),
-                opening: prompt.or(first).unwrap_or(0),
+                first_turn: first.unwrap_or_default(),
+                opening: prompt.or(first).unwrap_or_default(),
             })
         })
         .optional()?
@@ -120,9 +120,9 @@ impl Run {
     }
 
     /// The run whose tool call this sub-agent answers to.
-    fn parent(&self, tx: &Read) -> Result<Option<i64>> {
+    fn parent(&self, tx: &Read) -> Result<Option<RunNo>> {
         let Some(call) = &self.parent_call else { return Ok(None) };
-        let found: Option<i64> = tx
+        let found: Option<RunNo> = tx
             .prepare_cached(
                 "SELECT run_no FROM turns INDEXED BY turns_call
                  WHERE session_no = ?1 AND call = ?2 AND kind = 2 AND lane_no != ?3 ORDER BY turn_no LIMIT 1",
@@ -133,13 +133,13 @@ impl Run {
     }
 
     /// The thread people switched the session to, before this run began; an inner `None`: back to where it would be.
-    fn switched_to(&self, tx: &Read) -> Result<Option<Option<i64>>> {
+    fn switched_to(&self, tx: &Read) -> Result<Option<Option<ThreadNo>>> {
         Ok(tx
             .prepare_cached(
                 "SELECT thread_no FROM thread_switches WHERE session_no = ?1 AND after_turn < ?2
                  ORDER BY after_turn DESC, switch_no DESC LIMIT 1",
             )?
-            .query_row([self.session_no, self.first_turn], |r| r.get(0))
+            .query_row((self.session_no, self.first_turn), |r| r.get(0))
             .optional()?)
     }
 
@@ -156,8 +156,8 @@ impl Run {
 
     /// The run of the original a copied session goes on from: that of the last turn both have, else its newest that began
     /// before the copy.
-    fn origin(&self, tx: &Read) -> Result<Option<i64>> {
-        let original: Option<i64> = tx
+    fn origin(&self, tx: &Read) -> Result<Option<RunNo>> {
+        let original: Option<SessionNo> = tx
             .prepare_cached(
                 "SELECT o.session_no FROM sessions s JOIN sessions o ON o.agent_no = s.agent_no AND o.session_key = s.fork_of
                  WHERE s.session_no = ?1 AND o.session_no != s.session_no",
@@ -165,12 +165,12 @@ impl Run {
             .query_row([self.session_no], |r| r.get(0))
             .optional()?;
         let Some(original) = original else { return Ok(None) };
-        let shared: Option<i64> = tx
+        let shared: Option<RunNo> = tx
             .prepare_cached(
                 "SELECT t.run_no FROM turn_references f JOIN turns t ON t.turn_no = f.turn_no
                  WHERE f.session_no = ?1 AND t.session_no = ?2 ORDER BY f.turn_no DESC LIMIT 1",
             )?
-            .query_row([self.session_no, original], |r| r.get(0))
+            .query_row((self.session_no, original), |r| r.get(0))
             .optional()?;
         if shared.is_some() {
             return Ok(shared);
@@ -182,7 +182,7 @@ impl Run {
                    (SELECT coalesce(min(opened_at), 9e18) FROM turn_results WHERE lane_no = ?2))
                  ORDER BY r.run_no DESC LIMIT 1",
             )?
-            .query_row([original, self.lane_no], |r| r.get(0))
+            .query_row((original, self.lane_no), |r| r.get(0))
             .optional()?)
     }
 
@@ -203,7 +203,7 @@ impl Run {
                      WHERE lane_no = ?1 AND turn_no < ?2 AND thread_no IS NOT NULL AND role = 0 AND kind = 0
                      ORDER BY turn_no DESC LIMIT 1",
                 )?
-                .query_row([self.lane_no, self.opening], |r| r.get(0))
+                .query_row((self.lane_no, self.opening), |r| r.get(0))
                 .optional()?,
         };
         let Some(name_no) = name_no else { return Ok(None) };
@@ -267,7 +267,7 @@ impl Run {
 
     /// What a person said first in the session.
     fn first_prompt(&self, tx: &Read) -> Result<Option<String>> {
-        let place: Option<(i64, i64, i64)> = tx
+        let place: Option<(BlockNo, i64, i64)> = tx
             .prepare_cached(
                 "SELECT block_no, text_offset, text_length FROM turns
                  WHERE session_no = ?1 AND role = 0 AND kind = 0 AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
@@ -280,7 +280,7 @@ impl Run {
 }
 
 /// The project a turn was said in; of a moved one, where it is now.
-fn project_of(tx: &Read, turn: i64) -> Result<Option<i64>> {
+fn project_of(tx: &Read, turn: TurnId) -> Result<Option<WorkspaceNo>> {
     Ok(tx
         .prepare_cached(
             "SELECT coalesce(v.alias_of, v.workspace_no) FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no
@@ -291,7 +291,7 @@ fn project_of(tx: &Read, turn: i64) -> Result<Option<i64>> {
 }
 
 /// The project an id stands for, and its label; of a moved one, the one it is called now.
-fn project_named(tx: &Read, agent_no: i64, id: &str) -> Result<Option<(String, String)>> {
+fn project_named(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<(String, String)>> {
     Ok(tx
         .prepare_cached(
             "SELECT w.workspace_id, w.label FROM workspaces v
@@ -303,7 +303,7 @@ fn project_named(tx: &Read, agent_no: i64, id: &str) -> Result<Option<(String, S
 }
 
 /// A thread there is, or the one it was merged into.
-fn of_thread(tx: &Read, thread_no: i64) -> Result<Membership> {
+fn of_thread(tx: &Read, thread_no: ThreadNo) -> Result<Membership> {
     let (key, label): (String, String) = tx
         .prepare_cached("SELECT thread_key, label FROM threads WHERE thread_no = ?1")?
         .query_row([row::canonical(tx, thread_no)?], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -311,7 +311,7 @@ fn of_thread(tx: &Read, thread_no: i64) -> Result<Membership> {
 }
 
 /// The thread of a key as it stands, or as it is to begin. A label is read off the conversation only for a new one.
-fn placed(tx: &Read, agent_no: i64, key: ThreadKey, label: impl FnOnce() -> Result<String>) -> Result<Membership> {
+fn placed(tx: &Read, agent_no: AgentNo, key: ThreadKey, label: impl FnOnce() -> Result<String>) -> Result<Membership> {
     if let Some(no) = row::of_key(tx, agent_no, key.as_str())? {
         return of_thread(tx, no);
     }
@@ -322,7 +322,7 @@ fn placed(tx: &Read, agent_no: i64, key: ThreadKey, label: impl FnOnce() -> Resu
 
 /// Keeps where a run belongs, making the thread where it is new. Returns the thread: of a merged one the one it was
 /// merged into. A run that began after its thread was closed opens it again.
-pub fn join(tx: &Write, agent_no: i64, run_no: i64, to: &Membership) -> Result<i64> {
+pub fn join(tx: &Write, agent_no: AgentNo, run_no: RunNo, to: &Membership) -> Result<ThreadNo> {
     let no = match to.thread_no {
         Some(no) => no,
         None => ensure(tx, agent_no, &to.key, &to.label)?,
@@ -330,14 +330,14 @@ pub fn join(tx: &Write, agent_no: i64, run_no: i64, to: &Membership) -> Result<i
     let no = row::canonical(tx, no)?;
     let new = tx
         .prepare_cached("INSERT INTO run_threads (run_no, thread_no) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-        .execute([run_no, no])?;
+        .execute((run_no, no))?;
     if new > 0 {
         let after_closing = tx
             .prepare_cached(
                 "SELECT 1 FROM threads t, turn_results r
                  WHERE t.thread_no = ?1 AND r.run_no = ?2 AND t.state = 'closed' AND (r.opened_at IS NULL OR r.opened_at > t.closed_at)",
             )?
-            .exists([no, run_no])?;
+            .exists((no, run_no))?;
         if after_closing {
             super::touch(tx, no)?;
         }
@@ -346,7 +346,7 @@ pub fn join(tx: &Write, agent_no: i64, run_no: i64, to: &Membership) -> Result<i
 }
 
 /// The thread of a key, made where it is new.
-pub(super) fn ensure(tx: &Write, agent_no: i64, key: &ThreadKey, label: &str) -> Result<i64> {
+pub(super) fn ensure(tx: &Write, agent_no: AgentNo, key: &ThreadKey, label: &str) -> Result<ThreadNo> {
     let made = tx
         .prepare_cached(
             "INSERT INTO threads (agent_no, thread_key, file, label, state, created_at) VALUES (?1, ?2, ?3, ?4, 'active', ?5)

@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::scope::{AgentNo, SessionNo};
 use crate::title::TitleKey;
 
 /// So many names of a session are looked at: more people than anybody lists.
@@ -11,7 +12,7 @@ const NAMES: i64 = 64;
 
 /// Names of the people in a session besides the operator, sorted; one name however it is capitalised. Whoever has spoken
 /// as an assistant, a tool or a system is no person; the operator is who the profile calls so.
-pub(super) fn others(tx: &Read, agent_no: i64, session_no: i64) -> Result<Vec<String>> {
+pub(super) fn others(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.name FROM participants p JOIN names n USING (name_no)
          WHERE p.session_no = ?1 AND NOT EXISTS (

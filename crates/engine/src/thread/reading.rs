@@ -11,7 +11,7 @@ use super::{canonical, people};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::scope::{SessionKey, TurnId};
+use crate::scope::{AgentNo, RunNo, SessionKey, SessionNo, ThreadNo, TurnId};
 
 /// So many of the newest runs of a thread are looked at for who takes part and for its sessions: flat, however long a
 /// thread gets.
@@ -28,7 +28,7 @@ pub struct Counts {
 }
 
 /// How much is in each thread of an agent, what was merged into it included, by its number.
-pub fn counts(tx: &Read, agent_no: i64) -> Result<HashMap<i64, Counts>> {
+pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<ThreadNo, Counts>> {
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE part (no, whole) AS (
            SELECT thread_no, thread_no FROM threads WHERE agent_no = ?1 AND merged_into IS NULL
@@ -41,7 +41,7 @@ pub fn counts(tx: &Read, agent_no: i64) -> Result<HashMap<i64, Counts>> {
 }
 
 /// How much is in one thread.
-pub fn counts_of(tx: &Read, members: &[i64]) -> Result<Counts> {
+pub fn counts_of(tx: &Read, members: &[ThreadNo]) -> Result<Counts> {
     Ok(tx
         .prepare_cached(
             "SELECT count(DISTINCT r.session_no), count(*) FROM json_each(?1) p JOIN run_threads m ON m.thread_no = p.value
@@ -55,7 +55,7 @@ fn counts_in(r: &Row, at: usize) -> rusqlite::Result<Counts> {
 }
 
 /// How many turns were said in a thread.
-pub fn turns(tx: &Read, members: &[i64]) -> Result<u64> {
+pub fn turns(tx: &Read, members: &[ThreadNo]) -> Result<u64> {
     let mut statement =
         tx.prepare_cached("SELECT count(*) FROM run_threads m JOIN turns t USING (run_no) WHERE m.thread_no = ?1")?;
     members.iter().try_fold(0, |sum, no| Ok(sum + statement.query_row([no], |r| r.get::<_, i64>(0))? as u64))
@@ -64,7 +64,7 @@ pub fn turns(tx: &Read, members: &[i64]) -> Result<u64> {
 /// A session, as far as it was in a thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionIn {
-    pub session_no: i64,
+    pub session_no: SessionNo,
     pub session: SessionKey,
     pub title: Option<String>,
     /// Its runs in this thread, and the turns they begin and end with.
@@ -74,18 +74,18 @@ pub struct SessionIn {
 }
 
 /// The sessions of a thread, last worked in first, at most so many; of very long threads those of the newest runs.
-pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn>> {
+pub fn sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<SessionIn>> {
     let mut statement = tx.prepare_cached(
         "SELECT r.session_no, s.session_key, s.title, count(*), min(r.run_no), max(r.run_no), max(r.last_at)
          FROM (SELECT run_no FROM run_threads WHERE thread_no = ?1 ORDER BY run_no DESC LIMIT ?2) m
          JOIN turn_results r USING (run_no) JOIN sessions s USING (session_no)
          GROUP BY r.session_no ORDER BY 7 DESC NULLS LAST, r.session_no DESC LIMIT ?3",
     )?;
-    let mut found: Vec<(SessionIn, (i64, i64))> = Vec::new();
+    let mut found: Vec<(SessionIn, (RunNo, RunNo))> = Vec::new();
     for member in members {
         let mut rows = statement.query(params![member, RECENT_RUNS, most as i64])?;
         while let Some(r) = rows.next()? {
-            let (first, last): (i64, i64) = (r.get(4)?, r.get(5)?);
+            let (first, last): (RunNo, RunNo) = (r.get(4)?, r.get(5)?);
             let session = SessionIn {
                 session_no: r.get(0)?,
                 session: SessionKey::from(r.get::<_, String>(1)?),
@@ -112,7 +112,7 @@ pub fn sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<SessionIn
 /// A session that was worked in lately.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lately {
-    pub session_no: i64,
+    pub session_no: SessionNo,
     pub session: SessionKey,
     /// When its newest run was last active.
     pub last_at: Option<Millis>,
@@ -122,7 +122,7 @@ pub struct Lately {
 
 /// The sessions with the newest runs of a thread, newest first, at most so many: what [`sessions`] begins with, without
 /// counting anything.
-pub fn lately(tx: &Read, members: &[i64], most: usize) -> Result<Vec<Lately>> {
+pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately>> {
     let mut named = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
     let mut newest = Vec::new();
     for member in members {
@@ -143,7 +143,7 @@ pub fn lately(tx: &Read, members: &[i64], most: usize) -> Result<Vec<Lately>> {
 }
 
 /// The numbers of the sessions with the newest runs of a thread, at most so many of each member.
-pub fn newest_sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<i64>> {
+pub fn newest_sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<SessionNo>> {
     let mut out = Vec::new();
     for member in members {
         out.extend(newest_runs(tx, *member, most)?.into_iter().map(|(session_no, ..)| session_no));
@@ -152,17 +152,17 @@ pub fn newest_sessions(tx: &Read, members: &[i64], most: usize) -> Result<Vec<i6
 }
 
 /// Of each session its newest run in a thread and when that was last active, newest first, at most so many sessions.
-fn newest_runs(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<(i64, i64, Option<Millis>)>> {
+fn newest_runs(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<(SessionNo, RunNo, Option<Millis>)>> {
     let mut statement = tx.prepare_cached(
         "SELECT r.session_no, r.run_no, r.last_at FROM run_threads m JOIN turn_results r USING (run_no)
          WHERE m.thread_no = ?1 ORDER BY m.run_no DESC LIMIT ?2",
     )?;
     let (mut out, mut seen) = (Vec::new(), HashSet::new());
-    let mut rows = statement.query([thread_no, NEWEST_RUNS])?;
+    let mut rows = statement.query((thread_no, NEWEST_RUNS))?;
     while out.len() < most
         && let Some(r) = rows.next()?
     {
-        let session_no: i64 = r.get(0)?;
+        let session_no: SessionNo = r.get(0)?;
         if seen.insert(session_no) {
             out.push((session_no, r.get(1)?, r.get(2)?));
         }
@@ -171,7 +171,7 @@ fn newest_runs(tx: &Read, thread_no: i64, most: usize) -> Result<Vec<(i64, i64, 
 }
 
 /// The newest sessions of a project whose newest run is in no thread yet: nobody has distilled it so far.
-pub fn unthreaded(tx: &Read, agent_no: i64, workspace: &str, most: usize) -> Result<Vec<Lately>> {
+pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) -> Result<Vec<Lately>> {
     // Of each session one look for the newest run of its main line, however many it has.
     let mut statement = tx.prepare_cached(
         "SELECT n.session_no, n.session_key, n.last_at FROM (
@@ -192,7 +192,7 @@ pub fn unthreaded(tx: &Read, agent_no: i64, workspace: &str, most: usize) -> Res
 }
 
 /// From the first turn of one run to the last of another.
-fn hull(tx: &Read, first_run: i64, last_run: i64) -> Result<(TurnId, TurnId)> {
+fn hull(tx: &Read, first_run: RunNo, last_run: RunNo) -> Result<(TurnId, TurnId)> {
     let mut first = tx.prepare_cached("SELECT coalesce(min(turn_no), 0) FROM turns WHERE run_no = ?1")?;
     let mut last = tx.prepare_cached("SELECT coalesce(max(turn_no), 0) FROM turns WHERE run_no = ?1")?;
     Ok((TurnId(first.query_row([first_run], |r| r.get(0))?), TurnId(last.query_row([last_run], |r| r.get(0))?)))
@@ -208,7 +208,7 @@ pub struct Participants {
 }
 
 /// Who takes part in a thread; in very long ones, in its newest runs.
-pub fn participants(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Participants> {
+pub fn participants(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Participants> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT r.session_no, s.session_key, EXISTS (SELECT 1 FROM participants p WHERE p.session_no = r.session_no)
          FROM (SELECT run_no FROM run_threads WHERE thread_no = ?1 ORDER BY run_no DESC LIMIT ?2) m
@@ -216,7 +216,7 @@ pub fn participants(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Partici
     )?;
     let (mut names, mut programs) = (BTreeSet::new(), BTreeSet::new());
     for member in members {
-        let mut rows = statement.query([*member, NEWEST_RUNS])?;
+        let mut rows = statement.query((*member, NEWEST_RUNS))?;
         while let Some(r) = rows.next()? {
             programs.insert(SessionKey::from(r.get::<_, String>(1)?).harness().to_owned());
             if r.get(2)? {
@@ -231,7 +231,7 @@ pub fn participants(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Partici
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stretch {
     /// Of a merged thread, the one it was merged into.
-    pub thread_no: i64,
+    pub thread_no: ThreadNo,
     /// The main line's is empty.
     pub lane: String,
     pub runs: u64,
@@ -240,17 +240,17 @@ pub struct Stretch {
 
 /// In which threads a session was, stretch by stretch: the main line first, then each sub-agent. Runs nobody has put
 /// into a thread yet are left out.
-pub fn stretches(tx: &Read, session_no: i64) -> Result<Vec<Stretch>> {
+pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.thread_no, l.lane, r.run_no FROM lanes l JOIN turn_results r USING (lane_no) JOIN run_threads m USING (run_no)
          WHERE l.session_no = ?1 ORDER BY l.lane != '', l.lane_no, r.run_no",
     )?;
     let mut rows = statement.query([session_no])?;
-    let mut wholes: HashMap<i64, i64> = HashMap::new();
+    let mut wholes: HashMap<ThreadNo, ThreadNo> = HashMap::new();
     // With the first and the last run of each.
-    let mut found: Vec<(Stretch, (i64, i64))> = Vec::new();
+    let mut found: Vec<(Stretch, (RunNo, RunNo))> = Vec::new();
     while let Some(r) = rows.next()? {
-        let (kept, lane, run): (i64, String, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let (kept, lane, run): (ThreadNo, String, RunNo) = (r.get(0)?, r.get(1)?, r.get(2)?);
         let thread_no = match wholes.get(&kept) {
             Some(no) => *no,
             None => *wholes.entry(kept).or_insert(canonical(tx, kept)?),
@@ -267,13 +267,13 @@ pub fn stretches(tx: &Read, session_no: i64) -> Result<Vec<Stretch>> {
 }
 
 /// Names that lead to a thread besides its key and its label, oldest first.
-pub fn names(tx: &Read, agent_no: i64, members: &[i64]) -> Result<Vec<String>> {
+pub fn names(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.name, n.at FROM thread_names n WHERE n.agent_no = ?1 AND n.thread_no = ?2 ORDER BY n.at, n.name",
     )?;
     let mut found: Vec<(i64, String)> = Vec::new();
     for member in members {
-        let rows = statement.query_map([agent_no, *member], |r| Ok((r.get(1)?, r.get(0)?)))?;
+        let rows = statement.query_map((agent_no, *member), |r| Ok((r.get(1)?, r.get(0)?)))?;
         found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
     }
     found.sort();

@@ -5,12 +5,12 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
-use crate::scope::ThreadKey;
+use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
 /// A thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ThreadRow {
-    pub no: i64,
+    pub no: ThreadNo,
     pub key: String,
     /// The name of its head's file, without the ending.
     pub file: String,
@@ -18,7 +18,7 @@ pub struct ThreadRow {
     /// `active` or `closed`.
     pub state: String,
     /// The thread it was merged into; it is no thread of its own any more.
-    pub merged_into: Option<i64>,
+    pub merged_into: Option<ThreadNo>,
     pub created_at: Millis,
     /// When it was last worked in, as far as its nodes and runs tell.
     pub last_at: Option<Millis>,
@@ -59,21 +59,21 @@ fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {
 }
 
 /// One thread by its number. `NotFound` also where it is another agent's.
-pub fn row(tx: &Read, agent_no: i64, thread_no: i64) -> Result<ThreadRow> {
+pub fn row(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     find(tx, agent_no, thread_no)?
         .ok_or_else(|| Error::not_found("there is no such thread").hint("see heirloom thread list"))
 }
 
 /// One thread by its number.
-pub fn find(tx: &Read, agent_no: i64, thread_no: i64) -> Result<Option<ThreadRow>> {
+pub fn find(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Option<ThreadRow>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.thread_no = ?1 AND t.agent_no = ?2", columns()))?
-        .query_row([thread_no, agent_no], row_of)
+        .query_row((thread_no, agent_no), row_of)
         .optional()?)
 }
 
 /// The thread whose head has this file name (without the ending).
-pub fn of_file(tx: &Read, agent_no: i64, file: &str) -> Result<Option<ThreadRow>> {
+pub fn of_file(tx: &Read, agent_no: AgentNo, file: &str) -> Result<Option<ThreadRow>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.agent_no = ?1 AND t.file = ?2", columns()))?
         .query_row(params![agent_no, file], row_of)
@@ -81,16 +81,16 @@ pub fn of_file(tx: &Read, agent_no: i64, file: &str) -> Result<Option<ThreadRow>
 }
 
 /// Threads of an agent that are not merged into others, closed ones too, last worked in first.
-pub fn list(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+pub fn list(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     rows(tx, agent_no, "t.merged_into IS NULL")
 }
 
 /// [`list`], and those that were merged.
-pub fn list_all(tx: &Read, agent_no: i64) -> Result<Vec<ThreadRow>> {
+pub fn list_all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     rows(tx, agent_no, "1")
 }
 
-fn rows(tx: &Read, agent_no: i64, which: &str) -> Result<Vec<ThreadRow>> {
+fn rows(tx: &Read, agent_no: AgentNo, which: &str) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {} FROM threads t WHERE t.agent_no = ?1 AND {which} ORDER BY 8 DESC NULLS LAST, t.thread_no DESC",
         columns()
@@ -100,11 +100,11 @@ fn rows(tx: &Read, agent_no: i64, which: &str) -> Result<Vec<ThreadRow>> {
 }
 
 /// The thread a thread counts as: where it was merged, the one it was merged into.
-pub fn canonical(tx: &Read, thread_no: i64) -> Result<i64> {
+pub fn canonical(tx: &Read, thread_no: ThreadNo) -> Result<ThreadNo> {
     let mut at = thread_no;
     // Merging refuses circles; the bound is for a ledger somebody else wrote in.
     for _ in 0..32 {
-        let next: Option<i64> = tx
+        let next: Option<ThreadNo> = tx
             .prepare_cached("SELECT merged_into FROM threads WHERE thread_no = ?1")?
             .query_row([at], |r| r.get(0))
             .optional()?
@@ -118,7 +118,7 @@ pub fn canonical(tx: &Read, thread_no: i64) -> Result<i64> {
 }
 
 /// A thread and all that were merged into it.
-pub fn members(tx: &Read, thread_no: i64) -> Result<Vec<i64>> {
+pub fn members(tx: &Read, thread_no: ThreadNo) -> Result<Vec<ThreadNo>> {
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE under (no) AS (
            SELECT ?1 UNION SELECT t.thread_no FROM threads t JOIN under u ON t.merged_into = u.no)
@@ -130,7 +130,7 @@ pub fn members(tx: &Read, thread_no: i64) -> Result<Vec<i64>> {
 
 /// The thread a name stands for: its key, a name it has or had, its label, or the beginning of its key's rest from
 /// [`SHORTEST_BEGINNING`] characters on. Merged ones lead on. `NotFound`, or `Usage` where it could mean several.
-pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<ThreadRow> {
+pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let found = called(tx, agent_no, name)?;
     row(tx, agent_no, canonical(tx, found.no)?)
 }
@@ -139,8 +139,8 @@ pub fn named(tx: &Read, agent_no: i64, name: &str) -> Result<ThreadRow> {
 pub const SHORTEST_BEGINNING: usize = 6;
 
 /// [`named`], and of a merged thread that one itself.
-pub fn called(tx: &Read, agent_no: i64, name: &str) -> Result<ThreadRow> {
-    let by_name: Option<i64> = tx
+pub fn called(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
+    let by_name: Option<ThreadNo> = tx
         .prepare_cached(
             "SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2
              UNION ALL SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2 LIMIT 1",
@@ -178,7 +178,7 @@ pub fn called(tx: &Read, agent_no: i64, name: &str) -> Result<ThreadRow> {
 }
 
 /// Threads of that label that are not merged into others, however it is capitalised.
-pub(super) fn labelled(tx: &Read, agent_no: i64, label: &str) -> Result<Vec<i64>> {
+pub(super) fn labelled(tx: &Read, agent_no: AgentNo, label: &str) -> Result<Vec<ThreadNo>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no FROM threads WHERE agent_no = ?1 AND label = ?2 COLLATE NOCASE AND merged_into IS NULL
          ORDER BY thread_no",
@@ -189,8 +189,8 @@ pub(super) fn labelled(tx: &Read, agent_no: i64, label: &str) -> Result<Vec<i64>
 
 /// The thread words stand for that nobody meant as a key: a name it has or had, else the label of just one thread. What
 /// a conversation began with is no label anybody gave it.
-pub fn known_as(tx: &Read, agent_no: i64, words: &str) -> Result<Option<i64>> {
-    let named: Option<i64> = tx
+pub fn known_as(tx: &Read, agent_no: AgentNo, words: &str) -> Result<Option<ThreadNo>> {
+    let named: Option<ThreadNo> = tx
         .prepare_cached("SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2")?
         .query_row(params![agent_no, words], |r| r.get(0))
         .optional()?;
@@ -202,12 +202,12 @@ pub fn known_as(tx: &Read, agent_no: i64, words: &str) -> Result<Option<i64>> {
            AND thread_key NOT LIKE 'session/%' LIMIT 2",
     )?;
     let rows = statement.query_map(params![agent_no, words], |r| r.get(0))?;
-    let found: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
+    let found: Vec<ThreadNo> = rows.collect::<rusqlite::Result<_>>()?;
     Ok(if let [one] = found.as_slice() { Some(*one) } else { None })
 }
 
 /// The thread of exactly this key.
-pub(super) fn of_key(tx: &Read, agent_no: i64, key: &str) -> Result<Option<i64>> {
+pub(super) fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
     Ok(tx
         .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
         .query_row(params![agent_no, key], |r| r.get(0))
@@ -215,8 +215,8 @@ pub(super) fn of_key(tx: &Read, agent_no: i64, key: &str) -> Result<Option<i64>>
 }
 
 /// The thread a session is in now: that of its newest run that has one.
-pub fn of_session(tx: &Read, session_no: i64) -> Result<Option<i64>> {
-    let found: Option<i64> = tx
+pub fn of_session(tx: &Read, session_no: SessionNo) -> Result<Option<ThreadNo>> {
+    let found: Option<ThreadNo> = tx
         .prepare_cached(
             "SELECT m.thread_no FROM lanes l JOIN turn_results r USING (lane_no) JOIN run_threads m USING (run_no)
              WHERE l.session_no = ?1 ORDER BY (l.lane = '') DESC, r.run_no DESC LIMIT 1",
@@ -227,7 +227,7 @@ pub fn of_session(tx: &Read, session_no: i64) -> Result<Option<i64>> {
 }
 
 /// The files (without the ending) of the pages of these threads; of a merged one, of the thread it was merged into.
-pub fn files_of(tx: &Read, agent_no: i64, threads: &[i64]) -> Result<Vec<String>> {
+pub fn files_of(tx: &Read, agent_no: AgentNo, threads: &[ThreadNo]) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for no in threads {
         files.extend(find(tx, agent_no, canonical(tx, *no)?)?.map(|row| row.file));

@@ -7,12 +7,13 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
+use crate::scope::{AgentNo, BlockNo, SessionNo, StreamNo};
 use crate::transcript::prepare::OriginForm;
 
 /// A stream of a session, as offered for export.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamRow {
-    pub no: i64,
+    pub no: StreamNo,
     pub harness: String,
     pub form: OriginForm,
     pub path: PathBuf,
@@ -49,7 +50,7 @@ fn row(r: &rusqlite::Row) -> rusqlite::Result<StreamRow> {
 }
 
 /// Every stream that belongs to a session, in the order it was first read.
-pub fn streams(tx: &Read, session_no: i64) -> Result<Vec<StreamRow>> {
+pub fn streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
          WHERE st.session_no = ?1 ORDER BY stream_no"
@@ -59,7 +60,7 @@ pub fn streams(tx: &Read, session_no: i64) -> Result<Vec<StreamRow>> {
 }
 
 /// The stream of a source file, by its path.
-pub fn stream_of_file(tx: &Read, agent_no: i64, path: &std::path::Path) -> Result<Option<StreamRow>> {
+pub fn stream_of_file(tx: &Read, agent_no: AgentNo, path: &std::path::Path) -> Result<Option<StreamRow>> {
     let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
     Ok(tx
         .prepare(&format!(
@@ -71,7 +72,7 @@ pub fn stream_of_file(tx: &Read, agent_no: i64, path: &std::path::Path) -> Resul
 }
 
 /// Streams that mix several sessions: those that carry turns of this one without belonging to it.
-pub fn mixed_streams(tx: &Read, session_no: i64) -> Result<Vec<StreamRow>> {
+pub fn mixed_streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
          WHERE stream_no IN (SELECT DISTINCT stream_no FROM turns t JOIN records USING (record_no) WHERE t.session_no = ?1)
@@ -82,7 +83,7 @@ pub fn mixed_streams(tx: &Read, session_no: i64) -> Result<Vec<StreamRow>> {
 }
 
 /// Whether a stream carries turns of more than one session.
-pub fn is_mixed(tx: &Read, stream_no: i64) -> Result<bool> {
+pub fn is_mixed(tx: &Read, stream_no: StreamNo) -> Result<bool> {
     let sessions: i64 = tx.query_row(
         "SELECT count(DISTINCT t.session_no) FROM records JOIN turns t USING (record_no) WHERE stream_no = ?1",
         [stream_no],
@@ -117,7 +118,7 @@ pub fn write_stream(
         "SELECT position, length, block_no, block_offset, forgotten IS NOT NULL FROM records
          WHERE stream_no = ?1 AND generation = ?2 ORDER BY position",
     )?;
-    let mut rows = statement.query([stream.no, generation])?;
+    let mut rows = statement.query((stream.no, generation))?;
     let (mut written, mut reached) = (Written::default(), 0u64);
     while let Some(r) = rows.next()? {
         let (position, length): (i64, i64) = (r.get(0)?, r.get(1)?);
@@ -146,7 +147,7 @@ pub fn write_stream(
 }
 
 /// The bytes behind the last complete line.
-pub fn pending(tx: &Read, stream_no: i64) -> Result<Vec<u8>> {
+pub fn pending(tx: &Read, stream_no: StreamNo) -> Result<Vec<u8>> {
     let data: Option<Vec<u8>> =
         tx.query_row("SELECT pending FROM streams WHERE stream_no = ?1", [stream_no], |r| r.get(0))?;
     data.map_or(Ok(Vec::new()), |d| blocks::unsqueeze(&d))
@@ -163,7 +164,7 @@ pub fn write_rows(
 ) -> Result<Written> {
     let mut written = Written::default();
     for stream in streams {
-        let place: Option<(i64, i64, i64, bool)> = tx
+        let place: Option<(i64, BlockNo, i64, bool)> = tx
             .prepare_cached(
                 "SELECT length, block_no, block_offset, forgotten IS NOT NULL FROM records WHERE stream_no = ?1
                  ORDER BY generation DESC, position DESC LIMIT 1",
@@ -187,7 +188,7 @@ pub fn write_rows(
 pub fn write_session_records(
     tx: &Read,
     opener: &Opener,
-    session_no: i64,
+    session_no: SessionNo,
     out: &mut dyn std::io::Write,
 ) -> Result<Written> {
     let mut statement = tx.prepare(

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decoded, Fact, NewTurn, Placement, RecordClass};
 use crate::ledger::blocks::{Packed, Packer, Spot};
-use crate::scope::AgentId;
+use crate::scope::{AgentId, RecordNo};
 use crate::source::project::{ProjectRoot, project_root};
 
 /// Length of a record's key and of its digest. 128 bits each: an accident is found with certainty, and nobody can make
@@ -104,7 +104,7 @@ pub enum Place {
     },
     /// Stored by an earlier append and unchanged; only its meaning may be new.
     Stored {
-        record_no: i64,
+        record_no: RecordNo,
     },
 }
 
@@ -175,7 +175,7 @@ impl Preparer {
     }
 
     /// The meaning of a record that is already stored.
-    pub fn stored_record(&mut self, record_no: i64, decoded: Decoded) -> Result<PlannedRecord> {
+    pub fn stored_record(&mut self, record_no: RecordNo, decoded: Decoded) -> Result<PlannedRecord> {
         self.plan(Place::Stored { record_no }, None, decoded)
     }
 

@@ -12,7 +12,7 @@ use crate::event::{Role, TurnKind};
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
-use crate::scope::{QuarantineId, SessionKey, TurnId};
+use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// An agent, as listed.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,7 +35,7 @@ pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
 /// A workspace, as listed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorkspaceRow {
-    pub no: i64,
+    pub no: WorkspaceNo,
     pub id: String,
     pub label: String,
     pub root: PathBuf,
@@ -45,7 +45,7 @@ pub struct WorkspaceRow {
     pub last_at: Option<Millis>,
 }
 
-pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<WorkspaceRow>> {
+pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<WorkspaceRow>> {
     let mut statement = tx.prepare(
         "SELECT w.workspace_no, w.workspace_id, w.label, w.root, o.workspace_id,
                 (SELECT count(*) FROM sessions s WHERE s.workspace_no = w.workspace_no),
@@ -69,7 +69,7 @@ pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<WorkspaceRow>> {
 
 /// The workspaces a name stands for: an id, a label or a path, together with everything joined to it by alias.
 /// `NotFound` where nothing matches, `Usage` where a label means several.
-pub fn workspace_named(tx: &Read, agent_no: i64, name: &str) -> Result<Vec<i64>> {
+pub fn workspace_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
     let all = workspaces(tx, agent_no)?;
     let root = std::path::Path::new(name);
     let canonical = root.canonicalize().ok();
@@ -92,8 +92,8 @@ pub fn workspace_named(tx: &Read, agent_no: i64, name: &str) -> Result<Vec<i64>>
 }
 
 /// Joins `old` to `new`: what was said under the old root belongs to the new one.
-pub fn alias_workspace(tx: &mut Write, agent_no: i64, old: &str, new: &str) -> Result<()> {
-    let id_no = |name: &str| -> Result<i64> {
+pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) -> Result<()> {
+    let id_no = |name: &str| -> Result<WorkspaceNo> {
         let all = workspaces(tx, agent_no)?;
         let mut found = all.iter().filter(|w| w.id == name || w.root == std::path::Path::new(name));
         found.next().map(|w| w.no).ok_or_else(|| {
@@ -101,7 +101,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: i64, old: &str, new: &str) -> R
         })
     };
     let (old_no, new_no) = (id_no(old)?, id_no(new)?);
-    let root: i64 = tx.query_row(
+    let root: WorkspaceNo = tx.query_row(
         "SELECT coalesce(alias_of, workspace_no) FROM workspaces WHERE workspace_no = ?1",
         [new_no],
         |r| r.get(0),
@@ -118,7 +118,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: i64, old: &str, new: &str) -> R
 /// A session, as listed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionRow {
-    pub no: i64,
+    pub no: SessionNo,
     pub key: SessionKey,
     pub workspace: Option<String>,
     pub workspace_id: Option<String>,
@@ -160,8 +160,8 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
 }
 
 /// What a person said first in a session: its name where the program gave it none.
-pub fn first_prompt(tx: &Read, opener: &Opener, session_no: i64) -> Result<Option<String>> {
-    let place: Option<(i64, i64, i64)> = tx
+pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
+    let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(
             "SELECT block_no, text_offset, text_length FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0
                AND forgotten IS NULL ORDER BY turn_no LIMIT 1",
@@ -176,14 +176,14 @@ pub fn first_prompt(tx: &Read, opener: &Opener, session_no: i64) -> Result<Optio
 #[derive(Clone, Default, Debug)]
 pub struct SessionFilter {
     pub harness: Option<String>,
-    pub workspaces: Option<Vec<i64>>,
+    pub workspaces: Option<Vec<WorkspaceNo>>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
     pub limit: Option<usize>,
 }
 
 /// Sessions of an agent, newest first.
-pub fn sessions(tx: &Read, agent_no: i64, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
+pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<Vec<SessionRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {SESSION_COLUMNS}, s.workspace_no FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
          WHERE s.agent_no = ?1 AND (?2 IS NULL OR session_key LIKE ?2 || ':%')
@@ -193,7 +193,7 @@ pub fn sessions(tx: &Read, agent_no: i64, filter: &SessionFilter) -> Result<Vec<
     let mut rows = statement.query(params![agent_no, filter.harness, filter.since, filter.until])?;
     let mut out = Vec::new();
     while let Some(r) = rows.next()? {
-        let workspace_no: Option<i64> = r.get(14)?;
+        let workspace_no: Option<WorkspaceNo> = r.get(14)?;
         let inside = filter.workspaces.as_ref().is_none_or(|list| workspace_no.is_some_and(|no| list.contains(&no)));
         if inside {
             out.push(session_of(r)?);
@@ -207,7 +207,7 @@ pub fn sessions(tx: &Read, agent_no: i64, filter: &SessionFilter) -> Result<Vec<
 
 /// The session a key names: the whole key, or the program's bare id (or an unambiguous beginning of it, from eight
 /// characters on). `NotFound`, or `Usage` where it is ambiguous.
-pub fn session_named(tx: &Read, agent_no: i64, name: &str) -> Result<SessionRow> {
+pub fn session_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionRow> {
     let get = |clause: &str, value: &str| -> Result<Vec<SessionRow>> {
         let mut statement = tx.prepare_cached(&format!(
             "SELECT {SESSION_COLUMNS} FROM sessions s LEFT JOIN workspaces w USING (workspace_no)
@@ -242,7 +242,7 @@ pub fn session_named(tx: &Read, agent_no: i64, name: &str) -> Result<SessionRow>
 pub struct Turn {
     pub id: TurnId,
     pub session: SessionKey,
-    pub session_no: i64,
+    pub session_no: SessionNo,
     pub lane: String,
     pub entry: String,
     pub revision: i64,
@@ -259,8 +259,8 @@ pub struct Turn {
     /// `[input, output, cache read, cache write]` of the model message, where the record says so.
     pub usage: Option<serde_json::Value>,
     pub thread: Option<String>,
-    pub run: i64,
-    pub record: i64,
+    pub run: RunNo,
+    pub record: RecordNo,
     /// Where the session was started.
     pub cwd: Option<String>,
     /// Empty where it was forgotten.
@@ -313,41 +313,41 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
 }
 
 /// One turn. `NotFound` also where it is another agent's.
-pub fn turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Result<Turn> {
+pub fn turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Turn> {
     find_turn(tx, opener, agent_no, id)?
         .ok_or_else(|| Error::not_found(format!("there is no turn {id}")).hint("find turns with heirloom search"))
 }
 
 /// One turn, `None` where the agent has none of that id.
-pub fn find_turn(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId) -> Result<Option<Turn>> {
+pub fn find_turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Option<Turn>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {TURN_COLUMNS} FROM turns t {TURN_JOINS} WHERE t.turn_no = ?1 AND s.agent_no = ?2"
     ))?;
-    let mut rows = statement.query([id.0, agent_no])?;
+    let mut rows = statement.query((id.0, agent_no))?;
     rows.next()?.map(|r| turn_of(tx, opener, r)).transpose()
 }
 
 /// The newest turn of a session's main line.
-pub fn last_turn(tx: &Read, session_no: i64) -> Result<Option<TurnId>> {
-    let last: Option<i64> = tx
+pub fn last_turn(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
+    let last: Option<TurnId> = tx
         .prepare_cached(
             "SELECT max(turn_no) FROM turns WHERE session_no = ?1
                AND lane_no IN (SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = '')",
         )?
         .query_row([session_no], |r| r.get(0))?;
-    Ok(last.map(TurnId))
+    Ok(last)
 }
 
 /// The turn a program's own id stands for in a session: the last one of that record, or, where the record makes none (a
 /// mark, a setting), the last one before it. `None`: no record of the session names it.
-pub fn turn_of_entry(tx: &Read, session_no: i64, id: &str) -> Result<Option<TurnId>> {
-    let exact: Option<i64> = tx
+pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Option<TurnId>> {
+    let exact: Option<TurnId> = tx
         .prepare_cached(
             "SELECT max(turn_no) FROM turns WHERE session_no = ?1 AND (entry = ?2 OR substr(entry, 1, length(?2) + 1) = ?2 || '#')",
         )?
         .query_row(params![session_no, id], |r| r.get(0))?;
     if exact.is_some() || id.len() < 4 {
-        return Ok(exact.map(TurnId));
+        return Ok(exact);
     }
     let opener = Opener::default();
     let needle = format!("\"{id}\"");
@@ -362,10 +362,10 @@ pub fn turn_of_entry(tx: &Read, session_no: i64, id: &str) -> Result<Option<Turn
         let found =
             crate::ledger::blocks::range(&bytes, r.get(2)?, r.get(3)?).is_some_and(|b| finder.find(b).is_some());
         if found {
-            let last: Option<i64> = tx
+            let last: Option<TurnId> = tx
                 .prepare_cached("SELECT max(turn_no) FROM turns WHERE session_no = ?1 AND record_no <= ?2")?
                 .query_row(params![session_no, r.get::<_, i64>(0)?], |r| r.get(0))?;
-            return Ok(last.map(TurnId));
+            return Ok(last);
         }
     }
     Ok(None)
@@ -404,7 +404,7 @@ pub struct LaneRow {
     pub turns: u64,
 }
 
-pub fn lanes(tx: &Read, session_no: i64) -> Result<Vec<LaneRow>> {
+pub fn lanes(tx: &Read, session_no: SessionNo) -> Result<Vec<LaneRow>> {
     let mut statement = tx.prepare(
         "SELECT lane, parent_call, (SELECT count(*) FROM turns t WHERE t.session_no = ?1 AND t.lane_no = l.lane_no)
          FROM lanes l WHERE session_no = ?1 ORDER BY lane_no",
@@ -418,7 +418,7 @@ pub fn lanes(tx: &Read, session_no: i64) -> Result<Vec<LaneRow>> {
 /// The normalised outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRow {
-    pub no: i64,
+    pub no: RunNo,
     pub lane: String,
     pub key: Option<String>,
     pub status: &'static str,
@@ -433,7 +433,7 @@ pub struct RunRow {
     pub closed_by: Option<String>,
 }
 
-pub fn runs(tx: &Read, session_no: i64) -> Result<Vec<RunRow>> {
+pub fn runs(tx: &Read, session_no: SessionNo) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {RUN_COLUMNS} FROM lanes l JOIN turn_results r USING (lane_no) LEFT JOIN names ON name_no = model_no
          WHERE l.session_no = ?1 ORDER BY run_no",
@@ -455,8 +455,8 @@ pub(super) fn run_of(r: &Row) -> rusqlite::Result<RunRow> {
         stop_reason: r.get(4)?,
         model: r.get(5)?,
         usage: r.get::<_, Option<String>>(6)?.and_then(|u| serde_json::from_str(&u).ok()).unwrap_or_default(),
-        prompt: r.get::<_, Option<i64>>(7)?.map(TurnId),
-        answer: r.get::<_, Option<i64>>(8)?.map(TurnId),
+        prompt: r.get(7)?,
+        answer: r.get(8)?,
         request_fingerprint: r.get(9)?,
         opened_at: r.get(10)?,
         last_at: r.get(11)?,
@@ -465,7 +465,7 @@ pub(super) fn run_of(r: &Row) -> rusqlite::Result<RunRow> {
 }
 
 /// How many records of each class a session has.
-pub fn record_classes(tx: &Read, session_no: i64) -> Result<Vec<(crate::event::RecordClass, u64, u64)>> {
+pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::event::RecordClass, u64, u64)>> {
     let mut statement = tx.prepare(
         "SELECT class, count(*), sum(length) FROM streams JOIN records USING (stream_no) WHERE session_no = ?1 GROUP BY class",
     )?;
@@ -485,7 +485,7 @@ pub struct BoundaryRow {
 }
 
 /// Compactions and segments of a session.
-pub fn boundaries(tx: &Read, session_no: i64) -> Result<Vec<BoundaryRow>> {
+pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
     let rows =
@@ -504,13 +504,13 @@ pub struct Quarantined {
     pub line: Option<i64>,
     pub reason: String,
     pub session: Option<String>,
-    pub record: i64,
+    pub record: RecordNo,
     /// When its bytes were forgotten.
     pub forgotten: Option<Millis>,
 }
 
 /// What was set aside, newest first; `id`: only that one.
-pub fn quarantine(tx: &Read, agent_no: i64, id: Option<QuarantineId>, limit: usize) -> Result<Vec<Quarantined>> {
+pub fn quarantine(tx: &Read, agent_no: AgentNo, id: Option<QuarantineId>, limit: usize) -> Result<Vec<Quarantined>> {
     let mut statement = tx.prepare(
         "SELECT quarantine_no, path, st.key, position, r.length, line, reason, session_key, r.record_no,
                 r.forgotten
@@ -536,8 +536,8 @@ pub fn quarantine(tx: &Read, agent_no: i64, id: Option<QuarantineId>, limit: usi
 }
 
 /// The exact bytes of a record. `NotFound` where they were forgotten.
-pub fn record_bytes(tx: &Read, opener: &Opener, record_no: i64) -> Result<Vec<u8>> {
-    let (block, offset, length, forgotten): (i64, i64, i64, Option<Millis>) = tx
+pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<Vec<u8>> {
+    let (block, offset, length, forgotten): (BlockNo, i64, i64, Option<Millis>) = tx
         .prepare_cached("SELECT block_no, block_offset, length, forgotten FROM records WHERE record_no = ?1")?
         .query_row([record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
     if let Some(at) = forgotten {
@@ -560,7 +560,7 @@ pub struct Totals {
     pub last_at: Option<Millis>,
 }
 
-pub fn totals(tx: &Read, agent_no: i64) -> Result<Totals> {
+pub fn totals(tx: &Read, agent_no: AgentNo) -> Result<Totals> {
     let count = |sql: &str| -> Result<u64> { Ok(tx.query_row(sql, [agent_no], |r| r.get::<_, i64>(0))? as u64) };
     let (first_at, last_at) =
         tx.query_row("SELECT min(started_at), max(last_at) FROM sessions WHERE agent_no = ?1", [agent_no], |r| {
@@ -592,7 +592,7 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
 }
 
 /// The id of the project that one is an alias of, or its own; `None`: nothing is stored of it.
-pub fn canonical_workspace(tx: &Read, agent_no: i64, id: &str) -> Result<Option<String>> {
+pub fn canonical_workspace(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached(
             "SELECT w.workspace_id FROM workspaces v JOIN workspaces w ON w.workspace_no = coalesce(v.alias_of, v.workspace_no)

@@ -9,24 +9,24 @@ use crate::error::Result;
 use crate::event::TurnKind;
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
-use crate::scope::{SessionKey, TurnId};
+use crate::scope::{AgentNo, BlockNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// A session, in few words.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecentSession {
-    pub no: i64,
+    pub no: SessionNo,
     pub key: SessionKey,
     pub last_at: Option<Millis>,
 }
 
 /// Sessions of an agent in a project, last active first. `workspaces`: the project under all its names; empty for
 /// sessions without a project.
-pub fn sessions(tx: &Read, agent_no: i64, workspaces: &[i64], most: usize) -> Result<Vec<RecentSession>> {
+pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: usize) -> Result<Vec<RecentSession>> {
     let mut statement = tx.prepare_cached(
         "SELECT session_no, session_key, last_at FROM sessions INDEXED BY sessions_workspace
          WHERE agent_no = ?1 AND workspace_no IS ?2 ORDER BY last_at DESC, session_no DESC LIMIT ?3",
     )?;
-    let places: Vec<Option<i64>> = match workspaces {
+    let places: Vec<Option<WorkspaceNo>> = match workspaces {
         [] => vec![None],
         some => some.iter().map(|no| Some(*no)).collect(),
     };
@@ -45,7 +45,7 @@ pub fn sessions(tx: &Read, agent_no: i64, workspaces: &[i64], most: usize) -> Re
 }
 
 /// The last runs of a session's main line, newest first; nothing of branches its program has left (R6.2).
-pub fn runs(tx: &Read, session_no: i64, most: usize) -> Result<Vec<RunRow>> {
+pub fn runs(tx: &Read, session_no: SessionNo, most: usize) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {RUN_COLUMNS} FROM lanes l CROSS JOIN turn_results r INDEXED BY turn_results_newest USING (lane_no)
          LEFT JOIN names ON name_no = model_no
@@ -57,13 +57,13 @@ pub fn runs(tx: &Read, session_no: i64, most: usize) -> Result<Vec<RunRow>> {
 
 /// The session a turn was stored in, and whether it is the prompt its run began with. `None` also where it is another
 /// agent's.
-pub fn place_of(tx: &Read, agent_no: i64, turn: TurnId) -> Result<Option<(i64, bool)>> {
+pub fn place_of(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<(SessionNo, bool)>> {
     Ok(tx
         .prepare_cached(
             "SELECT t.session_no, r.prompt_turn IS t.turn_no FROM turns t JOIN turn_results r USING (run_no)
              JOIN sessions s ON s.session_no = t.session_no WHERE t.turn_no = ?1 AND s.agent_no = ?2",
         )?
-        .query_row([turn.0, agent_no], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row((turn.0, agent_no), |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
 }
 
@@ -79,7 +79,7 @@ pub struct ToolTurn {
 }
 
 /// The last calls and results of tools in a run, oldest first.
-pub fn tools(tx: &Read, run_no: i64, most: usize) -> Result<Vec<ToolTurn>> {
+pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     let mut statement = tx.prepare_cached(
         "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run LEFT JOIN names ON name_no = tool_no
          WHERE run_no = ?1 AND kind IN (2, 3) ORDER BY turn_no DESC LIMIT ?2",
@@ -99,7 +99,7 @@ pub fn tools(tx: &Read, run_no: i64, most: usize) -> Result<Vec<ToolTurn>> {
 }
 
 /// The last messages of a session's main line, oldest first: what is still raw in a context that was not cut.
-pub fn messages(tx: &Read, session_no: i64, behind: TurnId, most: usize) -> Result<Vec<TurnId>> {
+pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -> Result<Vec<TurnId>> {
     let mut statement = tx.prepare_cached(
         "SELECT turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no) JOIN turn_results r USING (run_no)
          WHERE t.session_no = ?1 AND t.turn_no > ?2 AND l.lane = '' AND t.kind = 0 AND t.forgotten IS NULL
@@ -112,8 +112,8 @@ pub fn messages(tx: &Read, session_no: i64, behind: TurnId, most: usize) -> Resu
 }
 
 /// How a turn begins: at most so many bytes of its text. `None` where the agent has no such turn, or it was forgotten.
-pub fn beginning(tx: &Read, opener: &Opener, agent_no: i64, id: TurnId, most: usize) -> Result<Option<String>> {
-    let place: Option<(i64, i64, i64)> = tx
+pub fn beginning(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId, most: usize) -> Result<Option<String>> {
+    let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(
             "SELECT block_no, text_offset, min(text_length, ?3) FROM turns JOIN sessions USING (session_no)
              WHERE turn_no = ?1 AND agent_no = ?2 AND turns.forgotten IS NULL",

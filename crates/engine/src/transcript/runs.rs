@@ -14,6 +14,7 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::event::{NewTurn, Role, RunStatus, TurnKind, Usage};
 use crate::ledger::Write;
+use crate::scope::{LaneNo, NameNo, RunNo, SessionNo, TurnId};
 
 /// A run without a record for this long is closed (SPEC §2).
 pub const IDLE_MS: i64 = 10 * 60 * 1000;
@@ -60,21 +61,21 @@ impl RunUsage {
 /// Runs touched by one append; written back once at its end.
 #[derive(Default)]
 pub(super) struct Runs {
-    lanes: HashMap<i64, LaneRuns>,
-    open: HashMap<i64, Run>,
+    lanes: HashMap<LaneNo, LaneRuns>,
+    open: HashMap<RunNo, Run>,
 }
 
 #[derive(Clone, Copy)]
 struct LaneRuns {
-    newest: Option<i64>,
+    newest: Option<RunNo>,
     /// Turns of another session came after it: the next turn that is no prompt begins a run too.
     left: bool,
     /// The run of the turn met last, new or known.
-    met: Option<i64>,
+    met: Option<RunNo>,
 }
 
 impl LaneRuns {
-    fn current(self) -> Option<i64> {
+    fn current(self) -> Option<RunNo> {
         self.newest.filter(|_| !self.left)
     }
 }
@@ -83,12 +84,12 @@ struct Run {
     key: Option<String>,
     status: i64,
     stop_reason: Option<String>,
-    model_no: Option<i64>,
+    model_no: Option<NameNo>,
     usage: RunUsage,
-    prompt_turn: Option<i64>,
+    prompt_turn: Option<TurnId>,
     /// A person typed it.
     prompt_typed: bool,
-    answer_turn: Option<i64>,
+    answer_turn: Option<TurnId>,
     fingerprint: Option<String>,
     opened_at: Option<Millis>,
     last_at: Option<Millis>,
@@ -98,7 +99,14 @@ struct Run {
 
 impl Runs {
     /// The run a new turn belongs to; opens one where the turn begins it.
-    pub(super) fn of_turn(&mut self, tx: &Write, session: i64, lane: i64, turn: &NewTurn, prompt: bool) -> Result<i64> {
+    pub(super) fn of_turn(
+        &mut self,
+        tx: &Write,
+        session: SessionNo,
+        lane: LaneNo,
+        turn: &NewTurn,
+        prompt: bool,
+    ) -> Result<RunNo> {
         if let Some(key) = &turn.run {
             let run = match self.by_key(tx, lane, key)? {
                 Some(run) => run,
@@ -116,7 +124,7 @@ impl Runs {
     }
 
     /// Notes that a turn of this run was met in the lane.
-    pub(super) fn met(&mut self, lane: i64, run: i64) {
+    pub(super) fn met(&mut self, lane: LaneNo, run: RunNo) {
         if let Some(state) = self.lanes.get_mut(&lane) {
             state.met = Some(run);
             if state.newest == Some(run) {
@@ -126,7 +134,7 @@ impl Runs {
     }
 
     /// The run of that key; without a key the one whose turns are just being met.
-    pub(super) fn at(&mut self, tx: &Write, lane: i64, key: Option<&str>) -> Result<Option<i64>> {
+    pub(super) fn at(&mut self, tx: &Write, lane: LaneNo, key: Option<&str>) -> Result<Option<RunNo>> {
         match key {
             Some(key) => self.by_key(tx, lane, key),
             None => {
@@ -137,7 +145,7 @@ impl Runs {
     }
 
     /// Takes a stored turn into its run's result.
-    pub(super) fn stored(&mut self, run_no: i64, turn_no: i64, turn: &NewTurn, model_no: Option<i64>) {
+    pub(super) fn stored(&mut self, run_no: RunNo, turn_no: TurnId, turn: &NewTurn, model_no: Option<NameNo>) {
         let Some(run) = self.open.get_mut(&run_no) else { return };
         run.dirty = true;
         if let Some(at) = turn.at {
@@ -168,7 +176,7 @@ impl Runs {
     pub(super) fn end(
         &mut self,
         tx: &Write,
-        lane: i64,
+        lane: LaneNo,
         key: Option<&str>,
         status: RunStatus,
         reason: Option<&str>,
@@ -187,7 +195,7 @@ impl Runs {
         Ok(())
     }
 
-    pub(super) fn usage(&mut self, tx: &Write, lane: i64, key: Option<&str>, usage: Usage) -> Result<()> {
+    pub(super) fn usage(&mut self, tx: &Write, lane: LaneNo, key: Option<&str>, usage: Usage) -> Result<()> {
         if let Some(run) = self.named(tx, lane, key)? {
             run.usage = RunUsage {
                 input: usage.input,
@@ -202,7 +210,7 @@ impl Runs {
         Ok(())
     }
 
-    pub(super) fn fingerprint(&mut self, tx: &Write, lane: i64, key: Option<&str>, fingerprint: &str) -> Result<()> {
+    pub(super) fn fingerprint(&mut self, tx: &Write, lane: LaneNo, key: Option<&str>, fingerprint: &str) -> Result<()> {
         if let Some(run) = self.named(tx, lane, key)? {
             run.fingerprint = Some(fingerprint.to_owned());
             run.dirty = true;
@@ -211,7 +219,7 @@ impl Runs {
     }
 
     /// Closes the lane's open run because something else began.
-    pub(super) fn close(&mut self, tx: &Write, lane: i64, by: &str) -> Result<()> {
+    pub(super) fn close(&mut self, tx: &Write, lane: LaneNo, by: &str) -> Result<()> {
         if let Some(no) = self.lane(tx, lane)?.newest
             && let Some(run) = self.open.get_mut(&no)
             && run.status == RUN_OPEN
@@ -224,7 +232,7 @@ impl Runs {
     }
 
     /// The next turn of the lane begins a run of its own.
-    pub(super) fn leave(&mut self, tx: &Write, lane: i64) -> Result<()> {
+    pub(super) fn leave(&mut self, tx: &Write, lane: LaneNo) -> Result<()> {
         self.lane(tx, lane)?;
         if let Some(state) = self.lanes.get_mut(&lane) {
             state.left = true;
@@ -260,7 +268,7 @@ impl Runs {
         Ok(())
     }
 
-    fn named(&mut self, tx: &Write, lane: i64, key: Option<&str>) -> Result<Option<&mut Run>> {
+    fn named(&mut self, tx: &Write, lane: LaneNo, key: Option<&str>) -> Result<Option<&mut Run>> {
         let no = match key {
             Some(key) => self.by_key(tx, lane, key)?,
             None => self.lane(tx, lane)?.current(),
@@ -268,13 +276,13 @@ impl Runs {
         Ok(no.and_then(|no| self.open.get_mut(&no)))
     }
 
-    fn by_key(&mut self, tx: &Write, lane: i64, key: &str) -> Result<Option<i64>> {
+    fn by_key(&mut self, tx: &Write, lane: LaneNo, key: &str) -> Result<Option<RunNo>> {
         if let Some(no) = self.lane(tx, lane)?.newest
             && self.open.get(&no).is_some_and(|r| r.key.as_deref() == Some(key))
         {
             return Ok(Some(no));
         }
-        let found: Option<i64> = tx
+        let found: Option<RunNo> = tx
             .prepare_cached("SELECT run_no FROM turn_results WHERE lane_no = ?1 AND run_key = ?2")?
             .query_row(params![lane, key], |r| r.get(0))
             .optional()?;
@@ -285,11 +293,11 @@ impl Runs {
     }
 
     /// Where a lane stands, as far as the ledger tells on first asking.
-    fn lane(&mut self, tx: &Write, lane: i64) -> Result<LaneRuns> {
+    fn lane(&mut self, tx: &Write, lane: LaneNo) -> Result<LaneRuns> {
         if let Some(known) = self.lanes.get(&lane) {
             return Ok(*known);
         }
-        let newest: Option<i64> = tx
+        let newest: Option<RunNo> = tx
             .prepare_cached("SELECT max(run_no) FROM turn_results WHERE lane_no = ?1")?
             .query_row([lane], |r| r.get(0))?;
         let mut left = false;
@@ -301,7 +309,7 @@ impl Runs {
                      WHERE l.lane_no = ?1 AND f.lane_no = ?1
                        AND f.record_no > (SELECT max(record_no) FROM turns WHERE run_no = ?2))",
                 )?
-                .query_row([lane, no], |r| r.get(0))?;
+                .query_row((lane, no), |r| r.get(0))?;
         }
         let met = tx
             .prepare_cached(
@@ -318,13 +326,20 @@ impl Runs {
         Ok(state)
     }
 
-    fn open(&mut self, tx: &Write, session: i64, lane: i64, key: Option<&str>, at: Option<Millis>) -> Result<i64> {
+    fn open(
+        &mut self,
+        tx: &Write,
+        session: SessionNo,
+        lane: LaneNo,
+        key: Option<&str>,
+        at: Option<Millis>,
+    ) -> Result<RunNo> {
         self.close(tx, lane, "next-prompt")?;
         tx.prepare_cached(
             "INSERT INTO turn_results (session_no, lane_no, run_key, status, opened_at, last_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
         )?
         .execute(params![session, lane, key, RUN_OPEN, at])?;
-        let no = tx.last_insert_rowid();
+        let no = RunNo(tx.last_insert_rowid());
         self.lanes.insert(lane, LaneRuns { newest: Some(no), left: false, met: Some(no) });
         self.open.insert(
             no,
@@ -347,7 +362,7 @@ impl Runs {
         Ok(no)
     }
 
-    fn load(&mut self, tx: &Write, no: i64) -> Result<()> {
+    fn load(&mut self, tx: &Write, no: RunNo) -> Result<()> {
         if self.open.contains_key(&no) {
             return Ok(());
         }
@@ -387,7 +402,7 @@ impl Runs {
 pub struct ClosedIdle {
     pub runs: u64,
     /// The sessions they are in.
-    pub sessions: BTreeSet<i64>,
+    pub sessions: BTreeSet<SessionNo>,
     /// When the next run will be due.
     pub next: Option<Millis>,
 }
@@ -427,7 +442,7 @@ pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
 }
 
 /// Ends a session by hand: closes its runs and marks it. Returns whether it was open.
-pub fn end_session(tx: &mut Write, session_no: i64) -> Result<bool> {
+pub fn end_session(tx: &mut Write, session_no: SessionNo) -> Result<bool> {
     tx.execute(
         "UPDATE turn_results SET closed_by = 'session-end', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
          WHERE status = ?4 AND lane_no IN (SELECT lane_no FROM lanes WHERE session_no = ?1)",
@@ -436,7 +451,7 @@ pub fn end_session(tx: &mut Write, session_no: i64) -> Result<bool> {
     let now = tx.now();
     let ended = tx.execute(
         "UPDATE sessions SET ended_at = ?2, ended_by = 'hand' WHERE session_no = ?1 AND ended_at IS NULL",
-        [session_no, now],
+        (session_no, now),
     )?;
     tx.note("session_no", session_no);
     Ok(ended > 0)
@@ -444,8 +459,8 @@ pub fn end_session(tx: &mut Write, session_no: i64) -> Result<bool> {
 
 /// Notes that the run `by` began at an earlier place than where this one had led: its program left this branch. The
 /// first to leave it counts.
-pub(crate) fn leave(tx: &Write, run_no: i64, by: i64) -> Result<()> {
+pub(crate) fn leave(tx: &Write, run_no: RunNo, by: RunNo) -> Result<()> {
     tx.prepare_cached("UPDATE turn_results SET left_by = ?2 WHERE run_no = ?1 AND left_by IS NULL")?
-        .execute([run_no, by])?;
+        .execute(params![run_no, by])?;
     Ok(())
 }

@@ -9,10 +9,17 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::ledger::{Audit, Ledger, agents};
 use crate::pages::{self, Happened};
+use crate::scope::AgentNo;
 
 /// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
 /// items stand in the tree it has: they would be out of sight.
-pub fn adopt(home: &Home, ledger: &Ledger, agent_no: i64, actor: &str, root: Option<&Path>) -> Result<Option<PathBuf>> {
+pub fn adopt(
+    home: &Home,
+    ledger: &Ledger,
+    agent_no: AgentNo,
+    actor: &str,
+    root: Option<&Path>,
+) -> Result<Option<PathBuf>> {
     let root = root.map(|root| home.open_elsewhere(root).map(|opened| opened.shown().to_owned())).transpose()?;
     if ledger.read(|tx| agents::root(tx, agent_no))? == root {
         return Ok(root);

@@ -12,6 +12,7 @@ use crate::home::{Digest, MemoryPath, RelPath, Stamp};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened, PageKey, Period, RuntimePage};
 use crate::redact::redact;
+use crate::scope::{AgentNo, ChangeNo, FileNo};
 use crate::title::{TitleKey, active_name, short_of_file};
 
 /// What a visible file is, by the place where it stands.
@@ -150,7 +151,7 @@ pub fn classify(path: &RelPath) -> Option<(Kind, State)> {
 /// A row.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    pub file_no: i64,
+    pub file_no: FileNo,
     pub path: RelPath,
     pub kind: Kind,
     pub state: State,
@@ -170,7 +171,7 @@ pub struct Entry {
     /// What is wrong with the file.
     pub problem: Option<String>,
     /// Grows with every change of any file of the agent.
-    pub change_no: i64,
+    pub change_no: ChangeNo,
 }
 
 impl Entry {
@@ -358,7 +359,7 @@ fn page_at(kind: Kind, parts: &[&str]) -> Option<PageKey> {
 
 /// The page of a session, by its file: [`happened_to`] for those whose key says more than the path does. Only what was
 /// rendered once.
-pub(super) fn session_page(tx: &Read, agent_no: i64, path: &RelPath) -> Result<Option<Happened>> {
+pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Happened>> {
     let parts: Vec<&str> = path.components().collect();
     let ["memory", "workspace", id, "runtime", "session-memory", name] = parts.as_slice() else { return Ok(None) };
     let Some(stem) = name.strip_suffix(".md") else { return Ok(None) };
@@ -366,7 +367,7 @@ pub(super) fn session_page(tx: &Read, agent_no: i64, path: &RelPath) -> Result<O
 }
 
 /// The files of the pages of the thread of a key, and of the one it was merged into.
-fn thread_files(tx: &Read, agent_no: i64, key: &str) -> Result<Vec<String>> {
+fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
            (SELECT merged_into FROM threads WHERE agent_no = ?1 AND thread_key = ?2))",
@@ -376,7 +377,7 @@ fn thread_files(tx: &Read, agent_no: i64, key: &str) -> Result<Vec<String>> {
 }
 
 /// The ids of the projects something is known of, by their memory files.
-pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: i64) -> Result<Vec<String>> {
+pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
     )?;
@@ -408,7 +409,7 @@ struct Before {
 /// Puts what was seen of a file into its row. Returns whether anything that counts has changed.
 pub(super) fn store(
     tx: &Write,
-    agent_no: i64,
+    agent_no: AgentNo,
     path: &RelPath,
     (kind, state): (Kind, State),
     seen: &Seen,
@@ -465,7 +466,7 @@ pub(super) fn store(
 }
 
 /// Notes that a file is no longer there.
-pub(super) fn gone(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
+pub(super) fn gone(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached(
         "UPDATE catalogue SET state = 'gone',
                 change_no = (SELECT max(change_no) + 1 FROM catalogue WHERE agent_no = ?1)
@@ -477,7 +478,7 @@ pub(super) fn gone(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
 
 /// Takes every word of a file that is gone out of its row, its name included, and its revisions with it. The number
 /// stays, so that whoever follows the changes drops what they have of it.
-pub(crate) fn forget(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
+pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?
         .execute(params![agent_no, path])?;
     tx.prepare_cached(
@@ -491,7 +492,7 @@ pub(crate) fn forget(tx: &Write, agent_no: i64, path: &str) -> Result<()> {
 }
 
 /// [`forget`] for every place where an item once was.
-pub(crate) fn forget_gone(tx: &Write, agent_no: i64, item: &str) -> Result<()> {
+pub(crate) fn forget_gone(tx: &Write, agent_no: AgentNo, item: &str) -> Result<()> {
     let mut statement =
         tx.prepare_cached("SELECT path FROM catalogue WHERE agent_no = ?1 AND item = ?2 AND state = 'gone'")?;
     let rows = statement.query_map(params![agent_no, item], |r| r.get::<_, String>(0))?;
@@ -534,7 +535,7 @@ fn entry(r: &Row) -> rusqlite::Result<Entry> {
 }
 
 /// The rows of one kind in one state, by path.
-pub fn list(tx: &Read, agent_no: i64, kind: Kind, state: State) -> Result<Vec<Entry>> {
+pub fn list(tx: &Read, agent_no: AgentNo, kind: Kind, state: State) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3 ORDER BY path"
     ))?;
@@ -543,7 +544,7 @@ pub fn list(tx: &Read, agent_no: i64, kind: Kind, state: State) -> Result<Vec<En
 }
 
 /// [`list`] of those that may belong to some threads: that name one of these keys or names, or none at all.
-pub fn list_in(tx: &Read, agent_no: i64, kind: Kind, state: State, threads: &[String]) -> Result<Vec<Entry>> {
+pub fn list_in(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, threads: &[String]) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3
            AND (json_type(fields, '$.thread') IS NOT 'text' OR trim(fields ->> 'thread') = ''
@@ -556,11 +557,16 @@ pub fn list_in(tx: &Read, agent_no: i64, kind: Kind, state: State, threads: &[St
 
 /// Files of these kinds that changed behind `change_no`, oldest first, those that are gone included; and how many changes
 /// of any kind were looked at, with the last of them.
-pub fn changes_of(tx: &Read, agent_no: i64, change_no: i64, kinds: &[Kind]) -> Result<(Vec<Entry>, usize, i64)> {
+pub fn changes_of(
+    tx: &Read,
+    agent_no: AgentNo,
+    change_no: ChangeNo,
+    kinds: &[Kind],
+) -> Result<(Vec<Entry>, usize, ChangeNo)> {
     let mut statement = tx.prepare_cached(
         "SELECT change_no, kind, file_no FROM catalogue WHERE agent_no = ?1 AND change_no > ?2 ORDER BY change_no",
     )?;
-    let mut rows = statement.query([agent_no, change_no])?;
+    let mut rows = statement.query((agent_no, change_no))?;
     let (mut out, mut looked, mut last) = (Vec::new(), 0, change_no);
     while let Some(r) = rows.next()? {
         (looked, last) = (looked + 1, r.get(0)?);
@@ -572,7 +578,7 @@ pub fn changes_of(tx: &Read, agent_no: i64, change_no: i64, kinds: &[Kind]) -> R
 }
 
 /// Every file that is there, by path.
-pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
+pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"
     ))?;
@@ -581,7 +587,7 @@ pub fn all(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
 }
 
 /// Ids of the projects that files stand for or speak of.
-pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<String>> {
+pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT substr(scope, 11) FROM catalogue
          WHERE agent_no = ?1 AND state != 'gone' AND scope GLOB 'workspace/?*'
@@ -592,7 +598,7 @@ pub fn workspaces(tx: &Read, agent_no: i64) -> Result<Vec<String>> {
 }
 
 /// How many files are there.
-pub fn count(tx: &Read, agent_no: i64) -> Result<u64> {
+pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let files: i64 = tx
         .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND state != 'gone'")?
         .query_row([agent_no], |r| r.get(0))?;
@@ -600,7 +606,7 @@ pub fn count(tx: &Read, agent_no: i64) -> Result<u64> {
 }
 
 /// What changed behind `change_no`, oldest first, files that are gone included.
-pub fn changes(tx: &Read, agent_no: i64, change_no: i64, limit: usize) -> Result<Vec<Entry>> {
+pub fn changes(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND change_no > ?2 ORDER BY change_no LIMIT ?3"
     ))?;
@@ -609,7 +615,7 @@ pub fn changes(tx: &Read, agent_no: i64, change_no: i64, limit: usize) -> Result
 }
 
 /// The rows of one kind that count, newest first by a date field of theirs, and how many there are in all.
-pub fn newest(tx: &Read, agent_no: i64, kind: Kind, field: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
+pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'
          ORDER BY coalesce(fields ->> ?3, '') DESC, path DESC LIMIT ?4"
@@ -623,7 +629,7 @@ pub fn newest(tx: &Read, agent_no: i64, kind: Kind, field: &str, limit: usize) -
 }
 
 /// How many files of each kind count, and how many memories of them were superseded.
-pub fn counts(tx: &Read, agent_no: i64) -> Result<Vec<(Kind, u64)>> {
+pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     let mut statement = tx.prepare_cached(
         "SELECT kind, count(*) FROM catalogue
          WHERE agent_no = ?1 AND state = 'active' AND coalesce(status, '') != 'superseded' GROUP BY kind",
@@ -634,7 +640,7 @@ pub fn counts(tx: &Read, agent_no: i64) -> Result<Vec<(Kind, u64)>> {
 }
 
 /// Open loops due on a day or before it, the longest overdue first, and how many there are in all.
-pub fn due(tx: &Read, agent_no: i64, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
+pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue
          WHERE agent_no = ?1 AND kind = 'loop' AND state = 'active' AND fields ->> 'due' <= ?2
@@ -646,14 +652,14 @@ pub fn due(tx: &Read, agent_no: i64, by: &str, limit: usize) -> Result<(Vec<Entr
 }
 
 /// The newest change of an agent's files.
-pub fn last_change(tx: &Read, agent_no: i64) -> Result<i64> {
+pub fn last_change(tx: &Read, agent_no: AgentNo) -> Result<ChangeNo> {
     Ok(tx
         .prepare_cached("SELECT coalesce(max(change_no), 0) FROM catalogue WHERE agent_no = ?1")?
         .query_row([agent_no], |r| r.get(0))?)
 }
 
 /// Files that are there and have something wrong with them.
-pub fn troubled(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
+pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND problem IS NOT NULL ORDER BY path"
     ))?;
@@ -662,7 +668,7 @@ pub fn troubled(tx: &Read, agent_no: i64) -> Result<Vec<Entry>> {
 }
 
 /// The file at a path, if it is there.
-pub fn at(tx: &Read, agent_no: i64, path: &RelPath) -> Result<Option<Entry>> {
+pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND path = ?2 AND state != 'gone'"
@@ -672,7 +678,7 @@ pub fn at(tx: &Read, agent_no: i64, path: &RelPath) -> Result<Option<Entry>> {
 }
 
 /// The file with an id: the one that counts, else the newest in an archive.
-pub fn item(tx: &Read, agent_no: i64, item: &str) -> Result<Option<Entry>> {
+pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND item = ?2 AND state != 'gone'
@@ -683,7 +689,7 @@ pub fn item(tx: &Read, agent_no: i64, item: &str) -> Result<Option<Entry>> {
 }
 
 /// The file with a number, in whatever state.
-pub fn numbered(tx: &Read, agent_no: i64, file_no: i64) -> Result<Option<Entry>> {
+pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND file_no = ?2"))?
         .query_row(params![agent_no, file_no], entry)
@@ -691,7 +697,7 @@ pub fn numbered(tx: &Read, agent_no: i64, file_no: i64) -> Result<Option<Entry>>
 }
 
 /// Files that bear the mark of an act.
-pub(super) fn bearing(tx: &Read, agent_no: i64, flush_id: &str) -> Result<Vec<Entry>> {
+pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND fields ->> 'flush' = ?2"
     ))?;
@@ -701,7 +707,7 @@ pub(super) fn bearing(tx: &Read, agent_no: i64, flush_id: &str) -> Result<Vec<En
 
 /// The one file of a kind a person means by `name`: its id (with or without the letter in front, or the beginning of
 /// it), its title, its file name or its path. Of an archive the newest entry. `NotFound` and `Usage` say what to do.
-pub fn named(tx: &Read, agent_no: i64, kind: Kind, state: State, name: &str) -> Result<Entry> {
+pub fn named(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, name: &str) -> Result<Entry> {
     let entries = list(tx, agent_no, kind, state)?;
     let prefix = kind.prefix().map_or(String::new(), |p| format!("{p}:"));
     let bare = name.strip_prefix(&prefix).unwrap_or(name);

@@ -21,6 +21,7 @@ use crate::home::{self, RelPath, Renamed};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened, PageKey};
 use crate::redact::redact;
+use crate::scope::AgentNo;
 use crate::title::{active_name, flush_id};
 
 /// One change of one file.
@@ -495,14 +496,14 @@ pub(super) fn recover(lock: &TreeLock) -> Result<()> {
 }
 
 /// Whether anything is unfinished: one look at an index.
-pub fn is_unfinished(tx: &Read, agent_no: i64) -> Result<bool> {
+pub fn is_unfinished(tx: &Read, agent_no: AgentNo) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM flushes WHERE agent_no = ?1 AND state = 'planned' LIMIT 1")?
         .exists([agent_no])?)
 }
 
 /// Acts that stand and are not finished, oldest first.
-pub fn unfinished(tx: &Read, agent_no: i64) -> Result<Vec<Unfinished>> {
+pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     let mut statement = tx.prepare_cached(
         "SELECT flush_id, action, attempts, last_error, created_at FROM flushes
          WHERE agent_no = ?1 AND state = 'planned' ORDER BY created_at, flush_id",

@@ -30,7 +30,7 @@ use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
 use crate::ledger::agents;
 use crate::ledger::{Audit, Ledger, Read, Write};
-use crate::scope::AgentId;
+use crate::scope::{AgentId, AgentNo};
 
 /// An agent's assistant home, opened.
 pub struct AssistantHome<'a> {
@@ -39,7 +39,7 @@ pub struct AssistantHome<'a> {
     pub files: Rooted,
     pub ledger: &'a Ledger,
     pub agent: AgentId,
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     /// Who acts, for the audit: `cli loop`.
     pub actor: String,
     /// Whose days these are: the operator's time zone.
@@ -61,7 +61,7 @@ impl<'a> AssistantHome<'a> {
         home: &'a Home,
         ledger: &'a Ledger,
         agent: &AgentId,
-        agent_no: i64,
+        agent_no: AgentNo,
         actor: &str,
         zone: TimeZone,
     ) -> Result<Option<AssistantHome<'a>>> {
@@ -99,7 +99,7 @@ impl<'a> AssistantHome<'a> {
         home: &'a Home,
         ledger: &'a Ledger,
         agent: &AgentId,
-        agent_no: i64,
+        agent_no: AgentNo,
         actor: &str,
         zone: TimeZone,
     ) -> Result<AssistantHome<'a>> {

@@ -12,6 +12,7 @@ use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, Digest, Publication, Published, RelPath, Stamp};
 use crate::ledger::{Read, Write, blocks};
+use crate::scope::AgentNo;
 use crate::title::wordless_path;
 
 /// Why a state was kept that somebody asked to replace.
@@ -175,7 +176,7 @@ impl AssistantHome<'_> {
 }
 
 /// What is kept of a file, newest first; of all files without `path`.
-pub fn revisions(tx: &Read, agent_no: i64, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
+pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, at, why, data FROM file_revisions
          WHERE agent_no = ?1 AND (?2 IS NULL OR path = ?2) ORDER BY at DESC, revision_no DESC LIMIT ?3",
@@ -191,7 +192,7 @@ pub fn revisions(tx: &Read, agent_no: i64, path: Option<&str>, limit: usize) -> 
 
 /// What met a person's words by chance since a time: number, path and why, newest first. What a command replaced because
 /// somebody asked for it is left out.
-pub fn found_by_scan(tx: &Read, agent_no: i64, since: Millis, limit: usize) -> Result<Vec<(i64, String, String)>> {
+pub fn found_by_scan(tx: &Read, agent_no: AgentNo, since: Millis, limit: usize) -> Result<Vec<(i64, String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2 AND why != ?3
          ORDER BY at DESC, revision_no DESC LIMIT ?4",
@@ -202,7 +203,7 @@ pub fn found_by_scan(tx: &Read, agent_no: i64, since: Millis, limit: usize) -> R
 }
 
 /// What is kept of earlier states of a file.
-pub(crate) fn revisions_of(tx: &Read, agent_no: i64, path: &str) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn revisions_of(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Vec<Vec<u8>>> {
     let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
     let rows = statement.query_map(params![agent_no, path], |r| r.get::<_, Vec<u8>>(0))?;
     let rows: Vec<Vec<u8>> = rows.collect::<rusqlite::Result<_>>()?;
@@ -210,7 +211,7 @@ pub(crate) fn revisions_of(tx: &Read, agent_no: i64, path: &str) -> Result<Vec<V
 }
 
 /// Removes the kept states of files that `shows` says yes to, given path and text. Returns how many went.
-pub(crate) fn forget_revisions(tx: &Write, agent_no: i64, shows: impl Fn(&str, &str) -> bool) -> Result<usize> {
+pub(crate) fn forget_revisions(tx: &Write, agent_no: AgentNo, shows: impl Fn(&str, &str) -> bool) -> Result<usize> {
     let mut statement = tx.prepare_cached("SELECT revision_no, path, data FROM file_revisions WHERE agent_no = ?1")?;
     let rows = statement
         .query_map([agent_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, Vec<u8>>(2)?)))?;

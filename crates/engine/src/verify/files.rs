@@ -8,6 +8,7 @@ use super::Report;
 use crate::error::{ErrorKind, Result};
 use crate::home;
 use crate::index::Index;
+use crate::scope::FileNo;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, journal, scan};
 
@@ -80,7 +81,7 @@ fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<
         if let Err(e) = missing {
             return Ok(vec![("index".into(), format!("{e}; {AGAIN}"))]);
         }
-        let mut made: HashMap<i64, _> = index.files_made(at.agent_no)?.into_iter().map(|m| (m.file_no, m)).collect();
+        let mut made: HashMap<FileNo, _> = index.files_made(at.agent_no)?.into_iter().map(|m| (m.file_no, m)).collect();
         let mut off = Vec::new();
         for entry in rows.iter().filter(|e| e.state != State::Gone && e.kind != Kind::Runtime) {
             let made = made.remove(&entry.file_no);

@@ -10,25 +10,25 @@ use crate::error::Result;
 use crate::ledger::{Read, blocks};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, digest_of};
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::tokens::tokens;
 
 /// What the walk over the turns found: how many tokens each has.
 #[derive(Default, Debug)]
-pub struct Lengths(HashMap<i64, u32>);
+pub struct Lengths(HashMap<TurnId, u32>);
 
 impl Lengths {
     pub fn add(&mut self, turn: TurnId, text: &str) {
-        self.0.insert(turn.0, tokens(text) as u32);
+        self.0.insert(turn, tokens(text) as u32);
     }
 }
 
 /// What is kept of a turn: enough to say where it belongs.
 #[derive(Clone, Copy)]
 struct Turn {
-    no: i64,
-    session: i64,
-    lane: i64,
+    no: TurnId,
+    session: SessionNo,
+    lane: LaneNo,
     forgotten: bool,
 }
 
@@ -50,12 +50,12 @@ impl Turns {
         Ok(Turns { by_number, by_lane })
     }
 
-    fn find(&self, no: i64) -> Option<&Turn> {
+    fn find(&self, no: TurnId) -> Option<&Turn> {
         self.by_number.binary_search_by_key(&no, |t| t.no).ok().map(|at| &self.by_number[at])
     }
 
     /// The turns of a lane in a range.
-    fn within(&self, lane: i64, range: (i64, i64)) -> &[Turn] {
+    fn within(&self, lane: LaneNo, range: (TurnId, TurnId)) -> &[Turn] {
         let first = self.by_lane.partition_point(|t| (t.lane, t.no) < (lane, range.0));
         let last = self.by_lane.partition_point(|t| (t.lane, t.no) <= (lane, range.1));
         &self.by_lane[first..last.max(first)]
@@ -64,13 +64,13 @@ impl Turns {
 
 /// What is kept of a node: its words are looked at once and left.
 struct Seen {
-    agent: i64,
+    agent: AgentNo,
     kind: Kind,
     depth: i64,
-    thread: i64,
-    session: Option<i64>,
-    lane: Option<i64>,
-    turns: (i64, i64),
+    thread: ThreadNo,
+    session: Option<SessionNo>,
+    lane: Option<LaneNo>,
+    turns: (TurnId, TurnId),
     times: (Option<i64>, Option<i64>),
     count: i64,
     source_tokens: i64,
@@ -78,7 +78,7 @@ struct Seen {
     stands: bool,
     /// Its act is not finished.
     planned: bool,
-    replaces: Option<i64>,
+    replaces: Option<NodeId>,
     items: Vec<TurnId>,
 }
 
@@ -106,27 +106,27 @@ pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> 
     compactions(tx, &nodes, &turns, report)
 }
 
-fn name(no: i64) -> String {
-    format!("node {}", NodeId(no))
+fn name(no: NodeId) -> String {
+    format!("node {no}")
 }
 
-fn damaged(report: &mut Report, no: i64, what: impl AsRef<str>) {
-    report.damaged(name(no), format!("{}; {NEXT} {} --transcript", what.as_ref(), NodeId(no)));
+fn damaged(report: &mut Report, no: NodeId, what: impl AsRef<str>) {
+    report.damaged(name(no), format!("{}; {NEXT} {no} --transcript", what.as_ref()));
 }
 
 /// The agent of each session.
-fn sessions(tx: &Read) -> Result<HashMap<i64, i64>> {
+fn sessions(tx: &Read) -> Result<HashMap<SessionNo, AgentNo>> {
     let mut statement = tx.prepare("SELECT session_no, agent_no FROM sessions")?;
     let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Where each thread that was merged leads in the end.
-fn merged(tx: &Read) -> Result<HashMap<i64, (i64, i64)>> {
+fn merged(tx: &Read) -> Result<HashMap<ThreadNo, (AgentNo, ThreadNo)>> {
     let mut statement = tx.prepare("SELECT thread_no, agent_no, merged_into FROM threads")?;
-    let rows = statement.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get::<_, Option<i64>>(2)?))))?;
-    let all: HashMap<i64, (i64, Option<i64>)> = rows.collect::<rusqlite::Result<_>>()?;
-    let end = |no: i64| {
+    let rows = statement.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get(2)?))))?;
+    let all: HashMap<ThreadNo, (AgentNo, Option<ThreadNo>)> = rows.collect::<rusqlite::Result<_>>()?;
+    let end = |no: ThreadNo| {
         let mut at = no;
         for _ in 0..all.len() {
             match all.get(&at).and_then(|(_, into)| *into) {
@@ -140,7 +140,7 @@ fn merged(tx: &Read) -> Result<HashMap<i64, (i64, i64)>> {
 }
 
 /// Reads every node, and checks what it says against its digest and its counts.
-fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<i64, Seen>> {
+fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<NodeId, Seen>> {
     let mut statement = tx.prepare(
         "SELECT node_no, agent_no, kind, depth, thread_no, session_no, lane_no, first_turn, last_turn, first_at, last_at,
                 turns, summary, distillate, source_tokens, summary_tokens, replaces, key, digest,
@@ -150,13 +150,13 @@ fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<i64, Seen>> {
     let mut rows = statement.query([])?;
     let mut all = HashMap::new();
     while let Some(r) = rows.next()? {
-        let no: i64 = r.get(0)?;
+        let no: NodeId = r.get(0)?;
         let code: i64 = r.get(2)?;
         let kind = Kind::of(code);
         if kind.code() != code {
             damaged(report, no, format!("it is of a kind ({code}) there is none of"));
         }
-        let turns: (i64, i64) = (r.get(7)?, r.get(8)?);
+        let turns: (TurnId, TurnId) = (r.get(7)?, r.get(8)?);
         let summary: String = r.get(12)?;
         let stored: Option<Vec<u8>> = r.get(13)?;
         let (source_tokens, summary_tokens): (i64, i64) = (r.get(14)?, r.get(15)?);
@@ -168,7 +168,7 @@ fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<i64, Seen>> {
                 Err(_) => damaged(report, no, "its distillate cannot be read"),
                 Ok(json) => {
                     let json = json.unwrap_or_else(|| b"{}".to_vec());
-                    let said = digest_of(&key, kind, (TurnId(turns.0), TurnId(turns.1)), &summary, &json);
+                    let said = digest_of(&key, kind, turns, &summary, &json);
                     if said != digest {
                         damaged(report, no, "what it says is not what was stored");
                     } else {
@@ -193,8 +193,8 @@ fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<i64, Seen>> {
         } else if !summary.is_empty() || stored.is_some() {
             damaged(report, no, "it was forgotten and still has words");
         }
-        if turns.0 > turns.1 || turns.0 < 1 {
-            damaged(report, no, format!("it ends ({}) before it begins ({})", TurnId(turns.1), TurnId(turns.0)));
+        if turns.0 > turns.1 || turns.0.0 < 1 {
+            damaged(report, no, format!("it ends ({}) before it begins ({})", turns.1, turns.0));
         }
         let seen = Seen {
             agent: r.get(1)?,
@@ -219,19 +219,19 @@ fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<i64, Seen>> {
 
 #[derive(Default)]
 struct Edges {
-    below: HashMap<i64, Vec<i64>>,
-    above: HashMap<i64, Vec<i64>>,
+    below: HashMap<NodeId, Vec<NodeId>>,
+    above: HashMap<NodeId, Vec<NodeId>>,
 }
 
-fn edges(tx: &Read, nodes: &HashMap<i64, Seen>, report: &mut Report) -> Result<Edges> {
+fn edges(tx: &Read, nodes: &HashMap<NodeId, Seen>, report: &mut Report) -> Result<Edges> {
     let mut statement = tx.prepare("SELECT parent_no, child_no FROM node_edges ORDER BY parent_no, child_no")?;
     let mut rows = statement.query([])?;
     let mut edges = Edges::default();
     while let Some(r) = rows.next()? {
-        let (parent, child): (i64, i64) = (r.get(0)?, r.get(1)?);
+        let (parent, child): (NodeId, NodeId) = (r.get(0)?, r.get(1)?);
         for (end, other) in [(parent, child), (child, parent)] {
             if !nodes.contains_key(&end) {
-                damaged(report, other, format!("it is joined to {}, which does not exist", NodeId(end)));
+                damaged(report, other, format!("it is joined to {end}, which does not exist"));
             }
         }
         edges.below.entry(parent).or_default().push(child);
@@ -242,7 +242,7 @@ fn edges(tx: &Read, nodes: &HashMap<i64, Seen>, report: &mut Report) -> Result<E
 
 /// The turns of all chunks below a node, each chunk once: a compaction and a session node may stand over the same. A
 /// chunk something was forgotten of stands beside the one made in its place, whose turns are the same.
-fn covered(no: i64, nodes: &HashMap<i64, Seen>, edges: &Edges) -> i64 {
+fn covered(no: NodeId, nodes: &HashMap<NodeId, Seen>, edges: &Edges) -> i64 {
     let (mut open, mut chunks, mut met) = (vec![no], Vec::new(), HashSet::new());
     while let Some(at) = open.pop() {
         if !met.insert(at) {
@@ -253,12 +253,18 @@ fn covered(no: i64, nodes: &HashMap<i64, Seen>, edges: &Edges) -> i64 {
             _ => open.extend(edges.below.get(&at).into_iter().flatten()),
         }
     }
-    let replaced: HashSet<i64> = chunks.iter().filter_map(|(_, c)| c.replaces).collect();
+    let replaced: HashSet<NodeId> = chunks.iter().filter_map(|(_, c)| c.replaces).collect();
     chunks.iter().filter(|(at, _)| !replaced.contains(at)).map(|(_, c)| c.count).sum()
 }
 
 /// A node, its session and its thread are of one agent, and it has what its kind has.
-fn placed(no: i64, node: &Seen, agents: &HashMap<i64, i64>, threads: &HashMap<i64, (i64, i64)>, report: &mut Report) {
+fn placed(
+    no: NodeId,
+    node: &Seen,
+    agents: &HashMap<SessionNo, AgentNo>,
+    threads: &HashMap<ThreadNo, (AgentNo, ThreadNo)>,
+    report: &mut Report,
+) {
     match threads.get(&node.thread) {
         None => damaged(report, no, "it belongs to a thread that does not exist"),
         Some((agent, _)) if *agent != node.agent => damaged(report, no, "it belongs to a thread of another agent"),
@@ -284,12 +290,12 @@ fn placed(no: i64, node: &Seen, agents: &HashMap<i64, i64>, threads: &HashMap<i6
     }
 }
 
-fn chunk(no: i64, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Report) {
+fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Report) {
     for end in [node.turns.0, node.turns.1] {
         match turns.find(end) {
-            None => damaged(report, no, format!("its turn {} does not exist", TurnId(end))),
+            None => damaged(report, no, format!("its turn {end} does not exist")),
             Some(t) if Some(t.lane) != node.lane || Some(t.session) != node.session => {
-                damaged(report, no, format!("its turn {} is of another session or lane", TurnId(end)));
+                damaged(report, no, format!("its turn {end} is of another session or lane"));
             }
             _ => {}
         }
@@ -311,25 +317,24 @@ fn chunk(no: i64, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut Re
 }
 
 fn parent(
-    no: i64,
+    no: NodeId,
     node: &Seen,
-    nodes: &HashMap<i64, Seen>,
+    nodes: &HashMap<NodeId, Seen>,
     edges: &Edges,
-    threads: &HashMap<i64, (i64, i64)>,
+    threads: &HashMap<ThreadNo, (AgentNo, ThreadNo)>,
     report: &mut Report,
 ) {
-    let children: Vec<(i64, &Seen)> =
+    let children: Vec<(NodeId, &Seen)> =
         edges.below.get(&no).into_iter().flatten().filter_map(|child| nodes.get(child).map(|c| (*child, c))).collect();
     if children.is_empty() {
         damaged(report, no, format!("a {} that stands over nothing", node.kind.name()));
         return;
     }
-    let end = |thread: i64| threads.get(&thread).map_or(thread, |(_, end)| *end);
-    let mut turns = (i64::MAX, i64::MIN);
+    let end = |thread: ThreadNo| threads.get(&thread).map_or(thread, |(_, end)| *end);
+    let mut turns = (TurnId(i64::MAX), TurnId(i64::MIN));
     let mut times: (Option<i64>, Option<i64>) = (None, None);
     let (mut words, mut deepest) = (0i64, 0);
-    for (child_no, child) in &children {
-        let child_name = NodeId(*child_no);
+    for (child_name, child) in &children {
         if child.agent != node.agent {
             damaged(report, no, format!("it stands over {child_name} of another agent"));
         } else if end(child.thread) != end(node.thread) {
@@ -374,14 +379,14 @@ fn parent(
 /// What an item says it came from exists, and is the agent's; in what tells of one session it is of that session.
 fn items(
     tx: &Read,
-    no: i64,
+    no: NodeId,
     node: &Seen,
     turns: &Turns,
-    agents: &HashMap<i64, i64>,
+    agents: &HashMap<SessionNo, AgentNo>,
     report: &mut Report,
 ) -> Result<()> {
     for id in &node.items {
-        let Some(turn) = turns.find(id.0) else {
+        let Some(turn) = turns.find(*id) else {
             damaged(report, no, format!("an item of it came from {id}, which does not exist"));
             continue;
         };
@@ -391,7 +396,7 @@ fn items(
             // A fork shares turns with the session it was copied from.
             let mut shared =
                 tx.prepare_cached("SELECT 1 FROM turn_references WHERE session_no = ?1 AND turn_no = ?2")?;
-            if !shared.exists([session, id.0])? {
+            if !shared.exists((session, id))? {
                 damaged(report, no, format!("an item of it came from {id} of another session"));
             }
         }
@@ -400,9 +405,9 @@ fn items(
 }
 
 /// From every node the way up ends: nothing stands over itself, and so every chunk is below a root.
-fn acyclic(nodes: &HashMap<i64, Seen>, edges: &Edges, report: &mut Report) {
-    let mut open: HashMap<i64, usize> = nodes.keys().map(|n| (*n, edges.above.get(n).map_or(0, Vec::len))).collect();
-    let mut free: Vec<i64> = open.iter().filter(|(_, above)| **above == 0).map(|(n, _)| *n).collect();
+fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
+    let mut open: HashMap<NodeId, usize> = nodes.keys().map(|n| (*n, edges.above.get(n).map_or(0, Vec::len))).collect();
+    let mut free: Vec<NodeId> = open.iter().filter(|(_, above)| **above == 0).map(|(n, _)| *n).collect();
     while let Some(no) = free.pop() {
         open.remove(&no);
         for child in edges.below.get(&no).into_iter().flatten() {
@@ -416,14 +421,14 @@ fn acyclic(nodes: &HashMap<i64, Seen>, edges: &Edges, report: &mut Report) {
     }
     // What only hangs below a circle is not in one: whatever leads to nothing that is left is taken away from below.
     loop {
-        let leads = |n: &i64| edges.below.get(n).is_some_and(|b| b.iter().any(|c| open.contains_key(c)));
-        let outside: HashSet<i64> = open.keys().copied().filter(|n| !leads(n)).collect();
+        let leads = |n: &NodeId| edges.below.get(n).is_some_and(|b| b.iter().any(|c| open.contains_key(c)));
+        let outside: HashSet<NodeId> = open.keys().copied().filter(|n| !leads(n)).collect();
         if outside.is_empty() {
             break;
         }
         open.retain(|n, _| !outside.contains(n));
     }
-    let mut circle: Vec<i64> =
+    let mut circle: Vec<NodeId> =
         open.into_keys().filter(|n| edges.below.get(n).into_iter().flatten().any(|c| nodes.contains_key(c))).collect();
     circle.sort_unstable();
     for no in circle {
@@ -432,8 +437,8 @@ fn acyclic(nodes: &HashMap<i64, Seen>, edges: &Edges, report: &mut Report) {
 }
 
 /// The chunks of a lane follow one another: no turn in two of them, none left out between the first and the last.
-fn lanes(nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) {
-    let mut lanes: HashMap<i64, Vec<(i64, i64, i64)>> = HashMap::new();
+fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
+    let mut lanes: HashMap<LaneNo, Vec<(TurnId, TurnId, NodeId)>> = HashMap::new();
     for (no, node) in nodes.iter().filter(|(_, n)| n.kind == Kind::Chunk && n.stands) {
         if let Some(lane) = node.lane {
             lanes.entry(lane).or_default().push((node.turns.0, node.turns.1, *no));
@@ -441,10 +446,10 @@ fn lanes(nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) {
     }
     for chunks in lanes.values_mut() {
         chunks.sort_unstable();
-        let mut end: Option<(i64, i64)> = None;
+        let mut end: Option<(TurnId, NodeId)> = None;
         for (first, last, no) in chunks.iter().copied() {
             if let Some((_, before)) = end.filter(|(covered, _)| first <= *covered) {
-                damaged(report, no, format!("turns of it are in {} as well", NodeId(before)));
+                damaged(report, no, format!("turns of it are in {before} as well"));
             }
             if end.is_none_or(|(covered, _)| last > covered) {
                 end = Some((last, no));
@@ -452,8 +457,8 @@ fn lanes(nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) {
         }
     }
     // One walk over all turns, with the chunk each lane is at.
-    let mut at: HashMap<i64, usize> = HashMap::new();
-    let mut missing: HashMap<i64, (i64, u64)> = HashMap::new();
+    let mut at: HashMap<LaneNo, usize> = HashMap::new();
+    let mut missing: HashMap<LaneNo, (TurnId, u64)> = HashMap::new();
     for turn in &turns.by_number {
         let Some(chunks) = lanes.get(&turn.lane) else { continue };
         let at = at.entry(turn.lane).or_default();
@@ -470,60 +475,59 @@ fn lanes(nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) {
         report.damaged(
             format!("lane {lane}"),
             format!(
-                "{n} turns from {0} on are in no chunk, and later ones are; heirloom show {0} has the words",
-                TurnId(first)
+                "{n} turns from {first} on are in no chunk, and later ones are; heirloom show {first} has the words"
             ),
         );
     }
 }
 
-fn compactions(tx: &Read, nodes: &HashMap<i64, Seen>, turns: &Turns, report: &mut Report) -> Result<()> {
+fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) -> Result<()> {
     let mut statement = tx.prepare(
         "SELECT compaction_no, session_no, lane_no, node_no, until_turn, preserved FROM compactions ORDER BY compaction_no",
     )?;
     let mut rows = statement.query([])?;
-    let mut told: HashMap<i64, i64> = HashMap::new();
+    let mut told: HashMap<NodeId, i64> = HashMap::new();
     while let Some(r) = rows.next()? {
-        let (no, session, lane): (i64, i64, i64) = (r.get(0)?, r.get(1)?, r.get(2)?);
-        let until: i64 = r.get(4)?;
+        let (no, session, lane): (i64, SessionNo, LaneNo) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        let until: TurnId = r.get(4)?;
         let subject = format!("compaction {no}");
         match turns.find(until) {
             // A mark before the first word.
-            None if until == 0 => {}
-            None => report.damaged(&subject, format!("it ends at {}, which does not exist", TurnId(until))),
+            None if until.0 == 0 => {}
+            None => report.damaged(&subject, format!("it ends at {until}, which does not exist")),
             Some(t) if t.session != session => {
-                report.damaged(&subject, format!("it ends at {} of another session", TurnId(until)));
+                report.damaged(&subject, format!("it ends at {until} of another session"));
             }
             _ => {}
         }
         match serde_json::from_str::<Vec<TurnId>>(&r.get::<_, String>(5)?) {
             Err(e) => report.damaged(&subject, format!("what it preserved cannot be read: {e}")),
             Ok(kept) => {
-                for turn in kept.iter().filter(|t| turns.find(t.0).is_none()) {
+                for turn in kept.iter().filter(|t| turns.find(**t).is_none()) {
                     report.damaged(&subject, format!("it preserved {turn}, which does not exist"));
                 }
             }
         }
-        let Some(node_no) = r.get::<_, Option<i64>>(3)? else { continue };
+        let Some(node_no) = r.get::<_, Option<NodeId>>(3)? else { continue };
         let Some(node) = nodes.get(&node_no) else {
-            report.damaged(&subject, format!("its node {} does not exist", NodeId(node_no)));
+            report.damaged(&subject, format!("its node {node_no} does not exist"));
             continue;
         };
         if node.kind != Kind::Compaction || node.session != Some(session) || node.lane != Some(lane) {
-            report.damaged(&subject, format!("its node {} is none of its session and lane", NodeId(node_no)));
+            report.damaged(&subject, format!("its node {node_no} is none of its session and lane"));
         } else if node.turns.1 > until {
-            report.damaged(&subject, format!("it ends at {} and its node at {}", TurnId(until), TurnId(node.turns.1)));
+            report.damaged(&subject, format!("it ends at {until} and its node at {}", node.turns.1));
         }
         if let Some(other) = told.insert(node_no, no) {
             report.damaged(&subject, format!("it has the node of compaction {other}"));
         }
     }
-    let mut ends: HashMap<(Option<i64>, i64), i64> = HashMap::new();
+    let mut ends: HashMap<(Option<LaneNo>, TurnId), NodeId> = HashMap::new();
     let mut all: Vec<_> = nodes.iter().filter(|(_, n)| n.kind == Kind::Compaction && n.stands).collect();
     all.sort_unstable_by_key(|(no, _)| **no);
     for (no, node) in all {
         if let Some(other) = ends.insert((node.lane, node.turns.1), *no) {
-            damaged(report, *no, format!("it tells of the same compaction as {}", NodeId(other)));
+            damaged(report, *no, format!("it tells of the same compaction as {other}"));
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use heirloom_engine::continuity::scheduled::{self, Run, Status};
 use heirloom_engine::error::{Error, Result};
+use heirloom_engine::scope::AgentNo;
 use serde_json::{Value, json};
 
 use crate::context::{Context, Global};
@@ -131,7 +132,7 @@ fn show(global: &Global, name: &str, limit: usize) -> Result<Exit> {
 /// What the ledger has, after runs that were cut off were noticed.
 fn looked(
     context: &Context,
-    f: impl FnOnce(&heirloom_engine::ledger::Read, i64) -> Result<Vec<Run>>,
+    f: impl FnOnce(&heirloom_engine::ledger::Read, AgentNo) -> Result<Vec<Run>>,
 ) -> Result<Vec<Run>> {
     let Some((at, _)) = context.look_at_assistant(ACTOR)? else { return Ok(Vec::new()) };
     if !context.is_read_only() && scheduled::notice_cut_off(&at)? > 0 {

@@ -37,6 +37,7 @@ use super::{Request, Said};
 use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::memory::signals::signals;
+use crate::scope::RunNo;
 
 pub use self::list::JOIN;
 pub(super) use self::words::{Bag as Words, acts, lower, plain};
@@ -76,7 +77,7 @@ impl Shape {
         let mut last = vec![false; turns.len()];
         // Nothing of the assistant stands between here and the next prompt, or the end.
         let mut main = true;
-        let mut lanes: HashMap<i64, bool> = HashMap::new();
+        let mut lanes: HashMap<RunNo, bool> = HashMap::new();
         for (at, said) in turns.iter().enumerate().rev() {
             let free = if said.main { &mut main } else { lanes.entry(said.run).or_insert(true) };
             match (said.role, said.kind) {

@@ -18,6 +18,7 @@ use crate::index::rows::{self, Doc};
 use crate::index::{Embedder, Index, RowId};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Ledger, Read};
+use crate::scope::{AgentNo, TurnId};
 
 /// Texts given to a model at once.
 const AT_ONCE: usize = 256;
@@ -47,11 +48,11 @@ impl Waiting {
             let set = SetKey {
                 agent_no: doc.agent_no,
                 sort: Sort::Turn,
-                workspace_no: doc.workspace_no.unwrap_or(0),
+                workspace_no: doc.workspace_no.unwrap_or_default(),
                 label: doc.harness.to_owned(),
             };
             self.texts.push(text.to_owned());
-            self.owners.push((set, Key::of_turn(doc.turn_no, part, doc.role, doc.kind, doc.session_no)));
+            self.owners.push((set, Key::of_turn(doc.turn_no.0, part, doc.role, doc.kind, doc.session_no)));
         }
     }
 
@@ -112,7 +113,7 @@ impl Index {
     /// Found means indexed: a turn may have been forgotten since, a file changed; whoever shows it looks in the ledger.
     /// Sees what is committed: [`Index::flush`] or [`Index::catch_up`] first. Breaks off at the index's deadline and
     /// says so. `Damaged` where the vectors are torn.
-    pub fn nearest(&self, vector: &[f32], agent_no: i64, within: Within, limit: usize) -> Result<Nearest> {
+    pub fn nearest(&self, vector: &[f32], agent_no: AgentNo, within: Within, limit: usize) -> Result<Nearest> {
         match self.comparable()? {
             Some(store) => store.nearest(vector, agent_no, within, limit),
             None => Ok(Nearest::default()),
@@ -124,7 +125,7 @@ impl Index {
     pub fn nearest_and(
         &self,
         vector: &[f32],
-        agent_no: i64,
+        agent_no: AgentNo,
         within: Within,
         limit: usize,
         also: &[i64],
@@ -140,7 +141,7 @@ impl Index {
     pub fn similarities(
         &self,
         vector: &[f32],
-        agent_no: i64,
+        agent_no: AgentNo,
         of: &[Document],
     ) -> Result<std::collections::HashMap<Document, f32>> {
         match self.comparable()? {
@@ -159,7 +160,7 @@ impl Index {
     pub fn vectors_missing(&self, tx: &Read) -> Result<Missing> {
         let Some(embedder) = &self.embedder else { return Ok(Missing::default()) };
         let known = stored_model(&self.conn)?.as_deref() == Some(&name_of(embedder.as_ref()));
-        let (from, to) = (if known { self.vector_watermark()? } else { 0 }, self.watermark()?);
+        let (from, to) = (if known { self.vector_watermark()? } else { TurnId(0) }, self.watermark()?);
         let mut out = Missing::default();
         if from < to {
             out.turns =
@@ -272,7 +273,7 @@ impl Index {
     /// Takes out the vectors of documents, inside the open transaction.
     pub(in crate::index) fn remove_vectors(
         &mut self,
-        agent_no: i64,
+        agent_no: AgentNo,
         sort: Sort,
         numbers: &BTreeSet<i64>,
     ) -> Result<()> {
@@ -399,19 +400,19 @@ impl Index {
     }
 
     /// The last turn whose vectors are stored.
-    fn vector_watermark(&self) -> Result<i64> {
+    fn vector_watermark(&self) -> Result<TurnId> {
         Ok(self
             .conn
             .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'vector-watermark'")?
             .query_row([], |r| r.get(0))
             .optional()?
-            .unwrap_or(0))
+            .unwrap_or_default())
     }
 
-    fn set_vector_watermark(&self, turn_no: i64) -> Result<()> {
+    fn set_vector_watermark(&self, turn_no: TurnId) -> Result<()> {
         self.conn
             .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('vector-watermark', ?1)")?
-            .execute([turn_no.to_string()])?;
+            .execute([turn_no.0.to_string()])?;
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ mod texts;
 
 use crate::event::{Role, TurnKind};
 use crate::lineage;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, FileNo, NodeId, SessionNo, ThreadNo, TurnId, WorkspaceNo};
 use crate::tree::file_table;
 
 pub(super) use fill::Waiting;
@@ -26,7 +26,7 @@ pub(super) use texts::{of_file, of_node};
 pub enum Document {
     Turn(TurnId),
     /// By its number in the file table.
-    File(i64),
+    File(FileNo),
     Node(NodeId),
 }
 
@@ -42,9 +42,9 @@ pub enum Within<'f> {
 #[derive(Clone, Default, Debug)]
 pub struct TurnsWithin {
     /// Workspaces, with their aliases.
-    pub workspaces: Option<Vec<i64>>,
+    pub workspaces: Option<Vec<WorkspaceNo>>,
     pub harness: Option<String>,
-    pub sessions: Option<Vec<i64>>,
+    pub sessions: Option<Vec<SessionNo>>,
     pub roles: Option<Vec<Role>>,
     pub kinds: Option<Vec<TurnKind>>,
     /// First and last turn: time, in the order of storing.
@@ -65,9 +65,9 @@ pub struct FilesWithin {
 #[derive(Clone, Default, Debug)]
 pub struct NodesWithin {
     /// Threads the nodes were born in, with those that were merged into them.
-    pub threads: Option<Vec<i64>>,
+    pub threads: Option<Vec<ThreadNo>>,
     /// Workspaces of their first turns.
-    pub workspaces: Option<Vec<i64>>,
+    pub workspaces: Option<Vec<WorkspaceNo>>,
     pub kinds: Option<Vec<lineage::Kind>>,
 }
 
@@ -110,7 +110,7 @@ impl Sort {
     fn document(self, number: i64) -> Document {
         match self {
             Sort::Turn => Document::Turn(TurnId(number)),
-            Sort::File => Document::File(number),
+            Sort::File => Document::File(FileNo(number)),
             Sort::Node => Document::Node(NodeId(number)),
         }
     }
@@ -119,10 +119,10 @@ impl Sort {
 /// Vectors are kept in sets that a search takes or leaves whole, without looking at a page of them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct SetKey {
-    pub agent_no: i64,
+    pub agent_no: AgentNo,
     pub sort: Sort,
     /// The workspace; 0 for none.
-    pub workspace_no: i64,
+    pub workspace_no: WorkspaceNo,
     /// The harness of turns, the scope of files.
     pub label: String,
 }
@@ -141,16 +141,16 @@ pub(super) struct Key {
 pub(super) const KEY_BYTES: usize = 12;
 
 impl Key {
-    pub fn of_turn(number: i64, part: usize, role: Role, kind: TurnKind, session_no: i64) -> Key {
-        Key { number, part, class: ((role as u8) << 4) | kind as u8, group: session_no as u32 }
+    pub fn of_turn(number: i64, part: usize, role: Role, kind: TurnKind, session_no: SessionNo) -> Key {
+        Key { number, part, class: ((role as u8) << 4) | kind as u8, group: session_no.0 as u32 }
     }
 
     pub fn of_file(number: i64, part: usize, kind: file_table::Kind, archived: bool) -> Key {
         Key { number, part, class: (u8::from(archived) << 7) | kind as u8, group: 0 }
     }
 
-    pub fn of_node(number: i64, part: usize, kind: lineage::Kind, thread_no: i64) -> Key {
-        Key { number, part, class: kind.code() as u8, group: thread_no as u32 }
+    pub fn of_node(number: i64, part: usize, kind: lineage::Kind, thread_no: ThreadNo) -> Key {
+        Key { number, part, class: kind.code() as u8, group: thread_no.0 as u32 }
     }
 
     fn pack(self) -> [u8; KEY_BYTES] {
@@ -185,9 +185,9 @@ mod key_tests {
     #[test]
     fn keys_read_back() {
         for key in [
-            Key::of_turn(0x12_3456_789a, 15, Role::Assistant, TurnKind::MachinePrompt, 77),
+            Key::of_turn(0x12_3456_789a, 15, Role::Assistant, TurnKind::MachinePrompt, SessionNo(77)),
             Key::of_file(3, 0, file_table::Kind::Note, true),
-            Key::of_node(900_000, 2, lineage::Kind::Condensed, u32::MAX as i64),
+            Key::of_node(900_000, 2, lineage::Kind::Condensed, ThreadNo(u32::MAX as i64)),
         ] {
             assert_eq!(Key::unpack(&key.pack()), key);
         }

@@ -10,6 +10,7 @@ use super::store::{Set, Store, block_no, torn};
 use super::{Document, KEY_BYTES, Key, Nearest, Sort, Within};
 use crate::error::Result;
 use crate::event::{Role, TurnKind};
+use crate::scope::AgentNo;
 use crate::tree::file_table;
 
 /// Candidates found by their codes whose bytes are compared, a page each (STACK: at a million the best 10 have a recall
@@ -123,7 +124,7 @@ impl Best<'_> {
 
 impl Store<'_> {
     /// The documents nearest to a vector.
-    pub fn nearest(&self, vector: &[f32], agent_no: i64, within: Within, limit: usize) -> Result<Nearest> {
+    pub fn nearest(&self, vector: &[f32], agent_no: AgentNo, within: Within, limit: usize) -> Result<Nearest> {
         self.nearest_and(vector, agent_no, within, limit, &[])
     }
 
@@ -131,7 +132,7 @@ impl Store<'_> {
     pub fn nearest_and(
         &self,
         vector: &[f32],
-        agent_no: i64,
+        agent_no: AgentNo,
         within: Within,
         limit: usize,
         also: &[i64],
@@ -145,8 +146,8 @@ impl Store<'_> {
             _ => (0, i64::MAX),
         };
         let groups = match within {
-            Within::Turns(f) => f.sessions.clone(),
-            Within::Nodes(f) => f.threads.clone(),
+            Within::Turns(f) => f.sessions.as_ref().map(|l| l.iter().map(|no| no.0).collect::<Vec<_>>()),
+            Within::Nodes(f) => f.threads.as_ref().map(|l| l.iter().map(|no| no.0).collect()),
             Within::Files(_) => None,
         };
         let groups = groups.map(|mut groups| {
@@ -183,7 +184,7 @@ impl Store<'_> {
     }
 
     /// How near some documents are; those without a vector are left out.
-    pub fn similarities(&self, vector: &[f32], agent_no: i64, of: &[Document]) -> Result<HashMap<Document, f32>> {
+    pub fn similarities(&self, vector: &[f32], agent_no: AgentNo, of: &[Document]) -> Result<HashMap<Document, f32>> {
         let mut out = HashMap::new();
         let Some(probe) = Probe::new(vector).filter(|p| p.dimensions() == self.dimensions) else { return Ok(out) };
         for sort in [Sort::Turn, Sort::File, Sort::Node] {
@@ -191,7 +192,7 @@ impl Store<'_> {
                 .iter()
                 .filter_map(|document| match (sort, document) {
                     (Sort::Turn, Document::Turn(id)) => Some(id.0),
-                    (Sort::File, Document::File(no)) => Some(*no),
+                    (Sort::File, Document::File(no)) => Some(no.0),
                     (Sort::Node, Document::Node(id)) => Some(id.0),
                     _ => None,
                 })

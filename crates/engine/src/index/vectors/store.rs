@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::code::code_bytes;
 use super::{KEY_BYTES, Key, SetKey, Sort};
 use crate::error::{Error, Result};
+use crate::scope::{AgentNo, WorkspaceNo};
 
 pub(crate) const SCHEMA: &str = "CREATE TABLE vector_sets (
        set_no INTEGER PRIMARY KEY, agent_no INTEGER NOT NULL, sort INTEGER NOT NULL, workspace_no INTEGER NOT NULL,
@@ -45,7 +46,7 @@ pub(super) fn block_no(set_no: i64, block: usize) -> i64 {
 pub(super) struct Set {
     pub set_no: i64,
     pub vectors: usize,
-    pub workspace_no: i64,
+    pub workspace_no: WorkspaceNo,
     pub label: String,
 }
 
@@ -86,7 +87,7 @@ impl<'c> Store<'c> {
         (ROOM / self.dimensions).max(1)
     }
 
-    pub(super) fn sets(&self, agent_no: i64, sort: Sort) -> Result<Vec<Set>> {
+    pub(super) fn sets(&self, agent_no: AgentNo, sort: Sort) -> Result<Vec<Set>> {
         let mut statement = self.conn.prepare_cached(
             "SELECT set_no, vectors, workspace_no, label FROM vector_sets WHERE agent_no = ?1 AND sort = ?2 ORDER BY set_no",
         )?;
@@ -143,7 +144,7 @@ impl<'c> Store<'c> {
     }
 
     /// Takes the vectors of these documents out. Returns how many it were.
-    pub fn remove(&self, agent_no: i64, sort: Sort, numbers: &BTreeSet<i64>) -> Result<usize> {
+    pub fn remove(&self, agent_no: AgentNo, sort: Sort, numbers: &BTreeSet<i64>) -> Result<usize> {
         let mut gone = 0;
         for set in self.sets(agent_no, sort)? {
             let slots = self.slots(&set, numbers)?;
@@ -314,7 +315,7 @@ impl<'c> Store<'c> {
         let (mut codes, mut rows) = (0, 0);
         let mut statement =
             self.conn.prepare("SELECT set_no, vectors, agent_no, sort FROM vector_sets ORDER BY set_no")?;
-        let sets: Vec<(i64, usize, i64, i64)> = statement
+        let sets: Vec<(i64, usize, AgentNo, i64)> = statement
             .query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)? as usize, r.get(2)?, r.get(3)?)))?
             .collect::<rusqlite::Result<_>>()?;
         for (set_no, vectors, agent_no, sort) in sets {
@@ -336,7 +337,7 @@ impl<'c> Store<'c> {
     }
 
     /// Reads a whole set. Returns how many of its vectors have no words.
-    fn look_through(&self, set_no: i64, vectors: usize, agent_no: i64, sort: i64) -> Result<usize> {
+    fn look_through(&self, set_no: i64, vectors: usize, agent_no: AgentNo, sort: i64) -> Result<usize> {
         let mut stands = self.conn.prepare_cached(match sort {
             0 => "SELECT 1 FROM fts_docsize WHERE id = ?1",
             1 => "SELECT 1 FROM files WHERE file = ?1 AND embedded = 1",

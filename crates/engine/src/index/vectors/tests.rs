@@ -9,6 +9,8 @@ use super::code::encode;
 use super::store::{SCHEMA, Store};
 use super::*;
 
+use crate::scope::{AgentNo, SessionNo, TurnId, WorkspaceNo};
+
 pub(super) fn connection(dimensions: usize) -> Connection {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch(&format!(
@@ -52,8 +54,8 @@ fn cloud(rng: &mut Rng, dimensions: usize, many: usize) -> Vec<Vec<f32>> {
         .collect()
 }
 
-fn turn_set(agent_no: i64, workspace_no: i64, label: &str) -> SetKey {
-    SetKey { agent_no, sort: Sort::Turn, workspace_no, label: label.into() }
+fn turn_set(agent_no: AgentNo, workspace_no: i64, label: &str) -> SetKey {
+    SetKey { agent_no, sort: Sort::Turn, workspace_no: WorkspaceNo(workspace_no), label: label.into() }
 }
 
 fn numbers(found: &Nearest) -> Vec<i64> {
@@ -77,17 +79,17 @@ fn the_prefilter_finds_what_comparing_all_finds() {
     let items: Vec<(Key, Vec<u8>)> = all[..many]
         .iter()
         .enumerate()
-        .map(|(i, v)| (Key::of_turn(i as i64, 0, Role::User, TurnKind::Message, 1), encode(v).unwrap()))
+        .map(|(i, v)| (Key::of_turn(i as i64, 0, Role::User, TurnKind::Message, SessionNo(1)), encode(v).unwrap()))
         .collect();
     for piece in items.chunks(777) {
-        store.append(&turn_set(1, 1, "little"), piece).unwrap();
+        store.append(&turn_set(AgentNo(1), 1, "little"), piece).unwrap();
     }
     let mut hits = 0;
     for query in &all[many..] {
         let mut exact: Vec<(usize, f32)> = all[..many].iter().map(|v| dot(query, v)).enumerate().collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
         let within = TurnsWithin::default();
-        let found = store.nearest(query, 1, Within::Turns(&within), 10).unwrap();
+        let found = store.nearest(query, AgentNo(1), Within::Turns(&within), 10).unwrap();
         assert!(!found.cut_short);
         let found_numbers = numbers(&found);
         hits += exact[..10].iter().filter(|(i, _)| found_numbers.contains(&(*i as i64))).count();
@@ -96,7 +98,7 @@ fn the_prefilter_finds_what_comparing_all_finds() {
             assert!((similarity - dot(query, &all[id.0 as usize])).abs() < 0.02);
         }
         let of: Vec<Document> = found.found.iter().map(|(d, _)| *d).collect();
-        assert_eq!(store.similarities(query, 1, &of).unwrap(), found.found.into_iter().collect());
+        assert_eq!(store.similarities(query, AgentNo(1), &of).unwrap(), found.found.into_iter().collect());
     }
     let recall = hits as f32 / 400.0;
     assert!(recall >= 0.97, "{recall}");
@@ -110,7 +112,12 @@ fn sets_are_what_was_put_in_and_not_taken_out() {
         let store = Store::of(&conn).unwrap().unwrap();
         // Number and part to set and vector.
         let mut model: BTreeMap<(i64, usize), (usize, Vec<f32>)> = BTreeMap::new();
-        let sets = [turn_set(1, 1, "a"), turn_set(1, 2, "a"), turn_set(1, 1, "b"), turn_set(2, 1, "a")];
+        let sets = [
+            turn_set(AgentNo(1), 1, "a"),
+            turn_set(AgentNo(1), 2, "a"),
+            turn_set(AgentNo(1), 1, "b"),
+            turn_set(AgentNo(2), 1, "a"),
+        ];
         let mut next = 1i64;
         for _ in 0..60 {
             if rng.below(3) > 0 {
@@ -119,7 +126,7 @@ fn sets_are_what_was_put_in_and_not_taken_out() {
                 for _ in 0..rng.below(if dimensions > 1000 { 8 } else { 90 }) {
                     for part in 0..1 + rng.below(3) {
                         let vector = unit((0..dimensions).map(|_| chance(&mut rng)).collect());
-                        let key = Key::of_turn(next, part, Role::User, TurnKind::Message, (set as i64) * 10);
+                        let key = Key::of_turn(next, part, Role::User, TurnKind::Message, SessionNo((set as i64) * 10));
                         items.push((key, encode(&vector).unwrap()));
                         model.insert((next, part), (set, vector));
                     }
@@ -128,7 +135,7 @@ fn sets_are_what_was_put_in_and_not_taken_out() {
                 store.append(&sets[set], &items).unwrap();
             } else {
                 let gone: BTreeSet<i64> = (0..rng.below(40)).map(|_| rng.below(next as usize + 3) as i64).collect();
-                let agent = 1 + rng.below(2) as i64;
+                let agent = AgentNo(1 + rng.below(2) as i64);
                 let removed = store.remove(agent, Sort::Turn, &gone).unwrap();
                 let before = model.len();
                 model.retain(|(number, _), (set, _)| !gone.contains(number) || sets[*set].agent_no != agent);
@@ -144,7 +151,7 @@ fn sets_are_what_was_put_in_and_not_taken_out() {
         }
         let within = TurnsWithin::default();
         for ((number, _), (set, vector)) in model.iter().step_by(1 + model.len() / 60) {
-            for agent in [1, 2] {
+            for agent in [AgentNo(1), AgentNo(2)] {
                 let found = store.nearest(vector, agent, Within::Turns(&within), 1).unwrap();
                 let own = agent == sets[*set].agent_no;
                 let first = found.found.first().map(|(d, s)| (*d == Document::Turn(TurnId(*number)), *s > 0.98));
@@ -165,23 +172,23 @@ fn what_a_search_is_limited_to_is_not_outdone_by_what_is_nearer() {
     let key = |no, session, role, kind| Key::of_turn(no, 0, role, kind, session);
     // More than there are candidates, all nearer than the one that is let through.
     let crowd: Vec<(Key, Vec<u8>)> =
-        (1..3000).map(|no| (key(no, 1, Role::User, TurnKind::Message), encode(&query).unwrap())).collect();
-    store.append(&turn_set(1, 1, "a"), &crowd).unwrap();
+        (1..3000).map(|no| (key(no, SessionNo(1), Role::User, TurnKind::Message), encode(&query).unwrap())).collect();
+    store.append(&turn_set(AgentNo(1), 1, "a"), &crowd).unwrap();
     let one = |no, session, role, kind| [(key(no, session, role, kind), encode(&far).unwrap())];
-    store.append(&turn_set(1, 1, "a"), &one(5000, 2, Role::User, TurnKind::Message)).unwrap();
-    store.append(&turn_set(1, 1, "a"), &one(5001, 1, Role::Assistant, TurnKind::Message)).unwrap();
-    store.append(&turn_set(1, 1, "a"), &one(5002, 1, Role::User, TurnKind::ToolResult)).unwrap();
-    store.append(&turn_set(1, 2, "a"), &one(5003, 1, Role::User, TurnKind::Message)).unwrap();
-    store.append(&turn_set(1, 1, "b"), &one(5004, 1, Role::User, TurnKind::Message)).unwrap();
+    store.append(&turn_set(AgentNo(1), 1, "a"), &one(5000, SessionNo(2), Role::User, TurnKind::Message)).unwrap();
+    store.append(&turn_set(AgentNo(1), 1, "a"), &one(5001, SessionNo(1), Role::Assistant, TurnKind::Message)).unwrap();
+    store.append(&turn_set(AgentNo(1), 1, "a"), &one(5002, SessionNo(1), Role::User, TurnKind::ToolResult)).unwrap();
+    store.append(&turn_set(AgentNo(1), 2, "a"), &one(5003, SessionNo(1), Role::User, TurnKind::Message)).unwrap();
+    store.append(&turn_set(AgentNo(1), 1, "b"), &one(5004, SessionNo(1), Role::User, TurnKind::Message)).unwrap();
     let check = |within: TurnsWithin, expected: &[i64]| {
-        let found = store.nearest(&query, 1, Within::Turns(&within), 5).unwrap();
+        let found = store.nearest(&query, AgentNo(1), Within::Turns(&within), 5).unwrap();
         assert_eq!(numbers(&found), expected, "{within:?}");
     };
     let all = TurnsWithin::default;
-    check(TurnsWithin { sessions: Some(vec![2]), ..all() }, &[5000]);
+    check(TurnsWithin { sessions: Some(vec![SessionNo(2)]), ..all() }, &[5000]);
     check(TurnsWithin { roles: Some(vec![Role::Assistant]), ..all() }, &[5001]);
     check(TurnsWithin { kinds: Some(vec![TurnKind::ToolResult]), ..all() }, &[5002]);
-    check(TurnsWithin { workspaces: Some(vec![2, 7]), ..all() }, &[5003]);
+    check(TurnsWithin { workspaces: Some(vec![WorkspaceNo(2), WorkspaceNo(7)]), ..all() }, &[5003]);
     check(TurnsWithin { harness: Some("b".into()), ..all() }, &[5004]);
     check(TurnsWithin { turns: Some((TurnId(5001), TurnId(5002))), ..all() }, &[5002, 5001]);
     check(TurnsWithin { turns: Some((TurnId(2), TurnId(3))), ..all() }, &[3, 2]);
@@ -193,9 +200,9 @@ fn what_a_search_is_limited_to_is_not_outdone_by_what_is_nearer() {
     ] {
         check(nothing, &[]);
     }
-    assert!(store.nearest(&query, 7, Within::Turns(&all()), 5).unwrap().found.is_empty());
-    assert!(store.nearest(&query[..32], 1, Within::Turns(&all()), 5).unwrap().found.is_empty());
-    assert!(store.nearest(&query, 1, Within::Files(&FilesWithin::default()), 5).unwrap().found.is_empty());
+    assert!(store.nearest(&query, AgentNo(7), Within::Turns(&all()), 5).unwrap().found.is_empty());
+    assert!(store.nearest(&query[..32], AgentNo(1), Within::Turns(&all()), 5).unwrap().found.is_empty());
+    assert!(store.nearest(&query, AgentNo(1), Within::Files(&FilesWithin::default()), 5).unwrap().found.is_empty());
 }
 
 #[test]
@@ -216,9 +223,9 @@ fn torn_vectors_are_named() {
         let store = Store::of(&conn).unwrap().unwrap();
         for number in 1..600 {
             let vector = unit((0..dimensions).map(|_| chance(&mut rng)).collect());
-            let key = Key::of_turn(number, 0, Role::User, TurnKind::Message, 1);
-            store.append(&turn_set(1, 1, "a"), &[(key, encode(&vector).unwrap())]).unwrap();
-            let row = crate::index::RowId { agent_no: 1, turn_no: number, part: 0 }.pack();
+            let key = Key::of_turn(number, 0, Role::User, TurnKind::Message, SessionNo(1));
+            store.append(&turn_set(AgentNo(1), 1, "a"), &[(key, encode(&vector).unwrap())]).unwrap();
+            let row = crate::index::RowId { agent_no: AgentNo(1), turn_no: number, part: 0 }.pack();
             conn.execute("INSERT INTO fts_docsize VALUES (?1)", [row]).unwrap();
         }
         assert_eq!(store.problems().unwrap(), Vec::<String>::new());
@@ -250,11 +257,11 @@ fn how_long_it_takes() {
             conn.execute_batch("BEGIN").unwrap();
             let items: Vec<(Key, Vec<u8>)> = (first..first + 10_000)
                 .map(|i| {
-                    let key = Key::of_turn(i as i64, 0, Role::User, TurnKind::Message, i as i64 / 200);
+                    let key = Key::of_turn(i as i64, 0, Role::User, TurnKind::Message, SessionNo(i as i64 / 200));
                     (key, encode(&pool[(i * 7919) % pool.len()]).unwrap())
                 })
                 .collect();
-            store.append(&turn_set(1, 1 + (first / 10_000) as i64 % 10, "a"), &items).unwrap();
+            store.append(&turn_set(AgentNo(1), 1 + (first / 10_000) as i64 % 10, "a"), &items).unwrap();
             conn.execute_batch("COMMIT").unwrap();
         }
         let stored = started.elapsed();
@@ -265,7 +272,7 @@ fn how_long_it_takes() {
             let mut times: Vec<f64> = (0..25)
                 .map(|i| {
                     let started = cpu();
-                    store.nearest(&pool[i * 31], 1, Within::Turns(&within), 20).unwrap();
+                    store.nearest(&pool[i * 31], AgentNo(1), Within::Turns(&within), 20).unwrap();
                     cpu() - started
                 })
                 .collect();
@@ -273,20 +280,20 @@ fn how_long_it_takes() {
             println!("{many} {what}: p50 {:.2} ms, least {:.2}, most {:.2} (cpu)", times[12], times[0], times[24]);
         };
         time("all", TurnsWithin::default());
-        time("one workspace of ten", TurnsWithin { workspaces: Some(vec![3]), ..Default::default() });
+        time("one workspace of ten", TurnsWithin { workspaces: Some(vec![WorkspaceNo(3)]), ..Default::default() });
         let newest = (TurnId(many as i64 - 50_000), TurnId(i64::MAX));
         time("the newest 50,000", TurnsWithin { turns: Some(newest), ..Default::default() });
-        time("one session", TurnsWithin { sessions: Some(vec![5]), ..Default::default() });
+        time("one session", TurnsWithin { sessions: Some(vec![SessionNo(5)]), ..Default::default() });
         let of: Vec<Document> = (0..200).map(|i| Document::Turn(TurnId((i * many / 200) as i64))).collect();
         let started = cpu();
-        store.similarities(&pool[5], 1, &of).unwrap();
+        store.similarities(&pool[5], AgentNo(1), &of).unwrap();
         println!("{many} similarities of 200: {:.2} ms (cpu)", cpu() - started);
         let log = path.with_file_name("v.db-wal");
         for number in [0, 1] {
             conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-            let key = Key::of_turn((many + number) as i64, 0, Role::User, TurnKind::Message, 1);
+            let key = Key::of_turn((many + number) as i64, 0, Role::User, TurnKind::Message, SessionNo(1));
             let started = cpu();
-            store.append(&turn_set(1, 1, "a"), &[(key, encode(&pool[0]).unwrap())]).unwrap();
+            store.append(&turn_set(AgentNo(1), 1, "a"), &[(key, encode(&pool[0]).unwrap())]).unwrap();
             let written = std::fs::metadata(&log).unwrap().len();
             println!("{many} one more: {written} bytes of log, {:.2} ms (cpu)", cpu() - started);
         }

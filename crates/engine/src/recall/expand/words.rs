@@ -7,7 +7,7 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::walk::Stretch;
 use crate::redact::redact;
-use crate::scope::{NodeId, TurnId};
+use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
 use crate::transcript::read::{self, Turn};
 
 /// Turns of a page, where nobody says how many.
@@ -47,7 +47,7 @@ pub(super) enum Words<'a> {
     /// Of the chunks below a node.
     Stretches(&'a [Stretch]),
     /// Of a session, in the order of its records, those it shares with another included.
-    Session(i64),
+    Session(SessionNo),
     Turn(TurnId),
 }
 
@@ -95,7 +95,7 @@ fn misplaced() -> Error {
 pub(super) fn page(
     tx: &Read,
     opener: &Opener,
-    agent_no: i64,
+    agent_no: AgentNo,
     words: &Words,
     cursor: Option<&str>,
     limit: usize,
@@ -140,7 +140,7 @@ pub(super) fn page(
 struct Page<'a> {
     tx: &'a Read<'a>,
     opener: &'a Opener,
-    agent_no: i64,
+    agent_no: AgentNo,
     limit: usize,
     room: usize,
     out: Transcript,
@@ -203,7 +203,7 @@ fn turns_of(tx: &Read, stretch: &Stretch) -> Result<Vec<i64>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn turns_of_session(tx: &Read, session_no: i64) -> Result<Vec<i64>> {
+fn turns_of_session(tx: &Read, session_no: SessionNo) -> Result<Vec<i64>> {
     let mut statement = tx.prepare_cached(
         "SELECT no FROM (
            SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1

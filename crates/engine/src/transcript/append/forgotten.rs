@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::event::{Fact, NewTurn};
 use crate::ledger::blocks::{self, Packed};
 use crate::ledger::{Read, Write};
-use crate::scope::SessionKey;
+use crate::scope::{AgentNo, SessionKey};
 use crate::transcript::codes::{class_code, kind_code, role_code};
 use crate::transcript::prepare::{Batch, Origin, Place};
 use crate::transcript::read;
@@ -112,7 +112,7 @@ enum Verdict {
 /// in the session it was copied from or to; without an id by its place, or by time, length and role in one of these.
 fn judge(
     tx: &Read,
-    agent_no: i64,
+    agent_no: AgentNo,
     origin: &Origin,
     session: &Session,
     turn: &NewTurn,
@@ -185,13 +185,13 @@ struct Session {
 
 /// Sessions looked up for one batch.
 #[derive(Default)]
-struct Seen(HashMap<(i64, String, Option<String>), Rc<Session>>);
+struct Seen(HashMap<(AgentNo, String, Option<String>), Rc<Session>>);
 
 impl Seen {
     fn session(
         &mut self,
         tx: &Read,
-        agent_no: i64,
+        agent_no: AgentNo,
         origin: &Origin,
         native: &str,
         fork_of: Option<&str>,
@@ -249,7 +249,7 @@ struct Stream {
     forgotten: HashSet<(i64, i64, i64)>,
 }
 
-fn stream(tx: &Read, agent_no: i64, origin: &Origin, key: &str) -> Result<Option<Stream>> {
+fn stream(tx: &Read, agent_no: AgentNo, origin: &Origin, key: &str) -> Result<Option<Stream>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     let found: Option<(i64, Option<String>, Option<String>)> = tx
         .prepare_cached(

@@ -6,7 +6,7 @@ use super::{Appender, Cursor, Lane};
 use crate::error::Result;
 use crate::event::NewTurn;
 use crate::ledger::Write;
-use crate::scope::SessionKey;
+use crate::scope::{AgentNo, RecordNo, RunNo, SessionKey, SessionNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
 /// The address of a turn without an id of the program's own: its place in the stream. The lane keeps two files of one
@@ -19,10 +19,10 @@ pub(super) fn place_entry(lane: &str, position: i64, index: usize) -> String {
 }
 
 pub(super) struct Known {
-    pub(super) turn_no: i64,
-    pub(super) session_no: i64,
-    pub(super) record_no: i64,
-    pub(super) run_no: i64,
+    pub(super) turn_no: TurnId,
+    pub(super) session_no: SessionNo,
+    pub(super) record_no: RecordNo,
+    pub(super) run_no: RunNo,
 }
 
 impl Appender<'_> {
@@ -95,8 +95,8 @@ impl Appender<'_> {
         Ok(None)
     }
 
-    pub(super) fn same_program(&self, tx: &Write, at: &Cursor, session_no: i64) -> Result<bool> {
-        let (agent_no, key): (i64, String) = tx
+    pub(super) fn same_program(&self, tx: &Write, at: &Cursor, session_no: SessionNo) -> Result<bool> {
+        let (agent_no, key): (AgentNo, String) = tx
             .prepare_cached("SELECT agent_no, session_key FROM sessions WHERE session_no = ?1")?
             .query_row([session_no], |r| Ok((r.get(0)?, r.get(1)?)))?;
         Ok(agent_no == at.agent_no && SessionKey::from(key).harness() == at.origin.harness)

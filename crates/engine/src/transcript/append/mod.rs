@@ -21,7 +21,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};
 use crate::ledger::Write;
 use crate::ledger::blocks::{self, Opener, Packed};
-use crate::scope::{AgentId, SessionKey, TurnId};
+use crate::scope::{
+    AgentId, AgentNo, BlockNo, LaneNo, NameNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId, WorkspaceNo,
+};
 use crate::source::project::ProjectRoot;
 use crate::transcript::codes::{class_code, kind_code, role_code};
 use crate::transcript::prepare::{
@@ -44,7 +46,7 @@ pub struct Appended {
     /// For each turn of the batch in order, whether new or known.
     pub turns: Vec<TurnId>,
     /// Sessions something came into.
-    pub sessions: Vec<i64>,
+    pub sessions: Vec<SessionNo>,
     /// Records that say what was forgotten: stored without their bytes.
     pub kept_out: u64,
 }
@@ -52,10 +54,10 @@ pub struct Appended {
 /// A turn that has just got its place.
 #[derive(Debug)]
 pub struct Fresh {
-    pub turn_no: i64,
-    pub agent_no: i64,
-    pub session_no: i64,
-    pub workspace_no: Option<i64>,
+    pub turn_no: TurnId,
+    pub agent_no: AgentNo,
+    pub session_no: SessionNo,
+    pub workspace_no: Option<WorkspaceNo>,
     pub harness: &'static str,
     pub turn: NewTurn,
 }
@@ -114,18 +116,18 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
 
 /// Repeated words and their numbers, kept between batches. Must be cleared when a transaction was rolled back.
 #[derive(Default)]
-pub struct Names(HashMap<String, i64>);
+pub struct Names(HashMap<String, NameNo>);
 
 impl Names {
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    fn number(&mut self, tx: &Write, name: &str) -> Result<i64> {
+    fn number(&mut self, tx: &Write, name: &str) -> Result<NameNo> {
         if let Some(no) = self.0.get(name) {
             return Ok(*no);
         }
-        let found: Option<i64> = tx
+        let found: Option<NameNo> = tx
             .prepare_cached("SELECT name_no FROM names WHERE name = ?1")?
             .query_row([name], |r| r.get(0))
             .optional()?;
@@ -133,14 +135,14 @@ impl Names {
             Some(no) => no,
             None => {
                 tx.prepare_cached("INSERT INTO names (name) VALUES (?1)")?.execute([name])?;
-                tx.last_insert_rowid()
+                NameNo(tx.last_insert_rowid())
             }
         };
         self.0.insert(name.to_owned(), no);
         Ok(no)
     }
 
-    fn number_of(&mut self, tx: &Write, name: Option<&str>) -> Result<Option<i64>> {
+    fn number_of(&mut self, tx: &Write, name: Option<&str>) -> Result<Option<NameNo>> {
         name.filter(|n| !n.is_empty()).map(|n| self.number(tx, n)).transpose()
     }
 }
@@ -159,7 +161,7 @@ impl Span {
         self.last = Some(self.last.map_or(at, |l| l.max(at)));
     }
 
-    fn store(&self, tx: &Write, session_no: i64) -> Result<()> {
+    fn store(&self, tx: &Write, session_no: SessionNo) -> Result<()> {
         if self.first.is_some() {
             // A session that goes on after its end is open again.
             tx.prepare_cached(
@@ -177,18 +179,18 @@ impl Span {
 
 #[derive(Clone, Copy)]
 struct Lane {
-    session_no: i64,
-    lane_no: i64,
+    session_no: SessionNo,
+    lane_no: LaneNo,
 }
 
 /// The batch's blocks; stored when something first stands in them.
 struct Blocks {
     packed: Vec<Packed>,
-    numbers: Vec<Option<i64>>,
+    numbers: Vec<Option<BlockNo>>,
 }
 
 impl Blocks {
-    fn number(&mut self, tx: &Write, block: usize) -> Result<i64> {
+    fn number(&mut self, tx: &Write, block: usize) -> Result<BlockNo> {
         if let Some(no) = self.numbers[block] {
             return Ok(no);
         }
@@ -203,18 +205,18 @@ struct Appender<'n> {
     blocks: Blocks,
     projects: HashMap<String, Option<ProjectRoot>>,
     opener: Opener,
-    agents: HashMap<AgentId, i64>,
+    agents: HashMap<AgentId, AgentNo>,
     // One batch may hold as many sessions as records: each is found by its number, never by looking through all.
-    sessions: HashMap<(i64, String), i64>,
-    spans: BTreeMap<i64, Span>,
+    sessions: HashMap<(AgentNo, String), SessionNo>,
+    spans: BTreeMap<SessionNo, Span>,
     /// By session and name.
-    lanes: HashMap<i64, HashMap<String, Lane>>,
+    lanes: HashMap<SessionNo, HashMap<String, Lane>>,
     /// The project a lane works in now; moves only with a prompt (R7.2).
-    working_in: HashMap<i64, Option<i64>>,
-    workspaces: HashMap<(i64, String), i64>,
+    working_in: HashMap<LaneNo, Option<WorkspaceNo>>,
+    workspaces: HashMap<(AgentNo, String), WorkspaceNo>,
     runs: Runs,
     /// Whether a session has provisional turns.
-    provisional_in: HashMap<i64, bool>,
+    provisional_in: HashMap<SessionNo, bool>,
     digests: blake3::Hasher,
     out: Appended,
     names: &'n mut Names,
@@ -299,7 +301,7 @@ impl Appender<'_> {
             }
             let planned = opened.as_ref().and_then(|(_, raw)| blocks::range(raw, spot.offset as i64, length));
             let stored: Option<(i64, Vec<u8>, Vec<u8>, bool)> = statement
-                .query_row([stream.stream_no, at.generation, position], |r| {
+                .query_row((stream.stream_no, at.generation, position), |r| {
                     Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
                 })
                 .optional()?;
@@ -323,7 +325,7 @@ impl Appender<'_> {
     }
 
     /// Before a new generation begins, the unterminated end of the old one becomes its last record.
-    fn strand(&mut self, tx: &Write, stream_no: i64) -> Result<()> {
+    fn strand(&mut self, tx: &Write, stream_no: StreamNo) -> Result<()> {
         let (generation, position, line, pending): (i64, i64, i64, Option<Vec<u8>>) = tx
             .prepare_cached(
                 "SELECT generation, next, lines + (mid_line = 0), pending FROM streams WHERE stream_no = ?1",
@@ -351,7 +353,7 @@ impl Appender<'_> {
         self.set_aside(tx, record_no, "unterminated when the file was rewritten", Some(line))
     }
 
-    fn insert_record(&mut self, tx: &Write, row: &RecordRow) -> Result<i64> {
+    fn insert_record(&mut self, tx: &Write, row: &RecordRow) -> Result<RecordNo> {
         tx.prepare_cached(
             "INSERT INTO records (stream_no, generation, position, length, class, block_no, block_offset, key, digest,
                                   forgotten)
@@ -372,10 +374,10 @@ impl Appender<'_> {
         self.out.records += 1;
         self.out.bytes += row.length as u64;
         self.digests.update(&row.digest);
-        Ok(tx.last_insert_rowid())
+        Ok(RecordNo(tx.last_insert_rowid()))
     }
 
-    fn set_aside(&mut self, tx: &Write, record_no: i64, reason: &str, line: Option<i64>) -> Result<()> {
+    fn set_aside(&mut self, tx: &Write, record_no: RecordNo, reason: &str, line: Option<i64>) -> Result<()> {
         tx.prepare_cached("INSERT INTO quarantine (record_no, line, reason, at) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![record_no, line, reason, self.now])?;
         self.out.quarantined += 1;
@@ -425,7 +427,7 @@ impl Appender<'_> {
         Ok(())
     }
 
-    fn fact(&mut self, tx: &mut Write, at: &mut Cursor, record_no: i64, fact: &Fact) -> Result<()> {
+    fn fact(&mut self, tx: &mut Write, at: &mut Cursor, record_no: RecordNo, fact: &Fact) -> Result<()> {
         match fact {
             Fact::Session { native, lane, parent_call } => {
                 if !at.settled {
@@ -503,7 +505,7 @@ impl Appender<'_> {
         &mut self,
         tx: &mut Write,
         at: &mut Cursor,
-        record_no: i64,
+        record_no: RecordNo,
         position: i64,
         planned: PlannedTurn,
     ) -> Result<()> {
@@ -522,7 +524,7 @@ impl Appender<'_> {
             known => known,
         };
         if let Some(known) = known {
-            self.out.turns.push(TurnId(known.turn_no));
+            self.out.turns.push(known.turn_no);
             if known.session_no == lane_at.session_no {
                 let confirmed = !hooked && !turn.echo && self.confirm(tx, lane_at, &known, &entry, record_no, &turn)?;
                 if !turn.echo {
@@ -536,7 +538,7 @@ impl Appender<'_> {
                     .prepare_cached(
                         "INSERT OR IGNORE INTO turn_references (session_no, turn_no, lane_no, record_no) VALUES (?1, ?2, ?3, ?4)",
                     )?
-                    .execute([lane_at.session_no, known.turn_no, lane_at.lane_no, record_no])?;
+                    .execute((lane_at.session_no, known.turn_no, lane_at.lane_no, record_no))?;
                 self.out.references += new as u64;
                 // What follows in this session is an answer of its own, not of the run it was copied from.
                 if new > 0 {
@@ -558,7 +560,7 @@ impl Appender<'_> {
         for name in turn.participants.iter().chain(turn.speaker.as_ref()) {
             if let Some(no) = self.names.number_of(tx, Some(name))? {
                 tx.prepare_cached("INSERT OR IGNORE INTO participants (session_no, name_no) VALUES (?1, ?2)")?
-                    .execute([lane_at.session_no, no])?;
+                    .execute((lane_at.session_no, no))?;
             }
         }
         let usage = turn.usage.map(|u| json!([u.input, u.output, u.cache_read, u.cache_write]).to_string());
@@ -590,7 +592,7 @@ impl Appender<'_> {
             spot.offset as i64,
             turn.text.len() as i64
         ])?;
-        let turn_no = tx.last_insert_rowid();
+        let turn_no = TurnId(tx.last_insert_rowid());
         if turn.echo {
             witness(tx, turn_no, record_no, true)?;
         }
@@ -598,7 +600,7 @@ impl Appender<'_> {
             self.note_provisional(tx, lane_at, turn_no, turn.run.as_deref())?;
         }
         self.runs.stored(run_no, turn_no, &turn, model_no);
-        self.out.turns.push(TurnId(turn_no));
+        self.out.turns.push(turn_no);
         self.out.fresh.push(Fresh {
             turn_no,
             agent_no: at.agent_no,
@@ -613,19 +615,19 @@ impl Appender<'_> {
 
 /// A row of the record table.
 struct RecordRow<'k> {
-    stream_no: i64,
+    stream_no: StreamNo,
     generation: i64,
     position: i64,
     length: i64,
     class: RecordClass,
-    block_no: i64,
+    block_no: BlockNo,
     offset: i64,
     key: &'k [u8],
     digest: [u8; KEY_LENGTH],
     forgotten: Option<i64>,
 }
 
-fn witness(tx: &Write, turn_no: i64, record_no: i64, echo: bool) -> Result<u64> {
+fn witness(tx: &Write, turn_no: TurnId, record_no: RecordNo, echo: bool) -> Result<u64> {
     let new = tx
         .prepare_cached("INSERT OR IGNORE INTO witnesses (turn_no, record_no, echo) VALUES (?1, ?2, ?3)")?
         .execute(params![turn_no, record_no, echo])?;
@@ -641,19 +643,26 @@ fn ends_a_run(fact: &Fact) -> bool {
 
 /// Where in the world the records of one step are.
 struct Cursor<'s> {
-    agent_no: i64,
+    agent_no: AgentNo,
     origin: &'s Origin,
-    stream_no: i64,
+    stream_no: StreamNo,
     generation: i64,
     native: String,
     lane: String,
     /// The stream has been given to a session; later records cannot move it.
     settled: bool,
-    session: Option<i64>,
+    session: Option<SessionNo>,
     cwd: Option<String>,
 }
 
-fn boundary(tx: &Write, lane: Lane, record_no: i64, kind: &str, reason: Option<&str>, at: Option<i64>) -> Result<()> {
+fn boundary(
+    tx: &Write,
+    lane: Lane,
+    record_no: RecordNo,
+    kind: &str,
+    reason: Option<&str>,
+    at: Option<i64>,
+) -> Result<()> {
     tx.prepare_cached(
         "INSERT OR IGNORE INTO boundaries (session_no, lane_no, record_no, kind, reason, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?

@@ -8,7 +8,7 @@ use super::{Appender, Cursor, Lane};
 use crate::error::Result;
 use crate::event::NewTurn;
 use crate::ledger::Write;
-use crate::scope::{AgentId, SessionKey};
+use crate::scope::{AgentId, AgentNo, LaneNo, SessionKey, SessionNo, WorkspaceNo};
 
 impl Appender<'_> {
     /// Project membership is per turn and changes with a prompt, never with a tool's change of directory (R7.2).
@@ -19,7 +19,7 @@ impl Appender<'_> {
         lane: Lane,
         turn: &NewTurn,
         prompt: bool,
-    ) -> Result<Option<i64>> {
+    ) -> Result<Option<WorkspaceNo>> {
         let current = self.working_in.get(&lane.lane_no).copied().flatten();
         if current.is_some() && !prompt {
             return Ok(current);
@@ -36,7 +36,7 @@ impl Appender<'_> {
         Ok(found.or(current))
     }
 
-    pub(super) fn session_cwd(&mut self, tx: &Write, at: &Cursor, session_no: i64, cwd: &str) -> Result<()> {
+    pub(super) fn session_cwd(&mut self, tx: &Write, at: &Cursor, session_no: SessionNo, cwd: &str) -> Result<()> {
         let workspace_no = self.workspace(tx, at.agent_no, cwd)?;
         tx.prepare_cached(
             "UPDATE sessions SET workspace_no = coalesce(workspace_no, ?2), cwd = coalesce(cwd, ?3) WHERE session_no = ?1",
@@ -58,11 +58,11 @@ impl Appender<'_> {
         at.session = Some(session_no);
         let lane = self.lane(tx, session_no, &at.lane.clone())?;
         if !at.settled {
-            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?.execute([
+            tx.prepare_cached("UPDATE streams SET session_no = ?2, lane_no = ?3 WHERE stream_no = ?1")?.execute((
                 at.stream_no,
                 session_no,
                 lane.lane_no,
-            ])?;
+            ))?;
             at.settled = true;
             if let Some(cwd) = at.cwd.take() {
                 self.session_cwd(tx, at, session_no, &cwd)?;
@@ -84,7 +84,7 @@ impl Appender<'_> {
         self.lane(tx, session_no, "")
     }
 
-    pub(super) fn agent(&mut self, tx: &Write, agent: &AgentId) -> Result<i64> {
+    pub(super) fn agent(&mut self, tx: &Write, agent: &AgentId) -> Result<AgentNo> {
         if let Some(no) = self.agents.get(agent) {
             return Ok(*no);
         }
@@ -93,7 +93,7 @@ impl Appender<'_> {
         Ok(no)
     }
 
-    pub(super) fn session(&mut self, tx: &Write, agent_no: i64, harness: &str, native: &str) -> Result<i64> {
+    pub(super) fn session(&mut self, tx: &Write, agent_no: AgentNo, harness: &str, native: &str) -> Result<SessionNo> {
         let key = SessionKey::new(harness, native);
         if let Some(no) = self.sessions.get(&(agent_no, key.as_str().to_owned())) {
             return Ok(*no);
@@ -102,7 +102,7 @@ impl Appender<'_> {
             "INSERT INTO sessions (agent_no, session_key, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         )?
         .execute(params![agent_no, key.as_str(), self.now])?;
-        let no: i64 = tx
+        let no: SessionNo = tx
             .prepare_cached("SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2")?
             .query_row(params![agent_no, key.as_str()], |r| r.get(0))?;
         self.sessions.insert((agent_no, key.as_str().to_owned()), no);
@@ -110,30 +110,30 @@ impl Appender<'_> {
         Ok(no)
     }
 
-    pub(super) fn lane(&mut self, tx: &Write, session_no: i64, lane: &str) -> Result<Lane> {
+    pub(super) fn lane(&mut self, tx: &Write, session_no: SessionNo, lane: &str) -> Result<Lane> {
         if let Some(found) = self.lanes.get(&session_no).and_then(|lanes| lanes.get(lane)) {
             return Ok(*found);
         }
         tx.prepare_cached("INSERT INTO lanes (session_no, lane) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
             .execute(params![session_no, lane])?;
-        let lane_no: i64 = tx
+        let lane_no: LaneNo = tx
             .prepare_cached("SELECT lane_no FROM lanes WHERE session_no = ?1 AND lane = ?2")?
             .query_row(params![session_no, lane], |r| r.get(0))?;
-        let workspace_no: Option<i64> = tx
+        let workspace_no: Option<WorkspaceNo> = tx
             .prepare_cached(
                 "SELECT coalesce(
                    (SELECT workspace_no FROM turns WHERE run_no = (SELECT max(run_no) FROM turn_results WHERE lane_no = ?1)
                     ORDER BY turn_no DESC LIMIT 1),
                    (SELECT workspace_no FROM sessions WHERE session_no = ?2))",
             )?
-            .query_row([lane_no, session_no], |r| r.get(0))?;
+            .query_row((lane_no, session_no), |r| r.get(0))?;
         let found = Lane { session_no, lane_no };
         self.lanes.entry(session_no).or_default().insert(lane.to_owned(), found);
         self.working_in.insert(lane_no, workspace_no);
         Ok(found)
     }
 
-    pub(super) fn workspace(&mut self, tx: &Write, agent_no: i64, cwd: &str) -> Result<Option<i64>> {
+    pub(super) fn workspace(&mut self, tx: &Write, agent_no: AgentNo, cwd: &str) -> Result<Option<WorkspaceNo>> {
         let Some(project) = self.projects.get(cwd).and_then(Option::as_ref) else { return Ok(None) };
         let key = (agent_no, project.workspace_id.clone());
         if let Some(no) = self.workspaces.get(&key) {
@@ -154,7 +154,7 @@ impl Appender<'_> {
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![agent_no, project.workspace_id, root, label, self.now])?;
-        let no: i64 = tx
+        let no: WorkspaceNo = tx
             .prepare_cached("SELECT workspace_no FROM workspaces WHERE agent_no = ?1 AND workspace_id = ?2")?
             .query_row(params![agent_no, project.workspace_id], |r| r.get(0))?;
         self.workspaces.insert(key, no);

@@ -10,6 +10,7 @@ use super::{Appender, Lane, witness};
 use crate::error::Result;
 use crate::event::NewTurn;
 use crate::ledger::Write;
+use crate::scope::{RecordNo, RunNo, SessionNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
 impl Appender<'_> {
@@ -74,8 +75,8 @@ impl Appender<'_> {
 
     /// The run of a turn whose program names the run with the prompt only, as Claude Code does: that of the turn it
     /// follows. The newest run may be a later one, whose prompt a hook has told already.
-    fn run_it_follows(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<i64>> {
-        let of_parent: Option<i64> = match &turn.parent {
+    fn run_it_follows(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<RunNo>> {
+        let of_parent: Option<RunNo> = match &turn.parent {
             Some(parent) => tx
                 .prepare_cached(
                     "SELECT run_no FROM turns WHERE entry = ?1 AND session_no = ?2 AND lane_no = ?3
@@ -91,7 +92,7 @@ impl Appender<'_> {
         }
     }
 
-    fn has_provisional(&mut self, tx: &Write, session_no: i64) -> Result<bool> {
+    fn has_provisional(&mut self, tx: &Write, session_no: SessionNo) -> Result<bool> {
         if let Some(known) = self.provisional_in.get(&session_no) {
             return Ok(*known);
         }
@@ -102,7 +103,13 @@ impl Appender<'_> {
     }
 
     /// Notes that a turn is provisional.
-    pub(super) fn note_provisional(&mut self, tx: &Write, lane: Lane, turn_no: i64, run: Option<&str>) -> Result<()> {
+    pub(super) fn note_provisional(
+        &mut self,
+        tx: &Write,
+        lane: Lane,
+        turn_no: TurnId,
+        run: Option<&str>,
+    ) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO provisional_turns (turn_no, session_no, lane_no, run_key) VALUES (?1, ?2, ?3, ?4)",
         )?
@@ -119,7 +126,7 @@ impl Appender<'_> {
         lane: Lane,
         known: &Known,
         entry: &str,
-        record_no: i64,
+        record_no: RecordNo,
         turn: &NewTurn,
     ) -> Result<bool> {
         if !self.has_provisional(tx, lane.session_no)? {

@@ -6,10 +6,10 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Write;
-use crate::scope::SessionKey;
+use crate::scope::{AgentNo, SessionKey, SourceNo, StreamNo};
 use crate::transcript::prepare::{Origin, Place, Step, StreamAt};
 
-pub(super) fn source(tx: &Write, agent_no: i64, origin: &Origin, now: i64) -> Result<i64> {
+pub(super) fn source(tx: &Write, agent_no: AgentNo, origin: &Origin, now: i64) -> Result<SourceNo> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     tx.prepare_cached(
         "INSERT INTO sources (agent_no, harness, form, path, seen_at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
@@ -21,7 +21,7 @@ pub(super) fn source(tx: &Write, agent_no: i64, origin: &Origin, now: i64) -> Re
 }
 
 pub(super) struct OpenStream {
-    pub(super) stream_no: i64,
+    pub(super) stream_no: StreamNo,
     /// `None`: it was made just now.
     pub(super) at: Option<StreamAt>,
     lines: i64,
@@ -30,7 +30,7 @@ pub(super) struct OpenStream {
 }
 
 /// Finds or makes the stream.
-pub(super) fn open_stream(tx: &Write, source_no: i64, key: &str) -> Result<OpenStream> {
+pub(super) fn open_stream(tx: &Write, source_no: SourceNo, key: &str) -> Result<OpenStream> {
     let found = tx
         .prepare_cached(
             "SELECT stream_no, generation, next, lines, session_key, lane FROM streams
@@ -51,7 +51,7 @@ pub(super) fn open_stream(tx: &Write, source_no: i64, key: &str) -> Result<OpenS
         return Ok(stream);
     }
     tx.prepare_cached("INSERT INTO streams (source_no, key) VALUES (?1, ?2)")?.execute(params![source_no, key])?;
-    Ok(OpenStream { stream_no: tx.last_insert_rowid(), at: None, lines: 0, settled_as: None })
+    Ok(OpenStream { stream_no: StreamNo(tx.last_insert_rowid()), at: None, lines: 0, settled_as: None })
 }
 
 /// Puts a planned step behind what its stream holds now.
@@ -82,7 +82,7 @@ pub(super) fn moved(origin: &Origin) -> Error {
     Error::new(ErrorKind::Busy, origin.path.display().to_string()).because(StreamMoved)
 }
 
-pub(super) fn store_group(tx: &Write, source_no: i64, step: &Step) -> Result<()> {
+pub(super) fn store_group(tx: &Write, source_no: SourceNo, step: &Step) -> Result<()> {
     if let Some((key, fingerprint)) = &step.group {
         tx.prepare_cached(
             "INSERT INTO foreign_groups (source_no, group_key, fingerprint) VALUES (?1, ?2, ?3)

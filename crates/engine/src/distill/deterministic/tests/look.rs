@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::distill::compare::{Comparison, compare};
 use crate::lineage::distillate::Distillate;
+use crate::scope::{RunNo, TurnId};
 
 /// Turns as `heirloom show --json` prints them, or a session in plain text.
 fn load(path: &str) -> Vec<Said> {
@@ -31,7 +32,7 @@ fn load(path: &str) -> Vec<Said> {
             "compact-summary" => TurnKind::CompactSummary,
             _ => TurnKind::MachinePrompt,
         },
-        run: t["run"].as_i64().unwrap_or(0),
+        run: RunNo(t["run"].as_i64().unwrap_or(0)),
         main: t["lane"].as_str().unwrap_or("").is_empty(),
         speaker: of(t, "speaker"),
         tool: of(t, "tool"),

@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use super::*;
-use crate::scope::TurnId;
+use crate::scope::{RunNo, TurnId};
 
 mod corpus;
 mod look;
@@ -47,7 +47,7 @@ pub fn session(text: &str) -> Vec<Said> {
             id: TurnId(turns.len() as i64 + 1),
             role,
             kind,
-            run,
+            run: RunNo(run),
             main,
             speaker: None,
             tool: if of_tool { tool.clone() } else { None },

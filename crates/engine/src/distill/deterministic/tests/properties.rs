@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::lineage::distillate::{Distillate, LONGEST_ITEM};
+use crate::scope::{RunNo, TurnId};
 
 /// Pieces that trip somebody up: marks, cues, unfinished things, other scripts.
 const PIECES: &[&str] = &[
@@ -115,7 +116,7 @@ fn said(rng: &mut Rng, id: i64) -> Said {
         id: TurnId(id),
         role,
         kind,
-        run: id / 7,
+        run: RunNo(id / 7),
         main: rng.below(8) > 0,
         speaker: None,
         tool,
@@ -211,7 +212,7 @@ proptest! {
     fn no_text_panics(text in "\\PC{0,200}", more in any::<String>()) {
         for (role, kind) in [(Role::User, TurnKind::Message), (Role::Assistant, TurnKind::Message), (Role::Assistant, TurnKind::ToolCall)] {
             let turns: Vec<Said> = [&text, &more].iter().enumerate().map(|(i, t)| Said {
-                id: TurnId(i as i64 + 1), role, kind, run: 1, main: true, speaker: None, tool: Some("Bash".into()), call: None,
+                id: TurnId(i as i64 + 1), role, kind, run: RunNo(1), main: true, speaker: None, tool: Some("Bash".into()), call: None,
                 failed: false, at: None, text: format!("command: {t}"),
             }).collect();
             sound(&distil(&Request { turns: &turns, before: None, root: None }), &ids(&turns));
@@ -229,7 +230,7 @@ fn long_turns_and_many_turns_are_fine() {
         id: TurnId(id),
         role,
         kind,
-        run: id,
+        run: RunNo(id),
         main: true,
         speaker: None,
         tool: Some("Bash".into()),

@@ -1,0 +1,236 @@
+//! Lookup asked for by name (R10.9): files and turns, in an index that was just brought up to date.
+
+use std::time::Instant;
+
+use super::Instance;
+use super::listener::Notice;
+use crate::clock::Millis;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Role;
+use crate::lineage::marks;
+use crate::recall::{self, FileFilter, FilesFound, Filter, Legs, Query, Searched};
+use crate::report::hits::{FileHitReport, TurnHit};
+use crate::report::search::SearchReport;
+use crate::report::understood::Understood;
+use crate::scope::{AgentId, AgentNo, WorkspaceNo};
+use crate::source::project::project_root;
+use crate::thread;
+use crate::transcript::read;
+use crate::tree::file_table::Kind;
+
+/// What is looked for, and where.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// Words, "phrases", begin*, times in words.
+    pub query: String,
+    /// Whether turns are looked for, and visible files.
+    pub turns: bool,
+    pub files: bool,
+    /// Kinds of visible files; empty for all.
+    pub kinds: Vec<Kind>,
+    /// Only memory of this class.
+    pub class: Option<String>,
+    /// Resolved loops and decided proposals, too.
+    pub archived: bool,
+    /// A project, by its id, label or path.
+    pub workspace: Option<String>,
+    /// A thread, by its key or name.
+    pub thread: Option<String>,
+    /// A program, by its name.
+    pub harness: Option<String>,
+    /// A session, by its key or the beginning of it.
+    pub session: Option<String>,
+    pub role: Option<Role>,
+    /// Not before, not after.
+    pub since: Option<Millis>,
+    pub until: Option<Millis>,
+    /// How many hits, of files and of turns each.
+    pub limit: usize,
+}
+
+impl Default for SearchRequest {
+    /// Everything, eight hits of each.
+    fn default() -> SearchRequest {
+        SearchRequest {
+            query: String::new(),
+            turns: true,
+            files: true,
+            kinds: Vec::new(),
+            class: None,
+            archived: false,
+            workspace: None,
+            thread: None,
+            harness: None,
+            session: None,
+            role: None,
+            since: None,
+            until: None,
+            limit: 8,
+        }
+    }
+}
+
+/// A project, as turns and as files know it.
+struct Project {
+    numbers: Vec<WorkspaceNo>,
+    ids: Vec<String>,
+    /// Nothing was said there; what is written there may be found all the same.
+    unknown: Option<Error>,
+}
+
+impl Instance {
+    /// Searches files and turns of an agent. `Usage` for an empty query or times that exclude each other, `NotFound` for
+    /// a project, thread or session that is not there.
+    pub fn search(&self, agent: &AgentId, actor: &str, request: &SearchRequest) -> Result<SearchReport> {
+        let started = Instant::now();
+        let agent_no = self.known_agent(agent)?;
+        if let (Some(since), Some(until)) = (request.since, request.until)
+            && since > until
+        {
+            return Err(Error::usage("since lies after until").hint("swap the two times"));
+        }
+        let named = request.workspace.as_deref();
+        let project = named.map(|name| self.project(agent, agent_no, name, request.files)).transpose()?;
+        let threads = request
+            .thread
+            .as_deref()
+            .map(|name| self.ledger.read(|tx| thread::members(tx, thread::named(tx, agent_no, name)?.no)));
+        let session = request
+            .session
+            .as_deref()
+            .map(|name| self.ledger.read(|tx| Ok(vec![read::session_named(tx, agent_no, name)?.no])));
+        let filter = Filter {
+            legs: Legs::Fused,
+            workspaces: project.as_ref().map(|p| p.numbers.clone()),
+            harness: request.harness.clone(),
+            sessions: session.transpose()?,
+            threads: threads.transpose()?,
+            role: request.role,
+            since: request.since,
+            until: request.until,
+            limit: request.limit,
+            light: false,
+        };
+        let file_filter = FileFilter {
+            kinds: request.kinds.clone(),
+            class: request.class.clone(),
+            workspaces: project.as_ref().map(|p| p.ids.clone()),
+            threads: filter.threads.clone(),
+            archived: request.archived,
+            since: request.since,
+            until: request.until,
+            limit: request.limit,
+        };
+        let looked = match request.files.then(|| self.look_at(agent, actor)) {
+            // Pages out of reach must not keep anybody from what was said.
+            Some(Err(e)) if request.turns && matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
+                self.listener.notice(&Notice::FilesLeftOut(&e));
+                None
+            }
+            looked => looked.transpose()?.flatten(),
+        };
+        let at = looked.as_ref().map(|(at, _)| at);
+        let mut index = self.caught_up_index(at)?;
+        let zone = self.zone(agent);
+        let query = recall::understand(&self.ledger, agent, &request.query, &zone)?;
+        let mut understood = Understood::of(&request.query, query, zone);
+        let mut look = |query: &Query| -> Result<(Searched, FilesFound)> {
+            let mut found = Searched::default();
+            let mut files = FilesFound::default();
+            if let Some(at) = at {
+                files = recall::search_files(at, &mut index, query, &file_filter)?;
+                found.looked_for.clone_from(&files.looked_for);
+                found.query_cut = files.query_cut;
+            }
+            if request.turns {
+                found = recall::search(&self.ledger, &mut index, agent, query, &filter)?;
+            }
+            Ok((found, files))
+        };
+        let (mut found, mut files) = look(&understood.query)?;
+        // A time somebody remembers wrongly must not hide what there is.
+        if found.hits.is_empty()
+            && files.hits.is_empty()
+            && let Some(wider) = understood.widen()
+        {
+            (found, files) = look(&wider)?;
+        }
+        if let Some(unknown) = project.and_then(|p| p.unknown)
+            && files.hits.is_empty()
+        {
+            return Err(unknown);
+        }
+        if filter.threads.is_some() {
+            let due = self.ledger.read(|tx| Ok(marks::counts(tx, self.ledger.now(), Some(agent_no))?.0))?;
+            if due > 0 {
+                let sessions = if due == 1 { "1 session".to_owned() } else { format!("{due} sessions") };
+                found.less.push(format!("{sessions} not put into threads yet: heirloom work"));
+            }
+        }
+        understood.widened |= found.other_times;
+        found.cut_short |= files.cut_short;
+        let mut all_too_frequent = found.too_frequent.clone();
+        all_too_frequent.extend(files.too_frequent.iter().filter(|w| !found.too_frequent.contains(w)).cloned());
+        let less = found.less;
+        let hits: Vec<TurnHit> = found.hits.into_iter().map(|hit| self.turn_hit(hit)).collect();
+        let file_hits = files.hits.into_iter().filter_map(|hit| Some(FileHitReport::of(at?, hit))).collect();
+        Ok(SearchReport {
+            query: request.query.clone(),
+            looked_for: found.looked_for,
+            understood,
+            files: file_hits,
+            hits,
+            too_frequent: found.too_frequent,
+            not_indexed: found.not_indexed,
+            files_not_indexed: files.not_indexed,
+            degraded: found.cut_short || found.not_indexed > 0 || found.query_cut || !less.is_empty(),
+            less,
+            ms: (started.elapsed().as_secs_f64() * 10_000.0).round() / 10.0,
+            explain: None,
+            cut_short: found.cut_short,
+            query_cut: found.query_cut,
+            counted: found.counted,
+            all_too_frequent,
+        })
+    }
+
+    /// A hit with the command that resumes its session.
+    fn turn_hit(&self, hit: recall::Hit) -> TurnHit {
+        let session = &hit.turn.session;
+        let program = self.program(session.harness());
+        let resume = program.and_then(|p| p.resume(session.native(), hit.turn.cwd.as_deref()));
+        TurnHit::of(hit, resume)
+    }
+
+    fn project(&self, agent: &AgentId, agent_no: AgentNo, name: &str, with_files: bool) -> Result<Project> {
+        match self.workspaces_named(agent_no, name) {
+            Ok(numbers) => {
+                let all = self.ledger.read(|tx| read::workspaces(tx, agent_no))?;
+                let ids = all.into_iter().filter(|w| numbers.contains(&w.no)).map(|w| w.id).collect();
+                Ok(Project { numbers, ids, unknown: None })
+            }
+            Err(e) if with_files && e.kind() == ErrorKind::NotFound => match self.workspace_id(agent, name) {
+                Ok(id) => Ok(Project { numbers: Vec::new(), ids: vec![id], unknown: Some(e) }),
+                Err(_) => Err(e),
+            },
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The workspaces a name stands for; a path that is no project of its own stands for the one it lies in.
+    pub fn workspaces_named(&self, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
+        let path = std::path::Path::new(name);
+        let looks_like_path = name == "." || name.contains('/') || path.is_dir();
+        let project = looks_like_path
+            .then(|| std::path::absolute(path).ok())
+            .flatten()
+            .and_then(|p| project_root(&p, self.settings.user_home.as_deref()));
+        self.ledger.read(|tx| match &project {
+            Some(project) => read::workspace_named(tx, agent_no, &project.workspace_id).map_err(|_| {
+                Error::not_found(format!("nothing is stored for the project {}", project.path.display()))
+                    .hint("see heirloom workspace list")
+            }),
+            None => read::workspace_named(tx, agent_no, name),
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! What a search found, hit by hit.
+
+use serde::Serialize;
+
+use super::round;
+use crate::clock::rfc3339;
+use crate::recall::{FileHit, Hit, Trace, snippet};
+use crate::redact::redact;
+use crate::see::See;
+use crate::transcript::{kind_name, role_name};
+use crate::tree::AssistantHome;
+use crate::tree::file_table::State;
+
+/// A turn that was found.
+#[derive(Clone, Serialize, Debug)]
+pub struct TurnHit {
+    pub turn: String,
+    pub session: String,
+    pub entry: String,
+    /// Empty for the main line, else the sub-agent's.
+    pub lane: String,
+    pub at: Option<String>,
+    pub workspace: Option<String>,
+    pub harness: String,
+    pub role: &'static str,
+    pub kind: &'static str,
+    pub speaker: Option<String>,
+    pub tool: Option<String>,
+    /// The words around the matches.
+    pub snippet: String,
+    /// Where the matches stand in the snippet, in characters: `[start, end]`.
+    pub matches: Vec<[usize; 2]>,
+    pub score: f64,
+    pub why: WhyTurn,
+    /// The command that resumes the session in its own program.
+    pub resume: Option<String>,
+    pub show: See,
+    #[serde(skip)]
+    pub hit: Hit,
+}
+
+/// Why a turn was found.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct WhyTurn {
+    /// Words of the query that stand in it, of how many.
+    pub matched: usize,
+    pub of: usize,
+    /// The turn beside which it was found.
+    pub beside: Option<String>,
+    pub cosine: Option<f64>,
+}
+
+impl TurnHit {
+    /// `resume`: the command that resumes the session, if there is one.
+    pub fn of(hit: Hit, resume: Option<String>) -> TurnHit {
+        let turn = &hit.turn;
+        TurnHit {
+            turn: turn.id.to_string(),
+            session: turn.session.as_str().to_owned(),
+            entry: turn.entry.clone(),
+            lane: turn.lane.clone(),
+            at: turn.at.map(rfc3339),
+            workspace: turn.workspace.clone(),
+            harness: turn.session.harness().to_owned(),
+            role: role_name(turn.role),
+            kind: kind_name(turn.kind),
+            speaker: turn.speaker.clone(),
+            tool: turn.tool.clone(),
+            snippet: plain(&hit.passage),
+            matches: matches(&hit.passage),
+            score: round(hit.score),
+            why: WhyTurn {
+                matched: hit.matched,
+                of: hit.of,
+                beside: hit.beside.map(|t| t.to_string()),
+                cosine: hit.cosine,
+            },
+            resume,
+            show: See::new(format!("show {}", turn.id)),
+            hit,
+        }
+    }
+}
+
+/// A visible file that was found.
+#[derive(Clone, Serialize, Debug)]
+pub struct FileHitReport {
+    pub path: String,
+    /// Where it lies on this machine.
+    pub file: String,
+    /// The line that answers, counted from 1.
+    pub line: usize,
+    pub kind: &'static str,
+    pub state: &'static str,
+    pub status: Option<String>,
+    pub id: Option<String>,
+    pub title: String,
+    pub class: Option<String>,
+    pub scope: Option<String>,
+    pub snippet: String,
+    pub matches: Vec<[usize; 2]>,
+    pub score: f64,
+    pub why: WhyFile,
+    pub show: See,
+    #[serde(skip)]
+    pub hit: FileHit,
+}
+
+/// Why a file was found: words of the query that stand in it, of how many.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct WhyFile {
+    pub matched: usize,
+    pub of: usize,
+}
+
+impl FileHitReport {
+    pub fn of(at: &AssistantHome, hit: FileHit) -> FileHitReport {
+        let entry = &hit.entry;
+        // An id that two files claim leads to one of them only; an archived file has its namesake that counts.
+        let id = entry.item.as_deref().filter(|_| entry.state == State::Active && entry.problem.is_none());
+        let show = match id {
+            Some(id) => See::new(format!("show {id}")),
+            None => See::of("show", &format!("{}:{}", entry.path, hit.line)),
+        };
+        FileHitReport {
+            path: entry.path.as_str().to_owned(),
+            file: at.shown(&entry.path),
+            line: hit.line,
+            kind: entry.kind.name(),
+            state: entry.state.name(),
+            status: entry.status.clone(),
+            id: entry.item.clone(),
+            title: redact(&entry.title).into_owned(),
+            class: entry.class.clone(),
+            scope: entry.scope.clone(),
+            snippet: plain(&hit.passage),
+            matches: matches(&hit.passage),
+            score: round(hit.score),
+            why: WhyFile { matched: hit.matched, of: hit.of },
+            show,
+            hit,
+        }
+    }
+}
+
+/// What a score is made of.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ScoreReport {
+    pub words: f64,
+    pub cosine: Option<f64>,
+    pub neighbours: f64,
+    pub date: f64,
+    pub people: f64,
+    pub weight: f64,
+    pub sum: f64,
+}
+
+impl From<&Trace> for ScoreReport {
+    fn from(trace: &Trace) -> ScoreReport {
+        ScoreReport {
+            words: round(trace.words),
+            cosine: trace.cosine.map(round),
+            neighbours: round(trace.neighbours),
+            date: round(trace.date),
+            people: round(trace.people),
+            weight: round(trace.weight),
+            sum: round(trace.sum),
+        }
+    }
+}
+
+/// A passage without its marks.
+pub fn plain(passage: &str) -> String {
+    passage.replace([snippet::MATCH_START, snippet::MATCH_END], "")
+}
+
+/// Where the matches stand in the plain passage, in characters: `[start, end]`.
+pub fn matches(passage: &str) -> Vec<[usize; 2]> {
+    let (mut out, mut at, mut start) = (Vec::new(), 0, None);
+    for c in passage.chars() {
+        match c {
+            snippet::MATCH_START => start = Some(at),
+            snippet::MATCH_END => {
+                if let Some(from) = start.take() {
+                    out.push([from, at]);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    out
+}

@@ -1,0 +1,17 @@
+//! What the verbs answer, as every surface sends it: one serialisable type for each report. Storey 4.
+//!
+//! `--json` of the command line prints these, HTTP and MCP will send them; docs/CLI.md lists their fields and a test holds
+//! it to them, so that a changed contract is a changed file. Text in a report is without credentials. Fields that are
+//! not serialised carry what a surface in the same process needs beside it, such as the marks around matches.
+//!
+//! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
+
+pub mod hits;
+pub mod items;
+pub mod search;
+pub mod understood;
+
+/// To three decimals: more would promise what no score means.
+pub(crate) fn round(x: f64) -> f64 {
+    (x * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,96 @@
+//! How a query was understood.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::clock::{Millis, rfc3339};
+use crate::recall::query::Term;
+use crate::recall::{Hold, Precision, Query, When};
+
+/// How a query was understood.
+#[derive(Clone, Serialize, Debug)]
+pub struct Understood {
+    pub times: Vec<TimeReport>,
+    pub people: Vec<String>,
+    /// Nothing was found in its limits, so they were let go.
+    pub widened: bool,
+    #[serde(skip)]
+    pub query: Query,
+    #[serde(skip)]
+    text: String,
+    #[serde(skip)]
+    zone: TimeZone,
+}
+
+/// A time a query speaks of.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct TimeReport {
+    /// The words it was told in.
+    pub text: String,
+    pub from: Option<String>,
+    pub until: Option<String>,
+    pub precision: &'static str,
+    /// Everything else is left out; else what lies in it comes forward.
+    pub limit: bool,
+}
+
+impl Understood {
+    /// `text`: the query as it was typed. `zone`: where its days are.
+    pub fn of(text: &str, query: Query, zone: TimeZone) -> Understood {
+        let times = query.times.iter().map(|time| TimeReport {
+            text: text.get(time.span.clone()).unwrap_or_default().to_owned(),
+            from: time.from.map(rfc3339),
+            until: time.until.map(rfc3339),
+            precision: time.precision.name(),
+            limit: time.hold == Hold::Limit,
+        });
+        let people = query.people.iter().map(|p| p.name.clone());
+        Understood {
+            times: times.collect(),
+            people: people.collect(),
+            widened: false,
+            text: text.to_owned(),
+            query,
+            zone,
+        }
+    }
+
+    /// The query to go on with where nothing was found in its limits: the same at any time.
+    pub fn widen(&mut self) -> Option<Query> {
+        let wider = self.query.limit().is_some().then(|| self.query.unlimited()).filter(Query::has_words)?;
+        self.widened = true;
+        Some(wider)
+    }
+
+    /// A term as it was typed, signs and all.
+    pub fn typed(&self, term: &Term) -> String {
+        let plain = |word: &str| {
+            word.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        let mut words = self.text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()));
+        let written = term.written();
+        let typed = words.find(|word| plain(word) == written).unwrap_or(&written);
+        format!("{typed}{}", if term.prefix { "*" } else { "" })
+    }
+
+    /// A time with the words it was told in: `above all 2026-11-09 to 2026-11-15 (last week)`.
+    pub fn time_in_words(&self, time: &When) -> String {
+        format!("{} ({})", self.time(time), self.text.get(time.span.clone()).unwrap_or_default())
+    }
+
+    fn time(&self, time: &When) -> String {
+        let favoured = if time.hold == Hold::Wish { "above all " } else { "" };
+        let moment = |at: Millis| {
+            let at = Timestamp::from_millisecond(at).unwrap_or_default().to_zoned(self.zone.clone());
+            at.strftime(if time.precision == Precision::Hour { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" }).to_string()
+        };
+        match (time.from, time.until.map(|until| until - 1)) {
+            (Some(from), Some(last)) if moment(from) == moment(last) => format!("{favoured}{}", moment(from)),
+            (Some(from), Some(last)) => format!("{favoured}{} to {}", moment(from), moment(last)),
+            (Some(from), None) => format!("{favoured}from {} on", moment(from)),
+            (None, Some(last)) => format!("{favoured}until {}", moment(last)),
+            (None, None) => favoured.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The numbers rows have in the ledger: a type for each table, so that the number of a session cannot be taken for the
+//! number of a thread. SQLite, JSON and people see the plain number.
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+use super::{NodeId, QuarantineId, TurnId};
+
+/// Stored and read as the integer it wraps.
+macro_rules! integer_in_sqlite {
+    ($($name:ident),* $(,)?) => {$(
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(self.0.into())
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
+                i64::column_result(value).map($name)
+            }
+        }
+    )*};
+}
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, serde::Serialize)]
+            pub struct $name(pub i64);
+
+            impl std::fmt::Display for $name {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    self.0.fmt(f)
+                }
+            }
+
+            impl From<$name> for serde_json::Value {
+                fn from(number: $name) -> serde_json::Value {
+                    number.0.into()
+                }
+            }
+        )*
+        integer_in_sqlite!($($name),*);
+    };
+}
+
+numbers! {
+    /// An agent (table `agents`); stands for an [`AgentId`](super::AgentId) that the ledger knows.
+    AgentNo
+    /// A session (table `sessions`); stands for an agent and a [`SessionKey`](super::SessionKey).
+    SessionNo
+    /// A lane of turns within a session: the main one or a sub-agent's (table `lanes`).
+    LaneNo
+    /// A run: a prompt and what follows it up to the next (table `turn_results`).
+    RunNo
+    /// A thread (table `threads`); stands for an agent and a [`ThreadKey`](super::ThreadKey).
+    ThreadNo
+    /// A project (table `workspaces`).
+    WorkspaceNo
+    /// A file or database that is read (table `sources`).
+    SourceNo
+    /// What is read of a source under one cursor (table `streams`).
+    StreamNo
+    /// A record of a stream: a stretch of bytes as its program wrote it (table `records`).
+    RecordNo
+    /// A compressed block of record bytes and words (table `blocks`).
+    BlockNo
+    /// A name of a tool, a model or a speaker (table `names`).
+    NameNo
+    /// A mark at which a program cut its context (table `boundaries`).
+    BoundaryNo
+    /// A file of the tree (table `catalogue`).
+    FileNo
+    /// The place of a file's last change among all changes of the tree; grows.
+    ChangeNo
+}
+
+integer_in_sqlite!(TurnId, NodeId, QuarantineId);
