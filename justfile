@@ -25,9 +25,10 @@ programs:
 real filter="":
     HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- real::{{filter}} --nocapture
 
-# Speed and size on a home made for the purpose.
-bench:
-    cargo run --release --locked -- bench
+# What it costs in made-up homes, or another measurement of the laboratory: just bench recall --locomo FILE
+bench *args="speed":
+    cargo build --release --locked
+    cargo run --release --locked --package heirloom-lab -- {{args}}
 
 # Everything a fresh machine runs.
 ci:

@@ -127,7 +127,7 @@ impl Embeddings {
 
 #[cfg(feature = "minilm")]
 fn of_folder(folder: &Path) -> Result<Arc<dyn Embedder>> {
-    Ok(Arc::new(heirloom_embed::MiniLm::open(folder)?))
+    Ok(Arc::new(heirloom_minilm::MiniLm::open(folder)?))
 }
 
 #[cfg(not(feature = "minilm"))]

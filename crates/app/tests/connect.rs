@@ -95,6 +95,8 @@ fn settings_in_every_form_are_again_what_they_were() {
         "{\n  plugins: {\n    load: { paths: [ '/a b', ], },\n    entries: {}, // none\n  },\n}\n",
         "{plugins:{allow:['x']}}",
         "{\n  'plugins': {\n    // later\n  },\n}",
+        "\u{feff}{\r\n  // first\r\n  a: 0x1F, // hex\r\n\r\n  // between\r\n  'b': [[1, ], ], /* last */\r\n}",
+        "{\n  hooks: {\n    Stop: [\n      {hooks: [{command: 'mine'}, ], }, // one\n      // end\n    ],\n  },\n}",
     ];
     for (program, folder, name) in PROGRAMS {
         if name.ends_with(".js") {

@@ -158,6 +158,7 @@ fn every_command_speaks_json_when_asked_to() {
         &["connect", "claude-code", "opencode", "--dry-run"],
         &["connect", "openclaw", "--yes"],
         &["doctor"],
+        &["doctor", "--speed"],
         &["disconnect"],
         &["export", "--session", &key, "--out", out],
         &["verify"],
@@ -205,9 +206,6 @@ fn every_command_speaks_json_when_asked_to() {
         &["work", "--drain"],
         &["forget", "--match", "redis", "--dry-run"],
         &["forget", "--match", "redis", "--yes"],
-        &["bench", "import", samples],
-        &["bench", "speed", "--turns", "200", "--rounds", "1"],
-        &["bench", "lineage", "--turns", "100,200", "--rounds", "1"],
     ];
     for args in each {
         let out = world.run(&[&["--home", &home, "--json"], *args].concat());

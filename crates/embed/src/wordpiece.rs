@@ -13,7 +13,7 @@ use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 const LONGEST_WORD: usize = 100;
 
 /// What pieces there are.
-pub(crate) trait Pieces {
+pub trait Pieces {
     /// The longest piece `word` begins with, its length in bytes and its number; `continuing` where the piece follows
     /// another one of the same word (written with `##`). It ends between two characters.
     fn longest(&self, word: &str, continuing: bool) -> Option<(usize, u32)>;
@@ -22,7 +22,7 @@ pub(crate) trait Pieces {
 /// Calls `each` with the pieces of every word of `text`, in order; `None` for a word that pieces do not cover.
 ///
 /// The work is in proportion to the text, whatever it holds; memory is that of one word.
-pub(crate) fn words(text: &str, pieces: &impl Pieces, mut each: impl FnMut(Option<&[u32]>)) {
+pub fn words(text: &str, pieces: &impl Pieces, mut each: impl FnMut(Option<&[u32]>)) {
     let mut word = Word::default();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {

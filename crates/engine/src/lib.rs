@@ -31,6 +31,7 @@
 //! Five types are met everywhere: [`scope::AgentId`] (no query without one), [`ledger::Ledger`] (closures; a write says
 //! why), [`event::NewTurn`], [`transcript::read::Turn`] and [`error::Error`].
 
+pub mod audience;
 pub mod capture;
 pub mod clock;
 pub mod continuity;

@@ -14,6 +14,7 @@
 
 use std::path::Path;
 
+use crate::audience::{Audience, Hint};
 use crate::capture::Capture;
 use crate::distill::fold;
 use crate::error::Result;
@@ -24,7 +25,7 @@ use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
 use crate::ledger::jobs::{self, JobKind};
 use crate::program::{HookCall, Program};
-use crate::recall::{self, Audience, Hint, Question, Recalled};
+use crate::recall::{self, Question, Recalled};
 use crate::scope::SessionKey;
 use crate::source::project::project_root;
 use crate::transcript::read;
@@ -58,7 +59,7 @@ pub fn handle(
     let event = &call.event;
     let key = SessionKey::new(program.name(), &event.session);
     let hint = Hint { workspace: project_of(at, event.cwd.as_deref(), user_home)?, thread: None };
-    let audience = inject::audience_of(at, &key, &hint)?;
+    let audience = Audience::at(at, &key, &hint)?;
     let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
     let step = Step { at, program, call, key, hint, audience, store };
     // A sub-agent's words are no prompts and it is given nothing; its store is read like any other.
@@ -193,8 +194,7 @@ impl Step<'_> {
         };
         let planned = inject::plan(self.at, &ask, recalled)?;
         let plan = self.said(text, entry).map_or(Plan::Nothing, Plan::Turn);
-        let given =
-            self.write(capture, "hook.prompt", plan, |tx| inject::record(tx, self.at, &ask, planned.clone()))?;
+        let given = self.write(capture, "hook.prompt", plan, |tx| planned.clone().record(tx, self.at, &ask))?;
         degraded.extend(given.degraded);
         Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
     }

@@ -198,7 +198,7 @@ impl Told {
                 characters: usize::MAX,
             },
         };
-        let place = inject::audience_of(&at, &ask.session, &ask.hint).unwrap();
+        let place = recall::Audience::at(&at, &ask.session, &ask.hint).unwrap();
         let question = Question { text: prompt, most: 60, deep };
         let recalled = recall::recall(&at, &mut self.index, Some(&place), &question).unwrap();
         inject::assemble(&at, &ask, recalled).unwrap().block

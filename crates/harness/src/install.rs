@@ -321,15 +321,16 @@ const CALL: &str = "const HEIRLOOM = [\"heirloom\"]";
 pub fn script(source: &str, how: &Installed) -> String {
     let words = serde_json::Value::from(how.command.clone());
     let body = source.replacen(CALL, &format!("const HEIRLOOM = {words}"), 1);
-    format!("{SIGNED}{}\n{body}", sum(&body))
+    format!("{SIGNED}{}\n{body}", sha256(&body))
 }
 
 /// Whether a script is as we wrote it.
 pub fn is_our_script(text: &str) -> bool {
     let Some((first, body)) = text.split_once('\n') else { return false };
-    first.strip_prefix(SIGNED).is_some_and(|signed| signed == sum(body))
+    first.strip_prefix(SIGNED).is_some_and(|signed| signed == sha256(body))
 }
 
-fn sum(text: &str) -> String {
+/// The SHA-256 of a text in hexadecimal digits.
+fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -252,18 +252,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// An object's members in the order they were written. Not a map: a tool's input reads best as its author laid it out.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+/// An object's members in the order they were written, keys read as `K`. Not a map: a tool's input reads best as its
+/// author laid it out.
+pub(crate) struct Members<'a, K>(pub(crate) Vec<(K, &'a RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members<'de>, D::Error> {
-        struct MembersVisitor;
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
+impl<'de, K: Deserialize<'de>> Deserialize<'de> for Members<'de, K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members<'de, K>, D::Error> {
+        struct MembersVisitor<K>(PhantomData<K>);
+        impl<'de, K: Deserialize<'de>> Visitor<'de> for MembersVisitor<K> {
+            type Value = Members<'de, K>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de, K>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
@@ -271,7 +272,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(MembersVisitor)
+        deserializer.deserialize_map(MembersVisitor(PhantomData))
     }
 }
 
@@ -281,7 +282,7 @@ pub(crate) fn readable(json: &str) -> Result<String, serde_json::Error> {
     let json = json.trim();
     match json.as_bytes().first() {
         Some(b'{') => {
-            let members: Members = serde_json::from_str(json)?;
+            let members: Members<String> = serde_json::from_str(json)?;
             let mut out = String::with_capacity(json.len());
             for (key, value) in members.0 {
                 if !out.is_empty() {

@@ -6,9 +6,11 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
+
+use crate::lines::Members;
 
 /// Reads a field, or its default where it holds something else. Needs `#[serde(default)]` beside it.
 pub(crate) fn loose<'de, D, T>(deserializer: D) -> Result<T, D::Error>
@@ -45,40 +47,13 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
-/// An object's fields in the order they are written.
-#[derive(Default, Debug)]
-pub(crate) struct Fields(pub(crate) Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some((Words(name), value)) = map.next_entry()? {
-                    fields.push((name, value));
-                }
-                Ok(Fields(fields))
-            }
-        }
-
-        deserializer.deserialize_map(InOrder)
-    }
-}
-
 /// A tool's input as a person would read it: one `name: value` per line, strings without quotes and escapes.
 pub(crate) fn tool_input(raw: Option<&RawValue>) -> String {
     let Some(raw) = raw else { return String::new() };
-    match serde_json::from_str::<Fields>(raw.get()) {
-        Ok(Fields(fields)) => {
-            fields.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect::<Vec<_>>().join("\n")
+    match serde_json::from_str::<Members<Words>>(raw.get()) {
+        Ok(Members(members)) => {
+            let line = |(Words(name), value): &(Words, &RawValue)| format!("{name}: {}", plain(value));
+            members.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         Err(_) => plain(raw),
     }

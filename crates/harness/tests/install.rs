@@ -357,6 +357,65 @@ fn ours_is_written_in_the_form_of_the_file() {
     assert_eq!(one_hook().put(Some(" \n"), None, "").map(|e| undo(&e.text, &e.steps)), Ok(Some(" \n".into())));
 }
 
+/// Settings files in every form that people and programs write.
+const FORMS: &[&str] = &[
+    "",
+    "\n\n",
+    "{}",
+    "{ }\n",
+    "{\n  // nothing yet\n}\n",
+    "{\n  /* several\n     lines */\n}",
+    "{\n  \"model\": \"opus\"\n}",
+    "\u{feff}{\r\n  \"model\": \"opus\",\r\n}\r\n",
+    "{\n  // mine\n  \"a\": 1, // one\n\n  // between\n  /* two */ \"b\": [1, [2, 3,], ], /* three */\n  // last\n}\n",
+    "{a: 0x1F, 'b': +.5, $c_d: -Infinity, e: 'it\\'s \\x41\\\nmore', f: 5., \"g\": NaN, true: null}",
+    "\t{\n\t\t'a'\n\t\t:\n\t\t1 // one\n\t\t, b: { } }\n\n// behind the end",
+    r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}]}}"#,
+    "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"matcher\": \"a\",\n        \"hooks\": [\n          {\"command\": \"mine\"},\n          {\"command\": \"also mine\"}, // two\n        ],\n      }, // group\n      // end of Stop\n    ],\n  },\n}",
+    "\u{feff}{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{\"hooks\": [[{\"command\": \"odd\"}], []]},\r\n\t\t\t[]\r\n\t\t]\r\n\t}\r\n}",
+    "{ hooks: { Stop: [ {hooks: [{command: 'mine'}]}, /* x */ ] } }",
+    "{hooks:{Stop:[{hooks:[]} // last\n]}}",
+];
+
+#[test]
+fn every_form_is_again_what_it_was() {
+    for before in FORMS {
+        for change in [one_hook(), change("claude-code", "/opt/heirloom"), change("openclaw", "/opt/heirloom")] {
+            let edited = change.put(Some(before), None, "").unwrap_or_else(|e| panic!("{e:?}\n{before}"));
+            let after = &edited.text;
+            assert!(json::parse(after).is_ok(), "{before}\n→\n{after}");
+            assert_eq!(change.standing(Some(after), ""), Ok(Standing::Current), "{after}");
+            let past = Past { exact: edited.exact, was_absent: false, steps: edited.steps, made: edited.made };
+            assert_eq!(change.take(after, Some(&past), ""), Ok(Some((*before).to_owned())), "{after}");
+            // Also where the note of it is lost, unless nothing stood in the file but blanks.
+            let expected = if words(before.trim().trim_matches(['{', '}'])).is_empty() { "{}" } else { before.trim() };
+            let taken = change.take(after, None, "").unwrap().unwrap();
+            assert_eq!(taken.trim(), expected, "{after}");
+        }
+    }
+}
+
+/// What the parser takes and JSON5 does not: the program reads such a file in another way, or not at all.
+#[test]
+fn what_is_no_json5_is_refused() {
+    for (text, line) in [
+        ("{\n  a: 1\n  b: 2\n}", 2),
+        ("{\n  a-b: 1\n}", 2),
+        ("{1: 2}", 1),
+        ("{a: 1, -Infinity /* key */: 2}", 1),
+        ("{a: 'one\ntwo'}", 1),
+        ("{\n'a\\\\\nb': 1}", 2),
+        ("{ // a line\u{2028} b: 1\n}", 1),
+        ("// nothing\n", 1),
+    ] {
+        let found = json::parse(text).map_err(|wrong| wrong.line);
+        assert_eq!(found, Err(line), "{text}");
+    }
+    assert!(json::parse("{'a\\\\\\\nb\\\r\nc': '\u{2028}'}").is_ok());
+    let too_deep = "[".repeat(2_000) + &"]".repeat(2_000);
+    assert!(json::parse(&too_deep).is_err());
+}
+
 #[test]
 fn what_cannot_be_told_for_sure_is_left_alone() {
     let odd = |text: &str| match change("claude-code", "/opt/heirloom").put(Some(text), None, "") {

@@ -179,7 +179,7 @@ fn give(global: &Global, args: Give) -> Result<Exit> {
     };
     let recalled = match ask.prompt.filter(|p| !p.trim().is_empty()) {
         Some(text) => {
-            let audience = inject::audience_of(at, &ask.session, &ask.hint)?;
+            let audience = recall::Audience::at(at, &ask.session, &ask.hint)?;
             let question = Question { text, most: inject::budget::items(event, ask.budget), deep: false };
             match context.instance().asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
                 Ok(mut recalled) => {

@@ -35,6 +35,7 @@ mod search;
 mod session;
 mod show;
 mod shown;
+mod speed;
 mod status;
 mod thread;
 mod timeline;

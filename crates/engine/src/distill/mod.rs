@@ -2,13 +2,12 @@
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
 //! [`fold`], [`handoff`] and [`summary`]. [`advance`] brings the lineage of a session up to what was stored, with
-//! [`compaction`], `session`, `closing` and [`condense`]; [`state`] says where a thread stands. [`compare`] holds what comes out against the summary a program's own model wrote.
+//! [`compaction`], `session`, `closing` and [`condense`]; [`state`] says where a thread stands.
 
 pub mod advance;
 pub mod chunk;
 mod closing;
 pub mod compaction;
-pub mod compare;
 pub mod condense;
 pub mod deterministic;
 pub mod fold;

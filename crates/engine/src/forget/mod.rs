@@ -272,12 +272,16 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
             folder.remove(&crate::home::RelPath::parse(name)?)?;
         }
     }
-    // Copies of other programs' stores, left by commands that were killed. Whoever has one open keeps it.
+    // Copies of other programs' stores and of this home, left by commands that were killed. A process that has a file of
+    // them open keeps it until it ends.
     for entry in scratch.entries()? {
         if entry.kind == crate::home::Kind::File
             && let Some(Ok(name)) = entry.name.to_str().map(crate::home::RelPath::parse)
         {
             scratch.remove(&name)?;
+        } else if entry.kind == crate::home::Kind::Directory {
+            let folder = scratch.shown().join(&entry.name);
+            std::fs::remove_dir_all(&folder).map_err(|e| Error::io("remove", &folder, e))?;
         }
     }
     at.ledger.rewrite(scratch.shown())?;

@@ -5,7 +5,7 @@
 //! and built again. Deleting it loses nothing.
 //!
 //! Holds words and vectors, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`];
-//! those of lineage nodes by [`nodes`]. [`lists`] reads the lists of the full-text engine where they lie, [`lengths`]
+//! those of lineage nodes by [`nodes`]. `postings` reads the lists of the full-text engine from its pages, [`lengths`]
 //! keeps beside them what scoring needs. Vectors ([`vectors`]) stand beside the words, of whatever model is plugged in.
 //! Knows nothing about ranking.
 
@@ -13,8 +13,8 @@ mod embedder;
 mod files;
 mod fold;
 mod lengths;
-mod lists;
 mod nodes;
+mod postings;
 pub mod rows;
 mod vectors;
 mod words;
@@ -38,8 +38,8 @@ pub use fold::{BREAK, fold, is_unspaced};
 #[cfg(test)]
 pub(crate) use lengths::SCHEMA as LENGTHS_SCHEMA;
 pub(crate) use lengths::{AT_ONCE as LENGTHS_AT_ONCE, length_at, tokens_of};
-pub(crate) use lists::{Entry, Lists, Read as ListRead};
 pub use nodes::NodeMatches;
+pub(crate) use postings::{Posting, Postings, ReadEnd};
 pub use rows::{RowId, scope_token};
 pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWithin, Within};
 pub(crate) use words::unspoken;

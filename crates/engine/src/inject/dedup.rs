@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::audience::Audience;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
-use crate::recall::audience::Audience;
 use crate::scope::{AgentNo, SessionNo};
 
 /// The items a session holds, each in the versions it was given.

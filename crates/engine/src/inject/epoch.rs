@@ -7,11 +7,11 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::{Event, dedup};
+use crate::audience::Audience;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::lineage;
-use crate::recall::audience::Audience;
 use crate::scope::{AgentNo, SessionKey};
 
 /// Hooks tell of one cut several times, before and after it, within seconds; what comes later is another cut.

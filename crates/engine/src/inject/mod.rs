@@ -16,11 +16,11 @@ pub(crate) use record::forget as forget_given;
 
 use serde_json::{Value, json};
 
+use crate::audience::{Audience, Hint};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
-use crate::ledger::{Audit, Write};
+use crate::ledger::Audit;
 use crate::program::HookCall;
-use crate::recall::audience::{Audience, Hint};
 use crate::recall::recalled::{Dropped, Recalled};
 use crate::scope::SessionKey;
 use crate::tokens::{cut, tokens};
@@ -160,12 +160,7 @@ pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> 
     if given.parts.is_empty() {
         return at.read(|tx| record::standing_only(tx, ask, given));
     }
-    at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| record(tx, at, ask, given))
-}
-
-/// Records a planned context in a transaction of the caller's, and says what it is (R4.2).
-pub(crate) fn record(tx: &mut Write, at: &AssistantHome, ask: &Ask, given: Given) -> Result<Given> {
-    record::store(tx, at, ask, given)
+    at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| given.record(tx, at, ask))
 }
 
 /// The same without recording it: a look at what would be given.
@@ -176,11 +171,6 @@ pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Giv
     }
     given.tokens = tokens(&given.block);
     Ok(given)
-}
-
-/// Where a question comes from.
-pub fn audience_of(at: &AssistantHome, session: &SessionKey, hint: &Hint) -> Result<Audience> {
-    at.read(|tx| Audience::of(tx, at.agent_no, session, hint))
 }
 
 /// What would be given, in parts.

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::dedup::{self, Stretch};
 use super::{Ask, Given, print};
+use crate::audience::Audience;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
-use crate::recall::audience::Audience;
 use crate::recall::given::{ContextId, open};
 use crate::scope::AgentNo;
 use crate::tokens::tokens;
@@ -16,9 +16,16 @@ use crate::tree::AssistantHome;
 /// zstd level: what is stored is some kilobytes, once a prompt.
 const LEVEL: i32 = 3;
 
+impl Given {
+    /// Records a planned context in a transaction of the caller's, and says what it is (R4.2).
+    pub(crate) fn record(self, tx: &mut Write, at: &AssistantHome, ask: &Ask) -> Result<Given> {
+        store(tx, at, ask, self)
+    }
+}
+
 /// Records a context and what it gave. Where the program does not keep what it is given, what the session holds already
 /// goes with it, byte for byte (R10.6).
-pub(super) fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
+fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
     // The same hook may be called twice at once, by a plugin and by the settings: whoever comes second has planned
     // without what the first gave.
     if last(tx, &given.audience, given.epoch)? > given.seen {

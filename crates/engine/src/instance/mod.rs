@@ -39,6 +39,7 @@ use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
 pub use importing::{Imported, Source};
+pub use indexes::Lent;
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;

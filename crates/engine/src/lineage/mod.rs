@@ -17,7 +17,6 @@ pub mod distillate;
 pub mod marks;
 mod node;
 mod roots;
-pub mod size;
 pub mod tombstone;
 pub mod walk;
 

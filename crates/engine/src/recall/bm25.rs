@@ -1,4 +1,4 @@
-//! BM25 as the full-text engine computes it, over its lists read where they lie ([`crate::index::Lists`]): every row a
+//! BM25 as the full-text engine computes it, over its lists read where they lie ([`crate::index::Postings`]): every row a
 //! word stands in is scored in memory, so that frequent words need not be left out and the time of a search hardly grows
 //! with the home. Where the lists are not of a form we know, there is none of this and the engine is asked.
 
@@ -12,7 +12,9 @@ use super::search::Filter;
 use super::snippet::Scratch;
 use super::terms::{self, DEADLINE, TURNS, Weighed};
 use crate::error::{ErrorKind, Result};
-use crate::index::{Entry, LENGTHS_AT_ONCE, ListRead, Lists, RowId, length_at, scope_token};
+use crate::index::{
+    LENGTHS_AT_ONCE, Posting as Entry, Postings as Lists, ReadEnd as ListRead, RowId, length_at, scope_token,
+};
 use crate::transcript::role_name;
 
 /// The engine's constants.

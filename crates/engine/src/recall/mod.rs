@@ -5,7 +5,6 @@
 //! any line of a page down to the words. [`staged`] recalls: files, summaries and, where they do not answer, the words
 //! themselves (`turns`). Searching is lookup asked for by name; nothing here injects anything.
 
-pub mod audience;
 mod bm25;
 mod chat;
 pub mod expand;
@@ -28,7 +27,7 @@ mod vector_search;
 pub mod when;
 mod within;
 
-pub use audience::{Audience, Hint};
+pub use crate::audience::{Audience, Hint};
 pub use expand::{Expansion, Reach, Reference, Subject, expand};
 pub use files::{FileFilter, FileHit, FilesFound, search_files};
 pub use people::Person;

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::audience::Audience;
 use super::files::{Choice, FileFilter, FileHit, choose_files};
 use super::named::{Named, named};
 use super::query::{Query, Term, understand};
@@ -14,6 +13,7 @@ use super::snippet::{MATCH_END, MATCH_START};
 use super::turns::{Weak, of_turns, rank_turns};
 use super::vector_search::VectorSearch;
 use super::when;
+use crate::audience::Audience;
 use crate::clock::Millis;
 use crate::distill::fold;
 use crate::error::Result;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::audience::Audience;
 use super::named::Named;
 use super::query::{Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
@@ -13,6 +12,7 @@ use super::snippet;
 use super::staged::{OTHER_THREAD, Sought, heard, too_many};
 use super::stop_words::Language;
 use super::terms::{self, letters, needles, rows_with, stands};
+use crate::audience::Audience;
 use crate::distill::fold;
 use crate::error::Result;
 use crate::index::Index;

@@ -77,8 +77,7 @@ fn merge(how: &Installed) -> Merge {
 }
 
 fn is_on(text: &str, path: &[&str]) -> bool {
-    let Ok(root) = json::parse(text) else { return false };
-    json::at(&root, path).is_ok_and(|found| found.is_some_and(|node| node.kind == Kind::Plain(Some(true))))
+    json::find(text, path).is_ok_and(|found| found.is_some_and(|node| node.kind == Kind::Plain(Some(true))))
 }
 
 fn forbids(policy: &str) -> Option<&'static str> {

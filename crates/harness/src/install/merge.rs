@@ -75,8 +75,8 @@ impl Merge {
         let found = self.found(text)?;
         let other = self.items.iter().any(|item| self.item_at(text, item).is_ok_and(|i| !i.is_empty()))
             || match &self.entry {
-                Some(entry) if !is_empty(text) => json::at(&json::parse(text)?, entry.path)?.is_some(),
-                _ => false,
+                Some(entry) => json::find(text, entry.path)?.is_some(),
+                None => false,
             };
         self.put(&mut draft)?;
         if draft.text() == text {
@@ -103,9 +103,8 @@ impl Merge {
             let found: Vec<Place> = found.into_iter().filter(|p| p.event == hook.event).collect();
             match found.as_slice() {
                 [one] if one.alone => {
-                    let root = json::parse(draft.text())?;
-                    let Some(groups) = json::at(&root, &["hooks", hook.event])? else { continue };
-                    let Kind::Array(groups) = &groups.kind else { continue };
+                    let groups = json::find(draft.text(), &["hooks", hook.event])?;
+                    let Some(Kind::Array(groups)) = groups.map(|node| node.kind) else { continue };
                     if groups[one.group].json() != hook.group() {
                         json::replace(draft, &groups[one.group], &hook.group());
                     }
@@ -128,7 +127,7 @@ impl Merge {
     /// Takes everything of ours out, and the containers in `made` if nothing is left in them. Without a list: those that
     /// are empty now and were not before.
     pub fn take(&self, draft: &mut Draft, made: Option<&[String]>) -> Result<(), Odd> {
-        if is_empty(draft.text()) {
+        if json::is_blank(draft.text()) {
             return Ok(());
         }
         let before = draft.text().to_owned();
@@ -139,9 +138,8 @@ impl Merge {
         }
         for item in &self.items {
             while let Some(index) = self.item_at(draft.text(), item)?.first() {
-                let root = json::parse(draft.text())?;
-                if let Some(list) = json::at(&root, item.path)? {
-                    json::remove(draft, list, *index);
+                if let Some(list) = json::find(draft.text(), item.path)? {
+                    json::remove(draft, &list, *index);
                 }
             }
         }
@@ -163,10 +161,9 @@ impl Merge {
         containers.sort_by_key(|c| std::cmp::Reverse(c.len()));
         let old = json::parse(&before)?;
         for path in containers {
-            let root = json::parse(draft.text())?;
-            let empty = json::at(&root, &path)?.is_some_and(|node| {
-                is_container(node) && node.is_empty() && {
-                    // A comment in it is somebody's.
+            let empty = json::find(draft.text(), &path)?.is_some_and(|node| {
+                matches!(node.kind, Kind::Object(_) | Kind::Array(_)) && {
+                    // A comment in it was written by another.
                     let inside = &draft.text()[node.span.start + 1..node.span.end - 1];
                     inside.trim().is_empty()
                 }
@@ -190,21 +187,20 @@ impl Merge {
 
     /// The members of our entry that do not say what they should, where there is an entry.
     pub fn lacks(&self, text: &str) -> Vec<String> {
-        let (Some(entry), Ok(root)) = (&self.entry, json::parse(text)) else { return Vec::new() };
-        let Ok(Some(node)) = json::at(&root, entry.path) else { return Vec::new() };
+        let Some(entry) = &self.entry else { return Vec::new() };
+        let Ok(Some(node)) = json::find(text, entry.path) else { return Vec::new() };
         let given = |path: &[&str], yes: bool| {
-            json::at(node, path).is_ok_and(|n| n.is_some_and(|n| n.kind == Kind::Plain(Some(yes))))
+            json::at(&node, path).is_ok_and(|n| n.is_some_and(|n| n.kind == Kind::Plain(Some(yes))))
         };
         entry.members.iter().filter(|(path, yes)| !given(path, *yes)).map(|(path, _)| path.join(".")).collect()
     }
 
-    /// Whether a group behind one of ours is somebody else's: with ours gone it has another place.
+    /// Whether a group of others stands behind one of ours: with ours gone it has another place.
     pub fn moves_others(&self, text: &str) -> bool {
         let found = self.found(text).unwrap_or_default();
-        let Ok(root) = json::parse(text) else { return false };
         found.iter().any(|place| {
-            let groups = json::at(&root, &["hooks", place.event.as_str()]).ok().flatten().map(|n| &n.kind);
-            let Some(Kind::Array(groups)) = groups else { return false };
+            let groups = json::find(text, &["hooks", place.event.as_str()]);
+            let Ok(Some(Kind::Array(groups))) = groups.map(|n| n.map(|n| n.kind)) else { return false };
             let ours = |g: usize| found.iter().any(|p| p.event == place.event && p.group == g);
             (place.group + 1..groups.len()).any(|g| !ours(g))
         })
@@ -221,7 +217,7 @@ impl Merge {
 
     /// Where hooks of ours are. A program we have none in may mean something else by that word.
     fn found(&self, text: &str) -> Result<Vec<Place>, Odd> {
-        match self.hooks.is_empty() || is_empty(text) {
+        match self.hooks.is_empty() || json::is_blank(text) {
             true => Ok(Vec::new()),
             false => places(&json::parse(text)?, self.harness),
         }
@@ -245,11 +241,7 @@ impl Merge {
 
     /// Where values of ours are in a list.
     fn item_at(&self, text: &str, item: &Item) -> Result<Vec<usize>, Odd> {
-        if is_empty(text) {
-            return Ok(Vec::new());
-        }
-        let root = json::parse(text)?;
-        let Some(list) = json::at(&root, item.path)? else { return Ok(Vec::new()) };
+        let Some(list) = json::find(text, item.path)? else { return Ok(Vec::new()) };
         let Kind::Array(items) = &list.kind else { return Err(Odd::NotA("a list", item.path.join("."))) };
         let ours = |node: &Node| match &node.kind {
             Kind::String(text) => *text == item.value || (item.ending.len() > 1 && text.ends_with(item.ending)),
@@ -262,17 +254,15 @@ impl Merge {
         let found = self.item_at(draft.text(), item)?;
         let value = Json::from(item.value.as_str());
         let Some((first, more)) = found.split_first() else {
-            let missing = is_empty(draft.text()) || json::at(&json::parse(draft.text())?, item.path)?.is_none();
+            let missing = json::find(draft.text(), item.path)?.is_none();
             return if missing && item.only_if_there { Ok(Vec::new()) } else { json::push(draft, item.path, &value) };
         };
         for index in more.iter().rev() {
-            let root = json::parse(draft.text())?;
-            if let Some(list) = json::at(&root, item.path)? {
-                json::remove(draft, list, *index);
+            if let Some(list) = json::find(draft.text(), item.path)? {
+                json::remove(draft, &list, *index);
             }
         }
-        let root = json::parse(draft.text())?;
-        if let Some(list) = json::at(&root, item.path)?
+        if let Some(list) = json::find(draft.text(), item.path)?
             && let Kind::Array(items) = &list.kind
             && items[*first].json() != value
         {
@@ -283,8 +273,7 @@ impl Merge {
 }
 
 fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, Odd> {
-    let missing = is_empty(draft.text()) || json::at(&json::parse(draft.text())?, entry.path)?.is_none();
-    if missing {
+    if json::find(draft.text(), entry.path)?.is_none() {
         let mut value = json!({});
         for (path, yes) in entry.members {
             let mut place = &mut value;
@@ -297,10 +286,9 @@ fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, Odd> {
     }
     for (below, yes) in entry.members {
         let path: Vec<&str> = entry.path.iter().chain(*below).copied().collect();
-        let root = json::parse(draft.text())?;
-        match json::at(&root, &path)? {
+        match json::find(draft.text(), &path)? {
             Some(node) if node.kind == Kind::Plain(Some(*yes)) => {}
-            Some(node) => json::replace(draft, node, &json!(yes)),
+            Some(node) => json::replace(draft, &node, &json!(yes)),
             None => drop(json::insert(draft, &path, &json!(yes))?),
         }
     }
@@ -344,13 +332,4 @@ pub fn places(root: &Node, harness: &str) -> Result<Vec<Place>, Odd> {
         }
     }
     Ok(found)
-}
-
-fn is_container(node: &Node) -> bool {
-    matches!(node.kind, Kind::Object(_) | Kind::Array(_))
-}
-
-/// A file in which nothing stands yet.
-pub fn is_empty(text: &str) -> bool {
-    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').is_empty()
 }

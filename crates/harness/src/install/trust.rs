@@ -1,10 +1,12 @@
 //! Codex runs a hook only when the user trusts it. Trust stands in `config.toml` as a digest per hook, addressed by the
 //! file, the event and the hook's place in it; this is how that digest is made, looked up, and, where the user said so,
 //! written. Nothing else in the file is touched.
+//!
+//! `toml` reads the file and tells the places; the edits are made in the text. `toml_edit` does not serve: it writes every
+//! line end as LF, leaves a byte-order mark out and ends the last line, and so changes bytes of others.
 
 use std::ops::Range;
 
-use sha2::{Digest, Sha256};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -39,7 +41,7 @@ const DEFAULTS: (u64, u64) = (1, 600);
 
 /// The digests of our hooks in a `hooks.json`.
 pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, Odd> {
-    if merge::is_empty(hooks_json) {
+    if json::is_blank(hooks_json) {
         return Ok(Vec::new());
     }
     let found = merge::places(&json::parse(hooks_json)?, harness)?;
@@ -59,8 +61,8 @@ fn of(place: &Place, path: &str) -> Trust {
         text(&event),
         text(&place.command)
     );
-    let hex: String = Sha256::digest(identity.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-    Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest: format!("sha256:{hex}") }
+    let digest = format!("sha256:{}", super::sha256(&identity));
+    Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest }
 }
 
 /// What a `config.toml` says of these hooks.
@@ -187,13 +189,13 @@ type Table<'t> = Spanned<DeTable<'t>>;
 fn parse(config: &str) -> Result<Table<'_>, Odd> {
     DeTable::parse(config).map_err(|e| {
         let line = e.span().map_or(1, |s| config[..s.start.min(config.len())].matches('\n').count() + 1);
-        Odd::Malformed(Malformed { line, what: "it is not TOML" })
+        Odd::Malformed(Malformed { line, what: "it is not TOML".to_owned() })
     })
 }
 
 fn values(config: &str) -> Result<toml::Table, Odd> {
     parse(config)?;
-    toml::from_str(config).map_err(|_| Odd::Malformed(Malformed { line: 1, what: "it is not TOML" }))
+    toml::from_str(config).map_err(|_| Odd::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
 }
 
 fn forget(table: &mut toml::Table, key: &str) {

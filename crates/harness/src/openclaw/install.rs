@@ -103,8 +103,8 @@ fn is_our_manifest(text: &str) -> bool {
 }
 
 fn obstacle(files: &[Option<&str>]) -> Option<(&'static str, &'static str)> {
-    let root = json::parse(files.get(3).copied().flatten()?).ok()?;
-    let at = |path: &[&str]| json::at(&root, path).ok().flatten().map(|node| node.kind.clone());
+    let settings = files.get(3).copied().flatten()?;
+    let at = |path: &[&str]| json::find(settings, path).ok().flatten().map(|node| node.kind);
     if at(&["plugins", "enabled"]) == Some(Kind::Plain(Some(false))) {
         return Some(("its settings switch plugins off, so it does not call Heirloom", "set plugins.enabled to true"));
     }

@@ -11,6 +11,7 @@ use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
 use crate::hook::Hooking;
 use crate::install::{InstallPlan, Installed};
+use crate::lines::is_plain_word;
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -101,10 +102,8 @@ impl Harness for OpenClaw {
     }
 
     fn resume(&self, native: &str) -> Option<String> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         // The program takes the next message on the same command line.
-        (!native.is_empty() && native.chars().all(plain))
-            .then(|| format!("openclaw agent --session-id {native} --message"))
+        is_plain_word(native).then(|| format!("openclaw agent --session-id {native} --message"))
     }
 
     fn hooking(&self) -> Option<&'static Hooking> {

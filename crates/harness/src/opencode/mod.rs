@@ -11,6 +11,7 @@ use heirloom_engine::event::{Decoder, ForeignSpec, Placement, RowQuery};
 
 use crate::hook::Hooking;
 use crate::install::{InstallPlan, Installed};
+use crate::lines::is_plain_word;
 use crate::{Form, Harness, HarnessSpec, HostPaths};
 
 /// The program, for [`crate::ALL`].
@@ -77,8 +78,7 @@ impl Harness for OpenCode {
     }
 
     fn resume(&self, native: &str) -> Option<String> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        (!native.is_empty() && native.chars().all(plain)).then(|| format!("opencode --session {native}"))
+        is_plain_word(native).then(|| format!("opencode --session {native}"))
     }
 
     fn hooking(&self) -> Option<&'static Hooking> {

@@ -40,7 +40,8 @@ use crate::memory::signals::signals;
 use crate::scope::RunNo;
 
 pub use self::list::JOIN;
-pub(super) use self::words::{Bag as Words, acts, lower, plain};
+/// For code that compares statements by the words distilling goes by.
+pub use self::words::{Bag as Words, acts, lower, plain};
 
 /// Calls whose result has not come yet; more are forgotten.
 const MOST_WAITING: usize = 256;
@@ -56,7 +57,7 @@ pub fn distil(request: &Request) -> Distillate {
 }
 
 /// Whether a message asks for nothing new and directs nothing: an assent, a status question.
-pub(super) fn is_follow_up(prompt: &str) -> bool {
+pub fn is_follow_up(prompt: &str) -> bool {
     let heard = sentences(prompt);
     let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(
         crate::scope::TurnId(1),

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use super::*;
-use crate::distill::compare::{Comparison, compare};
 use crate::lineage::distillate::Distillate;
 use crate::scope::{RunNo, TurnId};
 
@@ -93,27 +92,6 @@ fn look() {
     println!("{} turns, {bytes} bytes, {took:?}\n{}", cut, show(&distillate));
     let handoff = handoff(&distillate, 4800);
     println!("--- handoff ---\n{handoff}");
-    if let Some(summary) = all.get(cut) {
-        let c = compare(&summary.text, &distillate, &handoff, &all[..cut]);
-        for (what, named) in [("files", &c.files), ("pending", &c.pending), ("directives", &c.directives)] {
-            let (found, of) = Comparison::found(named);
-            println!(
-                "{what}: {found} of {of} in the turns, {} named, {} told",
-                named.len(),
-                named.iter().filter(|n| n.told).count()
-            );
-            for n in named {
-                println!(
-                    "  {} {} {} <- {:?}",
-                    if n.in_turns { "" } else { "(not in the turns)" },
-                    if n.told { "told" } else { "" },
-                    n.text,
-                    n.found
-                );
-            }
-        }
-        println!("tokens: summary {}, handoff {}; invented: {:#?}", c.summary_tokens, c.handoff_tokens, c.invented);
-    }
 }
 
 /// Everything that comes of the sessions in a folder (whole, then in stretches that carry what stood before) and of made

@@ -4,6 +4,7 @@ use super::*;
 use crate::scope::{RunNo, TurnId};
 
 mod corpus;
+mod invented;
 mod look;
 mod properties;
 

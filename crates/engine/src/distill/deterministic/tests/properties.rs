@@ -201,8 +201,8 @@ fn every_item_is_in_the_turns_it_names() {
         // Terminal controls and bidi marks are taken out of items, and so parts of words.
         turns.iter_mut().for_each(|t| t.text = t.text.replace(['\0', '\x1b', '\u{202e}', '\u{200b}'], " "));
         let d = distil(&Request { turns: &turns, before: None, root: None });
-        let c = crate::distill::compare::compare("", &d, "", &turns);
-        assert!(c.invented.is_empty(), "seed {seed}: {:#?}", c.invented);
+        let invented = super::invented::invented(&d, &turns);
+        assert!(invented.is_empty(), "seed {seed}: {invented:#?}");
     }
 }
 

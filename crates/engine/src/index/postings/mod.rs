@@ -1,0 +1,208 @@
+//! Reads the posting lists of FTS5, SQLite's full-text engine, directly from its pages.
+//!
+//! For each token FTS5 keeps the rows it stands in, with its positions. Through SQL a row costs about a microsecond,
+//! because every row is scored before the best are known; read here it costs about ten nanoseconds.
+//!
+//! Contract:
+//!
+//! - It reads the table `fts` with the columns `text` and `scope`, as the index makes it, and writes nothing.
+//! - What is read is an internal format of FTS5 (`fts5_index.c`, "Segment leaf pages"). SQLite keeps it stable, but
+//!   promises nothing. So the format is never trusted unseen: [`check`] trusts the versions of SQLite that the tests ran
+//!   with, the bundled one among them, at no cost; with any other version the reader must first read a small table in
+//!   memory exactly as FTS5 itself tells it, once per process.
+//! - Whatever is not as expected gives `None`, and the caller asks FTS5 through SQL. Another format costs time, never a
+//!   wrong answer.
+//! - Rows that were deleted and not merged away yet may still be among the rows: callers look turns up in the ledger,
+//!   which knows what was forgotten.
+//!
+//! [`structure`] reads which segments there are, [`segment`] the lists on their pages.
+
+mod check;
+mod segment;
+mod structure;
+#[cfg(test)]
+mod tests;
+
+use rusqlite::{Connection, OptionalExtension, Statement, params};
+
+use crate::error::Result;
+use segment::{Walk, content, varint};
+use structure::Segment;
+
+/// Bits of a page's number in the id of a page.
+const PAGE_BITS: u32 = 37;
+
+/// Rows of a list that fill a page at least, for estimating how long a list is.
+const ROWS_PER_PAGE: i64 = 500;
+
+/// A list that goes on over fewer pages than this is read from its beginning: looking for a page costs some reads, too.
+const WORTH_SKIPPING: i64 = 4;
+
+/// The posting lists of the table `fts`.
+pub(crate) struct Postings<'c> {
+    segments: Vec<Segment>,
+    find: Statement<'c>,
+    next: Statement<'c>,
+    pages: Statement<'c>,
+    heads: Statement<'c>,
+    /// Rows and tokens of the whole table.
+    pub rows: u64,
+    pub tokens: u64,
+    /// The caller sets it where every row of the table is in the range that is read: how long a list is can then be
+    /// estimated from its number of pages.
+    pub sole: bool,
+}
+
+/// One entry of a list: a row that has the token.
+pub(crate) struct Posting<'p> {
+    pub row: i64,
+    /// How often the token stands in the column `text`.
+    pub times: u32,
+    /// The token stands in the column `scope`.
+    pub limits: bool,
+    /// The token's positions in the column `text`, where they were asked for.
+    pub places: &'p [u32],
+}
+
+/// How reading a list ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReadEnd {
+    Whole,
+    /// It has more rows than were wanted.
+    TooLong,
+}
+
+impl<'c> Postings<'c> {
+    /// The lists as they are committed; within one transaction they belong together. `None`: another SQLite than the
+    /// reader knows, or a form it does not know.
+    pub fn open(conn: &'c Connection) -> Result<Option<Postings<'c>>> {
+        if check::reader_fits() { Postings::open_unchecked(conn) } else { Ok(None) }
+    }
+
+    fn open_unchecked(conn: &'c Connection) -> Result<Option<Postings<'c>>> {
+        let mut record = conn.prepare_cached("SELECT block FROM fts_data WHERE id = ?1")?;
+        let mut get =
+            |id: i64| record.query_row([id], |r| r.get::<_, Vec<u8>>(0)).optional().map(Option::unwrap_or_default);
+        let (structure, averages) = (get(10)?, get(1)?);
+        let (Some(segments), Some((rows, tokens))) = (structure::segments(&structure), structure::totals(&averages))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Postings {
+            segments,
+            find: conn
+                .prepare("SELECT pgno FROM fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1")?,
+            next: conn.prepare("SELECT pgno FROM fts_idx WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1")?,
+            pages: conn.prepare("SELECT id, block FROM fts_data WHERE id BETWEEN ?1 AND ?2 ORDER BY id")?,
+            heads: conn.prepare("SELECT block FROM fts_data WHERE id = ?1")?,
+            rows,
+            tokens,
+            sole: false,
+        }))
+    }
+
+    /// Calls `each` for every row of a range that has a token: segment by segment, rising by row within each. Reading
+    /// stops as soon as it is known that more than `most` rows of the range have it; rows outside do not count. `None`:
+    /// not a form the reader knows; what `each` got until then is to be thrown away.
+    pub fn read(
+        &mut self,
+        token: &str,
+        places: bool,
+        (range, most): ((i64, i64), i64),
+        each: &mut impl FnMut(Posting),
+    ) -> Result<Option<ReadEnd>> {
+        // The main index of the table; those of prefixes have other digits.
+        let key = [b"0", token.as_bytes()].concat();
+        let mut walk = Walk::new(places);
+        let (mut seen, mut strangers) = (0i64, false);
+        for segment in &self.segments {
+            let found: Option<i64> = self.find.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
+            let page = (found.unwrap_or(0) >> 1).max(segment.first);
+            let base = segment.id << PAGE_BITS;
+            walk.begin();
+            let (list, mut start) = (base + page, base + page);
+            // From its first page on; where the range begins far behind it, from there on.
+            'list: loop {
+                let mut rows = self.pages.query([start, base + segment.last])?;
+                let (mut expected, mut more) = (start, true);
+                while more && let Some(r) = rows.next()? {
+                    let (id, page) = (r.get::<_, i64>(0)?, r.get_ref(1)?);
+                    let (true, Ok(page)) = (id == expected, page.as_blob()) else { return Ok(None) };
+                    let first = id == list;
+                    let counted = &mut |entry: Posting| match entry.row >= range.0 && entry.row <= range.1 {
+                        true => {
+                            seen += 1;
+                            each(entry);
+                        }
+                        false => strangers = true,
+                    };
+                    more = match if first { walk.first_page(page, &key, counted) } else { walk.page(page, counted) } {
+                        Some(more) => more,
+                        None => return Ok(None),
+                    };
+                    expected += 1;
+                    if seen > most {
+                        return Ok(Some(ReadEnd::TooLong));
+                    }
+                    if !first || !more {
+                        continue;
+                    }
+                    // The list ends on the page where the next token of the tree begins, or before.
+                    let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
+                    let end = base + end.map_or(segment.last, |no| no >> 1);
+                    // How long a list is, is known of all rows together only.
+                    if self.sole && !strangers && seen + (end - id - 1).max(0) * ROWS_PER_PAGE > most {
+                        return Ok(Some(ReadEnd::TooLong));
+                    }
+                    if walk.row < range.0 && end - id > WORTH_SKIPPING {
+                        let Some(from) = reaching(&mut self.heads, (expected, end), range.0)? else { return Ok(None) };
+                        if from > expected {
+                            walk.begin();
+                            start = from;
+                            continue 'list;
+                        }
+                    }
+                }
+                // A page that should be there and is not: the engine, asked, says what is damaged.
+                if expected == start {
+                    return Ok(None);
+                }
+                break;
+            }
+            // The last page of a segment may end within a list, never within a row.
+            if walk.is_inside() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(ReadEnd::Whole))
+    }
+}
+
+/// Of the pages that a list goes on over, the last one whose first row is not greater than `row`: on the pages before it
+/// all rows are smaller. `None`: not a form the reader knows.
+fn reaching(heads: &mut Statement, (first, last): (i64, i64), row: i64) -> Result<Option<i64>> {
+    let (mut from, mut to) = (first, last);
+    while to > from {
+        // Pages on which no row begins lie within the places of a single one.
+        let middle = from + (to - from + 1) / 2;
+        let (mut at, mut begins) = (middle, None);
+        while at <= to && begins.is_none() {
+            let page: Option<Vec<u8>> = heads.query_row([at], |r| r.get(0)).optional()?;
+            let Some(page) = page.filter(|page| page.len() >= 4) else { return Ok(None) };
+            let offset = usize::from(u16::from_be_bytes([page[0], page[1]]));
+            // On the last page another token's list may begin instead.
+            let ends = content(&page).is_none_or(|size| page.len() > size);
+            if offset != 0 && !ends {
+                let Some((first_row, _)) = varint(&page, offset) else { return Ok(None) };
+                begins = Some(first_row as i64);
+            } else {
+                at += 1;
+            }
+        }
+        match begins {
+            Some(first_row) if first_row <= row => from = at,
+            _ => to = middle - 1,
+        }
+    }
+    Ok(Some(from))
+}

@@ -1,0 +1,170 @@
+//! A throw-away home, opened through the engine's door. What imports, indexes, searches or asks for a context in the
+//! laboratory does it through here.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use heirloom_embed::StaticTable;
+use heirloom_engine::distill::advance::{Limits, Pass};
+use heirloom_engine::distill::{compaction, handoff};
+use heirloom_engine::engine::{Embeddings, Engine, How, Options, Settings, Source};
+use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::home::layout;
+use heirloom_engine::index::{Embedder, Index};
+use heirloom_engine::inject::{self, Ask, Capabilities, Event, Given};
+use heirloom_engine::instance::Lent;
+use heirloom_engine::ledger::Ledger;
+use heirloom_engine::ledger::blocks::Opener;
+use heirloom_engine::lineage::distillate::Distillate;
+use heirloom_engine::recall::{self, Filter, Hint, Hit};
+use heirloom_engine::scope::{AgentId, SessionKey, TurnId};
+use heirloom_engine::transcript::read::{self, SessionFilter, SessionRow, Turn};
+use heirloom_engine::tree::AssistantHome;
+use heirloom_harness::{Form, Harness, HostPaths};
+use jiff::tz::TimeZone;
+
+use crate::sources::{Sources, user_home};
+
+pub use heirloom_engine::instance::Imported;
+
+/// Who the audit says it was.
+pub const ACTOR: &str = "lab";
+
+/// A home with one agent, made for a measurement. Days are those of UTC, so that a measurement is the same everywhere.
+pub struct LabHome {
+    engine: Engine,
+}
+
+impl LabHome {
+    /// Makes the home, or opens the one that is there, with the embedding table of the product.
+    pub fn create(root: &Path) -> Result<LabHome> {
+        LabHome::create_with(root, AgentId::main(), Arc::new(StaticTable::built_in()))
+    }
+
+    /// [`LabHome::create`] for an agent and with a model of the caller's.
+    pub fn create_with(root: &Path, agent: AgentId, embedder: Arc<dyn Embedder>) -> Result<LabHome> {
+        let options = Options {
+            programs: heirloom_harness::on_machine(&HostPaths::default()),
+            settings: Arc::new(move |_| {
+                let embedder = embedder.clone();
+                Ok(Settings {
+                    agent: agent.clone(),
+                    user_home: user_home(),
+                    embeddings: Embeddings::load("given", true, move || Ok(embedder.clone())),
+                    ..Settings::default()
+                })
+            }),
+            ..Options::default()
+        };
+        let engine = Engine::open(root, How::Create, options)?.acting_as(ACTOR);
+        engine.instance().ensure_agent(engine.agent(), ACTOR)?;
+        Ok(LabHome { engine })
+    }
+
+    /// The ledger, for measurements of single steps.
+    pub fn ledger(&self) -> &Ledger {
+        self.engine.ledger()
+    }
+
+    /// The assistant home of the agent, furnished where there is none.
+    pub fn assistant(&self) -> Result<AssistantHome<'_>> {
+        self.engine.instance().assistant(self.engine.agent(), ACTOR)
+    }
+
+    /// The index with everything in it that was stored: words, vectors, and the files of the assistant home.
+    pub fn index(&self) -> Result<Lent<'_>> {
+        let mut index = self.engine.instance().index()?;
+        index.catch_up(self.ledger(), None, &mut |_| {})?;
+        index.fill_vectors(self.ledger(), None, &mut |_| {})?;
+        index.catch_up_files(&self.assistant()?, None)?;
+        Ok(index)
+    }
+
+    /// Reads the files into ledger and index; nothing is distilled yet.
+    pub fn store(&self, sources: &Sources) -> Result<Imported> {
+        self.engine.instance().store(self.engine.agent(), ACTOR, &named(sources))
+    }
+
+    /// All that `heirloom import` does: stores, distils, indexes what came of it, renders the pages.
+    pub fn import(&self, sources: &Sources) -> Result<Imported> {
+        self.engine.import(&named(sources))
+    }
+
+    /// The turns for a question, best first, as `heirloom search` finds them.
+    pub fn search(&self, index: &mut Index, question: &str, filter: &Filter) -> Result<Vec<Hit>> {
+        let query = recall::understand(self.ledger(), self.engine.agent(), question, &TimeZone::UTC)?;
+        Ok(recall::search(self.ledger(), index, self.engine.agent(), &query, filter)?.hits)
+    }
+
+    /// [`LabHome::search`] where a question in which nothing can be looked for finds nothing.
+    pub fn ask(&self, index: &mut Index, question: &str, filter: &Filter) -> Result<Vec<Hit>> {
+        match self.search(index, question, filter) {
+            Err(e) if e.kind() == ErrorKind::Usage => Ok(Vec::new()),
+            found => found,
+        }
+    }
+
+    /// What a new session of a project is given with a prompt, within a budget of tokens.
+    pub fn context(&self, index: &mut Index, workspace: Option<String>, prompt: &str, budget: usize) -> Result<Given> {
+        let at = self.assistant()?;
+        let ask = Ask {
+            session: SessionKey::new("lab", "a-week-later"),
+            event: Event::Prompt,
+            hint: Hint { workspace, thread: None },
+            prompt: Some(prompt),
+            budget: Some(budget),
+            can: Capabilities {
+                program: "lab".into(),
+                channel: "stdout".into(),
+                stores: true,
+                keeps_tail: true,
+                characters: usize::MAX,
+            },
+        };
+        let audience = recall::Audience::at(&at, &ask.session, &ask.hint)?;
+        let most = inject::budget::items(Event::Prompt, Some(budget));
+        let asked = recall::Question { text: prompt, most, deep: false };
+        inject::assemble(&at, &ask, recall::recall(&at, index, Some(&audience), &asked)?)
+    }
+
+    /// The sessions of the agent.
+    pub fn sessions(&self) -> Result<Vec<SessionRow>> {
+        let agent_no = self.assistant()?.agent_no;
+        self.engine.read(|tx| read::sessions(tx, agent_no, &SessionFilter::default()))
+    }
+
+    /// The turns of a session in order; of its main line only, or of all lanes.
+    pub fn turns(&self, session: &SessionRow, main_only: bool) -> Result<Vec<Turn>> {
+        let mut turns = Vec::new();
+        self.engine.read(|tx| {
+            read::session_turns(tx, &Opener::default(), session, main_only.then_some(""), |turn| {
+                turns.push(turn);
+                Ok(())
+            })
+        })?;
+        Ok(turns)
+    }
+
+    /// What a compaction of the session up to `last` would be made of, and the handoff rendered from it. Nothing is
+    /// stored.
+    pub fn compacted(&self, session: &SessionRow, last: TurnId) -> Result<(Distillate, String)> {
+        let (at, limits) = (self.assistant()?, Limits::default());
+        let distillate = compaction::preview(&Pass::new(&at, limits), session.no, last)?;
+        let text = handoff::render(&distillate, limits.handoff_tokens);
+        Ok((distillate, text))
+    }
+}
+
+fn named(sources: &Sources) -> Vec<Source> {
+    let source = |(harness, form, path): &(&'static dyn Harness, Form, PathBuf)| Source {
+        program: harness.spec().name,
+        form: *form,
+        path: path.clone(),
+    };
+    sources.files.iter().map(source).collect()
+}
+
+/// The files whose sizes tell what a home takes on disk: the ledger and the index.
+pub fn databases(root: &Path) -> [std::path::PathBuf; 2] {
+    [layout::RUNTIME_DB, layout::INDEX_DB].map(|path| root.join(path.as_str()))
+}

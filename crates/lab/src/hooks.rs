@@ -1,0 +1,71 @@
+//! What a program's hooks cost in a home: whole processes, as the program starts them (R12.5).
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use heirloom_engine::error::Result;
+use heirloom_engine::home::Home;
+use serde_json::json;
+
+use crate::binary;
+use crate::measure::{Costs, fed};
+use crate::synthetic::Asked;
+
+/// What happens in a session, in this order; each session is one of the same project. Prompts alone are
+/// given what recall finds.
+const EVENTS: [(&str, &str); 4] = [
+    ("session start", "SessionStart"),
+    ("prompt", "UserPromptSubmit"),
+    ("turn end", "Stop"),
+    ("session end", "SessionEnd"),
+];
+
+/// The project: one of those of [`crate::synthetic`].
+const PROJECT: &str = "/home/user/project-0";
+
+/// The lock of a home that the one-shot worker holds which a hook starts.
+const WORKER: &str = "worker";
+
+/// That worker must not run beside the next measurement.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs so many sessions of Claude Code's with one prompt each. What hooks leave to the worker is done in between.
+pub fn measure(exe: &Path, home: &Path, asked: &[Asked], rounds: u32) -> Result<Vec<(&'static str, Costs)>> {
+    let opened = Home::open(home)?;
+    let prompts = prompts(asked);
+    let mut out: Vec<(&str, Costs)> = EVENTS.iter().map(|(what, _)| (*what, Costs::default())).collect();
+    for round in 0..=rounds.max(1) {
+        for ((_, event), (_, costs)) in EVENTS.iter().zip(&mut out) {
+            let payload = json!({
+                "session_id": format!("lab-{round}"), "cwd": PROJECT, "hook_event_name": event,
+                "transcript_path": home.join("no-transcript.jsonl"), "source": "startup", "reason": "other",
+                "prompt_id": format!("prompt-{round}"), "prompt": prompts[round as usize % prompts.len()],
+                "last_assistant_message": "That is done, and the tests pass.",
+            });
+            let cost = fed(exe, &binary::hook(home, "claude-code", event), payload.to_string().as_bytes())?;
+            // The first round warms the caches.
+            if round > 0 {
+                costs.push(cost);
+            }
+            wait_for_worker(&opened)?;
+        }
+    }
+    Ok(out)
+}
+
+/// Questions of some ten words, as people ask them.
+fn prompts(asked: &[Asked]) -> Vec<String> {
+    let of = |which: usize| asked.get(which).map_or(&[][..], |kind| &kind.queries).iter();
+    // Some words that are not frequent, and more of them with one that is.
+    let prompts: Vec<String> =
+        of(1).zip(of(2)).map(|(few, many)| format!("Why did we do {few} with {many}?")).collect();
+    if prompts.is_empty() { vec!["What is left to do here?".into()] } else { prompts }
+}
+
+fn wait_for_worker(home: &Home) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while home.try_lock(WORKER)?.is_none() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

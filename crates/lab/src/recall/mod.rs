@@ -1,0 +1,128 @@
+//! `heirloom-lab recall`: how much of what answers a question is found (recall, never answer accuracy).
+//!
+//! Two sets: LoCoMo's questions over its conversations, scored as its peers are, and our own questions over sessions of
+//! programs, with what stands in a context of 2,000 tokens beside. Both go through the import and the search people use,
+//! in a throw-away home.
+
+mod locomo;
+mod measures;
+mod published;
+mod questions;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use heirloom_embed::StaticTable;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::index::{Embedder, Index};
+use heirloom_engine::recall::{Filter, Hit, Legs};
+use heirloom_minilm::MiniLm;
+use serde_json::Value;
+
+use crate::home::LabHome;
+
+/// Turns that are ranked for a question. Sessions are ranked by folding this list, so it must reach well beyond the best
+/// twenty.
+const DEEP: usize = 100;
+
+/// How much of what answers a question is found: LoCoMo's questions, or some over real sessions
+///
+/// Retrieval recall, not answer accuracy: no model reads or answers anything. Everything is imported into a throw-away
+/// home and asked through the search people use.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Ask LoCoMo's questions: its locomo10.json, which is not part of Heirloom
+    #[arg(long, value_name = "FILE", conflicts_with = "questions")]
+    locomo: Option<PathBuf>,
+
+    /// Only these of its conversations, by their place in the file, counted from 0
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "locomo")]
+    conversations: Vec<usize>,
+
+    /// Write what was ranked for each question, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    ranked: Option<PathBuf>,
+
+    /// Ask the questions of this file, one JSON object per line
+    #[arg(long, value_name = "FILE", requires = "sources")]
+    questions: Option<PathBuf>,
+
+    /// A folder with the sessions that answer them; may be given more than once
+    #[arg(long, value_name = "DIR", requires = "questions")]
+    sources: Vec<PathBuf>,
+
+    /// By what the turns are ranked
+    #[arg(long, value_name = "LEG", value_enum, default_value_t = Leg::Fused)]
+    leg: Leg,
+
+    /// Make the vectors with the sentence model of the MiniLM kind in this folder, instead of the table in the binary
+    #[arg(long, value_name = "DIR")]
+    model_folder: Option<PathBuf>,
+}
+
+impl Args {
+    fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        Ok(match &self.model_folder {
+            None => Arc::new(StaticTable::built_in()),
+            Some(folder) => Arc::new(MiniLm::open(folder)?),
+        })
+    }
+}
+
+/// By what the turns are ranked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Leg {
+    /// The full-text index
+    Words,
+    /// The vectors
+    Vectors,
+    /// Both, as a search does
+    Fused,
+}
+
+impl Leg {
+    fn name(self) -> &'static str {
+        match self {
+            Leg::Words => "words",
+            Leg::Vectors => "vectors",
+            Leg::Fused => "fused",
+        }
+    }
+
+    /// The turns for a question, best first, at most [`DEEP`]. A question in which nothing can be looked for has none.
+    fn turns(self, home: &LabHome, index: &mut Index, question: &str) -> Result<Vec<Hit>> {
+        let legs = match self {
+            Leg::Words => Legs::Words,
+            Leg::Vectors => Legs::Vectors,
+            Leg::Fused => Legs::Fused,
+        };
+        home.ask(index, question, &Filter { limit: DEEP, legs, ..Filter::default() })
+    }
+}
+
+pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
+    match (&args.locomo, &args.questions) {
+        (Some(file), _) => locomo::run(args, folder, file, for_people),
+        (None, Some(file)) => questions::run(args, folder, file, for_people),
+        (None, None) => {
+            Err(Error::usage("ask which questions?").hint("--locomo FILE, or --questions FILE --sources DIR"))
+        }
+    }
+}
+
+/// The median of some milliseconds.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// One decimal.
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// Writes the lines of a file that was asked for.
+fn write_lines(path: &Path, lines: &[Value]) -> Result<()> {
+    let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
+    std::fs::write(path, text).map_err(|e| Error::io("write", path, e))
+}
