@@ -21,9 +21,12 @@ docs:
 programs:
     scripts/real-programs
 
-# The tests with the real programs, those whose name contains FILTER.
+# The tests that need what the repository does not hold, those whose name contains FILTER: first sessions recorded from
+# the real programs (HEIRLOOM_RECORDINGS, else ../shared), then the real programs themselves (HEIRLOOM_PROGRAMS). Where
+# either is missing they fail.
 real filter="":
-    HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- real::{{filter}} --nocapture
+    cargo test --workspace --locked -- --ignored recorded::{{filter}}
+    HEIRLOOM_PROGRAMS="${HEIRLOOM_PROGRAMS:-${CARGO_TARGET_DIR:-target}/programs}" cargo test --locked --package heirloom --test runner -- --ignored real::{{filter}} --skip what_a_turn_costs --nocapture
 
 # What it costs in made-up homes, or another measurement of the laboratory: just bench recall --locomo FILE
 bench *args="speed":

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use heirloom_testkit::{named_pipe, run, shared};
+use heirloom_testkit::{named_pipe, recordings, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -195,70 +195,6 @@ fn a_line_too_long_to_hold_is_set_aside_and_the_next_one_read() {
 }
 
 #[test]
-fn stores_that_are_locked_broken_or_of_somebody_else_are_named() {
-    let Some(shared) = shared() else { return };
-    let world = World::new();
-    let data = world.test.user().join(".local/share/opencode");
-    let good = data.join("opencode.db");
-    opencode(&good, &shared);
-    let undisturbed = World::new();
-    let turns = undisturbed.import(0, &[&good])["turns"]["new"].as_u64().unwrap();
-    assert!(turns > 0);
-
-    // Held by its program.
-    let holder = Connection::open(&good).unwrap();
-    holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
-    let locked = world.run(&["import", "--json"]);
-    let json: Value = serde_json::from_str(&locked.stdout).unwrap();
-    match locked.status {
-        Some(0) => {}
-        _ => assert!(!problems(&json, "opencode.db").is_empty(), "{json}"),
-    }
-    holder.execute_batch("ROLLBACK").unwrap();
-    holder.close().unwrap();
-    world.json(&["import"]);
-    assert_eq!(world.json(&["status"])["turns"], turns, "after it was let go everything is there");
-    world.verified();
-    let scratch = world.test.home().join("state/scratch");
-    assert_eq!(fs::read_dir(scratch).unwrap().count(), 0, "copies are removed");
-
-    // Of another program, cut, overwritten inside, no database at all, a folder: the good one is read beside them.
-    let world = World::new();
-    let stores = world.test.user().join(".local/share/opencode");
-    copy_tree(&data, &stores);
-    let other = stores.join("opencode-other.db");
-    Connection::open(&other)
-        .unwrap()
-        .execute_batch("CREATE TABLE session (x); INSERT INTO session VALUES (1)")
-        .unwrap();
-    let bytes = fs::read(&good).unwrap();
-    let cut = stores.join("opencode-cut.db");
-    fs::write(&cut, &bytes[..bytes.len() / 3]).unwrap();
-    let broken = stores.join("opencode-broken.db");
-    let mut damaged = bytes.clone();
-    for page in (4096..damaged.len()).step_by(4096) {
-        let end = (page + 2000).min(damaged.len());
-        damaged[page..end].fill(0xa5);
-    }
-    fs::write(&broken, &damaged).unwrap();
-    let nothing = stores.join("opencode-nothing.db");
-    fs::write(&nothing, "no database").unwrap();
-    fs::create_dir(stores.join("opencode-folder.db")).unwrap();
-    let json = world.json_of(1, &["import"]);
-    for name in ["other", "cut", "broken", "nothing"] {
-        let found = problems(&json, &format!("opencode-{name}.db"));
-        assert!(!found.is_empty(), "{name}: {json}");
-        assert!(found[0]["what"].as_str().unwrap().len() > 10, "{json}");
-    }
-    assert_eq!(world.json(&["status"])["turns"], turns);
-    world.verified();
-    let unknown = world.test.folder("x").join("photos.db");
-    Connection::open(&unknown).unwrap().execute_batch("CREATE TABLE photo (x)").unwrap();
-    let said = world.says(1, &["import", unknown.to_str().unwrap()]);
-    assert!(said.contains("photos.db") && said.contains("--harness"), "{said}");
-}
-
-#[test]
 fn a_home_that_cannot_be_one_is_refused_with_the_remedy() {
     let world = World::new();
     let readers: &[&[&str]] = &[
@@ -413,4 +349,74 @@ fn a_home_that_cannot_be_written_can_still_be_read() {
     }
     assert!(said.contains("cannot be written"), "{said}");
     assert_eq!(world.found("drop redis"), before);
+}
+
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn stores_that_are_locked_broken_or_of_somebody_else_are_named() {
+        let shared = recordings();
+        let world = World::new();
+        let data = world.test.user().join(".local/share/opencode");
+        let good = data.join("opencode.db");
+        opencode(&good, &shared);
+        let undisturbed = World::new();
+        let turns = undisturbed.import(0, &[&good])["turns"]["new"].as_u64().unwrap();
+        assert!(turns > 0);
+
+        // Held by its program.
+        let holder = Connection::open(&good).unwrap();
+        holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+        let locked = world.run(&["import", "--json"]);
+        let json: Value = serde_json::from_str(&locked.stdout).unwrap();
+        match locked.status {
+            Some(0) => {}
+            _ => assert!(!problems(&json, "opencode.db").is_empty(), "{json}"),
+        }
+        holder.execute_batch("ROLLBACK").unwrap();
+        holder.close().unwrap();
+        world.json(&["import"]);
+        assert_eq!(world.json(&["status"])["turns"], turns, "after it was let go everything is there");
+        world.verified();
+        let scratch = world.test.home().join("state/scratch");
+        assert_eq!(fs::read_dir(scratch).unwrap().count(), 0, "copies are removed");
+
+        // Of another program, cut, overwritten inside, no database at all, a folder: the good one is read beside them.
+        let world = World::new();
+        let stores = world.test.user().join(".local/share/opencode");
+        copy_tree(&data, &stores);
+        let other = stores.join("opencode-other.db");
+        Connection::open(&other)
+            .unwrap()
+            .execute_batch("CREATE TABLE session (x); INSERT INTO session VALUES (1)")
+            .unwrap();
+        let bytes = fs::read(&good).unwrap();
+        let cut = stores.join("opencode-cut.db");
+        fs::write(&cut, &bytes[..bytes.len() / 3]).unwrap();
+        let broken = stores.join("opencode-broken.db");
+        let mut damaged = bytes.clone();
+        for page in (4096..damaged.len()).step_by(4096) {
+            let end = (page + 2000).min(damaged.len());
+            damaged[page..end].fill(0xa5);
+        }
+        fs::write(&broken, &damaged).unwrap();
+        let nothing = stores.join("opencode-nothing.db");
+        fs::write(&nothing, "no database").unwrap();
+        fs::create_dir(stores.join("opencode-folder.db")).unwrap();
+        let json = world.json_of(1, &["import"]);
+        for name in ["other", "cut", "broken", "nothing"] {
+            let found = problems(&json, &format!("opencode-{name}.db"));
+            assert!(!found.is_empty(), "{name}: {json}");
+            assert!(found[0]["what"].as_str().unwrap().len() > 10, "{json}");
+        }
+        assert_eq!(world.json(&["status"])["turns"], turns);
+        world.verified();
+        let unknown = world.test.folder("x").join("photos.db");
+        Connection::open(&unknown).unwrap().execute_batch("CREATE TABLE photo (x)").unwrap();
+        let said = world.says(1, &["import", unknown.to_str().unwrap()]);
+        assert!(said.contains("photos.db") && said.contains("--harness"), "{said}");
+    }
 }

@@ -4,81 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use heirloom_testkit::{Rng, shared};
+use heirloom_testkit::{Rng, recordings};
 
 use crate::world::{World, files};
 
 const CUTS_PER_FILE: usize = 20;
-
-#[test]
-fn a_file_cut_anywhere_and_completed_is_stored_as_if_read_once() {
-    let Some(shared) = shared() else { return };
-    let samples = shared.join("harness/samples");
-    let sources = [
-        samples.join("claude/transcripts/-home-user-project/8b7f209a-bfe6-4421-93ea-8719a14befe4.jsonl"),
-        files(&samples.join("codex"), "01a1ffd8-97f0-7932-beb3-13ee310d4ea0.jsonl").remove(0),
-        samples.join("openclaw/transcripts/session.jsonl"),
-    ];
-    let (cut, once) = (World::new(), World::new());
-    let folder = cut.test.folder("sessions");
-    let mut rng = Rng::new(4);
-    let mut whole: Vec<(PathBuf, Vec<u8>)> = Vec::new();
-    for (which, source) in sources.iter().enumerate() {
-        let text = fs::read_to_string(source).unwrap();
-        let name = source.file_name().unwrap().to_str().unwrap();
-        for trial in 0..CUTS_PER_FILE {
-            let mark = format!("{which}{trial:03}");
-            let path = folder.join(mark.clone()).join(with_uuids_of(name, &mark));
-            let bytes = with_uuids_of(&text, &mark).into_bytes();
-            assert_eq!(bytes.len(), text.len());
-            let at = match trial {
-                // The places where something may go wrong for certain: around the end of a line.
-                0 => bytes.iter().position(|b| *b == b'\n').unwrap(),
-                1 => bytes.iter().position(|b| *b == b'\n').unwrap() + 1,
-                2 => bytes.len() - 1,
-                _ => rng.below(bytes.len()),
-            };
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, &bytes[..at]).unwrap();
-            whole.push((path, bytes));
-        }
-    }
-    import_named(&cut, &whole);
-    for (path, bytes) in &whole {
-        if path.metadata().unwrap().len() > 0 {
-            cut.exports(path);
-        }
-        complete(path, bytes);
-    }
-    import_named(&cut, &whole);
-    import_named(&once, &whole);
-    for (path, _) in &whole {
-        cut.exports(path);
-    }
-    let (cut_content, once_content) = (cut.content(), once.content());
-    assert_eq!(cut_content.len(), whole.len());
-    for (key, turns) in &once_content {
-        for (n, turn) in turns.iter().enumerate() {
-            assert_eq!(cut_content[key].get(n), Some(turn), "{key}");
-        }
-        assert_eq!(cut_content[key].len(), turns.len(), "{key}");
-    }
-    let entries = |world: &World, query: &str| {
-        let hits = world.found(query);
-        let mut found: Vec<_> = hits.iter().map(|h| format!("{} {}", h["session"], h["entry"])).collect();
-        found.sort();
-        found
-    };
-    let words = once_content.values().flatten().filter(|t| t["role"] == "user").map(|t| t["text"].as_str().unwrap());
-    let mut queries: Vec<String> =
-        words.map(|t| t.split_whitespace().take(4).collect::<Vec<_>>().join(" ")).filter(|q| !q.is_empty()).collect();
-    queries.sort();
-    queries.dedup();
-    for query in queries.iter().take(6) {
-        assert_eq!(entries(&cut, query), entries(&once, query), "{query}");
-    }
-    cut.verified();
-}
 
 fn import_named(world: &World, files: &[(PathBuf, Vec<u8>)]) {
     // By program, since half a first line does not tell whose it is.
@@ -121,4 +51,83 @@ fn with_uuids_of(text: &str, mark: &str) -> String {
         }
     }
     String::from_utf8(out).unwrap()
+}
+
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn a_file_cut_anywhere_and_completed_is_stored_as_if_read_once() {
+        let shared = recordings();
+        let samples = shared.join("harness/samples");
+        let sources = [
+            samples.join("claude/transcripts/-home-user-project/8b7f209a-bfe6-4421-93ea-8719a14befe4.jsonl"),
+            files(&samples.join("codex"), "01a1ffd8-97f0-7932-beb3-13ee310d4ea0.jsonl").remove(0),
+            samples.join("openclaw/transcripts/session.jsonl"),
+        ];
+        let (cut, once) = (World::new(), World::new());
+        let folder = cut.test.folder("sessions");
+        let mut rng = Rng::new(4);
+        let mut whole: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+        for (which, source) in sources.iter().enumerate() {
+            let text = fs::read_to_string(source).unwrap();
+            let name = source.file_name().unwrap().to_str().unwrap();
+            for trial in 0..CUTS_PER_FILE {
+                let mark = format!("{which}{trial:03}");
+                let path = folder.join(mark.clone()).join(with_uuids_of(name, &mark));
+                let bytes = with_uuids_of(&text, &mark).into_bytes();
+                assert_eq!(bytes.len(), text.len());
+                let at = match trial {
+                    // The places where something may go wrong for certain: around the end of a line.
+                    0 => bytes.iter().position(|b| *b == b'\n').unwrap(),
+                    1 => bytes.iter().position(|b| *b == b'\n').unwrap() + 1,
+                    2 => bytes.len() - 1,
+                    _ => rng.below(bytes.len()),
+                };
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, &bytes[..at]).unwrap();
+                whole.push((path, bytes));
+            }
+        }
+        import_named(&cut, &whole);
+        for (path, bytes) in &whole {
+            if path.metadata().unwrap().len() > 0 {
+                cut.exports(path);
+            }
+            complete(path, bytes);
+        }
+        import_named(&cut, &whole);
+        import_named(&once, &whole);
+        for (path, _) in &whole {
+            cut.exports(path);
+        }
+        let (cut_content, once_content) = (cut.content(), once.content());
+        assert_eq!(cut_content.len(), whole.len());
+        for (key, turns) in &once_content {
+            for (n, turn) in turns.iter().enumerate() {
+                assert_eq!(cut_content[key].get(n), Some(turn), "{key}");
+            }
+            assert_eq!(cut_content[key].len(), turns.len(), "{key}");
+        }
+        let entries = |world: &World, query: &str| {
+            let hits = world.found(query);
+            let mut found: Vec<_> = hits.iter().map(|h| format!("{} {}", h["session"], h["entry"])).collect();
+            found.sort();
+            found
+        };
+        let words =
+            once_content.values().flatten().filter(|t| t["role"] == "user").map(|t| t["text"].as_str().unwrap());
+        let mut queries: Vec<String> = words
+            .map(|t| t.split_whitespace().take(4).collect::<Vec<_>>().join(" "))
+            .filter(|q| !q.is_empty())
+            .collect();
+        queries.sort();
+        queries.dedup();
+        for query in queries.iter().take(6) {
+            assert_eq!(entries(&cut, query), entries(&once, query), "{query}");
+        }
+        cut.verified();
+    }
 }

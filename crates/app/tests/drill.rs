@@ -15,7 +15,7 @@ use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{AgentId, AgentNo, NodeId, RecordNo, TurnId};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::AssistantHome;
-use heirloom_testkit::{run, shared};
+use heirloom_testkit::{recordings, run};
 use serde_json::Value;
 
 use crate::roundtrip::rows;
@@ -229,24 +229,30 @@ fn the_samples_lead_down_to_the_bytes() {
     check(&memory, &found);
 }
 
-#[test]
-fn every_captured_session_leads_down_to_the_bytes() {
-    let Some(shared) = shared() else { return };
-    let world = World::new();
-    let machine = world.test.folder("machine");
-    copy_tree(&shared.join("transcripts"), &machine.join("transcripts"));
-    for program in ["claude", "codex", "openclaw"] {
-        copy_tree(&shared.join("harness/samples").join(program).join("transcripts"), &machine.join(program));
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_captured_session_leads_down_to_the_bytes() {
+        let shared = recordings();
+        let world = World::new();
+        let machine = world.test.folder("machine");
+        copy_tree(&shared.join("transcripts"), &machine.join("transcripts"));
+        for program in ["claude", "codex", "openclaw"] {
+            copy_tree(&shared.join("harness/samples").join(program).join("transcripts"), &machine.join(program));
+        }
+        fs::remove_dir_all(machine.join("openclaw/sqlite")).unwrap();
+        let stores = world.test.folder("stores");
+        let (of_opencode, of_openclaw) =
+            (stores.join("opencode.db"), stores.join("agents/main/agent/openclaw-agent.sqlite"));
+        opencode(&of_opencode, &shared);
+        openclaw(&of_openclaw, &shared);
+        let_it_settle();
+        let memory = Memory::of(world, &[&machine, &of_opencode, &of_openclaw]);
+        let found = memory.drill();
+        assert!(found.roots >= 5 && found.turns.len() > 500, "{} roots, {} turns", found.roots, found.turns.len());
+        check(&memory, &found);
     }
-    fs::remove_dir_all(machine.join("openclaw/sqlite")).unwrap();
-    let stores = world.test.folder("stores");
-    let (of_opencode, of_openclaw) =
-        (stores.join("opencode.db"), stores.join("agents/main/agent/openclaw-agent.sqlite"));
-    opencode(&of_opencode, &shared);
-    openclaw(&of_openclaw, &shared);
-    let_it_settle();
-    let memory = Memory::of(world, &[&machine, &of_opencode, &of_openclaw]);
-    let found = memory.drill();
-    assert!(found.roots >= 5 && found.turns.len() > 500, "{} roots, {} turns", found.roots, found.turns.len());
-    check(&memory, &found);
 }

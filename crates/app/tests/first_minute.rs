@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use heirloom_testkit::{run, shared};
+use heirloom_testkit::{recordings, run};
 use serde_json::Value;
 
 use crate::world::{HEIRLOOM, World, copy_tree, let_it_settle, listing, names, openclaw, opencode};
@@ -84,73 +84,80 @@ fn stores_of(json: &Value) -> BTreeMap<&str, u64> {
     programs.map(|p| (p["program"].as_str().unwrap(), p["stores"].as_u64().unwrap())).collect()
 }
 
-#[test]
-fn all_four_programs_are_found_and_their_stores_left_as_they_were() {
-    let Some(shared) = shared() else { return };
-    let world = World::new();
-    let (stores, packed) = machine(&world.test.user(), &shared);
-    let before: Vec<_> = stores.values().map(|s| listing(s)).collect();
-    let_it_settle();
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
 
-    let json = world.json(&["up"]);
-    names(&json, "home programs import stored threads now connect");
-    names(&json["import"], "sources records bytes turns set_aside seconds problems");
-    names(&json["import"]["sources"], "read unchanged failed rewritten");
-    names(&json["import"]["turns"], "new known shared");
-    names(&json["stored"], "sessions turns workspaces source_bytes first_at last_at");
-    for program in json["programs"].as_array().unwrap() {
-        names(program, "program root stores bytes soon_deleted");
-        assert!(program["root"].is_string() && program["bytes"].as_u64().unwrap() > 0, "{program}");
-    }
-    let found = stores_of(&json);
-    assert_eq!(found, [("claude-code", 6), ("codex", 4), ("opencode", 1), ("openclaw", 1)].into(), "{json}");
-    let sessions = world.sessions();
-    for program in stores.keys() {
-        assert!(sessions.iter().any(|s| s.starts_with(&format!("{program}:"))), "{program}: {sessions:?}");
-    }
-    let of_openclaw = sessions.iter().find(|s| s.starts_with("openclaw:")).unwrap();
-    assert!(world.turns(of_openclaw).iter().any(|t| t["text"] == packed.as_str()), "what was compressed is read");
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn all_four_programs_are_found_and_their_stores_left_as_they_were() {
+        let shared = recordings();
+        let world = World::new();
+        let (stores, packed) = machine(&world.test.user(), &shared);
+        let before: Vec<_> = stores.values().map(|s| listing(s)).collect();
+        let_it_settle();
 
-    let again = world.json(&["up"]);
-    assert_eq!(again["import"]["turns"], serde_json::json!({"new": 0, "known": 0, "shared": 0}));
-    assert_eq!(again["stored"], json["stored"]);
-    let said = world.says(0, &["up"]);
-    assert!(said.contains("Nothing new since the last time."), "{said}");
-    for title in ["Claude Code", "Codex", "OpenCode", "OpenClaw"] {
-        assert!(said.lines().any(|l| l.contains(title) && !l.contains("not found")), "{title}: {said}");
-    }
-    let after: Vec<_> = stores.values().map(|s| listing(s)).collect();
-    assert!(before == after, "the programs' own files are as they were, and none was added");
-    world.verified();
-}
-
-#[test]
-fn programs_that_were_moved_are_found_where_their_variables_say() {
-    let Some(shared) = shared() else { return };
-    let world = World::new();
-    let (stores, _) = machine(&world.test.folder("elsewhere"), &shared);
-    let with = |variables: &[(&str, &Path)], args: &[&str]| -> Value {
-        let mut command = world.test.command(HEIRLOOM);
-        command.args(args).arg("--json").envs(variables.iter().copied());
-        let out = run(command, b"");
-        assert_eq!(out.status, Some(0), "{}{}", out.stdout, out.stderr);
-        serde_json::from_str(&out.stdout).unwrap()
-    };
-    let variables = [
-        ("CLAUDE_CONFIG_DIR", "claude-code"),
-        ("CODEX_HOME", "codex"),
-        ("XDG_DATA_HOME", "opencode"),
-        ("OPENCLAW_STATE_DIR", "openclaw"),
-    ];
-    for (variable, program) in variables {
-        let home = world.test.folder("homes").join(program);
-        let found = with(&[(variable, &stores[program])], &["up", "--home", home.to_str().unwrap()]);
-        for (name, n) in stores_of(&found) {
-            assert_eq!(n > 0, name == program, "{variable}: {name} has {n}");
+        let json = world.json(&["up"]);
+        names(&json, "home programs import stored threads now connect");
+        names(&json["import"], "sources records bytes turns set_aside seconds problems");
+        names(&json["import"]["sources"], "read unchanged failed rewritten");
+        names(&json["import"]["turns"], "new known shared");
+        names(&json["stored"], "sessions turns workspaces source_bytes first_at last_at");
+        for program in json["programs"].as_array().unwrap() {
+            names(program, "program root stores bytes soon_deleted");
+            assert!(program["root"].is_string() && program["bytes"].as_u64().unwrap() > 0, "{program}");
         }
-        assert_eq!(found["import"]["problems"], serde_json::json!([]), "{variable}");
+        let found = stores_of(&json);
+        assert_eq!(found, [("claude-code", 6), ("codex", 4), ("opencode", 1), ("openclaw", 1)].into(), "{json}");
+        let sessions = world.sessions();
+        for program in stores.keys() {
+            assert!(sessions.iter().any(|s| s.starts_with(&format!("{program}:"))), "{program}: {sessions:?}");
+        }
+        let of_openclaw = sessions.iter().find(|s| s.starts_with("openclaw:")).unwrap();
+        assert!(world.turns(of_openclaw).iter().any(|t| t["text"] == packed.as_str()), "what was compressed is read");
+
+        let again = world.json(&["up"]);
+        assert_eq!(again["import"]["turns"], serde_json::json!({"new": 0, "known": 0, "shared": 0}));
+        assert_eq!(again["stored"], json["stored"]);
+        let said = world.says(0, &["up"]);
+        assert!(said.contains("Nothing new since the last time."), "{said}");
+        for title in ["Claude Code", "Codex", "OpenCode", "OpenClaw"] {
+            assert!(said.lines().any(|l| l.contains(title) && !l.contains("not found")), "{title}: {said}");
+        }
+        let after: Vec<_> = stores.values().map(|s| listing(s)).collect();
+        assert!(before == after, "the programs' own files are as they were, and none was added");
+        world.verified();
     }
-    // A relative XDG folder is to be ignored, says its specification.
-    let found = with(&[("XDG_DATA_HOME", Path::new("share"))], &["up"]);
-    assert_eq!(found["import"], Value::Null, "{found}");
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn programs_that_were_moved_are_found_where_their_variables_say() {
+        let shared = recordings();
+        let world = World::new();
+        let (stores, _) = machine(&world.test.folder("elsewhere"), &shared);
+        let with = |variables: &[(&str, &Path)], args: &[&str]| -> Value {
+            let mut command = world.test.command(HEIRLOOM);
+            command.args(args).arg("--json").envs(variables.iter().copied());
+            let out = run(command, b"");
+            assert_eq!(out.status, Some(0), "{}{}", out.stdout, out.stderr);
+            serde_json::from_str(&out.stdout).unwrap()
+        };
+        let variables = [
+            ("CLAUDE_CONFIG_DIR", "claude-code"),
+            ("CODEX_HOME", "codex"),
+            ("XDG_DATA_HOME", "opencode"),
+            ("OPENCLAW_STATE_DIR", "openclaw"),
+        ];
+        for (variable, program) in variables {
+            let home = world.test.folder("homes").join(program);
+            let found = with(&[(variable, &stores[program])], &["up", "--home", home.to_str().unwrap()]);
+            for (name, n) in stores_of(&found) {
+                assert_eq!(n > 0, name == program, "{variable}: {name} has {n}");
+            }
+            assert_eq!(found["import"]["problems"], serde_json::json!([]), "{variable}");
+        }
+        // A relative XDG folder is to be ignored, says its specification.
+        let found = with(&[("XDG_DATA_HOME", Path::new("share"))], &["up"]);
+        assert_eq!(found["import"], Value::Null, "{found}");
+    }
 }

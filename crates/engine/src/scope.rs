@@ -1,7 +1,7 @@
 //! Addresses: agent, session, turn, workspace. Storey 0.
 //!
-//! Nothing in the engine takes a bare session key: uniqueness is agent + key, and the types say so
-//! (decision D3). Parsing happens once, at the rim; inside, a value of these types is already valid.
+//! A session key is unique within its agent only: where the key is taken, the agent is taken with it, and a [`SessionNo`]
+//! comes from a look-up by both (decision D3). Parsing happens once, at the rim; inside, a value of these types is already valid.
 //! Knows nothing about storage but the numbers its rows have ([`AgentNo`] and the others).
 
 mod numbers;
@@ -83,13 +83,6 @@ impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// The only address of a session.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct SessionRef {
-    pub agent: AgentId,
-    pub session: SessionKey,
 }
 
 /// What a lane of work is called for good (R7.2): `project/<workspace_id>`, `person/<channel>:<peer>`, `topic/<slug>`,

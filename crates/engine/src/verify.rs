@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
-use crate::scope::{BlockNo, RecordNo};
+use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::transcript::prepare::digest;
 
 /// How bad a finding is.
@@ -198,10 +198,11 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
          ORDER BY stream_no, r.generation, position",
     )?;
     let mut rows = statement.query([])?;
-    let mut expected: Option<(i64, i64, i64)> = None;
-    let mut newest: HashMap<i64, (i64, i64, String)> = HashMap::new();
+    let mut expected: Option<(StreamNo, i64, i64)> = None;
+    let mut newest: HashMap<StreamNo, (i64, i64, String)> = HashMap::new();
     while let Some(r) = rows.next()? {
-        let (stream, generation, position, length): (i64, i64, i64, i64) = (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
+        let (stream, generation, position, length): (StreamNo, i64, i64, i64) =
+            (r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?);
         let path = String::from_utf8_lossy(&r.get::<_, Vec<u8>>(4)?).into_owned();
         let rows_of_a_table = r.get::<_, i64>(8)? == 1;
         let want = match expected {

@@ -13,6 +13,7 @@ use heirloom_engine::continuity::scheduled::{self, JobName, Outcome, Run, Status
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::error::ErrorKind;
 use heirloom_engine::render;
+use heirloom_engine::scope::RequestNo;
 use heirloom_engine::tree::file_table::{self, Kind, State};
 use heirloom_engine::tree::provenance::Provenance;
 
@@ -372,7 +373,7 @@ fn asking_again_is_the_same_request_until_it_is_answered() {
     assert_eq!(ask(Some("Bob")), (first.clone(), Change::Same));
     assert_eq!(ask(None).1, Change::Same);
     assert_eq!(tree.count("SELECT count(*) FROM audit"), audit);
-    assert_eq!((ask(Some("Robert")).0.name.as_deref(), ask(None).0.no), (Some("Robert"), 1));
+    assert_eq!((ask(Some("Robert")).0.name.as_deref(), ask(None).0.no), (Some("Robert"), RequestNo(1)));
     tree.refresh();
     assert!(tree.text(ACTIVE).contains("Robert (4711) asks to be let in on telegram · `heirloom channel approve 1`"));
 
@@ -384,7 +385,7 @@ fn asking_again_is_the_same_request_until_it_is_answered() {
     assert!(!tree.text(ACTIVE).contains("Robert"));
     let note = tree.text(&today(&tree));
     assert!(note.contains("Robert (4711) asked to be let in") && note.contains("was approved on telegram"), "{note}");
-    assert_eq!(ask(None).0.no, 2, "answered, it can be asked again");
+    assert_eq!(ask(None).0.no, RequestNo(2), "answered, it can be asked again");
     // All or none.
     let both = channel::decide(&at, &["c:2".to_owned(), "c:99".to_owned()], false).unwrap_err();
     assert_eq!(both.kind(), ErrorKind::NotFound);

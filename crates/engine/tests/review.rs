@@ -1,10 +1,11 @@
 //! What becomes of proposals, of what was noticed, and of the profile; merges cut off and at once.
 
 use heirloom_engine::error::ErrorKind;
-use heirloom_engine::memory::pending::{self, Notice, NoticeKind};
+use heirloom_engine::memory::pending::{self, Notice, NoticeKind, State};
 use heirloom_engine::memory::{Class, NewLeaf, Outcome, Scope, add, leaf};
 use heirloom_engine::profile;
 use heirloom_engine::review;
+use heirloom_engine::scope::PendingNo;
 use heirloom_engine::tree::file_table::{self, Entry};
 use heirloom_engine::tree::{journal, scan};
 use serde_json::json;
@@ -186,7 +187,7 @@ fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
     pending::dismiss(&place.at(), &[no("compiler")]).unwrap();
     assert_eq!((list(false).len(), list(true).len()), (0, 3));
     assert_eq!(capture(), 0, "nothing is asked twice");
-    assert!(list(true).iter().all(|p| p.state != "pending"));
+    assert!(list(true).iter().all(|p| p.state != State::Pending));
     // Decided is decided; of several, all or none.
     place
         .at()
@@ -198,7 +199,10 @@ fn notices_are_counted_decided_once_and_accepted_into_leaves_and_profile() {
     assert_eq!(place.do_it(|lock| review::noticed::accept(lock, &mixed).unwrap_err()).kind(), ErrorKind::Refused);
     assert_eq!(pending::dismiss(&place.at(), &mixed).unwrap_err().kind(), ErrorKind::Refused);
     assert_eq!(list(false).len(), 1);
-    assert_eq!(place.do_it(|lock| review::noticed::accept(lock, &[999]).unwrap_err()).kind(), ErrorKind::NotFound);
+    assert_eq!(
+        place.do_it(|lock| review::noticed::accept(lock, &[PendingNo(999)]).unwrap_err()).kind(),
+        ErrorKind::NotFound
+    );
     // What is remembered already is not noticed.
     place.do_it(|lock| add(lock, &NewLeaf::new(Class::Preference, Scope::Agent, "Dark mode")).unwrap());
     let known = [notice(NoticeKind::Preference, "Dark mode"), notice(profile_of("name", "Ada"), "Ada")];

@@ -68,7 +68,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("spool", "home"),
     ("capture", "index"),
     ("engine", "instance"),
-    ("audience", "head"),
+    ("audience", "render"),
     ("recall", "audience"),
     ("inject", "audience"),
     ("recall", "index"),

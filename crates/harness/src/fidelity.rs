@@ -23,7 +23,7 @@ pub struct Row {
     pub seen: &'static str,
     /// In the order of [`Contract::ALL`].
     pub cells: [Fidelity; 6],
-    /// It can summarise without writing into its own session. None offers that today.
+    /// It was seen to summarise without writing into its own session. None was tried yet.
     pub side_effect_free_summaries: bool,
 }
 
@@ -136,7 +136,7 @@ pub fn markdown() -> String {
         }
     }
     if TABLE.iter().all(|row| !row.side_effect_free_summaries) {
-        out.push_str("- **Summaries without side effects**: none of them offers that today; Heirloom makes its own.\n");
+        out.push_str("- **Summaries without side effects**: Heirloom asks no program for one yet and makes its own.\n");
     }
     out
 }

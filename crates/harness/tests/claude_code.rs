@@ -40,18 +40,12 @@ fn reads_the_same_in_any_number_of_sittings() {
     for session in [SESSION, QUEUED] {
         assert_splits_agree(&ClaudeCode, &fixture(&format!("claude-code/{session}.jsonl")));
     }
-    for path in recordings() {
-        assert_splits_agree(&ClaudeCode, &path);
-    }
 }
 
 #[test]
 fn never_panics() {
     for session in [SESSION, QUEUED] {
         assert_never_panics(&ClaudeCode, &fixture(&format!("claude-code/{session}.jsonl")));
-    }
-    for path in recordings() {
-        assert_never_panics(&ClaudeCode, &path);
     }
 }
 
@@ -78,26 +72,11 @@ fn knows_its_places() {
 
 #[test]
 fn recognises_its_own_files_only() {
-    for path in recordings() {
-        let head = std::fs::read(&path).expect("a readable file");
-        for len in [head.len(), head.len().min(64 * 1024)] {
-            assert!(ClaudeCode.recognises(Path::new("x"), &head[..len]), "{} at {len}", path.display());
-        }
+    for session in [SESSION, QUEUED] {
+        recognises(&fixture(&format!("claude-code/{session}.jsonl")));
     }
     assert!(!ClaudeCode.recognises(Path::new("x"), b"{\"session\":\"a\",\"text\":\"b\"}\n"));
     assert!(!ClaudeCode.recognises(Path::new("x"), b"\xff\xfe{{{\n"));
-}
-
-#[test]
-fn a_session_is_named_before_its_first_turn() {
-    for path in recordings() {
-        let decoded = decode_file(&ClaudeCode, &path);
-        let first_turn = decoded.iter().position(|d| !d.turns.is_empty()).unwrap_or(decoded.len());
-        let named: Vec<usize> = (0..decoded.len())
-            .filter(|i| decoded[*i].facts.iter().any(|fact| matches!(fact, Fact::Session { .. })))
-            .collect();
-        assert!(named.len() == 1 && named[0] <= first_turn, "{}: {named:?}", path.display());
-    }
 }
 
 /// What the program wrote as prompts and answers, read without the decoder.
@@ -138,69 +117,6 @@ fn said(path: &Path) -> HashMap<(Role, String), usize> {
         }
     }
     said
-}
-
-#[test]
-fn every_prompt_and_answer_is_one_turn() {
-    for path in recordings() {
-        let mut heard: HashMap<(Role, String), usize> = HashMap::new();
-        for turn in decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns) {
-            let spoken = matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt | TurnKind::CompactSummary);
-            if spoken && !turn.echo {
-                *heard.entry((turn.role, turn.text)).or_default() += 1;
-            }
-        }
-        assert_eq!(heard, said(&path), "{}", path.display());
-    }
-}
-
-#[test]
-fn every_call_meets_its_result() {
-    for path in recordings() {
-        let turns: Vec<_> = decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns).collect();
-        for result in turns.iter().filter(|turn| turn.kind == TurnKind::ToolResult) {
-            let call = turns.iter().find(|turn| turn.kind == TurnKind::ToolCall && turn.call == result.call);
-            let call = call.expect("a call for every result");
-            assert_eq!(call.tool, result.tool, "{}", path.display());
-        }
-    }
-}
-
-#[test]
-fn every_parent_is_a_turn() {
-    for path in recordings() {
-        let (mut records, mut turns) = (HashSet::new(), HashSet::new());
-        for (line, decoded) in lines(&path).iter().zip(decode_file(&ClaudeCode, &path)) {
-            for turn in decoded.turns {
-                // A fork, and the lane of a compaction, begin after a turn that only another file has; and a fork of a
-                // compacted session names a parent that comes after it.
-                if let Some(parent) = turn.parent.filter(|parent| records.contains(parent)) {
-                    assert!(turns.contains(&parent), "{}: {parent}", path.display());
-                }
-                turns.extend(turn.entry);
-            }
-            let record: Value = serde_json::from_slice(line).expect("recorded sessions are JSON");
-            records.extend(record["uuid"].as_str().map(str::to_owned));
-        }
-    }
-}
-
-#[test]
-fn records_fall_into_the_expected_classes() {
-    let mut counts: HashMap<RecordClass, usize> = HashMap::new();
-    let recordings = recordings();
-    for decoded in recordings.iter().flat_map(|path| decode_file(&ClaudeCode, path)) {
-        *counts.entry(decoded.class).or_default() += 1;
-    }
-    if recordings.is_empty() {
-        return;
-    }
-    for absent in [RecordClass::Unknown, RecordClass::Quarantined, RecordClass::Blank] {
-        assert_eq!(counts.get(&absent), None, "{absent:?}");
-    }
-    assert_eq!(counts[&RecordClass::Compaction], 10);
-    assert_eq!(counts[&RecordClass::Progress], 1_348);
-    assert_eq!(counts[&RecordClass::Blob], 50);
 }
 
 fn one(line: &str) -> Decoded {
@@ -363,6 +279,14 @@ fn an_unmarked_summary_is_no_prompt() {
     assert_eq!((decoded.class, decoded.turns[0].kind), (RecordClass::Compaction, TurnKind::CompactSummary));
 }
 
+/// By its whole and by its first 64 KiB.
+fn recognises(path: &Path) {
+    let head = std::fs::read(path).expect("a readable file");
+    for len in [head.len(), head.len().min(64 * 1024)] {
+        assert!(ClaudeCode.recognises(Path::new("x"), &head[..len]), "{} at {len}", path.display());
+    }
+}
+
 #[test]
 fn a_stream_without_a_uuid_takes_the_session_of_its_records() {
     let line = |session: &str| format!(r#"{{"type":"mode","sessionId":"{session}"}}"#).into_bytes();
@@ -404,4 +328,97 @@ fn what_cannot_be_read_is_set_aside_with_a_reason() {
 #[ignore = "measures; run with --release --nocapture"]
 fn throughput() {
     print_throughput(&ClaudeCode, &recordings());
+}
+
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_file_is_recognised_never_panics_and_reads_the_same_in_any_number_of_sittings() {
+        for path in recordings() {
+            recognises(&path);
+            assert_never_panics(&ClaudeCode, &path);
+            assert_splits_agree(&ClaudeCode, &path);
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn a_session_is_named_before_its_first_turn() {
+        for path in recordings() {
+            let decoded = decode_file(&ClaudeCode, &path);
+            let first_turn = decoded.iter().position(|d| !d.turns.is_empty()).unwrap_or(decoded.len());
+            let named: Vec<usize> = (0..decoded.len())
+                .filter(|i| decoded[*i].facts.iter().any(|fact| matches!(fact, Fact::Session { .. })))
+                .collect();
+            assert!(named.len() == 1 && named[0] <= first_turn, "{}: {named:?}", path.display());
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_prompt_and_answer_is_one_turn() {
+        for path in recordings() {
+            let mut heard: HashMap<(Role, String), usize> = HashMap::new();
+            for turn in decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns) {
+                let spoken =
+                    matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt | TurnKind::CompactSummary);
+                if spoken && !turn.echo {
+                    *heard.entry((turn.role, turn.text)).or_default() += 1;
+                }
+            }
+            assert_eq!(heard, said(&path), "{}", path.display());
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_call_meets_its_result() {
+        for path in recordings() {
+            let turns: Vec<_> = decode_file(&ClaudeCode, &path).into_iter().flat_map(|decoded| decoded.turns).collect();
+            for result in turns.iter().filter(|turn| turn.kind == TurnKind::ToolResult) {
+                let call = turns.iter().find(|turn| turn.kind == TurnKind::ToolCall && turn.call == result.call);
+                let call = call.expect("a call for every result");
+                assert_eq!(call.tool, result.tool, "{}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_parent_is_a_turn() {
+        for path in recordings() {
+            let (mut records, mut turns) = (HashSet::new(), HashSet::new());
+            for (line, decoded) in lines(&path).iter().zip(decode_file(&ClaudeCode, &path)) {
+                for turn in decoded.turns {
+                    // A fork, and the lane of a compaction, begin after a turn that only another file has; and a fork of a
+                    // compacted session names a parent that comes after it.
+                    if let Some(parent) = turn.parent.filter(|parent| records.contains(parent)) {
+                        assert!(turns.contains(&parent), "{}: {parent}", path.display());
+                    }
+                    turns.extend(turn.entry);
+                }
+                let record: Value = serde_json::from_slice(line).expect("recorded sessions are JSON");
+                records.extend(record["uuid"].as_str().map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn records_fall_into_the_expected_classes() {
+        let mut counts: HashMap<RecordClass, usize> = HashMap::new();
+        let recordings = recordings();
+        for decoded in recordings.iter().flat_map(|path| decode_file(&ClaudeCode, path)) {
+            *counts.entry(decoded.class).or_default() += 1;
+        }
+        for absent in [RecordClass::Unknown, RecordClass::Quarantined, RecordClass::Blank] {
+            assert_eq!(counts.get(&absent), None, "{absent:?}");
+        }
+        assert_eq!(counts[&RecordClass::Compaction], 10);
+        assert_eq!(counts[&RecordClass::Progress], 1_348);
+        assert_eq!(counts[&RecordClass::Blob], 50);
+    }
 }

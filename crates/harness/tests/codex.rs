@@ -38,14 +38,14 @@ fn reads_lines_without_an_envelope() {
 
 #[test]
 fn reads_the_same_in_any_number_of_sittings() {
-    for path in [MAIN, LANE, OLDEST].map(fixture).into_iter().chain(recordings()) {
+    for path in [MAIN, LANE, OLDEST].map(fixture) {
         assert_splits_agree(&Codex, &path);
     }
 }
 
 #[test]
 fn never_panics() {
-    for path in [MAIN, OLDEST].map(fixture).into_iter().chain(recordings()) {
+    for path in [MAIN, OLDEST].map(fixture) {
         assert_never_panics(&Codex, &path);
     }
 }
@@ -67,13 +67,18 @@ fn knows_its_places() {
 
 #[test]
 fn recognises_its_own_files_only() {
-    for path in [MAIN, LANE, OLDEST].map(fixture).into_iter().chain(recordings()) {
-        let head = std::fs::read(&path).expect("a readable file");
-        assert!(Codex.recognises(&path, &head[..head.len().min(64 * 1024)]), "{}", path.display());
+    for path in [MAIN, LANE, OLDEST].map(fixture) {
+        recognises(&path);
     }
     assert!(Codex.recognises(Path::new("x"), b"{\"timestamp\":\"t\",\"type\":\"session_meta\",\"payload\":{\"id"));
     assert!(!Codex.recognises(Path::new("x"), b"{\"session\":\"a\",\"text\":\"b\"}\n"));
     assert!(!Codex.recognises(Path::new("x"), b"{\"id\":\"a\",\"timestamp\":\"b\"}\n"));
+}
+
+/// By its first 64 KiB.
+fn recognises(path: &Path) {
+    let head = std::fs::read(path).expect("a readable file");
+    assert!(Codex.recognises(path, &head[..head.len().min(64 * 1024)]), "{}", path.display());
 }
 
 /// What the program wrote as prompts and answers, read without the decoder: for the model, and for its own interface.
@@ -100,66 +105,6 @@ fn said(path: &Path, event: bool) -> HashMap<(String, String), usize> {
         }
     }
     said
-}
-
-#[test]
-fn every_prompt_and_answer_is_one_turn_and_one_echo() {
-    for path in recordings() {
-        for echo in [false, true] {
-            let mut heard: HashMap<(String, String), usize> = HashMap::new();
-            for turn in decode_file(&Codex, &path).into_iter().flat_map(|decoded| decoded.turns) {
-                if turn.echo == echo && matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt) {
-                    let who = if turn.role == Role::Assistant { "assistant" } else { "user" };
-                    *heard.entry((who.to_owned(), turn.text)).or_default() += 1;
-                }
-            }
-            assert_eq!(heard, said(&path, echo), "{} echo={echo}", path.display());
-        }
-    }
-}
-
-#[test]
-fn an_echo_can_be_matched_with_its_turn() {
-    for path in recordings() {
-        let turns: Vec<_> = decode_file(&Codex, &path).into_iter().flat_map(|decoded| decoded.turns).collect();
-        for echo in turns.iter().filter(|turn| turn.echo) {
-            let key = |turn: &NewTurn| (turn.role, turn.kind, turn.text.clone(), turn.run.clone());
-            let same = |turn: &&NewTurn| !turn.echo && key(turn) == key(echo);
-            assert_eq!(turns.iter().filter(same).count(), 1, "{}: {}", path.display(), echo.text);
-        }
-    }
-}
-
-#[test]
-fn only_people_prompt() {
-    for path in recordings() {
-        let decoded = decode_file(&Codex, &path);
-        let lane =
-            decoded.iter().flat_map(|d| &d.facts).any(|f| matches!(f, Fact::Session { lane, .. } if !lane.is_empty()));
-        let prompts = decoded.iter().flat_map(|d| &d.turns).filter(|turn| turn.role == Role::User && !turn.echo);
-        let prompts: Vec<&str> = prompts.map(|turn| turn.text.as_str()).collect();
-        assert_eq!(prompts.is_empty(), lane, "{}", path.display());
-        assert!(prompts.iter().all(|text| !text.starts_with(['<', '#'])), "{prompts:?}");
-    }
-}
-
-#[test]
-fn records_fall_into_the_expected_classes() {
-    let mut counts: HashMap<RecordClass, usize> = HashMap::new();
-    let recordings = recordings();
-    for decoded in recordings.iter().flat_map(|path| decode_file(&Codex, path)) {
-        *counts.entry(decoded.class).or_default() += 1;
-    }
-    if recordings.is_empty() {
-        return;
-    }
-    for absent in [RecordClass::Unknown, RecordClass::Quarantined, RecordClass::Blank] {
-        assert_eq!(counts.get(&absent), None, "{absent:?}");
-    }
-    // Two compactions, each with the model's answer, the line itself, and the event.
-    assert_eq!(counts[&RecordClass::Compaction], 6);
-    assert_eq!(counts[&RecordClass::Attachment], 32);
-    assert_eq!(counts[&RecordClass::Progress], 4);
 }
 
 fn one(line: &str) -> Decoded {
@@ -217,4 +162,82 @@ fn ids_of_a_server_that_counts_from_one_do_not_meet() {
     };
     assert_eq!(answer("run-a"), answer("run-a"), "a copy keeps the turn it stands in");
     assert_ne!(answer("run-a"), answer("run-b"));
+}
+
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_file_is_recognised_never_panics_and_reads_the_same_in_any_number_of_sittings() {
+        for path in recordings() {
+            recognises(&path);
+            assert_never_panics(&Codex, &path);
+            assert_splits_agree(&Codex, &path);
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_prompt_and_answer_is_one_turn_and_one_echo() {
+        for path in recordings() {
+            for echo in [false, true] {
+                let mut heard: HashMap<(String, String), usize> = HashMap::new();
+                for turn in decode_file(&Codex, &path).into_iter().flat_map(|decoded| decoded.turns) {
+                    if turn.echo == echo && matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt) {
+                        let who = if turn.role == Role::Assistant { "assistant" } else { "user" };
+                        *heard.entry((who.to_owned(), turn.text)).or_default() += 1;
+                    }
+                }
+                assert_eq!(heard, said(&path, echo), "{} echo={echo}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn an_echo_can_be_matched_with_its_turn() {
+        for path in recordings() {
+            let turns: Vec<_> = decode_file(&Codex, &path).into_iter().flat_map(|decoded| decoded.turns).collect();
+            for echo in turns.iter().filter(|turn| turn.echo) {
+                let key = |turn: &NewTurn| (turn.role, turn.kind, turn.text.clone(), turn.run.clone());
+                let same = |turn: &&NewTurn| !turn.echo && key(turn) == key(echo);
+                assert_eq!(turns.iter().filter(same).count(), 1, "{}: {}", path.display(), echo.text);
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn only_people_prompt() {
+        for path in recordings() {
+            let decoded = decode_file(&Codex, &path);
+            let lane = decoded
+                .iter()
+                .flat_map(|d| &d.facts)
+                .any(|f| matches!(f, Fact::Session { lane, .. } if !lane.is_empty()));
+            let prompts = decoded.iter().flat_map(|d| &d.turns).filter(|turn| turn.role == Role::User && !turn.echo);
+            let prompts: Vec<&str> = prompts.map(|turn| turn.text.as_str()).collect();
+            assert_eq!(prompts.is_empty(), lane, "{}", path.display());
+            assert!(prompts.iter().all(|text| !text.starts_with(['<', '#'])), "{prompts:?}");
+        }
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn records_fall_into_the_expected_classes() {
+        let mut counts: HashMap<RecordClass, usize> = HashMap::new();
+        let recordings = recordings();
+        for decoded in recordings.iter().flat_map(|path| decode_file(&Codex, path)) {
+            *counts.entry(decoded.class).or_default() += 1;
+        }
+        for absent in [RecordClass::Unknown, RecordClass::Quarantined, RecordClass::Blank] {
+            assert_eq!(counts.get(&absent), None, "{absent:?}");
+        }
+        // Two compactions, each with the model's answer, the line itself, and the event.
+        assert_eq!(counts[&RecordClass::Compaction], 6);
+        assert_eq!(counts[&RecordClass::Attachment], 32);
+        assert_eq!(counts[&RecordClass::Progress], 4);
+    }
 }

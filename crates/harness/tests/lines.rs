@@ -13,14 +13,12 @@ pub fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(path)
 }
 
-/// All `.jsonl` files below a folder of recorded sessions that is kept outside the repository; none where it is absent.
+/// All `.jsonl` files below a folder of recorded sessions; it is an error where there are none.
 pub fn recorded(path: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
+    let root = heirloom_testkit::recordings().join(path);
     let mut files = Vec::new();
     collect(&root, &mut files);
-    if files.is_empty() {
-        eprintln!("skipped: no recorded sessions in {path}");
-    }
+    assert!(!files.is_empty(), "there are no recorded sessions in {}", root.display());
     files.sort();
     files
 }

@@ -55,68 +55,6 @@ fn finds_its_store() {
     assert_eq!(OpenCode.resume("ses_1; rm"), None);
 }
 
-#[test]
-fn every_word_of_a_real_store_is_one_turn() {
-    let Some(samples) = samples("opencode/transcripts/sqlite") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
-    let writer = build(&path, &samples, &["session", "message", "part"]);
-    let turns = turns_of(&OpenCode, &path, folder.path());
-    for rows in turns.values() {
-        assert!(rows.0 <= 1, "only the shortened row may be set aside");
-    }
-    let mut said = BTreeMap::new();
-    for line in fs::read_to_string(samples.join("part.jsonl")).unwrap().lines() {
-        let row: Value = serde_json::from_str(line).unwrap();
-        let Ok(data) = serde_json::from_str::<Value>(row["data"].as_str().unwrap()) else { continue };
-        if data["type"] == "text" {
-            let synthetic = data["synthetic"] == true;
-            said.insert(
-                row["id"].as_str().unwrap().to_string(),
-                (data["text"].as_str().unwrap().to_string(), synthetic),
-            );
-        }
-    }
-    let all: Vec<&NewTurn> = turns.values().flat_map(|(_, turns)| turns).collect();
-    for (id, (text, synthetic)) in &said {
-        let found: Vec<_> = all.iter().filter(|t| t.entry.as_ref() == Some(id)).collect();
-        assert_eq!(found.len(), 1, "{id}");
-        assert_eq!(&found[0].text, text);
-        if *synthetic {
-            assert_eq!((found[0].role, found[0].kind), (Role::System, TurnKind::MachinePrompt));
-        }
-    }
-    let texts = |role, kind| -> Vec<&str> {
-        all.iter().filter(|t| t.role == role && t.kind == kind).map(|t| t.text.as_str()).collect()
-    };
-    assert_eq!(texts(Role::User, TurnKind::Message).len(), 5);
-    assert_eq!(texts(Role::Assistant, TurnKind::Message).iter().filter(|t| t.contains("FAKE-REPLY")).count(), 7);
-    assert_eq!(texts(Role::System, TurnKind::CompactSummary).len(), 1);
-    assert!(texts(Role::System, TurnKind::MachinePrompt).contains(&"sub work: say hi"));
-
-    // A part changed in place, in the same millisecond: the fingerprint sees it by its size.
-    let spec = OpenCode.foreign().unwrap();
-    let store = ForeignStore::open(&path, folder.path()).unwrap();
-    let before = store.groups(spec).unwrap();
-    writer.execute("UPDATE part SET data = data || ' ' WHERE id = (SELECT max(id) FROM part)", []).unwrap();
-    let after = store.groups(spec).unwrap();
-    assert_eq!(before.iter().zip(&after).filter(|(a, b)| a != b).count(), 1);
-}
-
-#[test]
-fn the_statements_use_the_stores_indexes() {
-    let Some(samples) = samples("opencode/transcripts/sqlite") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let writer = build(&folder.path().join("opencode.db"), &samples, &["session", "message", "part"]);
-    let spec = OpenCode.foreign().unwrap();
-    for sql in spec.item_rows.iter().map(|q| q.sql).chain([spec.items]) {
-        let plan = plan_of(&writer, sql);
-        assert!(plan.contains("SEARCH") && !plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "{sql}: {plan}");
-    }
-    let plan = plan_of(&writer, spec.groups);
-    assert!(plan.contains("part_session_idx") && plan.contains("message_session_time_created_id_idx"), "{plan}");
-}
-
 proptest! {
     #[test]
     fn mutated_data_never_panics(which in 0usize..60, at in any::<prop::sample::Index>(), with in r#"[\[\]{}":,0-9a-z\\]{0,4}"#, drop in 0usize..9) {
@@ -147,13 +85,10 @@ pub(crate) fn testdata(name: &str) -> PathBuf {
 }
 
 /// Samples of real sessions, which are not part of the repository.
-pub(crate) fn samples(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/harness/samples").join(name);
-    if !path.exists() {
-        eprintln!("skipped: there are no samples at {}", path.display());
-        return None;
-    }
-    Some(path)
+pub(crate) fn samples(name: &str) -> PathBuf {
+    let path = heirloom_testkit::recordings().join("harness/samples").join(name);
+    assert!(path.exists(), "there are no samples at {}", path.display());
+    path
 }
 
 /// Compares with a file of `testdata`; with `BLESS=1` writes it.
@@ -302,4 +237,76 @@ pub(crate) fn plan_of(db: &Connection, sql: &str) -> String {
     let values = vec!["x"; statement.parameter_count()];
     let rows = statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>("detail")).unwrap();
     rows.map(|r| r.unwrap()).collect::<Vec<_>>().join("; ")
+}
+
+/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+mod recorded {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn every_word_of_a_real_store_is_one_turn() {
+        let samples = samples("opencode/transcripts/sqlite");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opencode.db");
+        let writer = build(&path, &samples, &["session", "message", "part"]);
+        let turns = turns_of(&OpenCode, &path, folder.path());
+        for rows in turns.values() {
+            assert!(rows.0 <= 1, "only the shortened row may be set aside");
+        }
+        let mut said = BTreeMap::new();
+        for line in fs::read_to_string(samples.join("part.jsonl")).unwrap().lines() {
+            let row: Value = serde_json::from_str(line).unwrap();
+            let Ok(data) = serde_json::from_str::<Value>(row["data"].as_str().unwrap()) else { continue };
+            if data["type"] == "text" {
+                let synthetic = data["synthetic"] == true;
+                said.insert(
+                    row["id"].as_str().unwrap().to_string(),
+                    (data["text"].as_str().unwrap().to_string(), synthetic),
+                );
+            }
+        }
+        let all: Vec<&NewTurn> = turns.values().flat_map(|(_, turns)| turns).collect();
+        for (id, (text, synthetic)) in &said {
+            let found: Vec<_> = all.iter().filter(|t| t.entry.as_ref() == Some(id)).collect();
+            assert_eq!(found.len(), 1, "{id}");
+            assert_eq!(&found[0].text, text);
+            if *synthetic {
+                assert_eq!((found[0].role, found[0].kind), (Role::System, TurnKind::MachinePrompt));
+            }
+        }
+        let texts = |role, kind| -> Vec<&str> {
+            all.iter().filter(|t| t.role == role && t.kind == kind).map(|t| t.text.as_str()).collect()
+        };
+        assert_eq!(texts(Role::User, TurnKind::Message).len(), 5);
+        assert_eq!(texts(Role::Assistant, TurnKind::Message).iter().filter(|t| t.contains("FAKE-REPLY")).count(), 7);
+        assert_eq!(texts(Role::System, TurnKind::CompactSummary).len(), 1);
+        assert!(texts(Role::System, TurnKind::MachinePrompt).contains(&"sub work: say hi"));
+
+        // A part changed in place, in the same millisecond: the fingerprint sees it by its size.
+        let spec = OpenCode.foreign().unwrap();
+        let store = ForeignStore::open(&path, folder.path()).unwrap();
+        let before = store.groups(spec).unwrap();
+        writer.execute("UPDATE part SET data = data || ' ' WHERE id = (SELECT max(id) FROM part)", []).unwrap();
+        let after = store.groups(spec).unwrap();
+        assert_eq!(before.iter().zip(&after).filter(|(a, b)| a != b).count(), 1);
+    }
+
+    #[test]
+    #[ignore = "needs the recorded sessions beside the repository: just real"]
+    fn the_statements_use_the_stores_indexes() {
+        let samples = samples("opencode/transcripts/sqlite");
+        let folder = tempfile::tempdir().unwrap();
+        let writer = build(&folder.path().join("opencode.db"), &samples, &["session", "message", "part"]);
+        let spec = OpenCode.foreign().unwrap();
+        for sql in spec.item_rows.iter().map(|q| q.sql).chain([spec.items]) {
+            let plan = plan_of(&writer, sql);
+            assert!(
+                plan.contains("SEARCH") && !plan.contains("SCAN") && !plan.contains("TEMP B-TREE"),
+                "{sql}: {plan}"
+            );
+        }
+        let plan = plan_of(&writer, spec.groups);
+        assert!(plan.contains("part_session_idx") && plan.contains("message_session_time_created_id_idx"), "{plan}");
+    }
 }

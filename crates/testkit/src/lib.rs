@@ -19,8 +19,19 @@ pub use rng::Rng;
 pub use tables::insert_rows;
 pub use vectors::word_vector;
 
-/// The folder `shared` beside the repository: captures and corpora too large or too private to be committed. Tests that
-/// need it pass without it, after saying so.
+/// Sessions recorded from the real programs, too large or too private to be committed: the folder `HEIRLOOM_RECORDINGS`
+/// names (counted from the repository), or `shared` beside the repository. A test that needs it is `#[ignore]`d in a module named `recorded`, and is run
+/// by `just real`; without the folder it fails.
+pub fn recordings() -> PathBuf {
+    let named = std::env::var_os("HEIRLOOM_RECORDINGS").filter(|name| !name.is_empty());
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let dir = repository.join(named.as_deref().unwrap_or("../shared".as_ref()));
+    dir.canonicalize().unwrap_or_else(|e| {
+        panic!("no recorded sessions at {} ({e}): name their folder in HEIRLOOM_RECORDINGS", dir.display())
+    })
+}
+
+/// The same, or `None` where it is missing.
 pub fn shared() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     if dir.is_dir() {

@@ -20,6 +20,8 @@ use crate::programs;
 /// From a line of a page down to the words: what a bracket stands for, what is above, below and around it
 ///
 /// Credentials are shown as [redacted:KIND]; heirloom show --raw t… prints the exact bytes of a turn.
+// [redacted:KIND] is what is printed, and no link.
+#[allow(rustdoc::broken_intra_doc_links)]
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// What stands in the bracket: a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17;
@@ -96,7 +98,7 @@ impl Page<'_> {
                 Subject::Pending(p) => {
                     self.title(
                         &redact(&p.title),
-                        &[p.id(), p.state.clone(), print::when(Some(p.created_at), self.now)],
+                        &[p.id(), p.state.name().into(), print::when(Some(p.created_at), self.now)],
                     );
                     print::line(&print::safe(&redact(&p.text)));
                     let turn = p.turn.map(|t| self.way("the words it was noticed in", &t.to_string()));

@@ -160,7 +160,7 @@ fn compaction(agent: &str, c: &Compaction) -> Value {
 
 fn pending(agent: &str, p: &Pending) -> Value {
     json!({"id": p.id(), "agent_id": agent, "kind": p.kind.name(), "title": redact(&p.title), "text": redact(&p.text),
-           "confidence": p.confidence, "state": p.state, "seen": p.seen, "turn": p.turn.map(|t| t.to_string()),
+           "confidence": p.confidence, "state": p.state.name(), "seen": p.seen, "turn": p.turn.map(|t| t.to_string()),
            "session": p.session, "result": p.result})
 }
 

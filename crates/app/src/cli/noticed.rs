@@ -2,8 +2,9 @@
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
-use heirloom_engine::memory::pending::{self, NoticeKind, Pending};
+use heirloom_engine::memory::pending::{self, NoticeKind, Pending, State};
 use heirloom_engine::review;
+use heirloom_engine::scope::PendingNo;
 use serde_json::{Value, json};
 
 use super::remember;
@@ -19,7 +20,7 @@ fn pending_json(p: &Pending) -> Value {
         _ => Value::Null,
     };
     json!({"id": p.id(), "kind": p.kind.name(), "title": p.title, "text": p.text, "profile": profile,
-           "confidence": p.confidence, "state": p.state, "seen": p.seen, "turn": p.turn.map(|t| t.to_string()),
+           "confidence": p.confidence, "state": p.state.name(), "seen": p.seen, "turn": p.turn.map(|t| t.to_string()),
            "session": p.session, "noticed": rfc3339(p.created_at), "decided": p.decided_at.map(rfc3339),
            "result": p.result})
 }
@@ -50,7 +51,8 @@ pub fn list(global: &Global, all: bool) -> Result<Exit> {
     let rows: Vec<Vec<String>> = found
         .iter()
         .map(|p| {
-            let state = if p.state == "pending" { print::counted(p.seen as u64, "time") } else { p.state.clone() };
+            let state =
+                if p.state == State::Pending { print::counted(p.seen as u64, "time") } else { p.state.name().into() };
             let text = print::cut(&shown(p), 70);
             vec![p.id(), p.kind.name().into(), text, print::when(Some(p.created_at), now), state]
         })
@@ -60,7 +62,7 @@ pub fn list(global: &Global, all: bool) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn numbers(ids: &[String]) -> Result<Vec<i64>> {
+fn numbers(ids: &[String]) -> Result<Vec<PendingNo>> {
     ids.iter().map(|id| pending::parse_id(id)).collect()
 }
 

@@ -8,7 +8,7 @@ use heirloom_engine::event::{Role, TurnKind};
 use heirloom_engine::inject::ContextId;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::redact::redact;
-use heirloom_engine::scope::{AgentNo, QuarantineId, TurnId};
+use heirloom_engine::scope::{AgentNo, QuarantineId, RevisionNo, TurnId};
 use heirloom_engine::transcript::read::{self, SessionRow, Turn};
 use heirloom_engine::transcript::{kind_name, role_name};
 use heirloom_engine::tree::address;
@@ -23,6 +23,8 @@ use crate::programs;
 /// Print a turn, a file, a whole session, or what was set aside
 ///
 /// Credentials are shown as [redacted:KIND]; --raw prints the exact bytes.
+// [redacted:KIND] is what is printed, and no link.
+#[allow(rustdoc::broken_intra_doc_links)]
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A turn (t9c11), an item (l:… p:… m:… a:…), a file in the assistant home (memory/preference/tea.md, or tea.md:12
@@ -81,7 +83,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     if let Some(name) = &args.session {
         return show_session(&context, agent_no, name, args.lane.as_deref(), args.full);
     }
-    let Some(id) = args.id.as_deref() else { return shown::kept(&context, args.revision, args.raw) };
+    let Some(id) = args.id.as_deref() else { return shown::kept(&context, args.revision.map(RevisionNo), args.raw) };
     let around = args.around.unwrap_or(0);
     let of_a_file = args.revisions || args.revision.is_some();
     let is_file = address::is_address(id);
@@ -104,7 +106,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let in_a_file = if is_file || of_a_file {
         let part = match (args.revisions, args.revision) {
             (true, _) => Part::Revisions,
-            (_, Some(no)) => Part::Revision(no),
+            (_, Some(no)) => Part::Revision(RevisionNo(no)),
             _ => Part::Now { around: args.around.unwrap_or(LINES_AROUND) },
         };
         shown::find_and_show(&context, id, &part, args.raw)

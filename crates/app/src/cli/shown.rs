@@ -4,6 +4,7 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::continuity;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::redact::redact;
+use heirloom_engine::scope::RevisionNo;
 use heirloom_engine::tree::address::{self, Addressed};
 use heirloom_engine::tree::file_table::Entry;
 use heirloom_engine::tree::{AssistantHome, LARGEST_FILE, revise};
@@ -22,7 +23,7 @@ pub enum Part {
     },
     /// The list of earlier states that were kept.
     Revisions,
-    Revision(i64),
+    Revision(RevisionNo),
 }
 
 /// So many earlier states are listed.
@@ -85,7 +86,7 @@ fn show_line(context: &Context, at: &AssistantHome, entry: &Entry, line: usize, 
 }
 
 /// What was kept of all files, or one of these states by its number.
-pub fn kept(context: &Context, no: Option<i64>, raw: bool) -> Result<Exit> {
+pub fn kept(context: &Context, no: Option<RevisionNo>, raw: bool) -> Result<Exit> {
     let Some((at, _)) = context.look_at_assistant("cli show")? else {
         return Err(Error::not_found(format!("the agent {} has no files yet", context.agent())));
     };
@@ -129,7 +130,13 @@ fn list_revisions(context: &Context, at: &AssistantHome, entry: Option<&Entry>) 
     Ok(Exit::Ok)
 }
 
-fn show_revision(context: &Context, at: &AssistantHome, entry: Option<&Entry>, no: i64, raw: bool) -> Result<Exit> {
+fn show_revision(
+    context: &Context,
+    at: &AssistantHome,
+    entry: Option<&Entry>,
+    no: RevisionNo,
+    raw: bool,
+) -> Result<Exit> {
     let path = entry.map(|e| e.path.as_str());
     let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, usize::MAX >> 1))?;
     let Some(revision) = kept.into_iter().find(|r| r.no == no) else {

@@ -157,14 +157,16 @@ fn one_memory_under(machine: &Machine, programs: &mut [&mut dyn Program]) {
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn claude_code_and_codex_have_one_memory() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     one_memory_under(&machine, &mut [&mut ClaudeCode::on(&machine), &mut Codex::on(&machine)]);
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn all_four_have_one_memory() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     one_memory_under(
         &machine,
         &mut [
@@ -220,26 +222,30 @@ fn is_cut_once(machine: &Machine, program: &mut dyn Program, session: &str) {
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_compaction_of_claude_code_is_survived() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_a_compaction(&machine, &mut ClaudeCode::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_compaction_of_codex_is_survived() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_a_compaction(&machine, &mut Codex::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_compaction_of_opencode_is_survived() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_a_compaction(&machine, &mut OpenCode::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_compaction_of_openclaw_is_survived() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_a_compaction(&machine, &mut OpenClaw::on(&machine));
 }
 
@@ -268,25 +274,29 @@ fn survives_one_that_comes_by_itself(machine: &Machine, program: &mut dyn Progra
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn claude_code_survives_a_compaction_that_comes_by_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_one_that_comes_by_itself(&machine, &mut ClaudeCode::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn codex_survives_a_compaction_that_comes_by_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_one_that_comes_by_itself(&machine, &mut Codex::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn opencode_survives_a_compaction_that_comes_by_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_one_that_comes_by_itself(&machine, &mut OpenCode::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn openclaw_survives_a_compaction_that_comes_by_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     survives_one_that_comes_by_itself(&machine, &mut OpenClaw::on(&machine));
 }

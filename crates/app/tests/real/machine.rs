@@ -57,12 +57,11 @@ pub struct Turned {
 }
 
 impl Machine {
-    /// A new one, or `None`, after saying why, where the programs are not installed.
-    pub fn new() -> Option<Machine> {
-        let Some(programs) = std::env::var_os(PROGRAMS).filter(|p| !p.is_empty()) else {
-            println!("skipped: {PROGRAMS} names no folder with the real programs (scripts/real-programs fills one)");
-            return None;
-        };
+    /// A new one. Panics where the programs are not installed.
+    pub fn new() -> Machine {
+        let programs = std::env::var_os(PROGRAMS).filter(|p| !p.is_empty()).unwrap_or_else(|| {
+            panic!("{PROGRAMS} names no folder with the real programs (scripts/real-programs fills one)")
+        });
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let programs = repository.join(programs);
         for name in ["node", "claude", "codex", "opencode", "openclaw"] {
@@ -70,7 +69,7 @@ impl Machine {
             assert!(binary.exists(), "there is no {}: run scripts/real-programs", binary.display());
         }
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Machine::with(programs, Some(turn)))
+        Machine::with(programs, Some(turn))
     }
 
     /// Another one, for as long as this one is there.

@@ -1,7 +1,7 @@
 //! The four real programs, each on a machine made for one test, with a model that says what the test wants.
 //!
-//! They run where `HEIRLOOM_PROGRAMS` names a folder that `scripts/real-programs` has filled, one at a time; elsewhere
-//! these tests say so and pass. A test that fails keeps its machine, with what every process printed and what the model
+//! They are ignored by a plain `cargo test`; `just real` and `.ci/run` run them, one at a time, with the folder
+//! `HEIRLOOM_PROGRAMS` names, which `scripts/real-programs` fills. Without it they fail. A test that fails keeps its machine, with what every process printed and what the model
 //! was asked, and says where.
 //!
 //! A test begins with [`Machine::new`], puts programs on it ([`ClaudeCode::on`] …), connects them where it wants hooks

@@ -129,35 +129,40 @@ fn line(turn: &Value) -> String {
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_subagent_of_claude_code_keeps_to_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     keeps_to_itself(&machine, &mut ClaudeCode::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_subagent_of_codex_keeps_to_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     keeps_to_itself(&machine, &mut Codex::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_subagent_of_opencode_keeps_to_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     keeps_to_itself(&machine, &mut OpenCode::on(&machine));
 }
 
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_subagent_of_openclaw_keeps_to_itself() {
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     keeps_to_itself(&machine, &mut OpenClaw::on(&machine));
 }
 
 /// In a later process, whose plugin was not there when the sub-agent began.
 #[test]
+#[ignore = "needs the real programs: scripts/real-programs"]
 fn a_subagent_of_opencode_that_is_asked_again_keeps_to_itself() {
     const AGAIN: &str = "Have the same one count them.";
     const COUNT: &str = "Count all planks of the barn.";
-    let Some(machine) = Machine::new() else { return };
+    let machine = Machine::new();
     let mut program = OpenCode::on(&machine);
     machine.connect(program.name());
     machine.world.says(0, &["remember", "--class", "preference", "Answer in short sentences"]);

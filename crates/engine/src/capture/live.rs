@@ -111,11 +111,11 @@ fn known(
         let mut rows = statement.query(params![entry, session.as_str(), agent.as_str()])?;
         while let Some(r) = rows.next()? {
             if r.get(2)? {
-                return Ok(Some(TurnId(r.get(0)?)));
+                return Ok(Some(r.get(0)?));
             }
             let stored = crate::transcript::read::record_bytes(tx, &Opener::default(), r.get(1)?)?;
             if stored.strip_suffix(b"\n").unwrap_or(&stored) == bytes.strip_suffix(b"\n").unwrap_or(bytes) {
-                return Ok(Some(TurnId(r.get(0)?)));
+                return Ok(Some(r.get(0)?));
             }
         }
         Ok(None)

@@ -10,7 +10,7 @@ use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Read;
 use crate::pages::{self, Happened};
-use crate::scope::AgentNo;
+use crate::scope::{AgentNo, RequestNo};
 use crate::tree::AssistantHome;
 
 const LONGEST_CHANNEL: usize = 64;
@@ -50,7 +50,7 @@ impl Pairing {
 /// A row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    pub no: i64,
+    pub no: RequestNo,
     pub channel: String,
     pub peer: String,
     pub name: Option<String>,

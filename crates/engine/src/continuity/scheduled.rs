@@ -17,7 +17,7 @@ use crate::home::{HomeLock, RelPath, layout};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::redact::redact;
-use crate::scope::AgentNo;
+use crate::scope::{AgentNo, JobRunNo};
 use crate::title::wordless;
 use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
@@ -92,7 +92,7 @@ impl Status {
 /// A row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
-    pub no: i64,
+    pub no: JobRunNo,
     pub name: String,
     /// Without credentials.
     pub command: String,
@@ -120,7 +120,7 @@ impl Run {
 /// A run under way. Dropping it unfinished says that it was cut off.
 #[derive(Debug)]
 pub struct Begun {
-    pub run_no: i64,
+    pub run_no: JobRunNo,
     name: JobName,
     started_at: Millis,
     _alive: HomeLock,
@@ -140,7 +140,7 @@ pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Mill
     at.write("job.begin", |tx| {
         tx.prepare_cached("INSERT INTO scheduled_runs (agent_no, name, command, started_at) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![at.agent_no, name.as_str(), command, started_at])?;
-        let run_no = tx.last_insert_rowid();
+        let run_no = JobRunNo(tx.last_insert_rowid());
         // Taken before anybody else can see the row.
         let alive = at.home().try_lock(&lock_name(run_no))?.ok_or_else(|| {
             Error::new(ErrorKind::Busy, format!("the lock of run {run_no} is held")).hint("run the command again")
@@ -227,7 +227,7 @@ fn close(
 /// Gives runs their end whose wrapper died. Tells how many there were.
 pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
     let since = at.ledger.now().saturating_sub(LOOK_BACK_MS);
-    let open: Vec<(i64, Millis)> = at.read(|tx| {
+    let open: Vec<(JobRunNo, Millis)> = at.read(|tx| {
         let mut statement = tx.prepare_cached(
             "SELECT run_no, started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2 AND ended_at IS NULL
              LIMIT 200",
@@ -328,7 +328,7 @@ pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Ve
 }
 
 /// One run.
-pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: i64) -> Result<Option<Run>> {
+pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: JobRunNo) -> Result<Option<Run>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no = ?2"))?
         .query_row(params![agent_no, run_no], run)
@@ -341,10 +341,10 @@ pub fn no_such(name: &str) -> Error {
     Error::not_found(format!("no job called {shown:?} has run")).hint("see heirloom job list")
 }
 
-fn lock_name(run_no: i64) -> String {
+fn lock_name(run_no: JobRunNo) -> String {
     format!("job-{run_no}")
 }
 
-fn lock_path(run_no: i64) -> Result<RelPath> {
+fn lock_path(run_no: JobRunNo) -> Result<RelPath> {
     layout::RUN.join(&format!("{}{}", lock_name(run_no), layout::LOCK_SUFFIX))
 }

@@ -465,8 +465,7 @@ const CHUNK_TOKENS: usize = 100;
 fn last_of_run(tx: &Read, run: RunNo, upto: TurnId) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached("SELECT max(turn_no) FROM turns WHERE run_no = ?1 AND turn_no <= ?2")?
-        .query_row((run, upto.0), |r| r.get::<_, Option<i64>>(0))?
-        .map(TurnId))
+        .query_row((run, upto.0), |r| r.get(0))?)
 }
 
 /// The run of a turn.

@@ -63,8 +63,8 @@ pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<
     )?;
     let rows = statement.query_map(params![lane_no, until.map(|u| u.0)], |r| {
         Ok(OpenChunk {
-            id: NodeId(r.get(0)?),
-            last: TurnId(r.get(1)?),
+            id: r.get(0)?,
+            last: r.get(1)?,
             turns: r.get::<_, i64>(2)? as u64,
             tokens: r.get::<_, i64>(3)? as u64,
         })
@@ -111,13 +111,13 @@ pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark:
 
 /// The node of our own compaction, where that was the last of a lane: the program's context has not been cut since.
 fn after_ours(tx: &Read, lane_no: LaneNo) -> Result<Option<NodeId>> {
-    let last: Option<(String, Option<i64>)> = tx
+    let last: Option<(String, Option<NodeId>)> = tx
         .prepare_cached(
             "SELECT cause, node_no FROM compactions WHERE lane_no = ?1 AND cause != 'again' ORDER BY compaction_no DESC LIMIT 1",
         )?
         .query_row([lane_no], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?;
-    Ok(last.filter(|(cause, _)| cause == "threshold").and_then(|(_, node)| node).map(NodeId))
+    Ok(last.filter(|(cause, _)| cause == "threshold").and_then(|(_, node)| node))
 }
 
 /// The program started over: nothing is handed on, and what was injected is gone.
@@ -325,8 +325,8 @@ fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
             params![what.session_no, chunk.thread_no, what.lane_no, chunk.turns.0.0, chunk.turns.1.0],
             |r| r.get(0),
         )?;
-        for no in rows.collect::<rusqlite::Result<Vec<i64>>>()? {
-            out.extend(lineage::find(tx, chunk.agent_no, NodeId(no))?);
+        for no in rows.collect::<rusqlite::Result<Vec<NodeId>>>()? {
+            out.extend(lineage::find(tx, chunk.agent_no, no)?);
         }
     }
     Ok(out)
@@ -346,7 +346,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     let mut act = Act::new("compaction.flush");
     let mut made = Made::default();
     for (i, node) in plan.nodes.iter_mut().enumerate() {
-        act = flush(&lock, facts, node, NodeId(first + i as i64), act, &mut made)?;
+        act = flush(&lock, facts, node, NodeId(first.0 + i as i64), act, &mut made)?;
     }
     act = act.tells(&at.read(|tx| compacted(at, tx, &plan.nodes))?);
     if act.steps.is_empty() {
@@ -568,7 +568,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
         let mut statement = tx.prepare_cached(
             "SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no LIMIT 200",
         )?;
-        let rows = statement.query_map((what.lane_no, until.0), |r| Ok(TurnId(r.get(0)?)))?;
+        let rows = statement.query_map((what.lane_no, until.0), |r| r.get(0))?;
         // A program keeps what it likes of the words before its own mark.
         let all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if what.mark.is_some() { Vec::new() } else { all }
@@ -622,12 +622,12 @@ fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
 }
 
 /// The number the next node will get.
-pub(super) fn next_node(tx: &Read) -> Result<i64> {
+pub(super) fn next_node(tx: &Read) -> Result<NodeId> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'nodes'")?
         .query_row([], |r| r.get(0))
         .optional()?;
-    Ok(last.unwrap_or(0) + 1)
+    Ok(NodeId(last.unwrap_or(0) + 1))
 }
 
 pub(super) fn overtaken() -> Error {
@@ -708,10 +708,10 @@ pub fn by_hand(pass: &Pass, session_no: SessionNo, until: Option<TurnId>) -> Res
     let Some((lane_no, _)) = lane else {
         return Ok(Compacted { nodes: Vec::new(), until: None, preserved: Vec::new(), epoch: 0 });
     };
-    let newest: i64 = at.read(|tx| {
+    let newest: TurnId = at.read(|tx| {
         Ok(tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns WHERE lane_no = ?1", [lane_no], |r| r.get(0))?)
     })?;
-    let until = until.unwrap_or(TurnId(newest));
+    let until = until.unwrap_or(newest);
     pass.chunk_up_to(session_no, lane_no, until)?;
     let made = ours(pass, session_no, lane_no, until, "manual")?;
     super::condense::after(pass, session_no)?;

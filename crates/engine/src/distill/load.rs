@@ -43,7 +43,7 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     };
     Ok(Loaded {
         said: Said {
-            id: TurnId(r.get(0)?),
+            id: r.get(0)?,
             role,
             kind,
             run: r.get(3)?,

@@ -121,7 +121,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
         let mut settled =
             at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
         settled.retain(|s| taken.insert(s.entry.file_no));
-        act = closing::close(&lock, &settled, &facts.key, NodeId(first + i as i64), act)?;
+        act = closing::close(&lock, &settled, &facts.key, NodeId(first.0 + i as i64), act)?;
     }
     if act.steps.is_empty() {
         drop(lock);
@@ -199,10 +199,10 @@ fn state_before(tx: &Read, session_no: SessionNo, thread_no: ThreadNo, nodes: &[
 
 /// The last turn before the program last started over: what lies behind it is not carried on.
 pub(super) fn segment_start(tx: &Read, session_no: SessionNo) -> Result<TurnId> {
-    let last: Option<i64> = tx
+    let last: Option<TurnId> = tx
         .prepare_cached("SELECT max(until_turn) FROM compactions WHERE session_no = ?1 AND cause = 'segment'")?
         .query_row([session_no], |r| r.get(0))?;
-    Ok(TurnId(last.unwrap_or(0)))
+    Ok(last.unwrap_or_default())
 }
 
 /// What sub-agents changed belongs to whoever sent them.

@@ -42,7 +42,7 @@ pub(crate) fn standing(
     let (mut stretches, mut from, mut bytes) = (Vec::<(TurnId, TurnId)>::new(), TurnId(i64::MAX), 0);
     let mut parted = true;
     while let Some(r) = rows.next()? {
-        let (turn, length) = (TurnId(r.get(0)?), r.get::<_, i64>(1)?);
+        let (turn, length): (TurnId, i64) = (r.get(0)?, r.get(1)?);
         // A whole file on the screen would push out what was said before it.
         if length > LARGEST_RESULT && kind_from_code(r.get(2)?) == TurnKind::ToolResult {
             parted = true;
@@ -102,7 +102,7 @@ fn prompts_between(tx: &Read, lane_no: LaneNo, after: TurnId, before: TurnId) ->
         if bytes > PROMPT_BYTES && !out.is_empty() {
             break;
         }
-        let turn = TurnId(r.get(0)?);
+        let turn: TurnId = r.get(0)?;
         out.push((turn, turn));
     }
     Ok(out)

@@ -181,7 +181,7 @@ fn said(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<
     while let Some(r) = rows.next()? {
         let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?;
         out.push(Said {
-            id: TurnId(r.get(0)?),
+            id: r.get(0)?,
             role: role_from_code(r.get(1)?),
             kind: kind_from_code(r.get(2)?),
             run: r.get(3)?,

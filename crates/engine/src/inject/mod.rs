@@ -28,6 +28,7 @@ use crate::tree::AssistantHome;
 
 pub use crate::recall::given::{ContextId, Replayed, list, replay};
 pub use budget::Part;
+pub use print::{FENCE, contained};
 
 /// When a program asks for a context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

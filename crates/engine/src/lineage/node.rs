@@ -275,7 +275,6 @@ pub fn digest_of(key: &[u8], kind: Kind, turns: (TurnId, TurnId), summary: &str,
 }
 
 pub(super) fn node_of(r: &Row) -> Result<Node> {
-    let turn = |n: i64| TurnId(n);
     let data: Option<Vec<u8>> = r.get(17)?;
     let distillate = match data {
         Some(data) => serde_json::from_slice(&blocks::unsqueeze(&data)?)
@@ -285,7 +284,7 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
     let late: Option<String> = r.get(23)?;
     let key: Vec<u8> = r.get(26)?;
     Ok(Node {
-        id: NodeId(r.get(0)?),
+        id: r.get(0)?,
         agent_no: r.get(1)?,
         agent: r.get(2)?,
         kind: Kind::of(r.get(3)?),
@@ -296,7 +295,7 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
         session: r.get::<_, Option<String>>(8)?.map(SessionKey::from),
         lane_no: r.get(9)?,
         lane: r.get(10)?,
-        turns: (turn(r.get(11)?), turn(r.get(12)?)),
+        turns: (r.get(11)?, r.get(12)?),
         times: (r.get(13)?, r.get(14)?),
         count: r.get::<_, i64>(15)? as u64,
         summary: r.get(16)?,
@@ -334,11 +333,11 @@ pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
 /// The last turn of a lane that is in a chunk; 0 where none is.
 pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     // Chunks of a lane do not overlap, so the one that begins last ends last.
-    let last: Option<i64> = tx
+    let last: Option<TurnId> = tx
         .prepare_cached("SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = 0 ORDER BY first_turn DESC LIMIT 1")?
         .query_row([lane_no], |r| r.get(0))
         .optional()?;
-    Ok(TurnId(last.unwrap_or(0)))
+    Ok(last.unwrap_or_default())
 }
 
 /// The chunk a turn is in. The turn must be the agent's: see [`crate::transcript::read::turn`].
@@ -349,8 +348,7 @@ pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeI
                AND length(key) > 0",
         )?
         .query_row((lane_no, turn.0), |r| r.get(0))
-        .optional()?
-        .map(NodeId))
+        .optional()?)
 }
 
 /// The newest node of a kind in a session, of one thread or of any.
@@ -459,7 +457,7 @@ pub fn compactions(tx: &Read, session_no: SessionNo) -> Result<Vec<Compaction>> 
             lane: r.get(1)?,
             node: r.get(2)?,
             cause: r.get(3)?,
-            until: TurnId(r.get(4)?),
+            until: r.get(4)?,
             preserved: serde_json::from_str(&r.get::<_, String>(5)?).unwrap_or_default(),
             restoration: serde_json::from_str(&r.get::<_, String>(6)?).unwrap_or_default(),
             at: r.get(7)?,

@@ -208,8 +208,8 @@ const STRETCH: &str = "n.node_no, n.session_no, n.lane_no, n.first_turn, n.last_
 fn read_stretches(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<Stretch>> {
     let mut statement = tx.prepare_cached(sql)?;
     let rows = statement.query_map(with, |r| {
-        let turns = (TurnId(r.get(3)?), TurnId(r.get(4)?));
-        let stretch = Stretch { node: NodeId(r.get(0)?), session_no: r.get(1)?, lane_no: r.get(2)?, turns };
+        let turns = (r.get(3)?, r.get(4)?);
+        let stretch = Stretch { node: r.get(0)?, session_no: r.get(1)?, lane_no: r.get(2)?, turns };
         Ok((stretch, r.get::<_, bool>(5)?))
     })?;
     let all: Vec<(Stretch, bool)> = rows.collect::<rusqlite::Result<_>>()?;

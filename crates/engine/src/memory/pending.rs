@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::redact::redact;
-use crate::scope::{AgentNo, SessionNo, TurnId};
+use crate::scope::{AgentNo, PendingNo, SessionNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
 /// What a notice would become.
@@ -55,16 +55,42 @@ pub struct Notice {
     pub confidence: f64,
 }
 
+/// Whether a notice was decided, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Pending,
+    Accepted,
+    Dismissed,
+}
+
+impl State {
+    /// As it is stored and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Accepted => "accepted",
+            State::Dismissed => "dismissed",
+        }
+    }
+
+    fn parse(name: &str) -> State {
+        match name {
+            "accepted" => State::Accepted,
+            "dismissed" => State::Dismissed,
+            _ => State::Pending,
+        }
+    }
+}
+
 /// A stored notice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pending {
-    pub no: i64,
+    pub no: PendingNo,
     pub kind: NoticeKind,
     pub title: String,
     pub text: String,
     pub confidence: f64,
-    /// `pending`, `accepted`, `dismissed`.
-    pub state: String,
+    pub state: State,
     /// In how many turns it was noticed.
     pub seen: i64,
     pub turn: Option<TurnId>,
@@ -83,9 +109,9 @@ impl Pending {
 }
 
 /// Reads `u:17` or `17`.
-pub fn parse_id(text: &str) -> Result<i64> {
+pub fn parse_id(text: &str) -> Result<PendingNo> {
     let number = text.strip_prefix("u:").unwrap_or(text);
-    number.parse::<i64>().ok().filter(|n| *n > 0).ok_or_else(|| {
+    number.parse().ok().filter(|n| *n > 0).map(PendingNo).ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
         Error::usage(format!("{shown:?} is no id of something noticed"))
             .hint("ids look like u:17: heirloom memory pending")
@@ -122,14 +148,16 @@ pub fn capture(
             }
         };
         let kind = notice.kind.name();
-        let known: Option<(i64, String, Option<TurnId>)> = tx
+        let known: Option<(PendingNo, String, Option<TurnId>)> = tx
             .prepare_cached(
                 "SELECT pending_no, state, turn_no FROM pending_memory WHERE agent_no = ?1 AND kind = ?2 AND key = ?3",
             )?
             .query_row(params![agent_no, kind, key], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
             .optional()?;
         match known {
-            Some((no, state, last)) if state == "pending" && (turn_no.is_none() || turn_no > last) => {
+            Some((no, state, last))
+                if State::parse(&state) == State::Pending && (turn_no.is_none() || turn_no > last) =>
+            {
                 tx.prepare_cached(
                     "UPDATE pending_memory SET seen = seen + 1, turn_no = coalesce(?2, turn_no),
                             session_no = coalesce(?3, session_no), confidence = max(confidence, ?4) WHERE pending_no = ?1",
@@ -208,7 +236,7 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
         title: r.get(3)?,
         text,
         confidence: r.get(5)?,
-        state: r.get(6)?,
+        state: State::parse(&r.get::<_, String>(6)?),
         seen: r.get(7)?,
         turn: r.get(8)?,
         session: r.get(9)?,
@@ -229,7 +257,7 @@ pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>>
 }
 
 /// One that still waits.
-pub fn waiting(tx: &Read, agent_no: AgentNo, no: i64) -> Result<Pending> {
+pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     let found = tx
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
@@ -238,20 +266,22 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, no: i64) -> Result<Pending> {
         .query_row(params![agent_no, no], row)
         .optional()?;
     match found {
-        Some(found) if found.state == "pending" => Ok(found),
-        Some(found) => Err(Error::refused(format!("u:{no} was {} already", found.state)).hint("nothing was changed")),
+        Some(found) if found.state == State::Pending => Ok(found),
+        Some(found) => {
+            Err(Error::refused(format!("u:{no} was {} already", found.state.name())).hint("nothing was changed"))
+        }
         None => Err(Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see heirloom memory pending")),
     }
 }
 
 /// Notes what became of one, if it still waits.
-pub fn decide(tx: &Write, agent_no: AgentNo, no: i64, state: &str, result: Option<&str>) -> Result<()> {
+pub fn decide(tx: &Write, agent_no: AgentNo, no: PendingNo, state: State, result: Option<&str>) -> Result<()> {
     let done = tx
         .prepare_cached(
             "UPDATE pending_memory SET state = ?3, decided_at = ?4, result = ?5
              WHERE agent_no = ?1 AND pending_no = ?2 AND state = 'pending'",
         )?
-        .execute(params![agent_no, no, state, tx.now(), result])?;
+        .execute(params![agent_no, no, state.name(), tx.now(), result])?;
     if done == 0 {
         return Err(Error::refused(format!("u:{no} was decided meanwhile")).hint("see heirloom memory pending --all"));
     }
@@ -267,7 +297,7 @@ pub fn waiting_count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
 }
 
 /// Dismisses notices; all of them or none.
-pub fn dismiss(at: &AssistantHome, numbers: &[i64]) -> Result<Vec<Pending>> {
+pub fn dismiss(at: &AssistantHome, numbers: &[PendingNo]) -> Result<Vec<Pending>> {
     at.write("memory.dismiss", |tx| {
         let mut out: Vec<Pending> = Vec::new();
         for no in numbers {
@@ -275,7 +305,7 @@ pub fn dismiss(at: &AssistantHome, numbers: &[i64]) -> Result<Vec<Pending>> {
                 continue;
             }
             out.push(waiting(tx, at.agent_no, *no)?);
-            decide(tx, at.agent_no, *no, "dismissed", None)?;
+            decide(tx, at.agent_no, *no, State::Dismissed, None)?;
         }
         pages::mark(tx, at.agent_no, &Happened::NoticeChanged)?;
         tx.note("items", numbers.iter().map(|n| format!("u:{n}")).collect::<Vec<_>>());

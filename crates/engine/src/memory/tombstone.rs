@@ -7,7 +7,7 @@ use super::leaf::lowered;
 use super::{Class, Scope};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
-use crate::scope::AgentNo;
+use crate::scope::{AgentNo, TombstoneNo};
 
 const KEY: usize = 16;
 
@@ -44,7 +44,7 @@ pub(super) fn put(
 }
 
 /// The tombstones of a text; none: it was not forgotten.
-pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text: &str) -> Result<Vec<i64>> {
+pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text: &str) -> Result<Vec<TombstoneNo>> {
     let mut statement = tx.prepare_cached("SELECT tombstone_no, key, digest FROM tombstones WHERE agent_no = ?1")?;
     let mut rows = statement.query([agent_no])?;
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text
 }
 
 /// A person has said it again.
-pub(super) fn lift(tx: &Write, agent_no: AgentNo, tombstones: &[i64]) -> Result<()> {
+pub(super) fn lift(tx: &Write, agent_no: AgentNo, tombstones: &[TombstoneNo]) -> Result<()> {
     let mut statement = tx.prepare_cached("DELETE FROM tombstones WHERE agent_no = ?1 AND tombstone_no = ?2")?;
     for no in tombstones {
         statement.execute(params![agent_no, no])?;

@@ -14,6 +14,7 @@ use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::RelPath;
 use crate::ledger::Write;
+use crate::scope::TombstoneNo;
 use crate::title::wordless;
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -81,7 +82,7 @@ pub struct Writing<'d> {
     shelves: HashMap<(Class, Scope), Vec<Known>>,
     creates: BTreeMap<RelPath, Document>,
     edits: BTreeMap<RelPath, (Map<String, Value>, Vec<String>)>,
-    lifted: Vec<i64>,
+    lifted: Vec<TombstoneNo>,
     items: Vec<String>,
 }
 

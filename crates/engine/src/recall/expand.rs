@@ -366,7 +366,7 @@ impl Asked<'_> {
         let beside = |sql: &str| -> Result<Vec<TurnId>> {
             let mut statement = tx.prepare_cached(sql)?;
             let with = params![turn.session_no, lane_no, id.0, NEIGHBOURS as i64];
-            let rows = statement.query_map(with, |r| Ok(TurnId(r.get(0)?)))?;
+            let rows = statement.query_map(with, |r| r.get(0))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         };
         let mut before = beside(

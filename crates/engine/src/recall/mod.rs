@@ -1,7 +1,7 @@
 //! What matters here: finding turns and files again (RETRIEVAL.md, R10.9). Storey 3.
 //!
 //! [`query`] understands what was typed: terms, times ([`when`]), people ([`people`]) and what an embedder is given;
-//! [`search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
+//! [`mod@search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
 //! any line of a page down to the words. [`staged`] recalls: files, summaries and, where they do not answer, the words
 //! themselves (`turns`). Searching is lookup asked for by name; nothing here injects anything.
 

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use super::stop_words::{Language, is_stop_word};
 use crate::error::Result;
 use crate::ledger::Read;
-use crate::scope::AgentNo;
+use crate::scope::{AgentNo, NameNo};
 
 /// Somebody who is named in a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -145,7 +145,7 @@ pub fn known(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Vec<Known>> {
             break;
         }
         if shares(&name)
-            && took_part.query_row(params![r.get::<_, i64>(0)?, agent_no], |_| Ok(())).optional()?.is_some()
+            && took_part.query_row(params![r.get::<_, NameNo>(0)?, agent_no], |_| Ok(())).optional()?.is_some()
         {
             found.push(Known { name, operator: false });
         }

@@ -688,7 +688,7 @@ fn with_neighbours(
                 }
                 let said = kind_from_code(r.get(2)?) == TurnKind::Message;
                 let role = role_from_code(r.get(1)?);
-                let at: Option<i64> = r.get(3)?;
+                let at: Option<Millis> = r.get(3)?;
                 let workspace: Option<WorkspaceNo> = r.get(4)?;
                 let wanted = said
                     && filter.workspaces.as_ref().is_none_or(|list| workspace.is_some_and(|no| list.contains(&no)))

@@ -215,6 +215,5 @@ fn first_prompt(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
                AND r.left_by IS NULL ORDER BY t.turn_no LIMIT 1",
         )?
         .query_row([session_no], |r| r.get(0))
-        .optional()?
-        .map(TurnId))
+        .optional()?)
 }

@@ -1,10 +1,11 @@
 //! A yes to what was noticed about the user: it becomes a leaf, or a value of the profile (R9.5).
 
 use crate::error::Result;
-use crate::memory::pending::{self, NoticeKind, Pending};
+use crate::memory::pending::{self, NoticeKind, Pending, State};
 use crate::memory::{Added, NewLeaf, Scope, Writing};
 use crate::pages::Happened;
 use crate::profile;
+use crate::scope::PendingNo;
 use crate::tree::TreeLock;
 use crate::tree::provenance::{Origin, Provenance};
 
@@ -17,7 +18,7 @@ pub struct Accepted {
 }
 
 /// Accepts notices; all of them or none.
-pub fn accept(lock: &TreeLock, numbers: &[i64]) -> Result<Vec<Accepted>> {
+pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
     let agent = lock.at.agent_no;
     let mut writing = Writing::new(lock, "memory.accept");
     let mut out: Vec<Accepted> = Vec::new();
@@ -61,8 +62,8 @@ pub fn accept(lock: &TreeLock, numbers: &[i64]) -> Result<Vec<Accepted>> {
                 }
                 (None, _) => String::new(),
             };
-            pending::decide(tx, agent, no, "accepted", Some(&result))?;
-            accepted.pending.state = "accepted".into();
+            pending::decide(tx, agent, no, State::Accepted, Some(&result))?;
+            accepted.pending.state = State::Accepted;
             accepted.pending.result = Some(result);
         }
         Ok(())

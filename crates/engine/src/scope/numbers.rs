@@ -74,6 +74,16 @@ numbers! {
     FileNo
     /// The place of a file's last change among all changes of the tree; grows.
     ChangeNo
+    /// A kept earlier state of a file (table `file_revisions`).
+    RevisionNo
+    /// Something noticed about the user that waits for a yes (table `pending_memory`), shown as `u:17`.
+    PendingNo
+    /// The trace of a memory that was forgotten (table `tombstones`).
+    TombstoneNo
+    /// A request to be let in on a channel (table `channel_events`), shown as `c:17`.
+    RequestNo
+    /// One run of a scheduled job (table `scheduled_runs`).
+    JobRunNo
 }
 
 integer_in_sqlite!(TurnId, NodeId, QuarantineId);

@@ -12,7 +12,9 @@ use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
-use crate::scope::{AgentNo, BlockNo, LaneNo, RunNo, SessionKey, SessionNo, ThreadKey, ThreadNo, TurnId, WorkspaceNo};
+use crate::scope::{
+    AgentNo, BlockNo, LaneNo, NameNo, RunNo, SessionKey, SessionNo, ThreadKey, ThreadNo, TurnId, WorkspaceNo,
+};
 
 /// Sub-agents of sub-agents are followed this far up.
 const DEEPEST: usize = 8;
@@ -188,7 +190,7 @@ impl Run {
 
     /// What its caller called it: on its prompt, on the turn it begins with, or on an earlier prompt of the lane.
     fn hint(&self, tx: &Read) -> Result<Option<String>> {
-        let own: Option<i64> = tx
+        let own: Option<NameNo> = tx
             .prepare_cached(
                 "SELECT thread_no FROM turns WHERE turn_no IN (?1, ?2) AND thread_no IS NOT NULL
                  ORDER BY turn_no = ?1 DESC LIMIT 1",

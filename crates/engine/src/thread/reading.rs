@@ -271,7 +271,7 @@ pub fn names(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Vec<S
     let mut statement = tx.prepare_cached(
         "SELECT n.name, n.at FROM thread_names n WHERE n.agent_no = ?1 AND n.thread_no = ?2 ORDER BY n.at, n.name",
     )?;
-    let mut found: Vec<(i64, String)> = Vec::new();
+    let mut found: Vec<(Millis, String)> = Vec::new();
     for member in members {
         let rows = statement.query_map((agent_no, *member), |r| Ok((r.get(1)?, r.get(0)?)))?;
         found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);

@@ -1,7 +1,7 @@
 //! What was said: sessions, source records, turns and turn results. Storey 2 (R4.3, R4.4).
 //!
 //! A *source record* is the bytes, addressed by stream, generation and position; a *turn* is the meaning, addressed by
-//! agent, session and the program's own entry id. [`append`] is the only way in, [`read`] the way out, [`export`] the
+//! agent, session and the program's own entry id. [`mod@append`] is the only way in, [`read`] the way out, [`export`] the
 //! way back to the bytes.
 //!
 //! Does not know programs, files or search.

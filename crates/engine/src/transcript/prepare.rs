@@ -1,6 +1,6 @@
 //! The plan of an append: records decoded, hashed and compressed with no lock held.
 //!
-//! Plan, think, commit: whoever reads a source builds [`Step`]s with a [`Preparer`]; [`append`](super::append) stores a
+//! Plan, think, commit: whoever reads a source builds [`Step`]s with a [`Preparer`]; [`append`](mod@super::append) stores a
 //! [`Batch`] of them in one short transaction that first checks that each plan still holds.
 
 use std::collections::HashMap;

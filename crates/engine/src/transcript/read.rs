@@ -286,7 +286,7 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
     };
     Ok(Turn {
         forgotten,
-        id: TurnId(r.get(0)?),
+        id: r.get(0)?,
         session: SessionKey::from(r.get::<_, String>(1)?),
         session_no: r.get(2)?,
         lane: r.get(3)?,

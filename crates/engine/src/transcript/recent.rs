@@ -86,7 +86,7 @@ pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     )?;
     let rows = statement.query_map(params![run_no, most as i64], |r| {
         Ok(ToolTurn {
-            id: TurnId(r.get(0)?),
+            id: r.get(0)?,
             is_result: kind_of(r.get(1)?) == TurnKind::ToolResult,
             tool: r.get(2)?,
             call: r.get(3)?,
@@ -105,7 +105,7 @@ pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -
          WHERE t.session_no = ?1 AND t.turn_no > ?2 AND l.lane = '' AND t.kind = 0 AND t.forgotten IS NULL
            AND r.left_by IS NULL ORDER BY turn_no DESC LIMIT ?3",
     )?;
-    let rows = statement.query_map(params![session_no, behind.0, most as i64], |r| Ok(TurnId(r.get(0)?)))?;
+    let rows = statement.query_map(params![session_no, behind.0, most as i64], |r| r.get(0))?;
     let mut out: Vec<TurnId> = rows.collect::<rusqlite::Result<_>>()?;
     out.reverse();
     Ok(out)

@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, Digest, Publication, Published, RelPath, Stamp};
 use crate::ledger::{Read, Write, blocks};
-use crate::scope::AgentNo;
+use crate::scope::{AgentNo, RevisionNo};
 use crate::title::wordless_path;
 
 /// Why a state was kept that somebody asked to replace.
@@ -120,7 +120,7 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
 /// A kept earlier state of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Revision {
-    pub no: i64,
+    pub no: RevisionNo,
     pub path: String,
     pub at: Millis,
     pub why: String,
@@ -192,7 +192,12 @@ pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize)
 
 /// What met a person's words by chance since a time: number, path and why, newest first. What a command replaced because
 /// somebody asked for it is left out.
-pub fn found_by_scan(tx: &Read, agent_no: AgentNo, since: Millis, limit: usize) -> Result<Vec<(i64, String, String)>> {
+pub fn found_by_scan(
+    tx: &Read,
+    agent_no: AgentNo,
+    since: Millis,
+    limit: usize,
+) -> Result<Vec<(RevisionNo, String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, why FROM file_revisions WHERE agent_no = ?1 AND at >= ?2 AND why != ?3
          ORDER BY at DESC, revision_no DESC LIMIT ?4",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::recall::given::ContextId;
-use crate::scope::{NodeId, QuarantineId, THREAD_KINDS, TurnId};
+use crate::scope::{NodeId, PendingNo, QuarantineId, RequestNo, THREAD_KINDS, TurnId};
 use crate::tree::address;
 
 /// Something that can be expanded (R6.8): every form a page prints.
@@ -17,9 +17,9 @@ pub enum Reference {
     /// `l:…`, `p:…`, `m:…`, `a:…`, or the path of a visible file, with or without a line.
     File(String),
     /// `u:17`: noticed about the user, not confirmed yet.
-    Pending(i64),
+    Pending(PendingNo),
     /// `c:17`: somebody asks to be let in.
-    Channel(i64),
+    Channel(RequestNo),
     /// `j:nightly`: a scheduled job.
     Job(String),
     /// `q:17`: bytes that were set aside.
@@ -81,10 +81,10 @@ impl Reference {
             return Some(Reference::Context(id));
         }
         if let Some(no) = number("u:") {
-            return Some(Reference::Pending(no));
+            return Some(Reference::Pending(PendingNo(no)));
         }
         if let Some(no) = number("c:") {
-            return Some(Reference::Channel(no));
+            return Some(Reference::Channel(RequestNo(no)));
         }
         if let Some(name) = text.strip_prefix("j:").filter(|n| !n.is_empty()) {
             return Some(Reference::Job(name.to_owned()));
@@ -153,8 +153,8 @@ mod tests {
             ("t9c11", Reference::Turn(TurnId(0x9c11))),
             ("l:call-the-bank", Reference::File("l:call-the-bank".into())),
             ("m:push-rule", Reference::File("m:push-rule".into())),
-            ("u:17", Reference::Pending(17)),
-            ("c:3", Reference::Channel(3)),
+            ("u:17", Reference::Pending(PendingNo(17))),
+            ("c:3", Reference::Channel(RequestNo(3))),
             ("j:nightly backup", Reference::Job("nightly backup".into())),
             ("q:2", Reference::Quarantine(QuarantineId(2))),
             ("x:17", Reference::Context(ContextId(17))),

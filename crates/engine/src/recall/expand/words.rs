@@ -117,19 +117,19 @@ pub(super) fn page(
         let turns = match (stretch, words) {
             (Some(stretch), _) => turns_of(tx, stretch)?,
             (None, Words::Session(session)) => turns_of_session(tx, *session)?,
-            (None, Words::Turn(turn)) => vec![turn.0],
+            (None, Words::Turn(turn)) => vec![*turn],
             (None, Words::Stretches(_)) => Vec::new(),
         };
         let late = stretch.map(|s| late(tx, s.node)).transpose()?.unwrap_or_default();
         for turn in turns {
             let mut byte = 0;
             if let Some(at) = cursor.filter(|_| !begun) {
-                if at.turn != turn {
+                if at.turn != turn.0 {
                     continue;
                 }
                 (begun, byte) = (true, at.byte);
             }
-            if !page.take(no, TurnId(turn), byte, &late)? {
+            if !page.take(no, turn, byte, &late)? {
                 return Ok(page.out);
             }
         }
@@ -194,7 +194,7 @@ pub(super) fn marks(tx: &Read, id: TurnId) -> Result<(bool, bool)> {
         .unwrap_or_default())
 }
 
-fn turns_of(tx: &Read, stretch: &Stretch) -> Result<Vec<i64>> {
+fn turns_of(tx: &Read, stretch: &Stretch) -> Result<Vec<TurnId>> {
     let mut statement = tx.prepare_cached(
         "SELECT turn_no FROM turns WHERE session_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND lane_no = ?4 ORDER BY turn_no",
     )?;
@@ -203,7 +203,7 @@ fn turns_of(tx: &Read, stretch: &Stretch) -> Result<Vec<i64>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn turns_of_session(tx: &Read, session_no: SessionNo) -> Result<Vec<i64>> {
+fn turns_of_session(tx: &Read, session_no: SessionNo) -> Result<Vec<TurnId>> {
     let mut statement = tx.prepare_cached(
         "SELECT no FROM (
            SELECT turn_no AS no, record_no AS place, lane_no AS in_lane FROM turns WHERE session_no = ?1

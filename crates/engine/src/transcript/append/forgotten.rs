@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::event::{Fact, NewTurn};
 use crate::ledger::blocks::{self, Packed};
 use crate::ledger::{Read, Write};
-use crate::scope::{AgentNo, SessionKey};
+use crate::scope::{AgentNo, SessionKey, SessionNo, StreamNo};
 use crate::transcript::codes::{class_code, kind_code, role_code};
 use crate::transcript::prepare::{Batch, Origin, Place};
 use crate::transcript::read;
@@ -128,7 +128,7 @@ fn judge(
         )?;
         let mut rows = statement.query(params![entry, agent_no])?;
         while let Some(r) = rows.next()? {
-            let no: i64 = r.get(0)?;
+            let no: SessionNo = r.get(0)?;
             let here = session.no == Some(no);
             let everywhere = origin.global_ids
                 && turn.entry.is_some()
@@ -172,13 +172,13 @@ fn judge(
 /// What is known of a session for telling what of it was forgotten.
 #[derive(Default)]
 struct Session {
-    no: Option<i64>,
+    no: Option<SessionNo>,
     /// Whole.
     forgotten: bool,
     /// What a person said first in it was forgotten: a title would tell of that.
     begins_forgotten: bool,
     /// The sessions it was copied from or to.
-    kin: Vec<i64>,
+    kin: Vec<SessionNo>,
     /// Time, role, kind and length of the forgotten turns of it and its kin.
     by_time: HashSet<(i64, i64, i64, i64)>,
 }
@@ -202,7 +202,7 @@ impl Seen {
             return Ok(Rc::clone(known));
         }
         let mut session = Session::default();
-        let row: Option<(i64, bool, Option<String>)> = tx
+        let row: Option<(SessionNo, bool, Option<String>)> = tx
             .prepare_cached(
                 "SELECT session_no, forgotten IS NOT NULL, fork_of FROM sessions WHERE agent_no = ?1 AND session_key = ?2",
             )?
@@ -251,7 +251,7 @@ struct Stream {
 
 fn stream(tx: &Read, agent_no: AgentNo, origin: &Origin, key: &str) -> Result<Option<Stream>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
-    let found: Option<(i64, Option<String>, Option<String>)> = tx
+    let found: Option<(StreamNo, Option<String>, Option<String>)> = tx
         .prepare_cached(
             "SELECT stream_no, session_key, lane FROM sources so JOIN streams st USING (source_no)
              LEFT JOIN sessions s ON s.session_no = st.session_no LEFT JOIN lanes l ON l.lane_no = st.lane_no

@@ -1,0 +1,4 @@
+//! The decoder of claude-code on any bytes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| heirloom_fuzz::decode("claude-code", data));

@@ -1,0 +1,4 @@
+//! The decoder of turns on any bytes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| heirloom_fuzz::decode("turns", data));
