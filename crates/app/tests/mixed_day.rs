@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use heirloom_engine::clock::{Clock, rfc3339};
-use heirloom_engine::head::memory::{for_thread, tier1};
 use heirloom_engine::home::Home;
 use heirloom_engine::ledger::{Ledger, Open};
 use heirloom_engine::recall::expand::{Reach, Reference, expand};
+use heirloom_engine::render::memory::{for_thread, tier1};
 use heirloom_engine::scope::{AgentId, ThreadNo};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read;

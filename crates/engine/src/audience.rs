@@ -5,8 +5,8 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::clock::Millis;
 use crate::error::Result;
-use crate::head::memory::Scope;
 use crate::ledger::Read;
+use crate::render::memory::Scope;
 use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadKey, ThreadNo};
 use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;

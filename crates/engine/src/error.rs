@@ -90,6 +90,11 @@ impl Error {
         self.kind
     }
 
+    /// Whether its direct cause is of this type, for callers that do something else then.
+    pub fn was_caused_by<C: std::error::Error + 'static>(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| cause.is::<C>())
+    }
+
     pub fn next_step(&self) -> Option<&str> {
         self.hint.as_deref()
     }

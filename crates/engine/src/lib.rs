@@ -22,9 +22,9 @@
 //! | storey | rooms |
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
-//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
+//! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
 //! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
-//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`head`] → [`index`] → [`recall`] → [`inject`] |
+//! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
 //! | 5 door | [`instance`] · [`engine`] |
 //!
@@ -41,7 +41,6 @@ pub mod engine;
 pub mod error;
 pub mod event;
 pub mod forget;
-pub mod head;
 pub mod home;
 pub mod index;
 pub mod inject;
@@ -50,10 +49,12 @@ pub mod ledger;
 pub mod lifecycle;
 pub mod lineage;
 pub mod memory;
+pub mod pages;
 pub mod profile;
 pub mod program;
 pub mod recall;
 pub mod redact;
+pub mod render;
 pub mod report;
 pub mod review;
 pub mod scope;

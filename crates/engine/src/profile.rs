@@ -7,9 +7,10 @@ use rusqlite::{OptionalExtension, params};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::redact;
 use crate::scope::AgentNo;
-use crate::tree::{AssistantHome, days_moved};
+use crate::tree::AssistantHome;
 
 /// Keys everybody has, and what they are for.
 pub const KNOWN: &[(&str, &str)] = &[
@@ -74,7 +75,7 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
             .prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?
             .execute(params![at.agent_no, key])?;
         if gone > 0 && key == "timezone" {
-            days_moved(tx, at.agent_no)?;
+            pages::mark(tx, at.agent_no, &Happened::ZoneMoved)?;
         }
         if gone == 0 {
             return Err(
@@ -99,7 +100,7 @@ fn put(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &str) -> R
          ON CONFLICT (agent_no, key) DO UPDATE SET value = excluded.value, source = excluded.source, set_at = excluded.set_at",
     )?
     .execute(params![agent_no, key, value, source, tx.now()])?;
-    if key == "timezone" { days_moved(tx, agent_no) } else { Ok(()) }
+    if key == "timezone" { pages::mark(tx, agent_no, &Happened::ZoneMoved) } else { Ok(()) }
 }
 
 /// Refuses a key that is none.

@@ -9,10 +9,10 @@ mod lineage;
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::head;
 use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Ledger, Read, audit};
+use crate::pages;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::transcript::prepare::digest;
 
@@ -79,7 +79,7 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
         for what in broken {
             report.damaged("audit", what);
         }
-        for what in head::revisions::unsound(tx)? {
+        for what in pages::revisions::unsound(tx)? {
             report.damaged("heads", what);
         }
         batches(tx, &mut report)

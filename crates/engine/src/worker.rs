@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::distill::advance::{Advanced, Limits, Pass};
 use crate::error::{Error, Problem, Result};
-use crate::head;
 use crate::index::Index;
 use crate::ledger::jobs::{self, Job, JobKind};
 use crate::ledger::{Audit, Ledger};
 use crate::lineage::marks;
+use crate::render;
 use crate::transcript;
 use crate::tree::AssistantHome;
 
@@ -100,7 +100,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
         // State and completion in one transaction: done exactly once.
         JobKind::CloseIdle => ledger.write(Audit::new(owner, "run.close_idle"), |tx| {
             let closed = transcript::close_idle(tx)?;
-            head::continuity::mark_closed(tx, &closed.sessions)?;
+            render::continuity::mark_closed(tx, &closed.sessions)?;
             jobs::complete(tx, job, owner)?;
             if let Some(at) = closed.next {
                 jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", at)?;
@@ -126,11 +126,7 @@ fn vectors_lacking(ledger: &Ledger, index: &Index) -> Result<u64> {
 }
 
 fn has_expired(ledger: &Ledger) -> Result<bool> {
-    ledger.read(|tx| {
-        Ok(tx
-            .prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?1 LIMIT 1")?
-            .exists([ledger.now()])?)
-    })
+    ledger.read(|tx| jobs::has_expired(tx, ledger.now()))
 }
 
 /// What bringing the lineage up to date came to.

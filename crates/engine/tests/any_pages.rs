@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use heirloom_engine::head::Head;
-use heirloom_engine::head::memory::{for_thread, tier1};
-use heirloom_engine::head::why::why;
 use heirloom_engine::lineage::distillate::{Distillate, Item};
+use heirloom_engine::pages::PageKey;
+use heirloom_engine::render::memory::{for_thread, tier1};
+use heirloom_engine::render::why::why;
 use heirloom_engine::scope::{ThreadNo, TurnId};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::tree::scan;
@@ -96,7 +96,7 @@ fn any_world(seed: u64) -> (Story, Vec<ThreadNo>) {
 fn whatever_is_in_a_home_pages_keep_their_budget_and_say_nothing_twice() {
     for seed in 0..24 {
         let (story, threads) = any_world(seed);
-        let mut pages = vec![(1_500, story.page(&Head::Memory)), (4_000, story.page(&Head::Threads))];
+        let mut pages = vec![(1_500, story.page(&PageKey::Memory)), (4_000, story.page(&PageKey::Threads))];
         let own: Vec<ThreadNo> = threads.iter().copied().step_by(3).collect();
         pages.push((1_500, for_thread(&story.lines(), &own, None)));
         pages.extend(threads.iter().take(4).map(|t| (700, story.head(*t))));
@@ -127,9 +127,9 @@ fn no_credential_of_a_node_stands_in_a_page() {
         blocked: vec![item(&format!("Waiting for {key} to work"), t)],
         ..Distillate::default()
     });
-    for page in [Head::Memory, Head::Threads, Head::Active, Head::Thread(story.file(thread))] {
+    for page in [PageKey::Memory, PageKey::Threads, PageKey::Active, PageKey::Thread(story.file(thread))] {
         let text = story.page(&page);
-        assert!(!text.contains("ghp_"), "{}: {text}", page.name());
+        assert!(!text.contains("ghp_"), "{}: {text}", page.to_string());
     }
     assert!(story.head(thread).contains("[redacted:"));
 }
@@ -187,7 +187,7 @@ fn what_a_render_costs() {
     let lines = story.lines();
     timed("Tier 1 for a session", &|| drop(for_thread(&lines, &[threads[3]], None)));
     let file = story.file(threads[3]);
-    timed("a thread head", &|| drop(at.read(|tx| why(&at, tx, &Head::Thread(file.clone()))).unwrap()));
-    timed("the index of threads", &|| drop(at.read(|tx| why(&at, tx, &Head::Threads)).unwrap()));
-    timed("the now-page", &|| drop(at.read(|tx| why(&at, tx, &Head::Active)).unwrap()));
+    timed("a thread head", &|| drop(at.read(|tx| why(&at, tx, &PageKey::Thread(file.clone()))).unwrap()));
+    timed("the index of threads", &|| drop(at.read(|tx| why(&at, tx, &PageKey::Threads)).unwrap()));
+    timed("the now-page", &|| drop(at.read(|tx| why(&at, tx, &PageKey::Active)).unwrap()));
 }

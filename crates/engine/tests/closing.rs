@@ -7,10 +7,11 @@ use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::distill::advance::{Limits, Pass};
 use heirloom_engine::distill::summarizer::{Material, Summarizer, SummarizerError, Summary, SummaryRequest};
-use heirloom_engine::head::{self, Head};
 use heirloom_engine::home::{Home, RelPath};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, Source};
+use heirloom_engine::pages::PageKey;
+use heirloom_engine::render;
 use heirloom_engine::scope::{AgentId, LaneNo, SessionNo, ThreadNo, TurnId};
 use heirloom_engine::tree::file_table::{self, Entry, Kind as FileKind, State};
 use heirloom_engine::tree::{AssistantHome, scan};
@@ -448,8 +449,8 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     let file = |key: &str| -> String {
         story.world.sql().query_row("SELECT file FROM threads WHERE thread_key = ?1", [key], |r| r.get(0)).unwrap()
     };
-    let page = |key: &str| story.text(&Head::Thread(file(key)).path().unwrap());
-    let refresh = || assert!(head::refresh(&at, head::Occasion::Act).unwrap().failed.is_empty());
+    let page = |key: &str| story.text(&PageKey::Thread(file(key)).path().unwrap());
+    let refresh = || assert!(render::refresh(&at, render::Occasion::Act).unwrap().failed.is_empty());
     let marks = |key: &str| {
         story.world.count(&format!("SELECT coalesce(sum(dirty), 0) FROM heads WHERE head = 'thread/{}'", file(key)))
     };
@@ -459,7 +460,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     let item = open_loop::add(&at.lock().unwrap(), &new).unwrap();
     refresh();
     assert!(page("topic/orders").contains("## Open\n- Buy jars · [l:"), "{}", page("topic/orders"));
-    let index = || story.text(&Head::Threads.path().unwrap());
+    let index = || story.text(&PageKey::Threads.path().unwrap());
     assert!(index().contains("1 open"), "{}", index());
     // By hand it goes to another thread: both pages say so.
     let path = at.files.shown().join(item.path.as_str());
@@ -498,7 +499,7 @@ fn a_thread_page_follows_its_loops_and_no_other_page_does() {
     refresh();
     assert!(page("topic/blog").contains("## Waiting for your yes\n- Posts are short"), "{}", page("topic/blog"));
     assert_eq!(marks("topic/bees"), bees, "a thread nothing happened to is not rendered");
-    assert!(!head::is_dirty(&at).unwrap());
+    assert!(!render::is_dirty(&at).unwrap());
 }
 
 /// Prints what pages cost with many loops in many threads: `cargo test --release -- --ignored --nocapture closing`.
@@ -587,9 +588,9 @@ fn what_loops_cost() {
             println!("{loops} loops, {name}: {} µs", (spent() - before) / 10_000);
         };
         let file = heirloom_engine::scope::ThreadKey::parse(&threads[4]).unwrap().file_stem();
-        timed("Tier 1", &|| drop(at.read(|tx| head::memory::tier1(&at, tx)).unwrap()));
-        for page in [Head::Thread(file), Head::Threads, Head::Active] {
-            timed(&page.name()[..6], &|| drop(at.read(|tx| head::why::why(&at, tx, &page)).unwrap()));
+        timed("Tier 1", &|| drop(at.read(|tx| render::memory::tier1(&at, tx)).unwrap()));
+        for page in [PageKey::Thread(file), PageKey::Threads, PageKey::Active] {
+            timed(&page.to_string()[..6], &|| drop(at.read(|tx| render::why::why(&at, tx, &page)).unwrap()));
         }
     }
 }

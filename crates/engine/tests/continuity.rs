@@ -12,7 +12,7 @@ use heirloom_engine::continuity::output::Output;
 use heirloom_engine::continuity::scheduled::{self, JobName, Outcome, Run, Status};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::error::ErrorKind;
-use heirloom_engine::head;
+use heirloom_engine::render;
 use heirloom_engine::scope::RequestNo;
 use heirloom_engine::tree::file_table::{self, Kind, State};
 use heirloom_engine::tree::provenance::Provenance;
@@ -431,7 +431,7 @@ fn what_peers_say_is_bounded_and_plain_and_an_identity_is_never_mended() {
         .unwrap();
     assert_eq!(channel::ask(&at, "full", "one more", None, None).unwrap_err().kind(), ErrorKind::Refused);
     assert_eq!(channel::ask(&at, "full", "p7", None, None).unwrap().1, Change::Same);
-    head::mark_all(&at).unwrap();
+    render::mark_all(&at).unwrap();
     tree.refresh();
     assert!(tree.text(ACTIVE).contains("more: `heirloom channel pending`"));
 }
@@ -572,7 +572,7 @@ fn a_page_that_cannot_be_written_stops_no_mutation() {
     draft_file(&tree, "codex/a.md", "# A\n");
     draft::promote(&tree.at().lock().unwrap(), "codex/a.md", None).unwrap();
     keep(&tree, "Kept", markdown("x"));
-    let refreshed = head::refresh(&tree.at(), head::Occasion::Act).unwrap();
+    let refreshed = render::refresh(&tree.at(), render::Occasion::Act).unwrap();
     assert!(refreshed.failed.iter().any(|p| p.place.ends_with("ACTIVE.md")), "{refreshed:?}");
     assert!(tree.count("SELECT count(*) FROM audit WHERE action = 'continuity.refresh_failed'") > 0);
     assert!(tree.path(item.path.as_str()).exists());

@@ -10,10 +10,11 @@ use heirloom_engine::continuity::artifact::{self, NewArtifact, Text};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::proposal::{self, NewProposal};
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::head;
+use heirloom_engine::forget;
 use heirloom_engine::home::digest;
 use heirloom_engine::index::{Index, RowId};
-use heirloom_engine::memory::{Class, NewLeaf, Scope, add, change, forget};
+use heirloom_engine::memory::{Class, NewLeaf, Scope, add, change};
+use heirloom_engine::render;
 use heirloom_engine::review;
 use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
 use heirloom_engine::tree::provenance::Provenance;
@@ -131,7 +132,7 @@ fn act(lock: &TreeLock, rng: &mut Rng) -> Result<()> {
         13 => change::pin(lock, &[leaf(rng)?], rng.below(2) == 0),
         14 => match rng.below(2) {
             0 => change::supersede(lock, &leaf(rng)?, &leaf(rng)?).map(drop),
-            _ => forget::forget(lock, &[leaf(rng)?]).map(drop),
+            _ => forget::leaves(lock, &[leaf(rng)?]).map(drop),
         },
         _ => {
             let text = Text::Markdown(words(rng));
@@ -217,7 +218,7 @@ fn cut(tree: &Tree, rng: &mut Rng) {
 fn pages_are_fresh(tree: &Tree, after: &str) {
     let before = files(tree);
     tree.sql().execute_batch("UPDATE heads SET dirty = dirty + 1 WHERE head != 'days'").unwrap();
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     let refreshed = tree.refresh();
     assert!(refreshed.failed.is_empty(), "{refreshed:?}");
     let now = files(tree);

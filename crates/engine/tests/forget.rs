@@ -8,13 +8,14 @@ use heirloom_engine::capture::{Capture, LineAck, Totals};
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::error::{ErrorKind, Result};
 use heirloom_engine::forget::{self, Preview, Request, Wish};
-use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::index::Index;
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, NewNode, Source};
 use heirloom_engine::memory::{self, Class, NewLeaf, Scope};
+use heirloom_engine::pages::{self, Happened};
+use heirloom_engine::render::{self, Occasion};
 use heirloom_engine::scope::{AgentId, AgentNo, LaneNo, NodeId, RecordNo, RunNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::{export, read};
@@ -288,7 +289,7 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
         let leaf = NewLeaf::new(Class::Preference, Scope::Agent, "Calls it Quuxfrobnitz".to_owned());
         memory::add(&lock, &leaf).unwrap();
     }
-    head::refresh(&at, Occasion::Act).unwrap();
+    render::refresh(&at, Occasion::Act).unwrap();
     // Somebody edits inside a page: what stood there is kept as a revision.
     let page = story.tree.path("MEMORY.md");
     let text = std::fs::read_to_string(&page).unwrap();
@@ -297,11 +298,9 @@ fn what_is_planted_everywhere_is_gone_everywhere() {
     story
         .tree
         .ledger
-        .write(Audit::new("test", "head.mark"), |tx| {
-            heirloom_engine::tree::mark_dirty(tx, story.tree.agent_no, &["memory".into(), "active".into()])
-        })
+        .write(Audit::new("test", "head.mark"), |tx| pages::mark(tx, story.tree.agent_no, &Happened::LoopChanged))
         .unwrap();
-    head::refresh(&at, Occasion::Act).unwrap();
+    render::refresh(&at, Occasion::Act).unwrap();
     {
         let sql = story.tree.sql();
         let agent = story.tree.agent_no;

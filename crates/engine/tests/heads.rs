@@ -1,7 +1,7 @@
 //! Rendered pages inside files that belong to people (D2, R7.5).
 
 use heirloom_engine::continuity::proposal;
-use heirloom_engine::head;
+use heirloom_engine::render;
 use heirloom_engine::tree::file_table::{Kind, State};
 use heirloom_engine::tree::revise;
 
@@ -66,7 +66,7 @@ fn a_refresh_without_a_change_writes_nothing() {
             .stamp
     };
     let before = (stat(MEMORY), stat(ACTIVE));
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     let refreshed = tree.refresh();
     assert!(refreshed.written.iter().all(|p| p.as_str() != MEMORY && p.as_str() != ACTIVE), "{refreshed:?}");
     assert_eq!((stat(MEMORY), stat(ACTIVE)), before);
@@ -80,7 +80,7 @@ fn a_line_added_inside_the_block_becomes_a_proposal_once() {
     for _ in 0..2 {
         edit(&tree, MEMORY, |t| t.replace("## Commitments\n", "## Commitments\n- Never wake me before nine\n"));
         let edited = tree.text(MEMORY);
-        head::mark_all(&tree.at()).unwrap();
+        render::mark_all(&tree.at()).unwrap();
         let refreshed = tree.refresh();
         assert_eq!(refreshed.proposed.len(), 1, "{refreshed:?}");
         assert!(kept(&tree, MEMORY).contains(&edited));
@@ -103,7 +103,7 @@ fn a_line_taken_out_stays_out_until_its_item_changes() {
     tree.refresh();
     edit(&tree, MEMORY, |t| t.lines().filter(|l| !l.contains("plants")).map(|l| format!("{l}\n")).collect());
     for _ in 0..3 {
-        head::mark_all(&tree.at()).unwrap();
+        render::mark_all(&tree.at()).unwrap();
         tree.refresh();
         let text = tree.text(MEMORY);
         assert!(!text.contains("plants") && text.contains("Feed the cat"), "{text}");
@@ -115,7 +115,7 @@ fn a_line_taken_out_stays_out_until_its_item_changes() {
     // The item changes: it comes back.
     edit(&tree, item.path.as_str(), |t| format!("{t}\nThe ferns, too.\n"));
     heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     tree.refresh();
     assert!(tree.text(MEMORY).contains("plants"));
 }
@@ -126,7 +126,7 @@ fn a_line_changed_is_both() {
     tree.add("Water the plants");
     tree.refresh();
     edit(&tree, MEMORY, |t| t.replace("Water the plants", "Water the plants on Mondays only"));
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     let refreshed = tree.refresh();
     assert_eq!(refreshed.proposed.len(), 1);
     assert!(!tree.text(MEMORY).contains("Water the plants"), "{}", tree.text(MEMORY));
@@ -141,7 +141,7 @@ fn edits_inside_other_blocks_are_kept_as_revisions() {
     tree.refresh();
     edit(&tree, ACTIVE, |t| t.replace("Water the plants", "Burn the plants"));
     let edited = tree.text(ACTIVE);
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     tree.refresh();
     assert!(tree.text(ACTIVE).contains("Water the plants"));
     assert_eq!(kept(&tree, ACTIVE), [edited]);
@@ -171,7 +171,7 @@ fn a_block_written_and_not_recorded_is_no_edit() {
     tree.add("Third");
     tree.refresh();
     tree.hand(MEMORY, &now);
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     assert!(tree.refresh().proposed.is_empty());
     assert!(tree.text(MEMORY).contains("Third"));
 }
@@ -183,17 +183,17 @@ fn missing_markers_are_appended_once_and_doubled_ones_reported() {
     tree.refresh();
     let with = tree.text(MEMORY);
     tree.hand(MEMORY, "All mine now.\n");
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     tree.refresh();
     assert!(tree.text(MEMORY).starts_with("All mine now.\n"));
     assert_eq!(tree.text(MEMORY).matches("<!-- heirloom:head").count(), 1);
 
     tree.hand(MEMORY, &format!("{with}\nand once more:\n{}", block(&with)));
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     tree.refresh();
     let text = tree.text(MEMORY);
     assert!(text.ends_with(&format!("\nand once more:\n{}", block(&with))), "{text}");
-    let faults = head::marker_faults(&tree.at()).unwrap();
+    let faults = render::marker_faults(&tree.at()).unwrap();
     assert!(faults.iter().any(|f| f.what.contains("second rendered block")), "{faults:?}");
 }
 
@@ -261,7 +261,7 @@ fn memory_stays_within_its_budget_and_starves_nobody() {
         );
     }
     heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
-    head::mark_all(&tree.at()).unwrap();
+    render::mark_all(&tree.at()).unwrap();
     tree.refresh();
     let text = tree.text(MEMORY);
     let block = block(&text);
@@ -310,7 +310,7 @@ fn an_editor_that_saves_at_random_loses_nothing() {
                 };
                 heirloom_engine::continuity::open_loop::add(&at.lock().unwrap(), &new).unwrap();
                 // As if every save were old: the race is tried, not the waiting.
-                head::refresh(&at, head::Occasion::Act).unwrap();
+                render::refresh(&at, render::Occasion::Act).unwrap();
                 n += 1;
             }
             n
@@ -374,10 +374,10 @@ fn looking_adds_no_block_to_a_page_that_was_there_before_us() {
     }
     heirloom_engine::tree::scan::scan(&tree.at()).unwrap();
     for _ in 0..2 {
-        head::refresh(&tree.at(), head::Occasion::Look).unwrap();
+        render::refresh(&tree.at(), render::Occasion::Look).unwrap();
         assert_eq!(tree.text(MEMORY), "Mine, from before.\n");
     }
-    assert!(!head::is_dirty(&tree.at()).unwrap(), "nobody has to look again and again");
+    assert!(!render::is_dirty(&tree.at()).unwrap(), "nobody has to look again and again");
     tree.add("Asked for");
     tree.refresh();
     let text = tree.text(MEMORY);
@@ -390,7 +390,12 @@ fn no_query_of_a_page_walks_through_a_table_that_grows() {
     let tree = Tree::new();
     let sql = tree.sql();
     let (mut asked, mut bad) = (0, Vec::new());
-    for source in [include_str!("../src/head/active.rs"), include_str!("../src/head/daily.rs")] {
+    for source in [
+        include_str!("../src/render/active.rs"),
+        include_str!("../src/render/daily.rs"),
+        include_str!("../src/pages/cursor.rs"),
+        include_str!("../src/pages/dismissals.rs"),
+    ] {
         for query in source.split('"').filter(|q| q.starts_with("SELECT ") || q.starts_with("WITH ")) {
             asked += 1;
             let mut statement = sql.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
@@ -417,11 +422,11 @@ fn no_query_of_a_page_walks_through_a_table_that_grows() {
 #[test]
 fn what_is_out_of_date_is_found_without_looking_at_every_page() {
     let tree = Tree::new();
-    let source = include_str!("../src/head/mod.rs");
-    let query = source.split('"').find(|q| q.starts_with("WITH which")).expect("the question of dirty()");
+    let source = include_str!("../src/pages/marks.rs");
+    let query = source.split('"').find(|q| q.starts_with("WITH which")).expect("the question of candidates()");
     let sql = tree.sql();
     let mut statement = sql.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
-    let plan: Vec<String> = statement.query_map([1], |r| r.get(3)).unwrap().map(Result::unwrap).collect();
+    let plan: Vec<String> = statement.query_map([1, 1, 1], |r| r.get(3)).unwrap().map(Result::unwrap).collect();
     let all = |step: &&String| {
         let of_pages = step.contains(" heads ") || step.contains(" h ");
         of_pages && (step.starts_with("SCAN") || step.ends_with("USING PRIMARY KEY (agent_no=?)"))
@@ -499,7 +504,7 @@ fn pages_stay_bounded_with_thousands_of_everything() {
     assert!(tree.text(MEMORY).len() < 8_000);
     // The same state makes the same bytes.
     for _ in 0..2 {
-        head::mark_all(&tree.at()).unwrap();
+        render::mark_all(&tree.at()).unwrap();
         tree.refresh();
     }
     assert_eq!(tree.text(ACTIVE), text);
@@ -541,15 +546,15 @@ fn a_line_taken_out_is_about_the_agents_own_item() {
     let new =
         heirloom_engine::continuity::open_loop::NewLoop { title: "Water the plants".into(), ..Default::default() };
     heirloom_engine::continuity::open_loop::add(&at.lock().unwrap(), &new).unwrap();
-    head::refresh(&at, head::Occasion::Act).unwrap();
+    render::refresh(&at, render::Occasion::Act).unwrap();
     let page = tree.home.root().join("workspaces/ada/MEMORY.md");
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("Water the plants"), "{text}");
     let without: String = text.lines().filter(|l| !l.contains("plants")).map(|l| format!("{l}\n")).collect();
     std::fs::write(&page, without).unwrap();
     rest(&page);
-    head::mark_all(&at).unwrap();
-    head::refresh(&at, head::Occasion::Act).unwrap();
+    render::mark_all(&at).unwrap();
+    render::refresh(&at, render::Occasion::Act).unwrap();
     assert!(!std::fs::read_to_string(&page).unwrap().contains("plants"));
     assert!(tree.text(MEMORY).contains("Water the plants"));
 }

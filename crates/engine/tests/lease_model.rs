@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use heirloom_engine::clock::Boot;
-use heirloom_engine::head::lease::{self, HeadState, Refused};
+use heirloom_engine::pages::lease::{self, HeadState, Refused};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::error::ErrorKind;
-use heirloom_engine::head::outside::{self, Acquired, Change, Committed, Granted, NotNow};
-use heirloom_engine::head::{self, Head, Occasion, revisions, shared};
 use heirloom_engine::ledger::Audit;
+use heirloom_engine::pages::{self, PageKey, shared};
+use heirloom_engine::render::outside::{self, Acquired, Change, Committed, Granted, NotNow};
+use heirloom_engine::render::{self, Occasion, revisions};
 use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read::ensure_agent;
 use heirloom_engine::tree::{AssistantHome, revise};
@@ -16,21 +17,27 @@ use crate::tree::{self, Tree, rest};
 
 const MEMORY: &str = "MEMORY.md";
 
-fn take(at: &AssistantHome, head: &Head, owner: &str) -> Granted {
+fn take(at: &AssistantHome, head: &PageKey, owner: &str) -> Granted {
     match outside::acquire(at, head, owner, 10_000).unwrap() {
         Acquired::Granted(grant) => grant,
         Acquired::Held(busy) => panic!("{owner} finds {busy:?}"),
     }
 }
 
-fn held(at: &AssistantHome, head: &Head, owner: &str) -> Option<String> {
+fn held(at: &AssistantHome, head: &PageKey, owner: &str) -> Option<String> {
     match outside::acquire(at, head, owner, 10_000).unwrap() {
         Acquired::Granted(_) => None,
         Acquired::Held(busy) => Some(busy.by),
     }
 }
 
-fn put(at: &AssistantHome, head: &Head, (section, owner): (&str, &str), content: &str, grant: &Granted) -> Committed {
+fn put(
+    at: &AssistantHome,
+    head: &PageKey,
+    (section, owner): (&str, &str),
+    content: &str,
+    grant: &Granted,
+) -> Committed {
     let change = Change { section, owner, content };
     outside::commit(at, head, &change, grant.epoch, grant.base_revision).unwrap()
 }
@@ -50,20 +57,20 @@ fn refused(committed: Committed) -> NotNow {
 }
 
 /// Takes the head, commits, gives it back.
-fn write(at: &AssistantHome, head: &Head, (section, owner): (&str, &str), content: &str) -> i64 {
+fn write(at: &AssistantHome, head: &PageKey, (section, owner): (&str, &str), content: &str) -> i64 {
     let grant = take(at, head, owner);
     let revision = stands(put(at, head, (section, owner), content, &grant));
     assert!(outside::release(at, head, owner, grant.epoch).unwrap());
     revision
 }
 
-fn section(at: &AssistantHome, head: &Head, name: &str) -> Option<String> {
+fn section(at: &AssistantHome, head: &PageKey, name: &str) -> Option<String> {
     let sections = at.read(|tx| shared::sections(tx, at.agent_no, head)).unwrap();
     sections.get(name).map(|s| s.content.clone())
 }
 
 /// A thread with a head, as joining makes one.
-fn thread(tree: &Tree, agent_no: AgentNo, key: &str) -> Head {
+fn thread(tree: &Tree, agent_no: AgentNo, key: &str) -> PageKey {
     let file = key.replace('/', "-");
     tree.sql()
         .execute(
@@ -71,7 +78,7 @@ fn thread(tree: &Tree, agent_no: AgentNo, key: &str) -> Head {
             rusqlite::params![agent_no, key, file],
         )
         .unwrap();
-    Head::Thread(file)
+    PageKey::Thread(file)
 }
 
 fn kept(tree: &Tree, path: &str) -> Vec<String> {
@@ -80,7 +87,7 @@ fn kept(tree: &Tree, path: &str) -> Vec<String> {
 }
 
 /// Every revision of a head follows the one before it.
-fn is_unbroken(tree: &Tree, head: &Head) {
+fn is_unbroken(tree: &Tree, head: &PageKey) {
     let (log, all) = revisions::log(&tree.at(), head, 10_000).unwrap();
     let numbers: Vec<i64> = log.iter().rev().map(|e| e.revision).collect();
     assert_eq!(numbers, (1..=all as i64).collect::<Vec<_>>());
@@ -94,7 +101,7 @@ fn a_section_stands_behind_the_block_and_nobody_else_touches_it() {
     tree.refresh();
     let before = tree.text(MEMORY);
     let at = tree.at();
-    let first = write(&at, &Head::Memory, ("plan", "ci"), "1. ship it\n2. rest");
+    let first = write(&at, &PageKey::Memory, ("plan", "ci"), "1. ship it\n2. rest");
     let text = tree.text(MEMORY);
     let block_end = text.find("<!-- /heirloom:head -->\n").unwrap() + "<!-- /heirloom:head -->\n".len();
     assert!(text[block_end..].starts_with("<!-- heirloom:sections "), "{text}");
@@ -106,21 +113,21 @@ fn a_section_stands_behind_the_block_and_nobody_else_touches_it() {
     rest(&tree.path(MEMORY));
     tree.add("Feed the cat");
     tree.refresh();
-    let second = write(&at, &Head::Memory, ("notes", "codex"), "remember the milk");
+    let second = write(&at, &PageKey::Memory, ("notes", "codex"), "remember the milk");
     assert!(second > first);
     let text = tree.text(MEMORY);
     assert!(text.contains("1. ship it\n2. rest\n") && text.contains("remember the milk"), "{text}");
     assert!(text.contains("Feed the cat") && text.ends_with("My last word."), "{text}");
 
     // Replaced by its owner; taken out by committing nothing, and the region goes with the last one.
-    write(&at, &Head::Memory, ("plan", "ci"), "done");
+    write(&at, &PageKey::Memory, ("plan", "ci"), "done");
     assert!(!tree.text(MEMORY).contains("ship it"));
     for (name, owner) in [("plan", "ci"), ("notes", "codex")] {
-        write(&at, &Head::Memory, (name, owner), "");
+        write(&at, &PageKey::Memory, (name, owner), "");
     }
     assert!(!tree.text(MEMORY).contains("heirloom:sections"), "{}", tree.text(MEMORY));
     assert!(tree.text(MEMORY).ends_with("My last word."));
-    is_unbroken(&tree, &Head::Memory);
+    is_unbroken(&tree, &PageKey::Memory);
     assert_eq!(kept(&tree, MEMORY), [""; 0], "nobody's words had to be kept aside");
 }
 
@@ -130,11 +137,11 @@ fn a_commit_that_says_nothing_new_makes_no_revision_and_neither_does_a_render() 
     tree.add("Water the plants");
     tree.refresh();
     let at = tree.at();
-    let revision = write(&at, &Head::Memory, ("plan", "ci"), "ship it");
-    assert_eq!(write(&at, &Head::Memory, ("plan", "ci"), "ship it\n"), revision);
-    head::mark_all(&at).unwrap();
+    let revision = write(&at, &PageKey::Memory, ("plan", "ci"), "ship it");
+    assert_eq!(write(&at, &PageKey::Memory, ("plan", "ci"), "ship it\n"), revision);
+    render::mark_all(&at).unwrap();
     tree.refresh();
-    let state = at.read(|tx| shared::state(tx, at.agent_no, &Head::Memory)).unwrap();
+    let state = at.read(|tx| shared::state(tx, at.agent_no, &PageKey::Memory)).unwrap();
     assert_eq!((state.revision, state.lease), (revision, None));
 }
 
@@ -142,10 +149,10 @@ fn a_commit_that_says_nothing_new_makes_no_revision_and_neither_does_a_render() 
 fn what_cannot_be_a_section_is_refused_and_changes_nothing() {
     let tree = Tree::new();
     let at = tree.at();
-    let grant = take(&at, &Head::Memory, "ci");
+    let grant = take(&at, &PageKey::Memory, "ci");
     let kind = |section: &str, owner: &str, content: &str| {
         let change = Change { section, owner, content };
-        outside::commit(&at, &Head::Memory, &change, grant.epoch, grant.base_revision).unwrap_err().kind()
+        outside::commit(&at, &PageKey::Memory, &change, grant.epoch, grant.base_revision).unwrap_err().kind()
     };
     for name in ["", "Plan", "a b", "../x", "é", &"a".repeat(41)] {
         assert_eq!(kind(name, "ci", "x"), ErrorKind::Usage, "{name}");
@@ -158,15 +165,15 @@ fn what_cannot_be_a_section_is_refused_and_changes_nothing() {
     {
         assert_eq!(kind("plan", "ci", content), ErrorKind::Usage, "{content}");
     }
-    let daily = Head::parse("daily/2026-11-20").unwrap();
+    let daily = PageKey::parse("daily/2026-11-20").unwrap();
     assert_eq!(outside::acquire(&at, &daily, "ci", 1_000).unwrap_err().kind(), ErrorKind::Usage);
     for ttl in [0, -1, 60_001] {
-        assert_eq!(outside::acquire(&at, &Head::Memory, "ci", ttl).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(outside::acquire(&at, &PageKey::Memory, "ci", ttl).unwrap_err().kind(), ErrorKind::Usage);
     }
     // None of that cost the lease. A credential in it is taken out; a fence left open does not swallow the next one.
     let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
-    stands(put(&at, &Head::Memory, ("plan", "ci"), &format!("use {token}\n```\nopen"), &grant));
-    let text = section(&at, &Head::Memory, "plan").unwrap();
+    stands(put(&at, &PageKey::Memory, ("plan", "ci"), &format!("use {token}\n```\nopen"), &grant));
+    let text = section(&at, &PageKey::Memory, "plan").unwrap();
     assert!(text.starts_with("use [redacted:") && !tree.text(MEMORY).contains(token), "{text}");
     assert!(tree.text(MEMORY).contains("open\n```\n<!-- /heirloom:sections -->"), "{}", tree.text(MEMORY));
 }
@@ -176,12 +183,12 @@ fn a_section_belongs_to_who_made_it_and_a_head_has_room_for_eight() {
     let tree = Tree::new();
     let at = tree.at();
     for n in 0..8 {
-        write(&at, &Head::Active, (&format!("s{n}"), "ci"), "x");
+        write(&at, &PageKey::Active, (&format!("s{n}"), "ci"), "x");
     }
-    let grant = take(&at, &Head::Active, "bob");
+    let grant = take(&at, &PageKey::Active, "bob");
     let try_it = |section: &str, content: &str| {
         let change = Change { section, owner: "bob", content };
-        outside::commit(&at, &Head::Active, &change, grant.epoch, grant.base_revision).unwrap_err()
+        outside::commit(&at, &PageKey::Active, &change, grant.epoch, grant.base_revision).unwrap_err()
     };
     for content in ["mine now", ""] {
         let error = try_it("s3", content);
@@ -191,9 +198,9 @@ fn a_section_belongs_to_who_made_it_and_a_head_has_room_for_eight() {
     let full = try_it("ninth", "x");
     assert_eq!(full.kind(), ErrorKind::Refused);
     assert!(full.to_string().contains("8 sections"), "{full}");
-    outside::release(&at, &Head::Active, "bob", grant.epoch).unwrap();
-    write(&at, &Head::Active, ("s0", "ci"), "");
-    write(&at, &Head::Active, ("ninth", "bob"), "x");
+    outside::release(&at, &PageKey::Active, "bob", grant.epoch).unwrap();
+    write(&at, &PageKey::Active, ("s0", "ci"), "");
+    write(&at, &PageKey::Active, ("ninth", "bob"), "x");
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
     let again = refused(put(&quick, &head, ("slow", "slow"), "even older", &paused));
     assert!(!again.deferred && again.holder.is_none() && again.epoch > paused.epoch, "{again:?}");
     assert!(!outside::release(&quick, &head, "slow", paused.epoch).unwrap());
-    head::refresh(&quick, Occasion::Act).unwrap();
+    render::refresh(&quick, Occasion::Act).unwrap();
     assert_eq!(section(&quick, &head, "slow").as_deref(), Some("from before"));
 }
 
@@ -244,34 +251,34 @@ fn a_paused_holder_is_fenced_and_its_words_land_on_what_stands() {
 fn an_owner_who_comes_back_finds_its_deferred_words_and_replaces_them() {
     let tree = Tree::new();
     let at = tree.at();
-    let old = take(&at, &Head::Memory, "ci");
-    assert!(outside::release(&at, &Head::Memory, "ci", old.epoch).unwrap());
-    let other = take(&at, &Head::Memory, "bob");
-    assert!(refused(put(&at, &Head::Memory, ("plan", "ci"), "one", &old)).deferred);
-    assert!(outside::release(&at, &Head::Memory, "bob", other.epoch).unwrap());
+    let old = take(&at, &PageKey::Memory, "ci");
+    assert!(outside::release(&at, &PageKey::Memory, "ci", old.epoch).unwrap());
+    let other = take(&at, &PageKey::Memory, "bob");
+    assert!(refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one", &old)).deferred);
+    assert!(outside::release(&at, &PageKey::Memory, "bob", other.epoch).unwrap());
     // Landed with the release, so whoever takes the head next reads it.
-    let mine = take(&at, &Head::Memory, "ci");
+    let mine = take(&at, &PageKey::Memory, "ci");
     assert_eq!(mine.sections["plan"].content, "one");
     // A second process of the same owner fences this one; its words, which miss what came since, land nowhere.
-    let newer = take(&at, &Head::Memory, "ci");
-    stands(put(&at, &Head::Memory, ("plan", "ci"), "one, two", &newer));
-    let stale = refused(put(&at, &Head::Memory, ("plan", "ci"), "one, three", &mine));
+    let newer = take(&at, &PageKey::Memory, "ci");
+    stands(put(&at, &PageKey::Memory, ("plan", "ci"), "one, two", &newer));
+    let stale = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "one, three", &mine));
     assert!(!stale.deferred && stale.why.contains("acquire again"), "{stale:?}");
-    assert!(outside::release(&at, &Head::Memory, "ci", newer.epoch).unwrap());
-    assert_eq!(section(&at, &Head::Memory, "plan").as_deref(), Some("one, two"));
+    assert!(outside::release(&at, &PageKey::Memory, "ci", newer.epoch).unwrap());
+    assert_eq!(section(&at, &PageKey::Memory, "plan").as_deref(), Some("one, two"));
 }
 
 #[test]
 fn a_lease_of_another_boot_has_run_out() {
     let tree = Tree::new();
     let at = tree.at();
-    let grant = take(&at, &Head::Memory, "ci");
-    assert_eq!(held(&at, &Head::Memory, "bob").as_deref(), Some("ci"));
+    let grant = take(&at, &PageKey::Memory, "ci");
+    assert_eq!(held(&at, &PageKey::Memory, "bob").as_deref(), Some("ci"));
     tree.sql().execute("UPDATE heads SET lease_boot = 'before' WHERE head = 'memory'", []).unwrap();
-    let not_now = refused(put(&at, &Head::Memory, ("plan", "ci"), "x", &grant));
+    let not_now = refused(put(&at, &PageKey::Memory, ("plan", "ci"), "x", &grant));
     assert!(not_now.deferred && not_now.holder.is_none(), "{not_now:?}");
     // Taking it lands what waited first.
-    let next = take(&at, &Head::Memory, "bob");
+    let next = take(&at, &PageKey::Memory, "bob");
     assert_eq!(next.sections["plan"].content, "x");
     assert!(next.epoch > grant.epoch && next.base_revision > grant.base_revision);
 }
@@ -290,7 +297,7 @@ fn the_boot_clock_runs_and_has_a_name() {
 fn of_what_was_deferred_the_newest_lands_once_after_a_restart_too() {
     let tree = Tree::new();
     tree.refresh();
-    let head = Head::Threads;
+    let head = PageKey::Threads;
     {
         let (home, ledger) = tree.other();
         let at = tree::at(&home, &ledger, tree.agent_no);
@@ -301,21 +308,21 @@ fn of_what_was_deferred_the_newest_lands_once_after_a_restart_too() {
             assert!(refused(put(&at, &head, ("plan", "ci"), &format!("synthesis {n}"), &mine)).deferred);
         }
         // Nothing lands while somebody is at work, and nothing is taken for done.
-        head::refresh(&at, Occasion::Act).unwrap();
+        render::refresh(&at, Occasion::Act).unwrap();
         assert_eq!(section(&at, &head, "plan"), None);
-        assert!(!head::is_dirty(&at).unwrap(), "there is nothing to do before the lease has run out");
+        assert!(!render::is_dirty(&at).unwrap(), "there is nothing to do before the lease has run out");
     }
     // Bob's process died with its lease; so did everything else.
     tree.sql().execute("UPDATE heads SET lease_until = 0 WHERE head = 'threads'", []).unwrap();
     let (home, ledger) = tree.other();
     let at = tree::at(&home, &ledger, tree.agent_no);
     let before = at.read(|tx| shared::state(tx, at.agent_no, &head)).unwrap().revision;
-    assert!(head::is_dirty(&at).unwrap());
-    head::refresh(&at, Occasion::Look).unwrap();
+    assert!(render::is_dirty(&at).unwrap());
+    render::refresh(&at, Occasion::Look).unwrap();
     assert_eq!(section(&at, &head, "plan").as_deref(), Some("synthesis 19"));
     let after = at.read(|tx| shared::state(tx, at.agent_no, &head)).unwrap().revision;
     assert_eq!((after, tree.count("SELECT count(*) FROM head_deferred")), (before + 1, 0));
-    assert!(!head::is_dirty(&at).unwrap());
+    assert!(!render::is_dirty(&at).unwrap());
     assert!(tree.text(head.path().unwrap().as_str()).contains("synthesis 19"));
 }
 
@@ -325,21 +332,21 @@ fn a_busy_head_is_rendered_later_and_never_taken_for_done() {
     tree.add("Water the plants");
     tree.refresh();
     let at = tree.at();
-    let grant = take(&at, &Head::Memory, "ci");
+    let grant = take(&at, &PageKey::Memory, "ci");
     tree.add("Feed the cat");
     let refreshed = tree.refresh();
     assert!(refreshed.failed.is_empty() && refreshed.deferred.iter().any(|p| p.as_str() == MEMORY), "{refreshed:?}");
     assert!(!tree.text(MEMORY).contains("cat") && tree.text("continuity/ACTIVE.md").contains("cat"));
-    assert!(head::is_dirty(&at).unwrap());
+    assert!(render::is_dirty(&at).unwrap());
     // Its holder does not lose the head to that, and what they commit is published meanwhile.
-    stands(put(&at, &Head::Memory, ("plan", "ci"), "in the middle", &grant));
+    stands(put(&at, &PageKey::Memory, ("plan", "ci"), "in the middle", &grant));
     assert!(tree.text(MEMORY).contains("in the middle") && !tree.text(MEMORY).contains("cat"));
-    assert!(outside::release(&at, &Head::Memory, "ci", grant.epoch).unwrap());
+    assert!(outside::release(&at, &PageKey::Memory, "ci", grant.epoch).unwrap());
     tree.refresh();
     let text = tree.text(MEMORY);
     assert!(text.contains("in the middle") && text.contains("Feed the cat"), "{text}");
-    assert!(!head::is_dirty(&at).unwrap());
-    is_unbroken(&tree, &Head::Memory);
+    assert!(!render::is_dirty(&at).unwrap());
+    is_unbroken(&tree, &PageKey::Memory);
 }
 
 #[test]
@@ -348,7 +355,7 @@ fn a_publisher_who_comes_late_brings_the_newest_revision() {
     tree.add("Water the plants");
     tree.refresh();
     let at = tree.at();
-    let grant = take(&at, &Head::Memory, "ci");
+    let grant = take(&at, &PageKey::Memory, "ci");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // Another process holds the tree lock: both commit, neither can publish yet.
@@ -360,12 +367,12 @@ fn a_publisher_who_comes_late_brings_the_newest_revision() {
                 let (home, ledger) = tree::open(&root);
                 let at = tree::at(&home, &ledger, agent_no);
                 let change = Change { section: "plan", owner: "ci", content: &format!("mark {n}") };
-                outside::commit(&at, &Head::Memory, &change, grant.epoch, grant.base_revision + n).unwrap()
+                outside::commit(&at, &PageKey::Memory, &change, grant.epoch, grant.base_revision + n).unwrap()
             })
         };
         let wait_for = |revision: i64| {
             for _ in 0..1_000 {
-                if at.read(|tx| shared::state(tx, at.agent_no, &Head::Memory)).unwrap().revision == revision {
+                if at.read(|tx| shared::state(tx, at.agent_no, &PageKey::Memory)).unwrap().revision == revision {
                     return;
                 }
                 std::thread::sleep(std::time::Duration::from_millis(5));
@@ -407,34 +414,34 @@ fn a_file_left_behind_by_a_crash_is_brought_up_by_the_next_refresh() {
     let at = tree.at();
     let old = std::fs::read(tree.path(MEMORY)).unwrap();
     let published: i64 = tree.count("SELECT published FROM heads WHERE head = 'memory'");
-    write(&at, &Head::Memory, ("plan", "ci"), "committed");
+    write(&at, &PageKey::Memory, ("plan", "ci"), "committed");
     // As if killed after the commit and before the file.
     std::fs::write(tree.path(MEMORY), old).unwrap();
     rest(&tree.path(MEMORY));
     tree.sql().execute("UPDATE heads SET published = ?1 WHERE head = 'memory'", [published]).unwrap();
-    assert!(head::is_dirty(&at).unwrap());
-    let refreshed = head::refresh(&at, Occasion::Look).unwrap();
+    assert!(render::is_dirty(&at).unwrap());
+    let refreshed = render::refresh(&at, Occasion::Look).unwrap();
     assert_eq!(refreshed.written.len(), 1, "{refreshed:?}");
     assert!(tree.text(MEMORY).contains("committed"));
-    assert!(!head::is_dirty(&at).unwrap());
+    assert!(!render::is_dirty(&at).unwrap());
 }
 
 #[test]
 fn what_a_person_changed_among_the_sections_is_kept_and_the_section_stands_again() {
     let tree = Tree::new();
     let at = tree.at();
-    write(&at, &Head::Memory, ("plan", "ci"), "ship it");
+    write(&at, &PageKey::Memory, ("plan", "ci"), "ship it");
     let edited = tree.text(MEMORY).replace("ship it", "never ship it");
     std::fs::write(tree.path(MEMORY), &edited).unwrap();
     rest(&tree.path(MEMORY));
-    head::mark_all(&at).unwrap();
+    render::mark_all(&at).unwrap();
     tree.refresh();
     assert!(kept(&tree, MEMORY).contains(&edited));
     assert!(tree.text(MEMORY).contains("\nship it\n"), "{}", tree.text(MEMORY));
     // Two pairs of markers: the first counts, and people are told.
     let doubled = format!("{0}\n<!-- heirloom:sections -->\nx\n<!-- /heirloom:sections -->\n", tree.text(MEMORY));
     std::fs::write(tree.path(MEMORY), doubled).unwrap();
-    let faults = head::marker_faults(&at).unwrap();
+    let faults = render::marker_faults(&at).unwrap();
     assert!(faults.iter().any(|f| f.what.contains("second rendered block")), "{faults:?}");
 }
 
@@ -501,9 +508,9 @@ fn a_forget_takes_rendered_words_out_of_every_revision_and_leaves_the_sections()
     let at = tree.at();
     tree.add("Water the zinnias");
     tree.refresh();
-    write(&at, &Head::Memory, ("plan", "ci"), "ship it");
-    let (log, _) = revisions::log(&at, &Head::Memory, 99).unwrap();
-    let says = |n: i64| revisions::revision(&at, &Head::Memory, n).unwrap();
+    write(&at, &PageKey::Memory, ("plan", "ci"), "ship it");
+    let (log, _) = revisions::log(&at, &PageKey::Memory, 99).unwrap();
+    let says = |n: i64| revisions::revision(&at, &PageKey::Memory, n).unwrap();
     assert!(log.iter().any(|e| says(e.revision).rendered.contains("zinnias")));
     let leaf = heirloom_engine::memory::NewLeaf::new(
         heirloom_engine::memory::Class::Preference,
@@ -516,9 +523,9 @@ fn a_forget_takes_rendered_words_out_of_every_revision_and_leaves_the_sections()
         .read(|tx| heirloom_engine::tree::file_table::item(tx, at.agent_no, &id))
         .unwrap()
         .unwrap_or_else(|| panic!("no {id}"));
-    heirloom_engine::memory::forget::forget(&at.lock().unwrap(), &[entry]).unwrap();
+    heirloom_engine::forget::leaves(&at.lock().unwrap(), &[entry]).unwrap();
     tree.refresh();
-    let (log, _) = revisions::log(&at, &Head::Memory, 99).unwrap();
+    let (log, _) = revisions::log(&at, &PageKey::Memory, 99).unwrap();
     assert!(log.iter().skip(1).all(|e| e.forgotten && says(e.revision).rendered.is_empty()), "{log:?}");
     let newest = says(log[0].revision);
     assert!(newest.rendered.contains("Water the zinnias") && !newest.rendered.contains("before roses"), "{newest:?}");
@@ -532,9 +539,9 @@ fn verify_names_revisions_that_are_not_what_was_committed() {
         let tree = Tree::new();
         let at = tree.at();
         for n in 0..3 {
-            write(&at, &Head::Memory, ("plan", "ci"), &format!("{n}"));
+            write(&at, &PageKey::Memory, ("plan", "ci"), &format!("{n}"));
         }
-        let sound = |tree: &Tree| tree.ledger.read(revisions::unsound).unwrap();
+        let sound = |tree: &Tree| tree.ledger.read(pages::revisions::unsound).unwrap();
         assert_eq!(sound(&tree), [""; 0]);
         tree.sql().execute_batch(breaking).unwrap();
         sound(&tree).join("; ")
@@ -562,16 +569,16 @@ fn agents_have_heads_of_their_own() {
     thread(&tree, tree.agent_no, "topic/a");
     thread(&tree, ada_no, "topic/a");
     let only_mine = thread(&tree, tree.agent_no, "topic/b");
-    let head = tree.ledger.read(|tx| shared::named(tx, ada_no, "topic/a")).unwrap();
+    let head = tree.ledger.read(|tx| render::shared::named(tx, ada_no, "topic/a")).unwrap();
     take(&at, &head, "ci");
     // Held for one agent, free for the other.
     write(&theirs, &head, ("plan", "bob"), "for ada");
     assert_eq!(section(&at, &head, "plan"), None);
     assert!(!tree.text(MEMORY).contains("for ada"));
-    let unknown = tree.ledger.read(|tx| shared::named(tx, ada_no, "topic/nothing")).unwrap_err();
-    let foreign = tree.ledger.read(|tx| shared::named(tx, ada_no, "topic/b")).unwrap_err();
+    let unknown = tree.ledger.read(|tx| render::shared::named(tx, ada_no, "topic/nothing")).unwrap_err();
+    let foreign = tree.ledger.read(|tx| render::shared::named(tx, ada_no, "topic/b")).unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::NotFound);
     assert_eq!(foreign.to_string().replace("topic/b", "topic/nothing"), unknown.to_string());
-    assert!(tree.ledger.read(|tx| shared::named(tx, ada_no, &only_mine.name())).is_err());
+    assert!(tree.ledger.read(|tx| render::shared::named(tx, ada_no, &only_mine.to_string())).is_err());
     assert_eq!(revisions::log(&theirs, &only_mine, 9).unwrap().1, 0);
 }

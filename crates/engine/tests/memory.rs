@@ -1,10 +1,11 @@
 //! Durable memory as people and programs meet it: leaves, their history, forgetting.
 
 use heirloom_engine::error::ErrorKind;
-use heirloom_engine::head;
+use heirloom_engine::forget;
 use heirloom_engine::ledger::blocks;
 use heirloom_engine::memory::pending::{self, Notice, NoticeKind};
-use heirloom_engine::memory::{Added, Class, NewLeaf, Outcome, Scope, add, change, find, forget, is_stale, leaf};
+use heirloom_engine::memory::{Added, Class, NewLeaf, Outcome, Scope, add, change, find, is_stale, leaf};
+use heirloom_engine::render;
 use heirloom_engine::review;
 use heirloom_engine::tree::provenance::Provenance;
 use serde_json::json;
@@ -280,7 +281,7 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
         let merged = review::merge(lock, &[id], None).unwrap();
         merged[0].leaves[0].id.clone()
     });
-    head::refresh(&place.at(), head::Occasion::Act).unwrap();
+    render::refresh(&place.at(), render::Occasion::Act).unwrap();
     place.do_it(|lock| {
         let edit = change::Edit { text: Some(format!("{secret} with Atlantis")), ..Default::default() };
         change::edit(lock, &place.leaf(&id), &edit).unwrap();
@@ -292,11 +293,11 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
         change::pin(lock, &[place.leaf(&id)], true).unwrap();
     });
     // It stands in MEMORY.md, whose block a person edits: a revision with the words.
-    head::refresh(&place.at(), head::Occasion::Act).unwrap();
+    render::refresh(&place.at(), render::Occasion::Act).unwrap();
     write(&place.tree().join("memory/workspace").join(API).join("MEMORY.md"), |t| t.replace("## Facts", "## Facts!"));
     let at = place.at();
-    head::mark_all(&at).unwrap();
-    head::refresh(&at, head::Occasion::Act).unwrap();
+    render::mark_all(&at).unwrap();
+    render::refresh(&at, render::Occasion::Act).unwrap();
     let notice =
         Notice { kind: NoticeKind::Preference, title: "Zanzibar".into(), text: secret.into(), confidence: 0.9 };
     let capture = |place: &Place, notice: &Notice| {
@@ -304,9 +305,9 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
         place.at().write("test", |tx| pending::capture(tx, place.agent_no, None, None, notices)).unwrap()
     };
     capture(&place, &notice);
-    let also = place.do_it(|lock| forget::forget(lock, &[place.leaf(&id)]).unwrap());
+    let also = place.do_it(|lock| forget::leaves(lock, &[place.leaf(&id)]).unwrap());
     assert!(also.len() == 1 && also[0].contains("archive/merged"), "{also:?}");
-    head::refresh(&at, head::Occasion::Act).unwrap();
+    render::refresh(&at, render::Occasion::Act).unwrap();
     for (name, text) in files(&place.tree()) {
         for word in ["zanzibar", "atlantis"] {
             assert!(!text.to_lowercase().contains(word) && !name.to_lowercase().contains(word), "{name}: {text}");
@@ -362,11 +363,11 @@ fn forgetting_leaves_no_word_behind_and_programs_do_not_bring_it_back() {
         let old = add(lock, &titled("Editor", "vim")).unwrap();
         (old, add(lock, &titled("Editor", "helix")).unwrap())
     });
-    place.do_it(|lock| forget::forget(lock, &[place.leaf(&new.id)]).unwrap());
+    place.do_it(|lock| forget::leaves(lock, &[place.leaf(&new.id)]).unwrap());
     assert_eq!(place.leaf(&old.id).status.as_deref(), Some("superseded"));
     let preference = NewLeaf::new(Class::Preference, Scope::Agent, "I like marzipan");
     let liked = place.do_it(|lock| add(lock, &preference).unwrap());
-    place.do_it(|lock| forget::forget(lock, &[place.leaf(&liked.id)]).unwrap());
+    place.do_it(|lock| forget::leaves(lock, &[place.leaf(&liked.id)]).unwrap());
     let text = "I like marzipan".to_owned();
     let notice = Notice { kind: NoticeKind::Preference, title: text.clone(), text, confidence: 0.9 };
     assert_eq!(capture(&place, &notice), 0, "what was forgotten is not noticed");
@@ -379,7 +380,7 @@ fn a_forgetting_cut_off_is_finished_and_leaves_nothing() {
     let sql = place.sql();
     sql.execute_batch("CREATE TRIGGER crash BEFORE UPDATE OF state ON flushes BEGIN SELECT raise(abort, 'crash'); END")
         .unwrap();
-    assert!(place.do_it(|lock| forget::forget(lock, &[place.leaf(&added.id)])).is_err());
+    assert!(place.do_it(|lock| forget::leaves(lock, &[place.leaf(&added.id)])).is_err());
     sql.execute_batch("DROP TRIGGER crash").unwrap();
     place.do_it(|_| ());
     assert_eq!(place.leaves().len(), 0);

@@ -9,11 +9,12 @@ use heirloom_engine::distill::advance::{Limits, Pass};
 use heirloom_engine::distill::chunk::Size;
 use heirloom_engine::distill::compaction;
 use heirloom_engine::error::ErrorKind;
-use heirloom_engine::head::{self, Head, Occasion, outside, revisions};
 use heirloom_engine::home::Home;
 use heirloom_engine::lineage::{self, Kind, Node, Source, walk};
+use heirloom_engine::pages::PageKey;
 use heirloom_engine::recall::expand::{Reach, Reference, expand};
 use heirloom_engine::redact::redact;
+use heirloom_engine::render::{self, Occasion, outside, revisions};
 use heirloom_engine::scope::{AgentId, NodeId, SessionNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::tokens::tokens;
@@ -115,11 +116,11 @@ impl Odd {
     /// Every page of the agent after a refresh, each within its budget.
     fn heads(&self) -> BTreeMap<String, String> {
         let at = self.assistant();
-        let refreshed = head::refresh(&at, Occasion::Act).unwrap();
+        let refreshed = render::refresh(&at, Occasion::Act).unwrap();
         assert!(refreshed.failed.is_empty(), "{refreshed:?}");
         let threads = at.read(|tx| thread::list(tx, at.agent_no)).unwrap();
-        let own = [(Head::Memory, 1_500), (Head::Active, 2_000), (Head::Threads, 4_000)];
-        let all = own.into_iter().chain(threads.into_iter().map(|t| (Head::Thread(t.file), 700)));
+        let own = [(PageKey::Memory, 1_500), (PageKey::Active, 2_000), (PageKey::Threads, 4_000)];
+        let all = own.into_iter().chain(threads.into_iter().map(|t| (PageKey::Thread(t.file), 700)));
         all.filter_map(|(page, most)| {
             let path =
                 self.home.root().join("workspaces").join(self.world.agent.as_str()).join(page.path().unwrap().as_str());
@@ -127,8 +128,8 @@ impl Odd {
             // Before there is anything to say, a page has no block.
             let start = text.find("-->\n")? + 4;
             let block = text[start..text.rfind("<!-- /heirloom").unwrap()].to_owned();
-            assert!(tokens(&block) <= most, "{}: {} tokens\n{block}", page.name(), tokens(&block));
-            Some((page.name(), block))
+            assert!(tokens(&block) <= most, "{}: {} tokens\n{block}", page.to_string(), tokens(&block));
+            Some((page.to_string(), block))
         })
         .collect()
     }
@@ -419,8 +420,12 @@ fn one_session_key_under_two_agents() {
         assert!(thread.is_none());
     }
     // Of one name, and yet each its own: what one commits to a head the other's has not.
-    let head =
-        of_ada.heads.keys().find_map(|n| n.strip_prefix("thread/")).map(|file| Head::Thread(file.to_owned())).unwrap();
+    let head = of_ada
+        .heads
+        .keys()
+        .find_map(|n| n.strip_prefix("thread/"))
+        .map(|file| PageKey::Thread(file.to_owned()))
+        .unwrap();
     let outside::Acquired::Granted(grant) = outside::acquire(&at, &head, "ci", 10_000).unwrap() else { panic!() };
     let change = outside::Change { section: "plan", owner: "ci", content: "heron only" };
     outside::commit(&at, &head, &change, grant.epoch, grant.base_revision).unwrap();

@@ -1,10 +1,9 @@
 //! Days, weeks and months, from the lineage (R6.9, R8.3).
 
-use heirloom_engine::head::rollup::{Period, periods_of};
-use heirloom_engine::head::{Head, daily};
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Proposed};
+use heirloom_engine::pages::{PageKey, Period};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::ensure_agent;
@@ -154,8 +153,10 @@ fn weeks_and_days_are_those_of_the_operator() {
         let story = Story::new();
         profile::set(&story.at(), "timezone", zone, "user").unwrap();
         let at = story.at();
-        assert_eq!(daily::days_of(&at, moment).unwrap(), format!("daily/{day}"));
-        assert_eq!(periods_of(&at, moment).unwrap(), [format!("rollup/{week}"), format!("rollup/{month}")]);
+        let date = at.day_of(moment).unwrap();
+        assert_eq!(PageKey::Daily(date).to_string(), format!("daily/{day}"));
+        let pages = Period::of(date).unwrap().map(|period| PageKey::Rollup(period).to_string());
+        assert_eq!(pages, [format!("rollup/{week}"), format!("rollup/{month}")]);
         drop(at);
         story.said("s", &[user("Late words", moment)]);
         story.summed_up("s", &[Kind::Session], "Late.", &Distillate::default());
@@ -190,8 +191,8 @@ fn another_time_zone_has_other_weeks() {
 #[test]
 fn names_of_periods_read_back_and_nothing_else_does() {
     for name in ["2026-W01", "2026-W53", "2026-12", "0999-01"] {
-        assert_eq!(Period::parse(name).unwrap().name(), name);
-        assert_eq!(Head::parse(&format!("rollup/{name}")).unwrap().name(), format!("rollup/{name}"));
+        assert_eq!(Period::parse(name).unwrap().to_string(), name);
+        assert_eq!(PageKey::parse(&format!("rollup/{name}")).unwrap().to_string(), format!("rollup/{name}"));
     }
     for name in [
         "",
@@ -206,14 +207,14 @@ fn names_of_periods_read_back_and_nothing_else_does() {
         "2026-011",
         "../2026-11",
     ] {
-        assert_eq!((Period::parse(name), Head::parse(&format!("rollup/{name}"))), (None, None), "{name}");
+        assert_eq!((Period::parse(name), PageKey::parse(&format!("rollup/{name}"))), (None, None), "{name}");
     }
     // Every day is in one week and one month, whose pages say so.
     let story = Story::new();
     let at = story.at();
     for n in 0..800 {
-        let [week, month] = periods_of(&at, NOON + n * DAY).unwrap();
         let day = at.day_of(NOON + n * DAY).unwrap();
+        let [week, month] = Period::of(day).unwrap().map(|period| PageKey::Rollup(period).to_string());
         assert_eq!(month, format!("rollup/{}", day.strftime("%Y-%m")));
         assert_eq!(week, format!("rollup/{}", day.strftime("%G-W%V")));
     }

@@ -37,6 +37,7 @@ mod search;
 mod storeys;
 mod story;
 mod summarizer;
+mod tables;
 mod thread_acts;
 mod threads;
 mod tiers;

@@ -2,9 +2,9 @@
 //! for whoever resumes it (R5.2).
 
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
-use heirloom_engine::head::continuity::{pages_of_session, recent_enough, write_turn_continuity};
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::{Distillate, Touch, TouchedFile};
+use heirloom_engine::render::continuity::{place_of_session, recent_enough, write_turn_continuity};
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::tree::file_table::{self, Kind as File};
 use serde_json::json;
@@ -292,12 +292,11 @@ fn projects_and_agents_keep_apart() {
     assert!(!story.page("recent-turns.md").contains("About"));
     // Another agent's session is no session.
     let no = story.session_no("z");
-    let of = |agent| story.ledger.read(|tx| pages_of_session(tx, agent, no)).unwrap();
-    assert_eq!((of(story.agent_no).len(), of(main_no)), (4, Vec::<String>::new()));
-    assert_eq!(
-        of(story.agent_no)[..3],
-        ["latest-turn", "blockers", "recent-turns"].map(|p| format!("runtime/no-project/{p}"))
-    );
+    let of = |agent| story.ledger.read(|tx| place_of_session(tx, agent, no)).unwrap();
+    assert_eq!(of(main_no), None);
+    let pages: Vec<String> = of(story.agent_no).unwrap().pages().iter().map(ToString::to_string).collect();
+    assert_eq!(pages.len(), 4);
+    assert_eq!(pages[..3], ["latest-turn", "blockers", "recent-turns"].map(|p| format!("runtime/no-project/{p}")));
     // Where a project moved, its pages are those of where it is now.
     let story = story.of("main");
     let roots = [&api, &blog].map(|p| p.canonicalize().unwrap().display().to_string());

@@ -20,6 +20,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("redact", 1),
     ("home", 1),
     ("ledger", 1),
+    ("pages", 1),
     ("tree", 1),
     ("source", 1),
     ("sqlite", 1),
@@ -34,7 +35,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("capture", 3),
     ("distill", 3),
     ("review", 3),
-    ("head", 3),
+    ("render", 3),
     ("index", 3),
     ("recall", 3),
     ("inject", 3),
@@ -59,6 +60,9 @@ const BESIDE: &[(&str, &str)] = &[
     ("source", "home"),
     ("source", "sqlite"),
     ("ledger", "sqlite"),
+    ("pages", "home"),
+    ("pages", "ledger"),
+    ("tree", "pages"),
     ("tree", "home"),
     ("tree", "ledger"),
     ("tree", "document"),
@@ -66,19 +70,19 @@ const BESIDE: &[(&str, &str)] = &[
     ("spool", "home"),
     ("capture", "index"),
     ("engine", "instance"),
-    ("audience", "head"),
+    ("audience", "render"),
     ("recall", "audience"),
     ("inject", "audience"),
     ("recall", "index"),
     ("recall", "distill"),
-    ("recall", "head"),
+    ("recall", "render"),
     ("inject", "distill"),
-    ("inject", "head"),
+    ("inject", "render"),
     ("inject", "recall"),
-    ("head", "distill"),
+    ("render", "distill"),
 ];
 
-fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
+pub fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
@@ -98,7 +102,7 @@ fn engine() -> BTreeMap<PathBuf, String> {
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-fn room_of(path: &Path) -> String {
+pub fn room_of(path: &Path) -> String {
     let first = path.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
     first.trim_end_matches(".rs").to_owned()
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use heirloom_engine::capture::Capture;
 use heirloom_engine::clock::Clock;
-use heirloom_engine::head;
 use heirloom_engine::home::Home;
 use heirloom_engine::ledger::{Audit, Ledger};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, NewCompaction, NewNode, Source};
+use heirloom_engine::render;
 use heirloom_engine::scope::{AgentId, AgentNo, LaneNo, NodeId, SessionNo, TurnId};
 use heirloom_engine::thread;
 use heirloom_engine::transcript::read;
@@ -78,8 +78,8 @@ impl Story {
         assert!(problems.is_empty(), "{problems:?}");
     }
 
-    pub fn refresh(&self) -> head::Refreshed {
-        let refreshed = head::refresh(&self.at(), head::Occasion::Look).unwrap();
+    pub fn refresh(&self) -> render::Refreshed {
+        let refreshed = render::refresh(&self.at(), render::Occasion::Look).unwrap();
         assert!(refreshed.failed.is_empty(), "{refreshed:?}");
         refreshed
     }

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
-use heirloom_engine::head::Head;
-use heirloom_engine::head::memory::{Tier1Line, for_thread};
-use heirloom_engine::head::why::why;
 use heirloom_engine::lineage::distillate::Distillate;
 use heirloom_engine::memory::{self, Class, NewLeaf};
+use heirloom_engine::pages::PageKey;
+use heirloom_engine::render::memory::{Tier1Line, for_thread};
+use heirloom_engine::render::why::why;
 use heirloom_engine::scope::TurnId;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
@@ -40,7 +40,7 @@ fn memory_says_what_matters_across_threads() {
 - November: 3 sessions, 2 threads · [n6]
 - October: 1 session, 1 thread · [n2]
 ";
-    assert_eq!(story.page(&Head::Memory), expected);
+    assert_eq!(story.page(&PageKey::Memory), expected);
 }
 
 #[test]
@@ -90,14 +90,14 @@ fn a_thread_nobody_has_worked_in_says_so() {
     story.place.sql().execute("UPDATE threads SET merged_into = ?1 WHERE thread_no = ?2", [honey, topic]).unwrap();
     assert!(story.head(topic).contains(&format!("This thread became a part of [Honey]({}.md).", story.file(honey))));
     assert!(story.head(honey).contains("## Open\n- Buy more jars · [l:"), "{}", story.head(honey));
-    let index = story.page(&Head::Threads);
+    let index = story.page(&PageKey::Threads);
     assert!(index.contains("[Honey]") && index.contains("1 open") && !index.contains("Bees"), "{index}");
 }
 
 #[test]
 fn the_index_lists_threads_newest_first() {
     let (mut story, _, blog) = life();
-    let text = story.page(&Head::Threads);
+    let text = story.page(&PageKey::Threads);
     let expected = "\
 - [heirloom/api](project-api-0123456789abcdef--ca0d02a87b2461da.md): Orders table half migrated, 3 of 41 tests red · 3 open · 20 Nov · [n6]
 - [blog](project-blog-fedcba9876543210--a43b2cfa13091f07.md): blocked: waiting for your answer about the RSS feed · 1 open · 19 Nov · [n8]
@@ -107,7 +107,7 @@ fn the_index_lists_threads_newest_first() {
         goal: Some(item("Publish", t)),
         ..Distillate::default()
     });
-    assert!(story.page(&Head::Threads).starts_with("- [blog]"));
+    assert!(story.page(&PageKey::Threads).starts_with("- [blog]"));
     for n in 0..60 {
         let thread = story.thread(&format!("topic/t{n}"), &format!("Topic {n}"));
         if n < 50 {
@@ -116,7 +116,7 @@ fn the_index_lists_threads_newest_first() {
             story.place.sql().execute("UPDATE threads SET state = 'closed' WHERE thread_no = ?1", [thread]).unwrap();
         }
     }
-    let text = story.page(&Head::Threads);
+    let text = story.page(&PageKey::Threads);
     assert_eq!(text.matches("\n- [").count() + 1, 40, "{text}");
     assert!(text.contains("- … and 12 more: `heirloom thread list`\n\n10 closed:"), "{text}");
 }
@@ -150,7 +150,7 @@ fn every_line_leads_deeper() {
     story.turn_row(TurnId(0x100), "codex:two", NOON, false);
     story.place.sql().execute("UPDATE turn_results SET status = 3, last_at = ?1", [NOON]).unwrap();
     let mut seen: BTreeSet<char> = BTreeSet::new();
-    for page in [Head::Memory, Head::Active, Head::Threads, Head::Thread(story.file(orders))] {
+    for page in [PageKey::Memory, PageKey::Active, PageKey::Threads, PageKey::Thread(story.file(orders))] {
         let text = story.page(&page);
         for line in items(&text) {
             let id = reference(line);
@@ -159,7 +159,7 @@ fn every_line_leads_deeper() {
         }
     }
     assert_eq!(seen.into_iter().collect::<String>(), "cjlmnptu");
-    let active = story.page(&Head::Active);
+    let active = story.page(&PageKey::Active);
     assert!(
         active
             .contains("## Threads\n- **heirloom/api**: Orders table half migrated, 3 of 41 tests red · 3 open · [n6]")
@@ -199,7 +199,7 @@ fn what_was_closed_or_left_is_shown_no_more() {
         assert!(!now.contains(words), "{words} in {now}");
     }
     let at = story.place.at();
-    let head = Head::Thread(story.file(orders));
+    let head = PageKey::Thread(story.file(orders));
     let told = at.read(|tx| why(&at, tx, &head)).unwrap();
     let reasons: Vec<&str> = told.iter().filter_map(|w| w.left_out.as_deref()).collect();
     assert_eq!(
@@ -362,11 +362,11 @@ fn urgent_things_stand_whatever_the_day() {
 fn old_threads_are_further_back() {
     let (mut story, orders, _) = life();
     story = story.on(NOON + 27 * DAY);
-    let text = story.page(&Head::Memory);
+    let text = story.page(&PageKey::Memory);
     let now = text.split("## Commitments").next().unwrap();
     assert!(now.contains("**heirloom/api**") && now.contains("**blog**"), "{text}");
     story = story.on(NOON + 31 * DAY);
-    let text = story.page(&Head::Memory);
+    let text = story.page(&PageKey::Memory);
     assert!(
         !text.contains("## Now") && text.contains("- Migrate table `tbl_orders` · heirloom/api · due 27 Nov · [l:"),
         "{text}"
@@ -381,23 +381,23 @@ fn old_threads_are_further_back() {
 #[test]
 fn a_line_of_a_thread_taken_out_stays_out_until_it_says_something_else() {
     let (mut story, _, blog) = life();
-    let before = story.page(&Head::Memory);
+    let before = story.page(&PageKey::Memory);
     assert!(before.contains("**blog**") && before.contains("- October: 1 session"));
     let memory = story.place.tree().join("MEMORY.md");
     let gone = |l: &&str| !l.contains("**blog**") && !l.contains("- October");
     crate::place::write(&memory, |t| t.lines().filter(gone).map(|l| format!("{l}\n")).collect());
     for _ in 0..2 {
-        let text = story.page(&Head::Memory);
+        let text = story.page(&PageKey::Memory);
         assert!(!text.contains("**blog**") && !text.contains("October") && text.contains("**heirloom/api**"), "{text}");
     }
     story = story.on(NOON + DAY);
-    assert!(!story.page(&Head::Memory).contains("**blog**"), "the next day is no change");
+    assert!(!story.page(&PageKey::Memory).contains("**blog**"), "the next day is no change");
     assert!(!for_thread(&story.lines(), &[blog], None).contains("RSS"));
     story.worked(blog, "codex:seven", NOON + DAY, |t| Distillate {
         goal: Some(item("Answered: the feed stays", t)),
         ..Distillate::default()
     });
-    let text = story.page(&Head::Memory);
+    let text = story.page(&PageKey::Memory);
     assert!(text.contains("**blog**: Answered: the feed stays"), "{text}");
     assert!(!text.contains("- October"), "{text}");
 }
@@ -406,14 +406,14 @@ fn a_line_of_a_thread_taken_out_stays_out_until_it_says_something_else() {
 fn why_tells_scores_and_what_was_left_out() {
     let (story, ..) = life();
     let at = story.place.at();
-    let told = at.read(|tx| why(&at, tx, &Head::Memory)).unwrap();
+    let told = at.read(|tx| why(&at, tx, &PageKey::Memory)).unwrap();
     let of = |text: &str| told.iter().find(|w| w.text.contains(text)).unwrap_or_else(|| panic!("{text} in {told:?}"));
     let api = of("**heirloom/api**");
     assert_eq!((api.section.as_str(), api.left_out.as_deref()), ("Now", None));
     assert_eq!(api.reasons, ["1 days old +0.94", "a loop in it: due within a week +0.60 +0.60"]);
     let step = told.iter().find(|w| w.reference.as_deref().is_some_and(|r| r.starts_with("l:migrate"))).unwrap();
     assert_eq!(step.left_out.as_deref(), Some("stands under Now, as the next step of its thread"));
-    let active = at.read(|tx| why(&at, tx, &Head::Active)).unwrap();
+    let active = at.read(|tx| why(&at, tx, &PageKey::Active)).unwrap();
     assert!(active.iter().any(
         |w| w.section == "Open loops" && w.reference.as_deref() == Some("l:send-marta-the-benchmark-table-37b43e")
     ));

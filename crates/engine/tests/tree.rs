@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
-use heirloom_engine::head;
 use heirloom_engine::home::{Home, layout};
 use heirloom_engine::ledger::{Audit, Ledger, Open};
+use heirloom_engine::render;
 use heirloom_engine::scope::{AgentId, AgentNo};
 use heirloom_engine::transcript::read;
 use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
@@ -64,8 +64,8 @@ impl Tree {
         open_loop::add(&self.at().lock().unwrap(), &new).unwrap()
     }
 
-    pub fn refresh(&self) -> head::Refreshed {
-        head::refresh(&self.at(), head::Occasion::Act).unwrap()
+    pub fn refresh(&self) -> render::Refreshed {
+        render::refresh(&self.at(), render::Occasion::Act).unwrap()
     }
 
     /// Ids of what the file table has, after a look at the files.

@@ -2,12 +2,13 @@
 //! page is.
 
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
-use heirloom_engine::head::memory::{Tier1Line, tier1};
-use heirloom_engine::head::{self, Head};
 use heirloom_engine::ledger::{Audit, Write};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
 use heirloom_engine::lineage::{self, Kind, NewNode, Source};
 use heirloom_engine::memory::{self, Class, NewLeaf};
+use heirloom_engine::pages::{self, Happened, PageKey};
+use heirloom_engine::render;
+use heirloom_engine::render::memory::{Tier1Line, tier1};
 use heirloom_engine::scope::{LaneNo, NodeId, SessionNo, ThreadKey, ThreadNo, TurnId};
 use rusqlite::params;
 use tempfile::TempDir;
@@ -154,10 +155,10 @@ impl Story {
     }
 
     /// The rendered block of a page, after a refresh.
-    pub fn page(&self, page: &Head) -> String {
+    pub fn page(&self, page: &PageKey) -> String {
         let at = self.place.at();
-        at.write("test", |tx| heirloom_engine::tree::mark_dirty(tx, at.agent_no, &[page.name()])).unwrap();
-        let refreshed = head::refresh(&at, head::Occasion::Act).unwrap();
+        at.write("test", |tx| pages::mark(tx, at.agent_no, &Happened::PagesAsked(vec![page.clone()]))).unwrap();
+        let refreshed = render::refresh(&at, render::Occasion::Act).unwrap();
         // Turns put in by hand have no words, which daily notes are made of.
         assert!(refreshed.failed.iter().all(|p| p.place.contains("/daily/")), "{refreshed:?}");
         let text = self.place.text(page.path().unwrap());
@@ -166,7 +167,7 @@ impl Story {
     }
 
     pub fn head(&self, thread: ThreadNo) -> String {
-        self.page(&Head::Thread(self.file(thread)))
+        self.page(&PageKey::Thread(self.file(thread)))
     }
 }
 

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::distill::advance::{Limits, Pass};
-use heirloom_engine::distill::{cadence, compaction};
+use heirloom_engine::distill::compaction;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::head::{self, Occasion};
 use heirloom_engine::lineage::marks;
+use heirloom_engine::pages::{self, Happened, PageKey, Period};
+use heirloom_engine::render::{self, Occasion};
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::transcript::read;
-use heirloom_engine::tree::{file_table, mark_dirty};
+use heirloom_engine::tree::file_table;
 use heirloom_engine::{thread, transcript, verify, worker};
 use serde_json::{Value, json};
 
@@ -110,7 +111,7 @@ fn one(place: &Path, (turns, smallest): (u64, u64), rounds: u32) -> Result<Home>
         return Err(Error::usage(format!("the lineage of the made-up sessions could not be made: {problem}")));
     }
     let measured = Measured::start();
-    head::refresh(&at, Occasion::Act)?;
+    render::refresh(&at, Occasion::Act)?;
     whole.push(("all pages, once", measured.stop()));
 
     print::progress(&format!("{of}: verifying"));
@@ -166,7 +167,7 @@ fn round(home: &LabHome, pass: &Pass, story: &mut Story, folder: &Path, each: &m
     let key = SessionKey::new("claude-code", &chat.native);
     let session = at.read(|tx| read::session_named(tx, at.agent_no, key.as_str()))?.no;
     each.time("distilling a session of 400 turns", || pass.session(session))?;
-    head::refresh(at, Occasion::Act)?;
+    render::refresh(at, Occasion::Act)?;
 
     story.go_on(&mut chat, BATCH, false)?;
     let more = one_file(&chat)?;
@@ -177,23 +178,23 @@ fn round(home: &LabHome, pass: &Pass, story: &mut Story, folder: &Path, each: &m
     if made.nodes.is_empty() {
         return Err(Error::usage("the made-up session was not compacted"));
     }
-    each.time("pages after a compaction", || head::refresh(at, Occasion::Act))?;
+    each.time("pages after a compaction", || render::refresh(at, Occasion::Act))?;
 
     at.write("session.end", |tx| {
         marks::mark(tx, &[session])?;
         transcript::end_session(tx, session)
     })?;
     each.time("distilling the end of a session", || pass.session(session))?;
-    each.time("pages after the end of a session", || head::refresh(at, Occasion::Act))?;
+    each.time("pages after the end of a session", || render::refresh(at, Occasion::Act))?;
 
     let thread = at.read(|tx| thread::of_session(tx, session))?.unwrap_or_default();
-    let pages = at.read(|tx| cadence::after(at, tx, &[thread], &[Some(now)]))?;
-    for page in pages {
+    let threads = at.read(|tx| thread::files_of(tx, at.agent_no, &[thread]))?;
+    for page in pages::cadence::pages(&Happened::SessionEnded { threads, days: at.days_of([now]) }) {
         let Some(name) = name_of(&page) else { continue };
-        at.write("head.mark", |tx| mark_dirty(tx, at.agent_no, &[page]))?;
-        each.time(name, || head::refresh(at, Occasion::Act))?;
+        at.write("head.mark", |tx| pages::mark(tx, at.agent_no, &Happened::PagesAsked(vec![page])))?;
+        each.time(name, || render::refresh(at, Occasion::Act))?;
     }
-    each.time("nothing to render", || head::refresh(at, Occasion::Act))?;
+    each.time("nothing to render", || render::refresh(at, Occasion::Act))?;
     Ok(())
 }
 
@@ -201,15 +202,15 @@ fn one_file(chat: &Chat) -> Result<Sources> {
     Sources::of(std::slice::from_ref(&chat.path))
 }
 
-fn name_of(page: &str) -> Option<&'static str> {
-    Some(match page.split('/').next()? {
-        "memory" => "  MEMORY.md alone",
-        "active" => "  ACTIVE.md alone",
-        "threads" => "  the index of threads alone",
-        "thread" => "  the head of its thread alone",
-        "daily" => "  the day alone",
-        "rollup" if page.contains("-W") => "  the week alone",
-        "rollup" => "  the month alone",
+fn name_of(page: &PageKey) -> Option<&'static str> {
+    Some(match page {
+        PageKey::Memory => "  MEMORY.md alone",
+        PageKey::Active => "  ACTIVE.md alone",
+        PageKey::Threads => "  the index of threads alone",
+        PageKey::Thread(_) => "  the head of its thread alone",
+        PageKey::Daily(_) => "  the day alone",
+        PageKey::Rollup(Period::Week(_)) => "  the week alone",
+        PageKey::Rollup(Period::Month(_)) => "  the month alone",
         _ => return None,
     })
 }

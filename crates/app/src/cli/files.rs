@@ -5,8 +5,8 @@ use std::path::Path;
 
 use heirloom_engine::continuity;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::head;
 use heirloom_engine::redact::redact;
+use heirloom_engine::render;
 use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
 use heirloom_engine::tree::{AssistantHome, scan};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ pub fn edit(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<bool
     let now = at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?;
     let written = now.is_none_or(|n| n.digest != entry.digest);
     if written {
-        head::mark_all(at)?;
+        render::mark_all(at)?;
         context.instance().settle(at);
     }
     Ok(written)

@@ -4,11 +4,12 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::head::outside::{self, Acquired, Busy, Change, Committed, Granted, NotNow};
-use heirloom_engine::head::revisions::{self, Line, Overview};
-use heirloom_engine::head::shared::{self, LARGEST_SECTION, Page, Sections};
-use heirloom_engine::head::{Head, lease, why};
+use heirloom_engine::pages::shared::{LARGEST_SECTION, Page, Sections};
+use heirloom_engine::pages::{PageKey, lease};
 use heirloom_engine::redact::redact;
+use heirloom_engine::render::outside::{self, Acquired, Busy, Change, Committed, Granted, NotNow};
+use heirloom_engine::render::revisions::{self, Line, Overview};
+use heirloom_engine::render::{self, why};
 use heirloom_engine::tree::AssistantHome;
 use serde_json::{Map, Value, json};
 
@@ -140,7 +141,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Show { head, thread, revision, why: asked } => {
             let at = look(&context)?;
             let head = match thread {
-                Some(thread) => at.read(|tx| shared::thread_named(tx, at.agent_no, &thread))?,
+                Some(thread) => at.read(|tx| render::shared::thread_named(tx, at.agent_no, &thread))?,
                 None => named(&at, &head)?,
             };
             match asked {
@@ -208,12 +209,12 @@ fn look(context: &Context) -> Result<AssistantHome<'_>> {
     Ok(found.ok_or_else(|| Error::not_found("there are no pages yet").hint("heirloom up makes them"))?.0)
 }
 
-fn named(at: &AssistantHome, name: &str) -> Result<Head> {
-    at.read(|tx| shared::named(tx, at.agent_no, name))
+fn named(at: &AssistantHome, name: &str) -> Result<PageKey> {
+    at.read(|tx| render::shared::named(tx, at.agent_no, name))
 }
 
 /// What it is called here: `memory`, or a thread's key.
-fn name_of(at: &AssistantHome, head: &Head) -> Result<String> {
+fn name_of(at: &AssistantHome, head: &PageKey) -> Result<String> {
     Ok(revisions::look(at, head)?.name)
 }
 
@@ -273,7 +274,7 @@ fn overview_json(o: &Overview) -> Result<Value> {
     }))
 }
 
-fn show(at: &AssistantHome, head: &Head, revision: Option<i64>, json: bool) -> Result<Exit> {
+fn show(at: &AssistantHome, head: &PageKey, revision: Option<i64>, json: bool) -> Result<Exit> {
     let overview = revisions::look(at, head)?;
     let number = revision.unwrap_or(overview.state.revision);
     if revision.is_none() && number == 0 {
@@ -298,7 +299,7 @@ fn show(at: &AssistantHome, head: &Head, revision: Option<i64>, json: bool) -> R
 }
 
 /// Every line of a head as it would be rendered now, with what speaks for it, and what was left out.
-fn explain(at: &AssistantHome, head: &Head, json: bool) -> Result<Exit> {
+fn explain(at: &AssistantHome, head: &PageKey, json: bool) -> Result<Exit> {
     let lines = at.read(|tx| why::why(at, tx, head))?;
     if json {
         let list: Vec<Value> = lines
@@ -339,7 +340,7 @@ fn text(page: &Page) -> String {
     }
 }
 
-fn log(at: &AssistantHome, head: &Head, limit: usize, context: &Context) -> Result<Exit> {
+fn log(at: &AssistantHome, head: &PageKey, limit: usize, context: &Context) -> Result<Exit> {
     let (entries, all) = revisions::log(at, head, limit)?;
     if context.json {
         let list: Vec<Value> = entries
@@ -376,7 +377,7 @@ fn log(at: &AssistantHome, head: &Head, limit: usize, context: &Context) -> Resu
     Ok(Exit::Ok)
 }
 
-fn diff(at: &AssistantHome, head: &Head, from: i64, to: Option<i64>, json: bool) -> Result<Exit> {
+fn diff(at: &AssistantHome, head: &PageKey, from: i64, to: Option<i64>, json: bool) -> Result<Exit> {
     let to = match to {
         Some(to) => to,
         None => revisions::look(at, head)?.state.revision,
@@ -413,7 +414,7 @@ fn diff(at: &AssistantHome, head: &Head, from: i64, to: Option<i64>, json: bool)
     Ok(Exit::Ok)
 }
 
-fn restore(at: &AssistantHome, head: &Head, revision: i64, json: bool) -> Result<Exit> {
+fn restore(at: &AssistantHome, head: &PageKey, revision: i64, json: bool) -> Result<Exit> {
     let now = revisions::restore(at, head, revision)?;
     let overview = revisions::look(at, head)?;
     if json {
@@ -429,7 +430,7 @@ fn restore(at: &AssistantHome, head: &Head, revision: i64, json: bool) -> Result
     Ok(Exit::Ok)
 }
 
-fn granted(at: &AssistantHome, head: &Head, owner: &str, grant: &Granted, json: bool) -> Result<Exit> {
+fn granted(at: &AssistantHome, head: &PageKey, owner: &str, grant: &Granted, json: bool) -> Result<Exit> {
     let name = name_of(at, head)?;
     if json {
         print::line(
@@ -455,7 +456,7 @@ fn granted(at: &AssistantHome, head: &Head, owner: &str, grant: &Granted, json: 
     Ok(Exit::Ok)
 }
 
-fn held(at: &AssistantHome, head: &Head, busy: &Busy, json: bool) -> Result<Exit> {
+fn held(at: &AssistantHome, head: &PageKey, busy: &Busy, json: bool) -> Result<Exit> {
     let name = name_of(at, head)?;
     let what = format!("{} is at work on {name}", busy.by);
     let next = format!("it is free in {} at the latest; try again", seconds(busy.for_ms));
@@ -477,7 +478,7 @@ fn error_json(what: &str, next: &str) -> Value {
 
 fn committed(
     at: &AssistantHome,
-    head: &Head,
+    head: &PageKey,
     (section, revision, epoch, published): (&str, i64, i64, bool),
     json: bool,
 ) -> Result<Exit> {
@@ -497,7 +498,7 @@ fn committed(
     Ok(Exit::Ok)
 }
 
-fn refused(at: &AssistantHome, head: &Head, section: &str, not_now: &NotNow, json: bool) -> Result<Exit> {
+fn refused(at: &AssistantHome, head: &PageKey, section: &str, not_now: &NotNow, json: bool) -> Result<Exit> {
     let name = name_of(at, head)?;
     let what = format!("{section} was not committed to {name}: {}", not_now.why);
     let next = match not_now.deferred {

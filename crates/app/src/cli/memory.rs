@@ -3,7 +3,7 @@
 use heirloom_engine::clock::{Millis, parse_rfc3339, rfc3339};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::staleness::staleness;
-use heirloom_engine::memory::{self, Class, NewLeaf, Scope, change, find, forget, leaf};
+use heirloom_engine::memory::{self, Class, NewLeaf, Scope, change, find, leaf};
 use heirloom_engine::recall::{self, FileFilter, FilesFound};
 use heirloom_engine::redact::redact;
 use heirloom_engine::tree::file_table::{Entry, Kind};
@@ -421,7 +421,7 @@ fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
     let (entries, also) = {
         let lock = at.lock()?;
         let entries = at.read(|tx| find::all_named(tx, at.agent_no, names, None))?;
-        let also = forget::forget(&lock, &entries)?;
+        let also = heirloom_engine::forget::leaves(&lock, &entries)?;
         (entries, also)
     };
     context.instance().settle(&at);

@@ -74,7 +74,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 // It is over, whatever becomes of the pages that say so.
                 let written = context
                     .assistant("cli session")
-                    .and_then(|at| heirloom_engine::head::continuity::write_turn_continuity(&at, &[session.no]));
+                    .and_then(|at| heirloom_engine::render::continuity::write_turn_continuity(&at, &[session.no]));
                 if let Err(e) = written {
                     print::note(&format!("the pages could not be brought up to date: {e}"));
                 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::distill::state::{self, State};
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::head::Head;
 use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::ledger::{Read, Write};
 use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::Item;
+use heirloom_engine::pages::PageKey;
 use heirloom_engine::redact::redact;
 use heirloom_engine::scope::{AgentNo, SessionKey, ThreadKey, ThreadNo};
 use heirloom_engine::thread::{self, Counts, Link, Participants, SessionIn, Stretch, ThreadRow, reading};
@@ -255,7 +255,7 @@ fn label(row: &ThreadRow) -> String {
 
 /// The page of a thread, below the assistant home.
 fn page(row: &ThreadRow) -> Result<String> {
-    Ok(Head::Thread(row.file.clone()).path()?.as_str().to_owned())
+    Ok(PageKey::Thread(row.file.clone()).path()?.as_str().to_owned())
 }
 
 /// A thread, for programs.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
-use heirloom_engine::head::memory::{self, Section, Tier1Line};
+use heirloom_engine::render::memory::{self, Section, Tier1Line};
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use heirloom_harness::HostPaths;
 use serde_json::json;

@@ -1,8 +1,9 @@
 //! What `status` and `doctor` have to say of the visible files.
 
 use heirloom_engine::error::{Problem, Result};
-use heirloom_engine::head;
 use heirloom_engine::home::LionClaw;
+use heirloom_engine::memory::pending;
+use heirloom_engine::render;
 use heirloom_engine::tree::file_table::{self, Kind};
 use heirloom_engine::tree::{AssistantHome, journal, revise};
 use serde_json::{Value, json};
@@ -35,14 +36,9 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
     let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let mut notes = Vec::new();
     let (counts, pending, troubled, unfinished) = at.read(|tx| {
-        let pending: i64 = tx.query_row(
-            "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'",
-            [at.agent_no],
-            |r| r.get(0),
-        )?;
         Ok((
             file_table::counts(tx, at.agent_no)?,
-            pending as u64,
+            pending::waiting_count(tx, at.agent_no)?,
             file_table::troubled(tx, at.agent_no)?,
             journal::unfinished(tx, at.agent_no)?,
         ))
@@ -54,7 +50,7 @@ pub fn of(context: &Context, at: &AssistantHome, problems: &[Problem]) -> Result
         let why = left.last_error.map_or("another command may be at it".to_owned(), |e| e);
         wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
     }
-    notes.extend(head::marker_faults(at)?.iter().map(ToString::to_string));
+    notes.extend(render::marker_faults(at)?.iter().map(ToString::to_string));
     let since = context.now() - NEWS_MS;
     let kept = at.read(|tx| revise::found_by_scan(tx, at.agent_no, since, 3))?;
     notes.extend(kept.into_iter().map(|(no, path, why)| {

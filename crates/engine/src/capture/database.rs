@@ -13,6 +13,7 @@ use crate::scope::{AgentId, RecordNo};
 use crate::source::file::Stat;
 use crate::source::foreign::ForeignStore;
 use crate::transcript::prepare::{Origin, OriginForm, digest};
+use crate::transcript::sources;
 use crate::transcript::{After, Step, StreamAt};
 
 pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
@@ -30,7 +31,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         Ok(stat) => stat,
         Err(e) => return Ok(Outcome::failed(path, &e)),
     };
-    let known_stat = capture.ledger.read(|tx| source_stat(tx, &origin))?;
+    let known_stat = capture.ledger.read(|tx| sources::source_stat(tx, &origin))?;
     if known_stat.is_some() && known_stat == stat.proof {
         return Ok(Outcome::Unchanged);
     }
@@ -45,7 +46,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     let changed: Vec<_> = {
         let mut changed = Vec::new();
         for group in groups {
-            if capture.ledger.read(|tx| group_fingerprint(tx, &origin, &group.key))?.as_deref()
+            if capture.ledger.read(|tx| sources::group_fingerprint(tx, &origin, &group.key))?.as_deref()
                 != Some(&group.fingerprint)
             {
                 changed.push(group);
@@ -211,54 +212,19 @@ fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revis
         .optional()?)
 }
 
-fn group_fingerprint(tx: &Read, origin: &Origin, group: &str) -> Result<Option<String>> {
-    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
-    Ok(tx
-        .prepare_cached(
-            "SELECT fingerprint FROM agents JOIN sources USING (agent_no) JOIN foreign_groups USING (source_no)
-             WHERE agent_id = ?1 AND harness = ?2 AND path = ?3 AND group_key = ?4",
-        )?
-        .query_row(params![origin.agent.as_str(), origin.harness, path, group], |r| r.get(0))
-        .optional()?)
-}
-
 /// A group in which nothing was new after all.
 fn remember_group(capture: &Capture, origin: &Origin, group: &crate::source::foreign::Group) -> Result<()> {
-    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     capture.ledger.write(crate::ledger::Audit::new(&capture.actor, "source.read"), |tx| {
-        tx.execute(
-            "INSERT INTO foreign_groups (source_no, group_key, fingerprint)
-             SELECT source_no, ?4, ?5 FROM agents JOIN sources USING (agent_no)
-             WHERE agent_id = ?1 AND harness = ?2 AND path = ?3
-             ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint",
-            params![origin.agent.as_str(), origin.harness, path, group.key, group.fingerprint],
-        )?;
+        sources::remember_group(tx, origin, &group.key, &group.fingerprint)?;
         tx.note("group", group.key.clone());
         Ok(())
     })
 }
 
-fn source_stat(tx: &Read, origin: &Origin) -> Result<Option<String>> {
-    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
-    let stat: Option<Option<String>> = tx
-        .prepare_cached(
-            "SELECT stat FROM agents JOIN sources USING (agent_no) WHERE agent_id = ?1 AND harness = ?2 AND path = ?3",
-        )?
-        .query_row(params![origin.agent.as_str(), origin.harness, path], |r| r.get(0))
-        .optional()?;
-    Ok(stat.flatten())
-}
-
 fn remember_stat(capture: &Capture, origin: &Origin, proof: &str) -> Result<()> {
-    let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     let why = crate::ledger::Audit::new(&capture.actor, "source.read");
     capture.ledger.write(why, |tx| {
-        let now = tx.now();
-        tx.execute(
-            "UPDATE sources SET stat = ?4, seen_at = ?5 WHERE harness = ?2 AND path = ?3
-               AND agent_no = (SELECT agent_no FROM agents WHERE agent_id = ?1)",
-            params![origin.agent.as_str(), origin.harness, path, proof, now],
-        )?;
+        sources::remember_stat(tx, origin, proof)?;
         tx.note("source", origin.path.display().to_string());
         Ok(())
     })

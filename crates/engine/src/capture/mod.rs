@@ -24,7 +24,7 @@ use crate::program::{Form, Program};
 use crate::scope::AgentId;
 use crate::transcript::append::Names;
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord};
-use crate::transcript::{Appended, IDLE_MS, Preparer, append};
+use crate::transcript::{Appended, IDLE_MS, Preparer, StreamMoved, append};
 
 pub use live::LineAck;
 
@@ -299,7 +299,7 @@ impl Outcome {
 
 /// Whether a commit was refused because a stream was no longer where the plan left it.
 fn is_moved(error: &Error) -> bool {
-    error.kind() == ErrorKind::Busy && error.to_string().ends_with("moved on meanwhile")
+    error.was_caused_by::<StreamMoved>()
 }
 
 fn origin(program: &dyn Program, placement: &Placement, agent: &AgentId, form: OriginForm, path: &Path) -> Origin {

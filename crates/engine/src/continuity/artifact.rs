@@ -9,6 +9,7 @@ use crate::clock::{Millis, rfc3339};
 use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
+use crate::pages::Happened;
 use crate::redact::redact;
 use crate::scope::slug;
 use crate::title::wordless;
@@ -82,7 +83,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewArtifact, plan: Act) -> Result<(Act
     doc.set("format", &FORMAT.into())?;
     let id = format!("a:{}", crate::title::short_of_file(path.name()));
     let step = Step::Create { path: path.as_str().into(), text: String::from_utf8_lossy(doc.print()).into_owned() };
-    Ok((plan.step(step).shows_in("active"), Item { id, title, path, change: Change::New }))
+    Ok((plan.step(step).tells(&Happened::ArtifactChanged), Item { id, title, path, change: Change::New }))
 }
 
 /// `YYYY/MM/YYYY-MM-DD-<slug>.md`, or the first of its successors that is free.

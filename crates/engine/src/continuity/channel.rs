@@ -5,12 +5,13 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Change, pages_of};
+use super::Change;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::Read;
+use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, RequestNo};
-use crate::tree::{AssistantHome, mark_dirty};
+use crate::tree::AssistantHome;
 
 const LONGEST_CHANNEL: usize = 64;
 const LONGEST_PEER: usize = 200;
@@ -111,7 +112,7 @@ pub fn ask(
         .execute(params![at.agent_no, channel, peer, name, detail, tx.now()])?;
         let gone = || Error::new(ErrorKind::Machine, "the request is not there after it was stored");
         let event = pending(tx, at.agent_no, &channel, &peer)?.ok_or_else(gone)?;
-        mark_dirty(tx, at.agent_no, &pages_of(at, event.at))?;
+        pages::mark(tx, at.agent_no, &Happened::ChannelChanged { days: at.days_of([event.at]) })?;
         tx.note("event", event.no);
         Ok((event, change))
     })
@@ -148,7 +149,7 @@ pub fn decide(at: &AssistantHome, which: &[String], yes: bool) -> Result<Vec<(Ev
     }
     at.write(action, |tx| {
         let mut answered = judge(tx)?;
-        let mut pages = pages_of(at, tx.now());
+        let mut moments = vec![tx.now()];
         for (event, change) in &mut answered {
             if *change == Change::Same {
                 continue;
@@ -158,9 +159,9 @@ pub fn decide(at: &AssistantHome, which: &[String], yes: bool) -> Result<Vec<(Ev
                 "UPDATE channel_events SET state = ?3, decided_at = ?4 WHERE agent_no = ?1 AND event_no = ?2",
             )?
             .execute(params![at.agent_no, event.no, wanted.name(), event.decided_at])?;
-            pages.extend(pages_of(at, event.at));
+            moments.push(event.at);
         }
-        mark_dirty(tx, at.agent_no, &pages)?;
+        pages::mark(tx, at.agent_no, &Happened::ChannelChanged { days: at.days_of(moments) })?;
         tx.note("events", answered.iter().map(|(e, _)| e.no).collect::<Vec<_>>());
         Ok(answered)
     })

@@ -15,7 +15,7 @@ pub mod scheduled;
 
 use serde_json::Value;
 
-use crate::clock::{Millis, rfc3339};
+use crate::clock::rfc3339;
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::RelPath;
@@ -80,13 +80,6 @@ pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
     let found = at.files.read_with_stamp(path, crate::tree::LARGEST_FILE)?;
     let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
     Ok(Document::parse(bytes))
-}
-
-/// The pages that show what happened at a moment: the now-page and the note of the day.
-pub(crate) fn pages_of(at: &AssistantHome, moment: Millis) -> Vec<String> {
-    let mut pages = vec!["active".to_owned()];
-    pages.extend(at.day_of(moment).map(|day| format!("daily/{day}")));
-    pages
 }
 
 /// Now, as front matter has it.

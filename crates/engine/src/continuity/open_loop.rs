@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
+use crate::pages::Happened;
 use crate::scope::AgentNo;
 use crate::title::{TitleKey, active_name, archived_name, wordless};
 use crate::tree::TreeLock;
@@ -35,11 +36,8 @@ pub struct NewLoop {
 /// Where a loop that was closed without a person was found to be done: its value is a [`Provenance`].
 const RESOLVED_BY: &str = "resolved_by";
 
-/// Pages that show open loops.
-const SHOWN_IN: [&str; 2] = ["active", "memory"];
-
 fn act(action: &'static str) -> Act {
-    SHOWN_IN.iter().fold(Act::new(action), |act, head| act.shows_in(*head))
+    Act::new(action).tells(&Happened::LoopChanged)
 }
 
 /// The loops that are open, or those that were resolved, newest first; of one scope where it is named.

@@ -6,6 +6,7 @@ use super::{Change, FORMAT, Item, document, now, sound_title};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::layout;
+use crate::pages::Happened;
 use crate::title::{TitleKey, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry};
@@ -38,7 +39,7 @@ pub struct Proposed {
 }
 
 pub(crate) fn act(action: &'static str) -> Act {
-    Act::new(action).shows_in("active").shows_in("memory")
+    Act::new(action).tells(&Happened::ProposalChanged)
 }
 
 /// Proposes, or adds entries to the proposal of this title that is waiting.

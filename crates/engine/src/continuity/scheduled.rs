@@ -11,17 +11,17 @@ use serde_json::{Map, Value};
 
 use super::artifact::{self, NewArtifact, Text};
 use super::output::Output;
-use super::pages_of;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{HomeLock, RelPath, layout};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::redact::redact;
 use crate::scope::{AgentNo, JobRunNo};
 use crate::title::wordless;
+use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
-use crate::tree::{AssistantHome, mark_dirty};
 
 /// The longest command that is kept; a longer one is cut.
 const LONGEST_COMMAND: usize = 4_000;
@@ -145,7 +145,7 @@ pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Mill
         let alive = at.home().try_lock(&lock_name(run_no))?.ok_or_else(|| {
             Error::new(ErrorKind::Busy, format!("the lock of run {run_no} is held")).hint("run the command again")
         })?;
-        mark_dirty(tx, at.agent_no, &pages_of(at, started_at))?;
+        pages::mark(tx, at.agent_no, &Happened::JobRan { day: at.day_of(started_at) })?;
         tx.note("run", run_no);
         tx.note("job", name.as_str());
         Ok(Begun { run_no, name: name.clone(), started_at, _alive: alive })
@@ -216,7 +216,7 @@ fn close(
          WHERE agent_no = ?1 AND run_no = ?2 AND ended_at IS NULL",
     )?
     .execute(params![at.agent_no, begun.run_no, tx.now(), code, signal, why, artifact.map(RelPath::as_str)])?;
-    mark_dirty(tx, at.agent_no, &pages_of(at, begun.started_at))?;
+    pages::mark(tx, at.agent_no, &Happened::JobRan { day: at.day_of(begun.started_at) })?;
     tx.note("run", begun.run_no);
     tx.note("job", begun.name.as_str());
     tx.note("exit_code", code);
@@ -249,7 +249,7 @@ pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
                      WHERE agent_no = ?1 AND run_no = ?2 AND ended_at IS NULL",
                 )?
                 .execute(params![at.agent_no, run_no, tx.now()])?;
-            mark_dirty(tx, at.agent_no, &pages_of(at, started_at))?;
+            pages::mark(tx, at.agent_no, &Happened::JobRan { day: at.day_of(started_at) })?;
             tx.note("run", run_no);
             Ok(changed)
         })?;
@@ -278,7 +278,7 @@ pub fn acknowledge(at: &AssistantHome, name: &str) -> Result<usize> {
         let seen = tx
             .prepare_cached(&format!("UPDATE scheduled_runs SET acknowledged = 1 WHERE {failed}"))?
             .execute(params![at.agent_no, name])?;
-        mark_dirty(tx, at.agent_no, &["active".to_owned()])?;
+        pages::mark(tx, at.agent_no, &Happened::JobAcknowledged)?;
         tx.note("job", name);
         tx.note("runs", seen);
         Ok(seen)

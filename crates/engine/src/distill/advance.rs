@@ -23,7 +23,7 @@ use crate::lineage::{self, Kind, NewNode, marks};
 use crate::scope::{LaneNo, NodeId, RunNo, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Membership};
 use crate::tokens::tokens;
-use crate::transcript::IDLE_MS;
+use crate::transcript::{self, IDLE_MS};
 use crate::tree::AssistantHome;
 
 /// How the lineage is cut; configurable.
@@ -444,12 +444,9 @@ impl<'p> Pass<'p> {
                 }
                 made.push(lineage::insert(tx, node)?);
             }
-            let mut leave =
-                tx.prepare_cached("UPDATE turn_results SET left_by = ?2 WHERE run_no = ?1 AND left_by IS NULL")?;
             for (run, by) in &plan.left {
-                leave.execute([run, by])?;
+                transcript::leave(tx, *run, *by)?;
             }
-            drop(leave);
             summary_input::note(self, tx, fell_back);
             tx.note("session_no", session_no);
             tx.note("chunks", made.len());

@@ -11,7 +11,7 @@ use super::advance::Pass;
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
-use super::{Request, Said, cadence, closing, handoff, summary_input};
+use super::{Request, Said, closing, handoff, summary_input};
 use crate::clock::Millis;
 use crate::continuity::open_loop::{self, NewLoop};
 use crate::continuity::proposal::{self, NewProposal};
@@ -22,13 +22,14 @@ use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
 use crate::memory::pending::is_known_in;
 use crate::memory::{Class, Scope};
+use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::text::similarity;
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
-use crate::tree::{TreeLock, mark_dirty};
+use crate::tree::{AssistantHome, TreeLock};
 use crate::{redact, thread};
 
 /// Files one compaction may make: what is more important than the rest, not everything that was ever said.
@@ -348,11 +349,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     for (i, node) in plan.nodes.iter_mut().enumerate() {
         act = flush(&lock, facts, node, NodeId(first.0 + i as i64), act, &mut made)?;
     }
-    let threads: Vec<ThreadNo> = plan.nodes.iter().map(|n| n.thread_no).collect();
-    let moments: Vec<_> = plan.nodes.iter().map(|n| n.times.1).collect();
-    for head in at.read(|tx| cadence::after(at, tx, &threads, &moments))? {
-        act = act.shows_in(head);
-    }
+    act = act.tells(&at.read(|tx| compacted(at, tx, &plan.nodes))?);
     if act.steps.is_empty() {
         drop(lock);
         return at.write("lineage.compact", |tx| insert(pass, tx, what, &plan, None));
@@ -592,11 +589,8 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
             flush: id.map(str::to_owned),
         },
     )?;
-    let threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
-    let moments: Vec<_> = nodes.iter().map(|n| n.times.1).collect();
     if id.is_none() {
-        let heads = cadence::after(at, tx, &threads, &moments)?;
-        mark_dirty(tx, at.agent_no, &heads)?;
+        pages::mark(tx, at.agent_no, &compacted(at, tx, nodes)?)?;
     }
     summary_input::note(pass, tx, *fell_back);
     tx.note("session_no", what.session_no);
@@ -604,6 +598,15 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
     tx.note("until", until.to_string());
     tx.note("nodes", ids.iter().map(NodeId::to_string).collect::<Vec<_>>());
     Ok(ids.len() as u64)
+}
+
+/// What these nodes say happened, for the pages that show it.
+fn compacted(at: &AssistantHome, tx: &Read, nodes: &[NewNode]) -> Result<Happened> {
+    let threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
+    Ok(Happened::Compacted {
+        threads: thread::files_of(tx, at.agent_no, &threads)?,
+        days: at.days_of(nodes.iter().filter_map(|n| n.times.1)),
+    })
 }
 
 /// In which order a context is put together again (R10.4).

@@ -2,14 +2,14 @@
 //! Depth grows with the logarithm of history.
 
 use super::advance::Pass;
-use super::cadence;
 use super::session::{hull, ids};
 use super::summarizer::Told;
 use super::summary_input;
 use crate::error::Result;
 use crate::lineage::{self, Kind, NewNode, Node, walk};
+use crate::pages::{self, Happened};
 use crate::scope::{SessionNo, ThreadNo};
-use crate::tree::mark_dirty;
+use crate::thread;
 
 /// So many roots become one (SPEC R6.7).
 pub const ROOTS: usize = 8;
@@ -53,8 +53,8 @@ pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
                     return Ok(false);
                 }
                 let id = lineage::insert(tx, &node)?;
-                let heads = cadence::after(at, tx, &[thread_no], &[])?;
-                mark_dirty(tx, at.agent_no, &heads)?;
+                let threads = thread::files_of(tx, at.agent_no, &[thread_no])?;
+                pages::mark(tx, at.agent_no, &Happened::Condensed { threads })?;
                 summary_input::note(pass, tx, usize::from(fell_back));
                 tx.note("node", id.to_string());
                 tx.note("depth", node.depth);

@@ -2,11 +2,9 @@
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
 //! [`fold`], [`handoff`] and [`summary`]. [`advance`] brings the lineage of a session up to what was stored, with
-//! [`compaction`], `session`, `closing` and [`condense`]; [`cadence`] says what is rendered anew then, and [`state`] where a thread
-//! stands.
+//! [`compaction`], `session`, `closing` and [`condense`]; [`state`] says where a thread stands.
 
 pub mod advance;
-pub mod cadence;
 pub mod chunk;
 mod closing;
 pub mod compaction;

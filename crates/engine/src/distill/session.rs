@@ -6,15 +6,16 @@ use std::collections::{BTreeMap, HashSet};
 use super::advance::Pass;
 use super::compaction::{TRIES, is_overtaken, next_node, overtaken};
 use super::load::{self, SessionFacts};
-use super::{Request, Said, cadence, closing, summary_input};
+use super::{Request, Said, closing, summary_input};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::{Distillate, Touch};
 use crate::lineage::{self, Kind, NewNode, Node};
+use crate::pages::{self, Happened};
 use crate::scope::{LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
+use crate::thread;
 use crate::title::flush_id;
 use crate::tree::journal::Act;
-use crate::tree::mark_dirty;
 
 /// The longest summary of a session.
 const SESSION_TOKENS: usize = 160;
@@ -126,9 +127,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
         drop(lock);
         return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
     }
-    for head in at.read(|tx| heads(pass, tx, &plan))? {
-        act = act.shows_in(head);
-    }
+    act = act.tells(&at.read(|tx| ended(pass, tx, &plan))?);
     let id = flush_id();
     for node in &mut plan.nodes {
         node.flush = Some(id.clone());
@@ -163,8 +162,7 @@ fn insert(
         }
     }
     if id.is_none() {
-        let heads = heads(pass, tx, plan)?;
-        mark_dirty(tx, pass.at.agent_no, &heads)?;
+        pages::mark(tx, pass.at.agent_no, &ended(pass, tx, plan)?)?;
     }
     summary_input::note(pass, tx, plan.fell_back);
     tx.note("session", facts.key.as_str());
@@ -173,11 +171,13 @@ fn insert(
     Ok(count)
 }
 
-/// The pages that show these nodes.
-fn heads(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Vec<String>> {
+/// What these nodes say happened, for the pages that show it.
+fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
     let threads: Vec<ThreadNo> = plan.nodes.iter().map(|n| n.thread_no).collect();
-    let moments: Vec<_> = plan.nodes.iter().map(|n| n.times.1).collect();
-    cadence::after(pass.at, tx, &threads, &moments)
+    Ok(Happened::SessionEnded {
+        threads: thread::files_of(tx, pass.at.agent_no, &threads)?,
+        days: pass.at.days_of(plan.nodes.iter().filter_map(|n| n.times.1)),
+    })
 }
 
 /// Turns of a chunk that were not left.

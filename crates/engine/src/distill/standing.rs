@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::OptionalExtension;
 
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
+use crate::pages::{PageKey, dismissals};
 use crate::scope::{AgentNo, TurnId};
 use crate::tree::file_table::{self, State};
 
@@ -67,12 +68,7 @@ impl Known<'_> {
     }
 
     fn is_dismissed(&self, item: &str, digest: &Digest) -> Result<bool> {
-        Ok(self
-            .tx
-            .prepare_cached(
-                "SELECT 1 FROM dismissals WHERE agent_no = ?1 AND head = 'memory' AND item = ?2 AND digest = ?3",
-            )?
-            .exists(params![self.agent_no, item, digest.as_slice()])?)
+        dismissals::is_dismissed(self.tx, self.agent_no, &PageKey::Memory, item, digest)
     }
 
     fn is_left(&mut self, turn: TurnId) -> Result<bool> {

@@ -70,7 +70,7 @@ const TABLES: &[Table] = &[
         shared: false,
     },
     Table {
-        // The rendered blocks go with `forget_rendered`.
+        // The rendered blocks go with `pages::revisions::forget_rendered`.
         name: "head_revisions",
         key: &["head", "revision"],
         columns: &["sections"],

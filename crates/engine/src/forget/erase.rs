@@ -10,9 +10,10 @@ use super::find::{self, Found};
 use super::words::Words;
 use super::{PENDING, nodes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::head::Head;
+use crate::inject;
 use crate::ledger::blocks::{self, Opener, Packed};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, BlockNo, NodeId, SessionNo};
 use crate::transcript::append::{EVER, hex};
 use crate::transcript::prepare::{KEY_LENGTH, digest};
@@ -223,18 +224,11 @@ impl Erasure<'_> {
 
     /// Every rendered page may show it, and is made again; what it showed is not kept meanwhile.
     fn pages(&self, tx: &Write) -> Result<()> {
-        crate::tree::forget_rendered(tx, self.agent_no)?;
-        let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
-        let heads: Vec<String> =
-            statement.query_map([self.agent_no], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
-        for head in heads.iter().filter(|h| Head::parse(h).is_some()) {
-            // Whoever holds it is fenced: forgetting waits for no writer.
-            tx.prepare_cached(
-                "UPDATE heads SET content = NULL, dirty = dirty + 1, epoch = epoch + 1, owner = NULL, lease_boot = NULL,
-                        lease_until = NULL WHERE agent_no = ?1 AND head = ?2",
-            )?
-                .execute(params![self.agent_no, head])?;
-        }
+        pages::revisions::forget_rendered(tx, self.agent_no)?;
+        inject::forget_given(tx, self.agent_no)?;
+        pages::forget_contents(tx, self.agent_no)?;
+        pages::fence_all(tx, self.agent_no)?;
+        pages::mark(tx, self.agent_no, &Happened::Forgotten)?;
         Ok(())
     }
 }

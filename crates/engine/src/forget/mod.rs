@@ -29,11 +29,14 @@ use self::visible::Files;
 use self::words::Words;
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
-use crate::head::{self, Occasion, Refreshed};
 use crate::home::layout;
 use crate::index::Index;
+use crate::inject;
 use crate::ledger::{Ledger, Read};
+use crate::memory;
+use crate::render::{self, Occasion, Refreshed};
 use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
+use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
 
@@ -287,14 +290,14 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
 
 /// Renders what shows it. A page somebody saved a moment ago is waited for: it still has the words.
 fn pages(at: &AssistantHome) -> Result<Refreshed> {
-    let mut refreshed = head::refresh_at(&at.lock()?, Occasion::Act)?;
+    let mut refreshed = render::refresh_at(&at.lock()?, Occasion::Act)?;
     for _ in 0..WAITS {
         if refreshed.deferred.is_empty() {
             break;
         }
         std::thread::sleep(WAIT);
         let written = std::mem::take(&mut refreshed.written);
-        refreshed = head::refresh_at(&at.lock()?, Occasion::Act)?;
+        refreshed = render::refresh_at(&at.lock()?, Occasion::Act)?;
         refreshed.written.extend(written);
     }
     match (refreshed.deferred.first(), refreshed.failed.first()) {
@@ -359,4 +362,10 @@ fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
     let entries = folder.entries()?;
     let names = entries.iter().filter_map(|e| e.name.to_str()).filter(|name| ours(name));
     Ok(names.map(|name| folder.shown().join(name)).collect())
+}
+
+/// Forgets leaves of memory, all of them or none, with what programs were given of them. Returns the paths of other
+/// files that went with them. The words stay in the conversations they came from.
+pub fn leaves(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
+    memory::forget::forget(lock, entries, |tx| inject::forget_given(tx, lock.at.agent_no))
 }

@@ -12,6 +12,8 @@ mod parts;
 mod print;
 mod record;
 
+pub(crate) use record::forget as forget_given;
+
 use serde_json::{Value, json};
 
 use crate::audience::{Audience, Hint};

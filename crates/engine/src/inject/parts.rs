@@ -8,14 +8,15 @@ use crate::distill::tail;
 use crate::distill::{fold, handoff};
 use crate::document::Document;
 use crate::error::Result;
-use crate::head::{self, Head, memory};
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::distillate::Distillate;
 use crate::memory::pending;
+use crate::pages::PageKey;
 use crate::recall::{self, Audience, Item};
 use crate::redact::redact;
+use crate::render::{self, memory};
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
 use crate::thread::{self, Lately};
 use crate::tokens::cut;
@@ -64,7 +65,7 @@ pub(super) fn drafts(
     }
     if matches!(ask.event, Event::Start | Event::Clear | Event::Compact) {
         if let Some(thread) = &audience.thread {
-            add(Part::Thread, pieces(&head::thread_page(at, tx, &thread.file)?, 2), false);
+            add(Part::Thread, pieces(&render::thread_page(at, tx, &thread.file)?, 2), false);
         }
         add(Part::Memory, of_memory(at, tx, audience)?, false);
         add(Part::Pages, of_pages(at)?, true);
@@ -83,7 +84,7 @@ pub(super) fn drafts(
 /// What takes the place of what was cut from this session's context.
 fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let Some(known) = &audience.known else { return Ok(Vec::new()) };
-    let standing = head::SessionStanding::of(tx, known.no)?;
+    let standing = render::SessionStanding::of(tx, known.no)?;
     let d = now_standing(at, tx, audience, known.no, &standing.distillate)?;
     if d.is_empty() {
         return Ok(Vec::new());
@@ -99,11 +100,11 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<
 fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let others = others(tx, audience)?;
     let Some(last) = others.first() else { return Ok(Vec::new()) };
-    let standing = head::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, audience)?))?;
+    let standing = render::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, audience)?))?;
     let mut d = now_standing(at, tx, audience, last.session_no, &standing.distillate)?;
     // The thread's page tells of sessions that were distilled. Those that were not stand where the last one began.
     for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
-        let before = head::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
+        let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
         d = fold::fold(&now_standing(at, tx, audience, earlier.session_no, &before.distillate)?, &d);
     }
     let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, last, now)))];
@@ -149,7 +150,7 @@ fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
     let since = audience.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
     for other in others(tx, audience)?.into_iter().filter(|s| s.last_at.is_some_and(|at| at > since)) {
-        let standing = head::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, audience)?))?;
+        let standing = render::SessionStanding::within(tx, other.session_no, Some(&members_of(tx, audience)?))?;
         let d = now_standing(at, tx, audience, other.session_no, &standing.distillate)?;
         let said = d.in_progress.last().or(d.done.last()).or(d.goal.as_ref()).map(|i| format!(": {}", i.text));
         let node = standing.nodes.first().map(NodeId::to_string);
@@ -192,10 +193,10 @@ fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
 
 /// `Codex, 2026-11-18 09:31, codex:0199… (still running)`.
 fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
-    let when = session.last_at.map(|then| format!(", {}", head::minute(at, then))).unwrap_or_default();
+    let when = session.last_at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
     let running = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
     let running = if running { ", active in the last ten minutes: it may still be running" } else { "" };
-    format!("{}{when}{running} (`{}`)", session.session.harness(), head::line(session.session.as_str()))
+    format!("{}{when}{running} (`{}`)", session.session.harness(), render::line(session.session.as_str()))
 }
 
 /// The newest words themselves, for a client that keeps none.
@@ -215,10 +216,10 @@ fn tail(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>
 fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, most: usize) -> Result<Option<Piece>> {
     let Some(found) = read::find_turn(tx, opener, at.agent_no, turn)? else { return Ok(None) };
     let words = cut(redact(&found.text).trim(), most).replace('\n', "\n  ");
-    let when = found.at.map(|then| format!(", {}", head::minute(at, then))).unwrap_or_default();
+    let when = found.at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
     let who = found.speaker.as_deref().unwrap_or_else(|| crate::transcript::role_name(found.role));
     let id = turn.to_string();
-    Ok(Some(Piece::line(format!("- {}{when}: {words} [{id}]\n", head::line(who)), Some(id))))
+    Ok(Some(Piece::line(format!("- {}{when}: {words} [{id}]\n", render::line(who)), Some(id))))
 }
 
 /// The person's own words in MEMORY.md, Tier 1 as this thread may hear it, and what waits for a yes.
@@ -243,7 +244,7 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<P
     if !waiting.is_empty() {
         out.push(Piece::heading("## Noticed, not confirmed by the user\n"));
         for noticed in waiting {
-            let (id, text) = (noticed.id(), head::line(&redact(&noticed.text)));
+            let (id, text) = (noticed.id(), render::line(&redact(&noticed.text)));
             out.push(Piece::line(format!("- {text} · [{id}]\n"), Some(id)));
         }
     }
@@ -271,7 +272,7 @@ fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     let Some(bytes) = at.files.read(path, LARGEST_FILE).ok().flatten() else { return Ok(None) };
     let mut doc = Document::parse(bytes);
     // Blocks that are rendered, and those of other writers, are not the person's.
-    for region in head::shared::regions(&Head::Memory) {
+    for region in render::shared::regions(&PageKey::Memory) {
         doc.unset_region(region);
     }
     let body = doc.body();
@@ -330,10 +331,10 @@ fn recalled(at: &AssistantHome, items: Vec<Item>) -> Vec<Piece> {
     let mut out = Vec::new();
     for item in items {
         let mut about = vec![item.kind.clone()];
-        about.extend(item.at.map(|then| head::minute(at, then)));
-        about.extend(item.thread.as_ref().map(|t| format!("of {}", head::line(t))));
+        about.extend(item.at.map(|then| render::minute(at, then)));
+        about.extend(item.thread.as_ref().map(|t| format!("of {}", render::line(t))));
         about.extend(item.marks.iter().cloned());
-        let words = cut(&head::flat(&redact(&item.text)), RECALLED_TOKENS);
+        let words = cut(&render::flat(&redact(&item.text)), RECALLED_TOKENS);
         let text = format!("- {} ({}) [{}]\n", words, about.join(", "), item.id);
         out.push(match TurnId::parse(&item.id) {
             Some(_) => Piece::of_turn(text, item.id, &words),

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{Given, PartGiven};
 use crate::clock::Millis;
-use crate::head;
 use crate::recall::given::ContextId;
+use crate::render;
 use crate::tree::AssistantHome;
 
 /// The name of the fence.
@@ -31,7 +31,7 @@ pub(super) fn block(given: &Given, id: Option<(ContextId, &str)>, now: Millis, a
         out,
         " agent=\"{}\"{thread} at=\"{}\">\n{WARNING}\n{body}</{FENCE}>\n",
         attribute(at.agent.as_str()),
-        head::stamp(at, now)
+        render::stamp(at, now)
     );
     out
 }

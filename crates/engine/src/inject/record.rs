@@ -9,6 +9,7 @@ use crate::audience::Audience;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::recall::given::{ContextId, open};
+use crate::scope::AgentNo;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
 
@@ -138,4 +139,16 @@ fn manifest(tx: &Write, manifest: &Value) -> Result<i64> {
     Ok(tx
         .prepare_cached("SELECT manifest_no FROM capability_manifests WHERE digest = ?1")?
         .query_row([digest.as_bytes().as_slice()], |r| r.get(0))?)
+}
+
+/// Something was forgotten: takes the words out of all that programs of this agent were given, in the transaction of the
+/// forget. That something was given stays.
+pub(crate) fn forget(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    // A digest would still let a person who guesses the words confirm them.
+    tx.prepare_cached(
+        "UPDATE contexts SET content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)
+         WHERE agent_no = ?1 AND length(content) > 0",
+    )?
+    .execute([agent_no])?;
+    Ok(())
 }

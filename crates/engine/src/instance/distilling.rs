@@ -6,8 +6,8 @@ use super::Instance;
 use super::listener::{Progress, Task};
 use crate::distill::advance::Advanced;
 use crate::error::{Error, Result};
-use crate::head::Occasion;
 use crate::lineage::marks;
+use crate::render::Occasion;
 use crate::worker::{self, Distilled};
 
 impl Instance {

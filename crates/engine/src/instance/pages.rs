@@ -3,7 +3,7 @@
 use super::Instance;
 use super::listener::Notice;
 use crate::error::{Problem, Result};
-use crate::head::{self, Occasion};
+use crate::render::{self, Occasion};
 use crate::scope::AgentId;
 use crate::tree::{AssistantHome, journal, scan};
 
@@ -36,7 +36,7 @@ impl Instance {
             drop(at.try_lock()?);
         }
         let scanned = scan::scan(&at)?;
-        if scanned.changed > 0 || head::is_dirty(&at)? {
+        if scanned.changed > 0 || render::is_dirty(&at)? {
             self.render(&at, Occasion::Look);
         }
         Ok(Some((at, scanned.problems)))
@@ -70,7 +70,7 @@ impl Instance {
 
     /// Renders the marked pages and tells what a person should know of it.
     pub(super) fn render(&self, at: &AssistantHome, occasion: Occasion) {
-        let refreshed = match head::refresh(at, occasion) {
+        let refreshed = match render::refresh(at, occasion) {
             Ok(refreshed) => refreshed,
             Err(e) => return self.listener.notice(&Notice::PagesLeft(&e)),
         };

@@ -113,6 +113,11 @@ pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether a worker let the lease of its job run out.
+pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
+    Ok(tx.prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?1 LIMIT 1")?.exists([now])?)
+}
+
 /// How many jobs stand in each state.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {

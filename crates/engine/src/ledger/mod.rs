@@ -11,6 +11,7 @@
 //!
 //! Knows what a block, a job and an audit row are; does not know what a turn means.
 
+pub mod agents;
 pub mod audit;
 pub mod blocks;
 pub mod jobs;

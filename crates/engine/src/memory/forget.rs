@@ -9,18 +9,25 @@ use serde_json::{Map, Value, json};
 use super::{Class, Scope, leaf, tombstone};
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ledger::{Read, Write, blocks};
+use crate::ledger::{Read, Write};
+use crate::pages;
 use crate::scope::AgentNo;
 use crate::title::wordless;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step, hex};
+use crate::tree::revise;
 use crate::tree::{AssistantHome, TreeLock};
 
 /// In place of the id of a leaf that is forgotten.
 const FORGOTTEN: &str = "forgotten";
 
-/// Forgets leaves; all of them or none. Returns the paths of other files that went with them.
-pub fn forget(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
+/// Forgets leaves; all of them or none. `also` takes their words out of what rooms above this one keep, in the same
+/// transaction. Returns the paths of other files that went with them.
+pub(crate) fn forget(
+    lock: &TreeLock,
+    entries: &[Entry],
+    also: impl FnOnce(&mut Write) -> Result<()>,
+) -> Result<Vec<String>> {
     let (at, agent) = (lock.at, lock.at.agent_no);
     let everything = at.read(|tx| file_table::all(tx, agent))?;
     let ids: Vec<&str> = entries.iter().filter_map(|e| e.item.as_deref()).collect();
@@ -74,7 +81,8 @@ pub fn forget(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
             file_table::forget_gone(tx, agent, item)?;
         }
         let kept = erase(tx, agent, &gone, &ids, &words)?;
-        crate::tree::forget_rendered(tx, agent)?;
+        pages::revisions::forget_rendered(tx, agent)?;
+        also(tx)?;
         tx.note("revisions", kept);
         Ok(())
     })?;
@@ -122,33 +130,21 @@ fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
 
 /// What earlier states of a file said.
 fn revised(tx: &Read, agent: AgentNo, path: &str) -> Result<Vec<String>> {
-    let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
-    let rows = statement.query_map(params![agent, path], |r| r.get::<_, Vec<u8>>(0))?;
-    let rows: Vec<Vec<u8>> = rows.collect::<rusqlite::Result<_>>()?;
-    rows.iter().map(|data| Ok(leaf::text_of(&Document::parse(blocks::unsqueeze(data)?)))).collect()
+    let kept = revise::revisions_of(tx, agent, path)?;
+    Ok(kept.into_iter().map(|bytes| leaf::text_of(&Document::parse(bytes))).collect())
 }
 
 /// Takes the words out of the ledger: revisions of the files and of pages that showed them, what was noticed and led to
 /// them, dismissals. Returns how many revisions went.
 fn erase(tx: &Write, agent: AgentNo, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
-    let mut statement = tx.prepare_cached("SELECT revision_no, path, data FROM file_revisions WHERE agent_no = ?1")?;
-    let rows =
-        statement.query_map([agent], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, Vec<u8>>(2)?)))?;
-    let rows: Vec<(i64, String, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
     let marks: Vec<String> = ids.iter().map(|id| format!("[{id}]")).collect();
-    let mut gone = 0;
-    for (no, path, data) in rows {
-        let shows = || -> Result<bool> {
-            let text = String::from_utf8_lossy(&blocks::unsqueeze(&data)?).into_owned();
-            Ok(marks.iter().any(|m| text.contains(m.as_str())) || words.iter().any(|w| text.contains(w.as_str())))
-        };
-        if paths.contains(&path.as_str()) || shows()? {
-            tx.prepare_cached("DELETE FROM file_revisions WHERE revision_no = ?1")?.execute([no])?;
-            gone += 1;
-        }
-    }
+    let gone = revise::forget_revisions(tx, agent, |path, text| {
+        paths.contains(&path)
+            || marks.iter().any(|m| text.contains(m.as_str()))
+            || words.iter().any(|w| text.contains(w.as_str()))
+    })?;
     for id in ids {
-        tx.prepare_cached("DELETE FROM dismissals WHERE agent_no = ?1 AND item = ?2")?.execute(params![agent, id])?;
+        pages::dismissals::forget(tx, agent, id)?;
         tx.prepare_cached("DELETE FROM pending_memory WHERE agent_no = ?1 AND result = ?2")?
             .execute(params![agent, id])?;
     }

@@ -23,6 +23,7 @@ use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::home::{MemoryPath, RelPath, layout};
+use crate::pages::Happened;
 use crate::tree::journal::Act;
 
 pub use class::Class;
@@ -88,11 +89,11 @@ impl Scope {
     /// Puts the pages that show memory of this scope onto an act. The agent's index names the projects, so it is
     /// looked at too; what comes out the same is not written.
     pub(crate) fn shown(&self, act: Act) -> Act {
-        let act = act.shows_in("active").shows_in("memory").shows_in("index/agent");
-        match self {
-            Scope::Agent => act,
-            Scope::Workspace(id) => act.shows_in(format!("index/{id}")),
-        }
+        let workspace = match self {
+            Scope::Agent => None,
+            Scope::Workspace(id) => Some(id.clone()),
+        };
+        act.tells(&Happened::MemoryChanged { workspace })
     }
 }
 

@@ -10,9 +10,10 @@ use super::{Class, Scope, tombstone};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::redact::redact;
 use crate::scope::{AgentNo, PendingNo, SessionNo, TurnId};
-use crate::tree::{AssistantHome, file_table, mark_dirty};
+use crate::tree::{AssistantHome, file_table};
 
 /// What a notice would become.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -175,7 +176,7 @@ pub fn capture(
         }
     }
     if new > 0 {
-        mark_dirty(tx, agent_no, &["active".to_owned()])?;
+        pages::mark(tx, agent_no, &Happened::NoticeChanged)?;
         tx.note("noticed", new);
     }
     Ok(new)
@@ -287,6 +288,14 @@ pub fn decide(tx: &Write, agent_no: AgentNo, no: PendingNo, state: State, result
     Ok(())
 }
 
+/// How many notices wait for a yes.
+pub fn waiting_count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
+    let count: i64 = tx
+        .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
+        .query_row([agent_no], |r| r.get(0))?;
+    Ok(count as u64)
+}
+
 /// Dismisses notices; all of them or none.
 pub fn dismiss(at: &AssistantHome, numbers: &[PendingNo]) -> Result<Vec<Pending>> {
     at.write("memory.dismiss", |tx| {
@@ -298,7 +307,7 @@ pub fn dismiss(at: &AssistantHome, numbers: &[PendingNo]) -> Result<Vec<Pending>
             out.push(waiting(tx, at.agent_no, *no)?);
             decide(tx, at.agent_no, *no, State::Dismissed, None)?;
         }
-        mark_dirty(tx, at.agent_no, &["active".to_owned()])?;
+        pages::mark(tx, at.agent_no, &Happened::NoticeChanged)?;
         tx.note("items", numbers.iter().map(|n| format!("u:{n}")).collect::<Vec<_>>());
         Ok(out)
     })

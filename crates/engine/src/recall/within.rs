@@ -5,9 +5,9 @@ use rusqlite::params;
 
 use super::search::Filter;
 use crate::error::Result;
-use crate::head::memory::Scope;
-use crate::head::scope_of;
 use crate::ledger::Read;
+use crate::render::memory::Scope;
+use crate::render::scope_of;
 use crate::scope::{AgentNo, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::tree::file_table::{Entry, Kind};

@@ -17,6 +17,7 @@ use crate::document::Front;
 use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::memory::{Added, Class, NewLeaf, Outcome, Scope, Writing, leaf};
+use crate::pages::Happened;
 use crate::title::{active_name, archived_name, wordless};
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
@@ -102,7 +103,7 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
         let unset = ["leaves", "known"].iter().filter(|k| !set.contains_key(**k)).map(|k| (*k).to_owned()).collect();
         let (from, target) = (entry.path.as_str().to_owned(), to.as_str().to_owned());
         writing.also(|act| {
-            let act = act.shows_in("active").shows_in("memory").note("proposal", wordless(&id));
+            let act = act.tells(&Happened::ProposalChanged).note("proposal", wordless(&id));
             act.step(Step::Move { from, to: target, set, unset })
         });
         out.push(Merged { proposal: item(&entry, &to), leaves });

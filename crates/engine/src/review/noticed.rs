@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::memory::pending::{self, NoticeKind, Pending, State};
 use crate::memory::{Added, NewLeaf, Scope, Writing};
+use crate::pages::Happened;
 use crate::profile;
 use crate::scope::PendingNo;
 use crate::tree::TreeLock;
@@ -49,7 +50,7 @@ pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
         };
         out.push(Accepted { pending, leaf });
     }
-    writing.also(|act| act.shows_in("active"));
+    writing.also(|act| act.tells(&Happened::NoticeChanged));
     writing.perform(|tx| {
         for accepted in &mut out {
             let no = accepted.pending.no;

@@ -10,8 +10,8 @@ use super::{key, members, membership};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
-use crate::tree::mark_dirty;
 
 /// The longest name or reason kept.
 const LONGEST_WORDS: usize = 200;
@@ -24,9 +24,8 @@ fn meant(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow>
 
 /// Marks what shows these threads.
 fn mark(tx: &Write, agent_no: AgentNo, files: &[&str]) -> Result<()> {
-    let mut heads = vec!["threads".to_owned(), "memory".to_owned()];
-    heads.extend(files.iter().map(|file| format!("thread/{file}")));
-    mark_dirty(tx, agent_no, &heads)
+    let threads = files.iter().map(|file| (*file).to_owned()).collect();
+    pages::mark(tx, agent_no, &Happened::ThreadChanged { threads })
 }
 
 /// Keeps a name that leads to a thread; one that leads elsewhere stays where it leads.

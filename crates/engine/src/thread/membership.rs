@@ -11,6 +11,7 @@ use super::{key, people, row};
 use crate::error::{Error, Result};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened};
 use crate::scope::{
     AgentNo, BlockNo, LaneNo, NameNo, RunNo, SessionKey, SessionNo, ThreadKey, ThreadNo, TurnId, WorkspaceNo,
 };
@@ -355,7 +356,7 @@ pub(super) fn ensure(tx: &Write, agent_no: AgentNo, key: &ThreadKey, label: &str
         )?
         .execute(params![agent_no, key.as_str(), key.file_stem(), label, tx.now()])?;
     if made > 0 {
-        crate::tree::mark_dirty(tx, agent_no, &["threads".into()])?;
+        pages::mark(tx, agent_no, &Happened::ThreadMade)?;
     }
     row::of_key(tx, agent_no, key.as_str())?
         .ok_or_else(|| Error::refused(format!("{key} cannot be made: its page would have the name of another's")))

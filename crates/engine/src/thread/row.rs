@@ -225,3 +225,12 @@ pub fn of_session(tx: &Read, session_no: SessionNo) -> Result<Option<ThreadNo>> 
         .optional()?;
     found.map(|no| canonical(tx, no)).transpose()
 }
+
+/// The files (without the ending) of the pages of these threads; of a merged one, of the thread it was merged into.
+pub fn files_of(tx: &Read, agent_no: AgentNo, threads: &[ThreadNo]) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for no in threads {
+        files.extend(find(tx, agent_no, canonical(tx, *no)?)?.map(|row| row.file));
+    }
+    Ok(files)
+}

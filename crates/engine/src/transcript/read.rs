@@ -9,29 +9,10 @@ use super::runs::RunUsage;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::event::{Role, TurnKind};
+pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
-use crate::scope::{
-    AgentId, AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo,
-};
-
-/// The number of an agent, making it known if it is not.
-pub fn ensure_agent(tx: &Write, agent: &AgentId) -> Result<AgentNo> {
-    let now = tx.now();
-    tx.prepare_cached("INSERT INTO agents (agent_id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-        .execute(params![agent.as_str(), now])?;
-    Ok(tx
-        .prepare_cached("SELECT agent_no FROM agents WHERE agent_id = ?1")?
-        .query_row([agent.as_str()], |r| r.get(0))?)
-}
-
-/// The number of an agent, if it is known.
-pub fn agent_no(tx: &Read, agent: &AgentId) -> Result<Option<AgentNo>> {
-    Ok(tx
-        .prepare_cached("SELECT agent_no FROM agents WHERE agent_id = ?1")?
-        .query_row([agent.as_str()], |r| r.get(0))
-        .optional()?)
-}
+use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// An agent, as listed.
 #[derive(Clone, PartialEq, Debug)]

@@ -456,3 +456,11 @@ pub fn end_session(tx: &mut Write, session_no: SessionNo) -> Result<bool> {
     tx.note("session_no", session_no);
     Ok(ended > 0)
 }
+
+/// Notes that the run `by` began at an earlier place than where this one had led: its program left this branch. The
+/// first to leave it counts.
+pub(crate) fn leave(tx: &Write, run_no: RunNo, by: RunNo) -> Result<()> {
+    tx.prepare_cached("UPDATE turn_results SET left_by = ?2 WHERE run_no = ?1 AND left_by IS NULL")?
+        .execute(params![run_no, by])?;
+    Ok(())
+}

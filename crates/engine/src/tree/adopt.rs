@@ -1,16 +1,14 @@
 //! Using a tree where it is: another program's workspace becomes the assistant home of an agent, file by file as it
 //! stands (SPEC §3). Nothing in it is changed by adopting it.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-use rusqlite::params;
 
 use super::AssistantHome;
 use super::file_table::{self, Kind};
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::ledger::{Audit, Ledger};
+use crate::ledger::{Audit, Ledger, agents};
+use crate::pages::{self, Happened};
 use crate::scope::AgentNo;
 
 /// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
@@ -23,10 +21,7 @@ pub fn adopt(
     root: Option<&Path>,
 ) -> Result<Option<PathBuf>> {
     let root = root.map(|root| home.open_elsewhere(root).map(|opened| opened.shown().to_owned())).transpose()?;
-    let before: Option<Vec<u8>> =
-        ledger.read(|tx| Ok(tx.query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))?))?;
-    let bytes = root.as_ref().map(|r| r.as_os_str().as_bytes().to_vec());
-    if before == bytes {
+    if ledger.read(|tx| agents::root(tx, agent_no))? == root {
         return Ok(root);
     }
     let items: Vec<String> = ledger.read(|tx| {
@@ -39,10 +34,7 @@ pub fn adopt(
             .hint("move them into the other folder by hand first, or adopt it for another agent: --agent ID"));
     }
     ledger.write(Audit::new(actor, "home.adopt").of_agent(agent_no), |tx| {
-        tx.execute(
-            "UPDATE agents SET root = ?2, bootstrapped_at = NULL WHERE agent_no = ?1",
-            params![agent_no, bytes],
-        )?;
+        agents::set_root(tx, agent_no, root.as_deref())?;
         // What was known of the other tree is not known of this one.
         tx.execute(
             "UPDATE catalogue SET published = NULL, state = 'gone',
@@ -50,10 +42,8 @@ pub fn adopt(
              WHERE agent_no = ?1",
             [agent_no],
         )?;
-        tx.execute(
-            "UPDATE heads SET content = NULL, dirty = dirty + 1 WHERE agent_no = ?1 AND head != 'days'",
-            [agent_no],
-        )?;
+        pages::forget_contents(tx, agent_no)?;
+        pages::mark(tx, agent_no, &Happened::Adopted)?;
         tx.note("root", root.as_ref().map_or("workspaces/".to_owned(), |r| r.display().to_string()));
         Ok(())
     })?;

@@ -1,11 +1,10 @@
 //! The newcomer's files: written once, then the human's (SPEC §3). What exists is never touched.
 
-use rusqlite::params;
-
 use super::revise::Now;
 use super::{AssistantHome, LARGEST_FILE};
 use crate::error::Result;
 use crate::home::{self, NewFile, RelPath, layout};
+use crate::ledger::agents;
 
 /// Each page and where it stands.
 const PAGES: &[(RelPath, &str)] = &[
@@ -58,12 +57,7 @@ pub(super) fn furnish(at: &AssistantHome) -> Result<()> {
 }
 
 fn is_done(at: &AssistantHome) -> Result<bool> {
-    let done: Option<i64> = at.read(|tx| {
-        Ok(tx
-            .prepare_cached("SELECT bootstrapped_at FROM agents WHERE agent_no = ?1")?
-            .query_row([at.agent_no], |r| r.get(0))?)
-    })?;
-    Ok(done.is_some())
+    at.read(|tx| agents::is_bootstrapped(tx, at.agent_no))
 }
 
 fn make(at: &AssistantHome, made: &mut Made) -> Result<()> {
@@ -90,10 +84,7 @@ fn make(at: &AssistantHome, made: &mut Made) -> Result<()> {
 
 fn record(at: &AssistantHome, made: &Made) -> Result<()> {
     at.write("home.bootstrap", |tx| {
-        tx.execute(
-            "UPDATE agents SET bootstrapped_at = ?2 WHERE agent_no = ?1 AND bootstrapped_at IS NULL",
-            params![at.agent_no, tx.now()],
-        )?;
+        agents::set_bootstrapped(tx, at.agent_no)?;
         for (path, now, bytes) in &made.pages {
             at.seen(tx, path, *now, bytes)?;
         }

@@ -10,6 +10,7 @@ use crate::document::{Document, Front};
 use crate::error::{Error, Result};
 use crate::home::{Digest, MemoryPath, RelPath, Stamp};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened, PageKey, Period, RuntimePage};
 use crate::redact::redact;
 use crate::scope::{AgentNo, ChangeNo, FileNo};
 use crate::title::{TitleKey, active_name, short_of_file};
@@ -320,63 +321,69 @@ fn impostor(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Opti
     })
 }
 
-/// The rendered pages that show a file: marked when it changes ([`mark_dirty`](super::mark_dirty)). A page a person wrote
-/// in is looked at again itself.
-pub(super) fn shown_in(path: &RelPath, kind: Kind) -> Vec<String> {
+/// What a change of a file means for the pages that show it. A page a person wrote in is looked at again itself.
+pub(super) fn happened_to(path: &RelPath, kind: Kind) -> Option<Happened> {
     let parts: Vec<&str> = path.components().collect();
-    let pages: &[&str] = match (kind, parts.as_slice()) {
-        (Kind::OpenLoop | Kind::Proposal, _) => &["active", "memory"],
-        (Kind::Artifact, _) | (Kind::Head, ["continuity", "ACTIVE.md"]) => &["active"],
-        (Kind::Head, ["MEMORY.md"]) => &["memory"],
-        (Kind::Index, ["memory", "MEMORY.md"]) => &["index/agent"],
-        (Kind::Leaf, ["memory", "workspace", id, ..]) => {
-            return vec!["memory".into(), "index/agent".into(), format!("index/{id}")];
-        }
-        (Kind::Leaf, _) => &["memory", "index/agent"],
-        (Kind::Index, ["memory", "workspace", id, _]) => return vec![format!("index/{id}")],
-        // A note that stands elsewhere is not the page of its day, and looking at it makes none.
-        (Kind::Daily, ["continuity", "daily", year, month, name]) => {
-            let date = name.strip_suffix(".md").filter(|date| date.starts_with(&format!("{year}-{month}-")));
-            return date.map(|date| format!("daily/{date}")).into_iter().collect();
-        }
-        (Kind::Rollup, ["continuity", "rollups", year, name]) => {
-            let period = name.strip_suffix(".md").filter(|period| period.starts_with(&format!("{year}-")));
-            return period.map(|period| format!("rollup/{period}")).into_iter().collect();
-        }
-        (
-            Kind::Runtime,
-            ["memory", "workspace", id, "runtime", name @ ("latest-turn.md" | "blockers.md" | "recent-turns.md")],
-        ) => {
-            return vec![format!("runtime/{id}/{}", name.trim_end_matches(".md"))];
-        }
-        _ => &[],
-    };
-    pages.iter().map(|page| (*page).to_owned()).collect()
+    Some(match (kind, parts.as_slice()) {
+        (Kind::OpenLoop, _) => Happened::LoopChanged,
+        (Kind::Proposal, _) => Happened::ProposalChanged,
+        (Kind::Artifact, _) => Happened::ArtifactChanged,
+        (Kind::Leaf, ["memory", "workspace", id, ..]) => Happened::MemoryEdited { workspace: Some((*id).to_owned()) },
+        (Kind::Leaf, _) => Happened::MemoryEdited { workspace: None },
+        _ => Happened::PageEdited(page_at(kind, &parts)?),
+    })
 }
 
-/// The page of a session, by its file: [`shown_in`] for those whose name in the table of heads says more than the path
-/// does. Only what was rendered once.
-pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<String>> {
+/// The page whose file stands there, of those that are looked at again when a person edits them.
+fn page_at(kind: Kind, parts: &[&str]) -> Option<PageKey> {
+    match (kind, parts) {
+        (Kind::Head, ["continuity", "ACTIVE.md"]) => Some(PageKey::Active),
+        (Kind::Head, ["MEMORY.md"]) => Some(PageKey::Memory),
+        (Kind::Index, ["memory", "MEMORY.md"]) => Some(PageKey::AgentIndex),
+        (Kind::Index, ["memory", "workspace", id, _]) => Some(PageKey::WorkspaceIndex((*id).to_owned())),
+        // A note that stands elsewhere is not the page of its day, and looking at it makes none.
+        (Kind::Daily, ["continuity", "daily", year, month, name]) => {
+            let date = name.strip_suffix(".md").filter(|date| date.starts_with(&format!("{year}-{month}-")))?;
+            Some(PageKey::Daily(date.parse().ok()?))
+        }
+        (Kind::Rollup, ["continuity", "rollups", year, name]) => {
+            let period = name.strip_suffix(".md").filter(|period| period.starts_with(&format!("{year}-")))?;
+            Some(PageKey::Rollup(Period::parse(period)?))
+        }
+        (Kind::Runtime, ["memory", "workspace", id, "runtime", name]) => {
+            Some(PageKey::Runtime((*id).to_owned(), RuntimePage::parse(name.strip_suffix(".md")?)?))
+        }
+        _ => None,
+    }
+}
+
+/// The page of a session, by its file: [`happened_to`] for those whose key says more than the path does. Only what was
+/// rendered once.
+pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Happened>> {
     let parts: Vec<&str> = path.components().collect();
     let ["memory", "workspace", id, "runtime", "session-memory", name] = parts.as_slice() else { return Ok(None) };
     let Some(stem) = name.strip_suffix(".md") else { return Ok(None) };
-    Ok(tx
-        .prepare_cached(
-            "SELECT head FROM heads WHERE agent_no = ?1 AND head > 'session/' || ?2 || '/' AND head < 'session/' || ?2 || '0'
-               AND substr(head, -length(?3) - 1) = '/' || ?3 LIMIT 1",
-        )?
-        .query_row(params![agent_no, id, stem], |r| r.get(0))
-        .optional()?)
+    Ok(pages::known_session(tx, agent_no, id, stem)?.map(Happened::PageEdited))
 }
 
-/// The pages of the thread of a key, and of the one it was merged into.
-fn thread_pages(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> {
+/// The files of the pages of the thread of a key, and of the one it was merged into.
+fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
-        "SELECT 'thread/' || file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
+        "SELECT file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
            (SELECT merged_into FROM threads WHERE agent_no = ?1 AND thread_key = ?2))",
     )?;
     let rows = statement.query_map(params![agent_no, key], |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The ids of the projects something is known of, by their memory files.
+pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
+    )?;
+    let rows = statement.query_map([agent_no], |r| r.get::<_, Option<String>>(0))?;
+    let scopes: Vec<Option<String>> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(scopes.iter().flatten().filter_map(|s| s.strip_prefix("workspace/")).map(str::to_owned).collect())
 }
 
 /// What was seen of a file on disk.
@@ -423,7 +430,8 @@ pub(super) fn store(
     if let Some(thread) = known.as_ref().and_then(|k| k.thread.as_deref())
         && said.fields.get("thread").and_then(Value::as_str) != Some(thread)
     {
-        super::mark_dirty(tx, agent_no, &thread_pages(tx, agent_no, thread)?)?;
+        let threads = thread_files(tx, agent_no, thread)?;
+        pages::mark(tx, agent_no, &Happened::OwedLeft { threads })?;
     }
     let published = published.map(|p| p.to_vec()).or_else(|| known.and_then(|k| k.published));
     if same {

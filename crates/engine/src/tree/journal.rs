@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::revise::{BY_COMMAND, Now, Patience, Revised};
-use super::{LARGEST_FILE, TreeLock, file_table, mark_dirty};
+use super::{LARGEST_FILE, TreeLock, file_table};
 use crate::document::{Document, Front};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::{self, RelPath, Renamed};
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened, PageKey};
 use crate::redact::redact;
 use crate::scope::AgentNo;
 use crate::title::{active_name, flush_id};
@@ -74,8 +75,8 @@ pub enum Step {
 pub struct Act {
     pub action: &'static str,
     pub steps: Vec<Step>,
-    /// Pages that show what changes ([`mark_dirty`]).
-    pub heads: Vec<String>,
+    /// Pages that show what changes, marked when the act is finished.
+    pub heads: Vec<PageKey>,
     /// For the audit: never words of the files.
     pub note: Map<String, Value>,
 }
@@ -90,10 +91,12 @@ impl Act {
         self
     }
 
-    pub fn shows_in(mut self, head: impl Into<String>) -> Act {
-        let head = head.into();
-        if !self.heads.contains(&head) {
-            self.heads.push(head);
+    /// Says what happens by the act, so that the pages that show it are marked when it is finished.
+    pub fn tells(mut self, what: &Happened) -> Act {
+        for page in pages::cadence::pages(what) {
+            if !self.heads.contains(&page) {
+                self.heads.push(page);
+            }
         }
         self
     }
@@ -108,6 +111,7 @@ impl Act {
 #[derive(Clone, Serialize, Deserialize, Debug)]
 struct Plan {
     steps: Vec<Step>,
+    /// [`PageKey`]s, as they are written.
     heads: Vec<String>,
 }
 
@@ -145,7 +149,8 @@ impl TreeLock<'_> {
     /// [`TreeLock::perform`] under an id of the caller's ([`flush_id`]): rows that carry it stand when the act is finished.
     pub fn perform_as<T>(&self, id: &str, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let id = id.to_owned();
-        let mut plan = Plan { steps: act.steps, heads: act.heads };
+        let heads = act.heads.iter().map(PageKey::to_string).collect();
+        let mut plan = Plan { steps: act.steps, heads };
         for step in &mut plan.steps {
             clean(step);
             self.possible(step)?;
@@ -198,7 +203,8 @@ impl TreeLock<'_> {
                     file_table::forget(tx, self.at.agent_no, path)?;
                 }
             }
-            mark_dirty(tx, self.at.agent_no, &plan.heads)?;
+            let marked: Vec<PageKey> = plan.heads.iter().filter_map(|head| PageKey::parse(head)).collect();
+            pages::mark_pages(tx, self.at.agent_no, &marked)?;
             let done = tx
                 .prepare_cached("UPDATE flushes SET state = 'done', plan = NULL, done_at = ?2, last_error = NULL WHERE flush_id = ?1")?
                 .execute(params![id, tx.now()])?;

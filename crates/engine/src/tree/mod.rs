@@ -15,6 +15,7 @@ pub mod provenance;
 pub mod revise;
 pub mod scan;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -27,6 +28,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::{Home, HomeLock, RelPath, Rooted, layout};
+use crate::ledger::agents;
 use crate::ledger::{Audit, Ledger, Read, Write};
 use crate::scope::{AgentId, AgentNo};
 
@@ -63,16 +65,8 @@ impl<'a> AssistantHome<'a> {
         actor: &str,
         zone: TimeZone,
     ) -> Result<Option<AssistantHome<'a>>> {
-        let root: Option<Vec<u8>> = ledger.read(|tx| {
-            Ok(tx
-                .query_row("SELECT root FROM agents WHERE agent_no = ?1", [agent_no], |r| r.get(0))
-                .optional()?
-                .flatten())
-        })?;
-        let opened = match root {
+        let opened = match ledger.read(|tx| agents::root(tx, agent_no))? {
             Some(root) => {
-                let root =
-                    std::path::PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(root));
                 // Out of reach, as a disk that is not mounted, is not the same as empty.
                 home.open_elsewhere(&root).map_err(|e| match e.kind() {
                     ErrorKind::NotFound => {
@@ -172,6 +166,11 @@ impl<'a> AssistantHome<'a> {
         Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
     }
 
+    /// The days these moments belong to, where the operator is.
+    pub fn days_of(&self, moments: impl IntoIterator<Item = Millis>) -> BTreeSet<Date> {
+        moments.into_iter().filter_map(|moment| self.day_of(moment)).collect()
+    }
+
     /// Keeps what a dead process left under a temporary name, unless it is what a file is or was: in the instant of an
     /// exchange that may be the only copy of what a person had just saved.
     fn rescue(&self, dir: &Path, bytes: &[u8]) -> Result<()> {
@@ -204,61 +203,6 @@ impl<'a> AssistantHome<'a> {
     fn lock_name(&self) -> String {
         format!("files-{}", self.agent)
     }
-}
-
-/// Marks rendered pages as out of date, in the transaction of the change they would show (R7.5).
-pub fn mark_dirty(tx: &Write, agent_no: AgentNo, heads: &[String]) -> Result<()> {
-    let mut statement = tx.prepare_cached(
-        "INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1)
-         ON CONFLICT (agent_no, head) DO UPDATE SET dirty = dirty + 1",
-    )?;
-    for head in heads {
-        statement.execute(params![agent_no, head])?;
-    }
-    Ok(())
-}
-
-/// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages and out of all
-/// that programs were given, in the transaction of the forget. What others wrote into pages stays, and so do the
-/// revisions and that something was given.
-pub(crate) fn forget_rendered(tx: &Write, agent_no: AgentNo) -> Result<()> {
-    // A digest would still tell whoever guesses the words.
-    tx.prepare_cached(
-        "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",
-    )?
-    .execute([agent_no])?;
-    tx.prepare_cached(
-        "UPDATE contexts SET content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)
-         WHERE agent_no = ?1 AND length(content) > 0",
-    )?
-    .execute([agent_no])?;
-    Ok(())
-}
-
-/// The row of the table of heads that remembers up to which turn the days were marked, and its value when all of them are
-/// to be looked at again.
-pub(crate) const DAYS: &str = "days";
-/// The same for nodes: up to which one the days, weeks and months were marked.
-pub(crate) const NODES: &str = "nodes";
-pub(crate) const EVERY_DAY: i64 = -1;
-/// The same for changes of loops and proposals: up to which one the pages of their threads were marked.
-pub(crate) const OWED: &str = "owed";
-
-/// The operator lives in another time zone now: whatever belongs to a day may belong to another one.
-pub fn days_moved(tx: &Write, agent_no: AgentNo) -> Result<()> {
-    tx.prepare_cached(
-        "UPDATE heads SET dirty = dirty + 1 WHERE agent_no = ?1 AND (
-           head LIKE 'daily/%' OR head LIKE 'rollup/%' OR head LIKE 'runtime/%' OR head LIKE 'session/%')",
-    )?
-    .execute([agent_no])?;
-    for cursor in [DAYS, NODES] {
-        tx.prepare_cached(
-            "INSERT INTO heads (agent_no, head, dirty, rendered) VALUES (?1, ?2, ?3, ?3)
-             ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3",
-        )?
-        .execute(params![agent_no, cursor, EVERY_DAY])?;
-    }
-    mark_dirty(tx, agent_no, &["active".into(), "memory".into()])
 }
 
 /// The largest file that is read: what is larger is no note.

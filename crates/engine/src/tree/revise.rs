@@ -206,3 +206,27 @@ pub fn found_by_scan(
         .query_map(params![agent_no, since, BY_COMMAND, limit as i64], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
+
+/// What is kept of earlier states of a file.
+pub(crate) fn revisions_of(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Vec<Vec<u8>>> {
+    let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
+    let rows = statement.query_map(params![agent_no, path], |r| r.get::<_, Vec<u8>>(0))?;
+    let rows: Vec<Vec<u8>> = rows.collect::<rusqlite::Result<_>>()?;
+    rows.iter().map(|data| blocks::unsqueeze(data)).collect()
+}
+
+/// Removes the kept states of files that `shows` says yes to, given path and text. Returns how many went.
+pub(crate) fn forget_revisions(tx: &Write, agent_no: AgentNo, shows: impl Fn(&str, &str) -> bool) -> Result<usize> {
+    let mut statement = tx.prepare_cached("SELECT revision_no, path, data FROM file_revisions WHERE agent_no = ?1")?;
+    let rows = statement
+        .query_map([agent_no], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?, r.get::<_, Vec<u8>>(2)?)))?;
+    let rows: Vec<(i64, String, Vec<u8>)> = rows.collect::<rusqlite::Result<_>>()?;
+    let mut gone = 0;
+    for (no, path, data) in rows {
+        if shows(&path, &String::from_utf8_lossy(&blocks::unsqueeze(&data)?)) {
+            tx.prepare_cached("DELETE FROM file_revisions WHERE revision_no = ?1")?.execute([no])?;
+            gone += 1;
+        }
+    }
+    Ok(gone)
+}

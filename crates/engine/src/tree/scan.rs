@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::{AssistantHome, LARGEST_FILE, file_table, mark_dirty};
+use super::{AssistantHome, LARGEST_FILE, file_table};
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::error::{ErrorKind, Problem, Result};
 use crate::home::{self, Entry, Kind as FileType, RelPath, Stamp, layout};
-use crate::ledger::Write;
+use crate::pages;
 
 /// What a look at the files showed.
 #[derive(Clone, Default, Debug)]
@@ -65,16 +65,16 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
     for step in gone.chunks(STEP) {
         out.changed += step.len() as u64;
         at.write("catalogue.sweep", |tx| {
-            let mut pages = Vec::new();
+            let mut changes = Vec::new();
             for path in step {
                 file_table::gone(tx, at.agent_no, path)?;
                 let path = RelPath::parse(path)?;
                 if let Some((kind, _)) = file_table::classify(&path) {
-                    pages.extend(file_table::shown_in(&path, kind));
+                    changes.extend(file_table::happened_to(&path, kind));
                 }
-                pages.extend(file_table::session_page(tx, at.agent_no, &path)?);
+                changes.extend(file_table::session_page(tx, at.agent_no, &path)?);
             }
-            mark(tx, at, pages)?;
+            pages::mark_each(tx, at.agent_no, &changes)?;
             tx.note("gone", step.len());
             Ok(())
         })?;
@@ -183,25 +183,18 @@ fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut
         })
         .collect();
     at.write("catalogue.sweep", |tx| {
-        let (mut changed, mut pages) = (0, Vec::new());
+        let (mut changed, mut found) = (0, Vec::new());
         for (path, what, stamp, digest, said) in &described {
             let seen = file_table::Seen { stamp: *stamp, seen_ns, digest: *digest, published: None };
             if file_table::store(tx, at.agent_no, path, *what, &seen, said)? {
                 changed += 1;
-                pages.extend(file_table::shown_in(path, what.0));
-                pages.extend(file_table::session_page(tx, at.agent_no, path)?);
+                found.extend(file_table::happened_to(path, what.0));
+                found.extend(file_table::session_page(tx, at.agent_no, path)?);
             }
         }
-        mark(tx, at, pages)?;
+        pages::mark_each(tx, at.agent_no, &found)?;
         tx.note("read", described.len());
         tx.note("changed", changed);
         Ok(changed)
     })
-}
-
-/// The pages that show what a person changed are out of date.
-fn mark(tx: &Write, at: &AssistantHome, mut pages: Vec<String>) -> Result<()> {
-    pages.sort();
-    pages.dedup();
-    mark_dirty(tx, at.agent_no, &pages)
 }

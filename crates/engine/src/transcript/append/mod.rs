@@ -15,6 +15,7 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
 pub(crate) use self::forgotten::EVER;
+pub(crate) use self::streams::StreamMoved;
 use self::streams::{OpenStream, moved, open_stream, shift, source, store_group};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Fact, NewTurn, RecordClass, Role, TurnKind};

@@ -1,5 +1,7 @@
 //! Sources and streams: found or made, and checked against where a plan left them.
 
+use std::fmt;
+
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -64,8 +66,20 @@ pub(super) fn shift(step: &mut Step, stream: &OpenStream) {
     step.after.lines = stream.lines + step.records.len() as i64;
 }
 
+/// Why an append was refused: a stream was no longer where the plan left it, so the plan has to be made again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamMoved;
+
+impl std::error::Error for StreamMoved {}
+
+impl fmt::Display for StreamMoved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("another process read it meanwhile")
+    }
+}
+
 pub(super) fn moved(origin: &Origin) -> Error {
-    Error::new(ErrorKind::Busy, format!("{} moved on meanwhile", origin.path.display()))
+    Error::new(ErrorKind::Busy, origin.path.display().to_string()).because(StreamMoved)
 }
 
 pub(super) fn store_group(tx: &Write, source_no: SourceNo, step: &Step) -> Result<()> {

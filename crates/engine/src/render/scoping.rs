@@ -12,13 +12,14 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Item;
+use crate::pages::{self, Cursor, Happened};
 use crate::scope::{AgentNo, ChangeNo, NodeId, ThreadNo, TurnId};
 use crate::text::similarity;
 use crate::thread;
 use crate::title::TitleKey;
+use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::{Origin, Provenance};
-use crate::tree::{AssistantHome, OWED, mark_dirty};
 
 /// Loops that were changed last and are looked through for one that was closed.
 const CLOSED: i64 = 2_000;
@@ -216,12 +217,8 @@ const LOOKED_OVER: usize = 200;
 /// Marks the pages of the threads whose loops and proposals have changed since the last look, by whatever act or hand:
 /// added, closed, merged, edited, taken away. The pages that show all of them are marked with the change itself (R7.5).
 pub(super) fn follow(at: &AssistantHome) -> Result<()> {
-    let (heads, looked, to) = at.read(|tx| {
-        let from: ChangeNo = tx
-            .prepare_cached("SELECT rendered FROM heads WHERE agent_no = ?1 AND head = ?2")?
-            .query_row(params![at.agent_no, OWED], |r| r.get(0))
-            .optional()?
-            .unwrap_or_default();
+    let (threads, looked, to) = at.read(|tx| {
+        let from = ChangeNo(Cursor::Owed.get(tx, at.agent_no)?.0);
         let (changed, looked, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
         let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
         for entry in &changed {
@@ -229,27 +226,22 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
                 threads.insert(no);
             }
         }
-        let mut heads = Vec::new();
+        let mut files = Vec::new();
         for no in threads {
-            heads.push(format!("thread/{}", thread::row(tx, at.agent_no, no)?.file));
+            files.push(thread::row(tx, at.agent_no, no)?.file);
         }
-        if !heads.is_empty() {
-            heads.push("threads".to_owned());
-        }
-        Ok((heads, looked, to))
+        Ok((files, looked, to))
     })?;
-    if heads.is_empty() && looked < LOOKED_OVER {
+    if threads.is_empty() && looked < LOOKED_OVER {
         return Ok(());
     }
     at.write("head.mark", |tx| {
-        mark_dirty(tx, at.agent_no, &heads)?;
-        tx.prepare_cached(
-            "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
-             ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3, at = ?4",
-        )?
-        .execute(params![at.agent_no, OWED, to, tx.now()])?;
+        // Their pages, and the index of threads.
+        let marked = if threads.is_empty() { 0 } else { threads.len() + 1 };
+        pages::mark(tx, at.agent_no, &Happened::OwedChanged { threads })?;
+        Cursor::Owed.advance(tx, at.agent_no, to.0, tx.now())?;
         tx.note("changes_to", to);
-        tx.note("heads", heads.len());
+        tx.note("heads", marked);
         Ok(())
     })
 }

@@ -6,19 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{OptionalExtension, params};
 
 use super::runs::NO_PROJECT;
-use super::{Head, Occasion, RuntimePage, daily, refresh};
+use super::{Occasion, daily, refresh};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
+use crate::pages::{self, Happened, SessionPlace};
 use crate::scope::{AgentNo, SessionNo, file_key};
-use crate::tree::{AssistantHome, mark_dirty};
+use crate::tree::AssistantHome;
 
 /// Sessions that come in with an import get their pages only if they were active within this time: resuming something
 /// older is rare, and its page is made when it is touched.
 pub(super) const RECENT_MS: Millis = 31 * 24 * 3_600_000;
 
-/// The pages that show a session: those of its project, and its own. Empty where the agent has no such session.
-pub fn pages_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Vec<String>> {
+/// Where a session is shown: on the pages of its project, and on its own. `None`: the agent has no such session.
+pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<SessionPlace>> {
     let found: Option<(String, Option<String>)> = tx
         .prepare_cached(
             "SELECT session_key, w.workspace_id FROM sessions s
@@ -28,12 +29,9 @@ pub fn pages_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> 
         )?
         .query_row(params![session_no, agent_no], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?;
-    let Some((key, workspace)) = found else { return Ok(Vec::new()) };
+    let Some((key, workspace)) = found else { return Ok(None) };
     let workspace = workspace.unwrap_or_else(|| NO_PROJECT.to_owned());
-    let mut pages: Vec<String> =
-        RuntimePage::ALL.into_iter().map(|page| Head::Runtime(workspace.clone(), page).name()).collect();
-    pages.push(Head::Session(workspace, session_no, file_key(&key, key.as_bytes())).name());
-    Ok(pages)
+    Ok(Some(SessionPlace { workspace, session_no, file: file_key(&key, key.as_bytes()) }))
 }
 
 /// Whether a session that just came in from a program's store is worth pages about the moment.
@@ -46,15 +44,15 @@ pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
 pub fn mark_closed(tx: &Write, sessions: &BTreeSet<SessionNo>) -> Result<()> {
     let mut of =
         tx.prepare_cached("SELECT agent_no, coalesce(last_at, created_at) FROM sessions WHERE session_no = ?1")?;
-    let mut pages: BTreeMap<AgentNo, BTreeSet<String>> = BTreeMap::new();
+    let mut places: BTreeMap<AgentNo, Vec<SessionPlace>> = BTreeMap::new();
     for session in sessions {
         let (agent_no, last_at): (AgentNo, Option<Millis>) = of.query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))?;
         if recent_enough(tx.now(), last_at) {
-            pages.entry(agent_no).or_default().extend(pages_of_session(tx, agent_no, *session)?);
+            places.entry(agent_no).or_default().extend(place_of_session(tx, agent_no, *session)?);
         }
     }
-    for (agent_no, pages) in pages {
-        mark_dirty(tx, agent_no, &pages.into_iter().collect::<Vec<_>>())?;
+    for (agent_no, sessions) in places {
+        pages::mark(tx, agent_no, &Happened::RunsClosed { sessions })?;
     }
     Ok(())
 }
@@ -63,17 +61,17 @@ pub fn mark_closed(tx: &Write, sessions: &BTreeSet<SessionNo>) -> Result<()> {
 /// audited and stays marked ([`refresh`]); where somebody else is changing files, they or the next command render it.
 /// The turn results stand in any case: an error here is for the log, not for whoever spoke.
 pub fn write_turn_continuity(at: &AssistantHome, sessions: &[SessionNo]) -> Result<()> {
-    let pages = at.read(|tx| {
-        let mut pages = BTreeSet::new();
+    let mut places = Vec::new();
+    at.read(|tx| {
         for session in sessions {
-            pages.extend(pages_of_session(tx, at.agent_no, *session)?);
+            places.extend(place_of_session(tx, at.agent_no, *session)?);
         }
-        Ok(pages)
+        Ok(())
     })?;
-    if pages.is_empty() {
+    if places.is_empty() {
         return Ok(());
     }
     // With what the days have to be marked for, in one transaction.
-    daily::mark_with(at, pages)?;
+    daily::mark_with(at, vec![Happened::ResultStored { sessions: places }])?;
     refresh(at, Occasion::Look).map(drop)
 }

@@ -5,20 +5,16 @@
 //! taken, with the next refresh, with `heirloom work`. One thing is not deferred: a commit that rests on an older
 //! revision of its own section than the newest, because landing it would undo what its owner wrote since.
 
-use rusqlite::params;
-
-use super::lease::{self, HeadState, Held, Refused};
-use super::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
-use super::{Head, Occasion};
+use super::Occasion;
 use crate::clock::{Boot, Millis};
 use crate::error::{Error, Result};
-use crate::ledger::{Read, Write};
+use crate::ledger::Write;
+use crate::pages::lease::{self, HeadState, Held, Refused};
+use crate::pages::shared::{self, LARGEST_SECTION, MOST_SECTIONS, NoRoom, OWNER, Page, Sections};
+use crate::pages::{self, Happened, PageKey};
 use crate::redact::redact;
 use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
-
-/// The most deferred commits a head keeps.
-const MOST_DEFERRED: i64 = 32;
 
 /// The longest name of a section, and of an owner.
 const LONGEST_SECTION_NAME: usize = 40;
@@ -85,16 +81,16 @@ pub struct Change<'a> {
 
 /// Takes a head for `ttl` milliseconds. What waited for it to be free lands first, so that it is part of what the new
 /// holder reads.
-pub fn acquire(at: &AssistantHome, head: &Head, owner: &str, ttl: Millis) -> Result<Acquired> {
+pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> Result<Acquired> {
     writable(head)?;
     sound_owner(owner)?;
     if !(1..=lease::LONGEST_TTL).contains(&ttl) {
         return Err(Error::usage("a lease is for 1 to 60 seconds"));
     }
     // A page nobody has rendered yet has nothing to build on.
-    if !at.read(|tx| shared::is_known(tx, at.agent_no, head))? {
+    if !at.read(|tx| pages::is_known(tx, at.agent_no, head))? {
         at.write("head.mark", |tx| {
-            tx.note("head", head.name());
+            tx.note("head", head.to_string());
             shared::begin(tx, at.agent_no, head)
         })?;
     }
@@ -128,7 +124,13 @@ pub fn acquire(at: &AssistantHome, head: &Head, owner: &str, ttl: Millis) -> Res
 
 /// Commits a section. `Refused` where it is another owner's or the head has as many as it may; `Usage` where a name or
 /// the words cannot be taken. On a conflict nothing is lost without being told so ([`NotNow`]).
-pub fn commit(at: &AssistantHome, head: &Head, change: &Change, epoch: i64, base_revision: i64) -> Result<Committed> {
+pub fn commit(
+    at: &AssistantHome,
+    head: &PageKey,
+    change: &Change,
+    epoch: i64,
+    base_revision: i64,
+) -> Result<Committed> {
     writable(head)?;
     sound_owner(change.owner)?;
     sound_section(change.section)?;
@@ -149,7 +151,7 @@ pub fn commit(at: &AssistantHome, head: &Head, change: &Change, epoch: i64, base
                 } else {
                     if revision == 1 {
                         // Nobody has rendered it yet.
-                        crate::tree::mark_dirty(tx, at.agent_no, &[head.name()])?;
+                        pages::mark(tx, at.agent_no, &Happened::PagesAsked(vec![head.clone()]))?;
                     }
                     shared::put_section(tx, at.agent_no, head, &mut page, (section, owner, content))?;
                     shared::insert(tx, at.agent_no, head, (&state, &page), owner)?;
@@ -183,7 +185,7 @@ pub fn commit(at: &AssistantHome, head: &Head, change: &Change, epoch: i64, base
 }
 
 /// Gives a head back and lands what waited for that. Whether there was anything to give back.
-pub fn release(at: &AssistantHome, head: &Head, owner: &str, epoch: i64) -> Result<bool> {
+pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> Result<bool> {
     writable(head)?;
     sound_owner(owner)?;
     let (released, landed) = at.write("head.release", |tx| {
@@ -211,8 +213,8 @@ pub fn holder(at: &AssistantHome, state: &HeadState) -> Option<Busy> {
 }
 
 /// Puts the newest revision into the file, by whoever comes first. Whether it stands there.
-fn publish(at: &AssistantHome, head: &Head) -> Result<bool> {
-    let behind = || at.read(|tx| is_behind(tx, at.agent_no, head));
+fn publish(at: &AssistantHome, head: &PageKey) -> Result<bool> {
+    let behind = || at.read(|tx| pages::is_behind(tx, at.agent_no, head));
     let lock = at.lock_unscanned()?;
     // Whoever waited for the tree lock may find it done.
     if behind()? {
@@ -221,17 +223,11 @@ fn publish(at: &AssistantHome, head: &Head) -> Result<bool> {
     Ok(!behind()?)
 }
 
-fn is_behind(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bool> {
-    Ok(tx
-        .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2 AND revision > published")?
-        .exists(params![agent_no, head.name()])?)
-}
-
 /// Keeps the words of a refused commit. `Some`: why they are not kept, and what to do.
 fn defer(
     tx: &Write,
     agent_no: AgentNo,
-    head: &Head,
+    head: &PageKey,
     page: &Page,
     base_revision: i64,
     (section, owner, content): (&str, &str, Option<&str>),
@@ -242,48 +238,38 @@ fn defer(
             "your section was changed since the revision this rests on; acquire again and write on top of it",
         ));
     }
-    let (others, known): (i64, bool) = tx
-        .prepare_cached(
-            "SELECT count(*), coalesce(max(section = ?3 AND owner = ?4), 0) FROM head_deferred WHERE agent_no = ?1 AND head = ?2",
-        )?
-        .query_row(params![agent_no, head.name(), section, owner], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    if others >= MOST_DEFERRED && !known {
-        return Ok(Some("too many commits wait for this head already; try again when it is free"));
+    match shared::defer(tx, agent_no, head, (section, owner, content))? {
+        true => Ok(None),
+        false => Ok(Some("too many commits wait for this head already; try again when it is free")),
     }
-    tx.prepare_cached(
-        "INSERT INTO head_deferred (agent_no, head, section, owner, content, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (agent_no, head, section, owner) DO UPDATE SET content = excluded.content, at = excluded.at",
-    )?
-    .execute(params![agent_no, head.name(), section, owner, content, tx.now()])?;
-    Ok(None)
 }
 
 fn busy(held: Held, now: &Boot) -> Busy {
     Busy { by: held.by, for_ms: (held.until - now.ms).max(0) }
 }
 
-fn note(tx: &mut Write, head: &Head, owner: &str, state: &HeadState) {
-    tx.note("head", head.name());
+fn note(tx: &mut Write, head: &PageKey, owner: &str, state: &HeadState) {
+    tx.note("head", head.to_string());
     tx.note("owner", owner);
     tx.note("epoch", state.epoch);
     tx.note("revision", state.revision);
 }
 
-fn no_room(head: &Head, section: &str, why: &NoRoom) -> Error {
+fn no_room(head: &PageKey, section: &str, why: &NoRoom) -> Error {
     match why {
         NoRoom::Owned(owner) => {
-            Error::refused(format!("the section {section} of {} belongs to {owner}; nothing was changed", head.name()))
+            Error::refused(format!("the section {section} of {} belongs to {owner}; nothing was changed", head))
                 .hint("use a section name of your own; only its owner replaces or removes a section")
         }
-        NoRoom::Full => Error::refused(format!("{} has {MOST_SECTIONS} sections already", head.name()))
+        NoRoom::Full => Error::refused(format!("{} has {MOST_SECTIONS} sections already", head))
             .hint("remove one first: its owner commits it empty; see heirloom head show"),
     }
 }
 
-fn writable(head: &Head) -> Result<()> {
-    match shared::is_shared(head) {
+fn writable(head: &PageKey) -> Result<()> {
+    match head.is_shared() {
         true => Ok(()),
-        false => Err(Error::usage(format!("{} takes no sections", head.name()))
+        false => Err(Error::usage(format!("{} takes no sections", head))
             .hint("memory, active, threads and the heads of threads do")),
     }
 }

@@ -1,4 +1,4 @@
-//! Who may write a head, as a state machine without a clock or a store of its own (R7.4). Storey 3.
+//! Who may write a head, as a state machine without a clock or a store of its own (R7.4). Storey 1.
 //!
 //! A lease keeps two writers from working at once; it is not what keeps them from losing each other's words. That is
 //! the *epoch*, which grows with every grant, and the *base revision*, both compared when something is committed:

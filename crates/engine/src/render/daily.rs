@@ -11,19 +11,20 @@ use jiff::{Timestamp, ToSpan};
 use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, params};
 
-use super::continuity::{RECENT_MS, pages_of_session, recent_enough};
+use super::continuity::{RECENT_MS, place_of_session, recent_enough};
 use super::page::line;
 use super::runs::Words;
-use super::{Head, rollup};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::lineage::{Kind, Node, walk};
+use crate::pages::cursor::FROM_THE_START;
+use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
 use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId};
 use crate::transcript::read;
-use crate::tree::{AssistantHome, EVERY_DAY, NODES, mark_dirty};
+use crate::tree::AssistantHome;
 
 /// Lines of one day.
 const LINES: i64 = 100;
@@ -31,16 +32,8 @@ const LINES: i64 = 100;
 /// Where a line about a channel leads.
 const CHANNELS: &str = "`heirloom channel pending --all`";
 
-/// The name under which the last turn seen is remembered in the table of heads.
-const CURSOR: &str = crate::tree::DAYS;
-
 /// Turns of a session that are counted; beyond that it is said that there are more.
 const COUNTED: i64 = 1_000;
-
-/// The day a moment belongs to.
-pub fn day_of(at: &AssistantHome, moment: Millis) -> Option<Date> {
-    at.day_of(moment)
-}
 
 /// So many of a session's last turns say which day showed it before it went on.
 const LAST_TURNS: i64 = 64;
@@ -48,16 +41,11 @@ const LAST_TURNS: i64 = 64;
 /// A failure may be noted a while after it happened.
 const SLACK_MS: Millis = 3_600_000;
 
-/// The name, in the table of heads, of the page of the day a moment belongs to.
-pub fn days_of(at: &AssistantHome, moment: Millis) -> Option<String> {
-    Some(Head::Daily(day_of(at, moment)?).name())
-}
-
-/// What was looked at, and up to where.
+/// What was looked at, up to where, and what was found.
 struct Looked {
     turns: (i64, i64),
     nodes: (i64, i64),
-    heads: BTreeSet<String>,
+    found: Vec<Happened>,
 }
 
 impl Looked {
@@ -70,14 +58,14 @@ impl Looked {
 /// were last active on before, and those of failed turns; the pages about the moment of what was active lately (R5.2);
 /// days, weeks and months that have got nodes. After a change of the time zone, all of them.
 pub(super) fn mark_days(at: &AssistantHome) -> Result<()> {
-    mark_with(at, BTreeSet::new())
+    mark_with(at, Vec::new())
 }
 
-/// [`mark_days`], and other pages in the same transaction.
-pub(super) fn mark_with(at: &AssistantHome, also: BTreeSet<String>) -> Result<()> {
+/// [`mark_days`], and what else happened in the same transaction.
+pub(super) fn mark_with(at: &AssistantHome, also: Vec<Happened>) -> Result<()> {
     let now = at.ledger.now();
     let mut looked = at.read(|tx| {
-        let mut looked = Looked { turns: (0, 0), nodes: (0, 0), heads: BTreeSet::new() };
+        let mut looked = Looked { turns: (0, 0), nodes: (0, 0), found: Vec::new() };
         of_turns(at, tx, now, &mut looked)?;
         of_nodes(at, tx, now, &mut looked)?;
         Ok(looked)
@@ -85,39 +73,20 @@ pub(super) fn mark_with(at: &AssistantHome, also: BTreeSet<String>) -> Result<()
     if !looked.is_news() && also.is_empty() {
         return Ok(());
     }
-    if looked.turns.1 > looked.turns.0 {
-        // New turns may have failed, too.
-        looked.heads.insert(Head::Active.name());
-    }
-    looked.heads.extend(also);
-    let heads: Vec<String> = looked.heads.iter().cloned().collect();
+    looked.found.extend(also);
     at.write("head.mark", |tx| {
-        mark_dirty(tx, at.agent_no, &heads)?;
-        for (cursor, (_, to)) in [(CURSOR, looked.turns), (NODES, looked.nodes)] {
-            tx.prepare_cached(
-                "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
-                 ON CONFLICT (agent_no, head) DO UPDATE SET dirty = ?3, rendered = ?3, at = ?4",
-            )?
-            .execute(params![at.agent_no, cursor, to, now])?;
-        }
+        pages::mark_each(tx, at.agent_no, &looked.found)?;
+        Cursor::Days.advance(tx, at.agent_no, looked.turns.1, now)?;
+        Cursor::Nodes.advance(tx, at.agent_no, looked.nodes.1, now)?;
         tx.note("turns_to", looked.turns.1);
         tx.note("nodes_to", looked.nodes.1);
         Ok(())
     })
 }
 
-/// Where a look ended before, and when.
-fn cursor(at: &AssistantHome, tx: &Read, name: &str) -> Result<(i64, Millis)> {
-    Ok(tx
-        .prepare_cached("SELECT rendered, coalesce(at, 0) FROM heads WHERE agent_no = ?1 AND head = ?2")?
-        .query_row(params![at.agent_no, name], |r| Ok((r.get(0)?, r.get(1)?)))
-        .optional()?
-        .unwrap_or_default())
-}
-
 /// What new turns are shown in.
 fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
-    let (cursor, before) = cursor(at, tx, CURSOR)?;
+    let (cursor, before) = Cursor::Days.get(tx, at.agent_no)?;
     let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
     looked.turns = (cursor, last.max(cursor));
     if last <= cursor {
@@ -134,7 +103,7 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
            AND (f.last_at >= ?4 OR f.run_no IN (SELECT run_no FROM turns WHERE turn_no > ?3))",
         params![at.agent_no, since, cursor, before - SLACK_MS],
     )?;
-    if cursor == EVERY_DAY {
+    if cursor == FROM_THE_START {
         moments.extend(column::<Millis>(
             tx,
             "SELECT started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2
@@ -143,18 +112,20 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
             params![at.agent_no, since],
         )?);
     }
-    looked.heads.extend(moments.iter().filter_map(|moment| days_of(at, *moment)));
+    let mut days: BTreeSet<Date> = moments.iter().filter_map(|moment| at.day_of(*moment)).collect();
     // A note that shows a session which has gone on to another day. There is nothing to mark where none was made.
     for moment in moved_from(tx, at.agent_no, cursor)? {
-        if let Some(day) = days_of(at, moment)
-            && is_made(at, tx, &day)?
+        if let Some(day) = at.day_of(moment)
+            && is_made(at, tx, day)?
         {
-            looked.heads.insert(day);
+            days.insert(day);
         }
     }
+    let mut sessions = Vec::new();
     for session in touched_since(tx, at.agent_no, cursor, since)? {
-        looked.heads.extend(pages_of_session(tx, at.agent_no, session)?);
+        sessions.extend(place_of_session(tx, at.agent_no, session)?);
     }
+    looked.found.push(Happened::TurnsStored { days, sessions });
     Ok(())
 }
 
@@ -171,7 +142,7 @@ fn touched_since(tx: &Read, agent_no: AgentNo, cursor: i64, since: Millis) -> Re
 
 /// What new nodes are shown in. A node of an act that is not finished is not there yet, nor is anything behind it.
 fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
-    let (cursor, _) = cursor(at, tx, NODES)?;
+    let (cursor, _) = Cursor::Nodes.get(tx, at.agent_no)?;
     let last: i64 = tx
         .prepare_cached(
             "SELECT coalesce((SELECT min(n.node_no) - 1 FROM nodes n JOIN flushes f ON f.flush_id = n.flush_id
@@ -190,26 +161,27 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
     let rows = statement.query_map(params![cursor, last, at.agent_no], |r| {
         Ok((r.get::<_, Option<SessionNo>>(0)?, r.get::<_, Millis>(1)?))
     })?;
+    let (mut days, mut noted, mut sessions) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for row in rows {
         let (session, moment) = row?;
-        looked.heads.extend(rollup::periods_of(at, moment).into_iter().flatten());
         let is_recent = recent_enough(now, Some(moment));
-        if let Some(day) = days_of(at, moment)
-            && (is_recent || is_made(at, tx, &day)?)
-        {
-            looked.heads.insert(day);
+        if let Some(day) = at.day_of(moment) {
+            days.insert(day);
+            if is_recent || is_made(at, tx, day)? {
+                noted.insert(day);
+            }
         }
         if let Some(session) = session.filter(|_| is_recent) {
-            looked.heads.extend(pages_of_session(tx, at.agent_no, session)?);
+            sessions.extend(place_of_session(tx, at.agent_no, session)?);
         }
     }
+    looked.found.push(Happened::NodesStored { days, noted, sessions });
     Ok(())
 }
 
-fn is_made(at: &AssistantHome, tx: &Read, page: &str) -> Result<bool> {
-    Ok(tx
-        .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?
-        .exists(params![at.agent_no, page])?)
+/// Whether the note of a day was ever marked to be made.
+fn is_made(at: &AssistantHome, tx: &Read, day: Date) -> Result<bool> {
+    pages::is_known(tx, at.agent_no, &PageKey::Daily(day))
 }
 
 fn column<T: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<Vec<T>> {

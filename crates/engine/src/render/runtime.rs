@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::RuntimePage;
 use super::page::{line, minute};
 use super::runs::{Ran, Words, names_of, of_project, refs, short};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::pages::RuntimePage;
 use crate::scope::{SessionNo, TurnId};
 use crate::tokens::tokens;
 use crate::transcript::recent::{self, ToolTurn};

@@ -15,7 +15,6 @@ pub mod continuity;
 pub mod daily;
 pub mod edits;
 pub mod index;
-pub mod lease;
 pub mod memory;
 pub mod outside;
 mod page;
@@ -34,18 +33,14 @@ pub mod why;
 
 pub(crate) use page::{flat, line, minute, stamp};
 pub(crate) use scoping::scope_of;
+use serde_json::json;
 pub(crate) use session::Standing as SessionStanding;
 pub(crate) use thread::render as thread_page;
-pub use which::{Head, RuntimePage};
-
-use rusqlite::params;
-use serde_json::json;
 
 use crate::document::{Document, RegionFault};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::home::RelPath;
-use crate::ledger::{Read, blocks};
-use crate::scope::AgentNo;
+use crate::pages::{self, Happened, PageKey, lease};
 use crate::tree::revise::{Now, Patience, Revised};
 use crate::tree::{AssistantHome, TreeLock, file_table};
 
@@ -123,7 +118,7 @@ pub fn refresh_at(lock: &TreeLock, occasion: Occasion) -> Result<Refreshed> {
 }
 
 /// Puts the newest revision of a head into its file, without rendering anything. A failure is audited, never an error.
-fn publish(lock: &TreeLock, head: &Head) -> Result<Refreshed> {
+fn publish(lock: &TreeLock, head: &PageKey) -> Result<Refreshed> {
     let mut out = Refreshed::default();
     match one(lock, head, None, Occasion::Act, &mut out) {
         Ok(done) => record(lock.at, done.as_slice())?,
@@ -133,7 +128,7 @@ fn publish(lock: &TreeLock, head: &Head) -> Result<Refreshed> {
 }
 
 impl Refreshed {
-    fn fail(&mut self, at: &AssistantHome, head: &Head, path: &RelPath, error: &Error) -> Result<()> {
+    fn fail(&mut self, at: &AssistantHome, head: &PageKey, path: &RelPath, error: &Error) -> Result<()> {
         failed(at, head, error)?;
         self.failed.push(Problem::of(&at.files.shown().join(path.as_str()), error));
         Ok(())
@@ -142,57 +137,29 @@ impl Refreshed {
 
 /// Marks every page that exists or should, as after a change nobody noted.
 pub fn mark_all(at: &AssistantHome) -> Result<()> {
-    let workspaces: Vec<String> = at.read(|tx| {
-        let mut statement = tx.prepare_cached(
-            "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
-        )?;
-        let rows = statement.query_map([at.agent_no], |r| r.get::<_, Option<String>>(0))?;
-        Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter().flatten().collect())
-    })?;
-    let mut heads = vec![Head::Active.name(), Head::Memory.name(), Head::AgentIndex.name()];
-    heads.extend(workspaces.iter().filter_map(|s| s.strip_prefix("workspace/")).map(|id| format!("index/{id}")));
-    at.write("head.mark", |tx| crate::tree::mark_dirty(tx, at.agent_no, &heads))
+    let workspaces = at.read(|tx| file_table::workspaces_of_memory(tx, at.agent_no))?;
+    at.write("head.mark", |tx| pages::mark(tx, at.agent_no, &Happened::AllAsked { workspaces }))
 }
 
 /// The pages out of date, with the mark they are to be rendered for: those that were marked, and those that say what
 /// matters today and were rendered on another day. Without a mark: what they say is up to date and not in their file
 /// yet, or a deferred commit can land.
-fn dirty(at: &AssistantHome) -> Result<Vec<(Head, Option<i64>)>> {
+fn dirty(at: &AssistantHome) -> Result<Vec<(PageKey, Option<i64>)>> {
     let today = at.day_of(at.ledger.now());
     let now = at.ledger.clock().boot();
     at.read(|tx| {
-        let mut statement = tx.prepare_cached(
-            // One indexed question for each reason: every command asks this, and there is a page for every thread and
-            // every day there ever was.
-            "WITH which (head) AS (
-               SELECT head FROM heads INDEXED BY heads_dirty WHERE agent_no = ?1 AND dirty > rendered
-               UNION SELECT head FROM heads INDEXED BY heads_behind WHERE agent_no = ?1 AND revision > published
-               UNION SELECT head FROM head_deferred WHERE agent_no = ?1
-               UNION VALUES ('active'), ('memory'))
-             SELECT h.head, dirty, dirty > rendered, at, revision > published,
-                    EXISTS (SELECT 1 FROM head_deferred d WHERE d.agent_no = ?1 AND d.head = h.head)
-             FROM which CROSS JOIN heads h ON h.agent_no = ?1 AND h.head = which.head
-             ORDER BY h.head",
-        )?;
-        let mut rows = statement.query([at.agent_no])?;
         let mut out = Vec::new();
-        while let Some(r) = rows.next()? {
-            let (name, mark, marked): (String, i64, bool) = (r.get(0)?, r.get(1)?, r.get(2)?);
-            let (then, behind, waiting): (Option<i64>, bool, bool) = (r.get(3)?, r.get(4)?, r.get(5)?);
-            let daily = matches!(name.as_str(), "active" | "memory");
-            let old = daily && then.is_some_and(|then| at.day_of(then) != today);
-            if !(marked || old || behind || waiting) {
-                continue;
-            }
-            let Some(head) = Head::parse(&name) else { continue };
-            let lands = || -> Result<bool> {
-                let free = lease::live(&shared::state(tx, at.agent_no, &head)?, &now).is_none();
-                Ok(free && shared::could_land(tx, at.agent_no, &head)?)
+        for found in pages::candidates(tx, at.agent_no)? {
+            let daily = matches!(found.page, PageKey::Active | PageKey::Memory);
+            let old = daily && found.rendered_at.is_some_and(|then| at.day_of(then) != today);
+            let lands = |page: &PageKey| -> Result<bool> {
+                let free = lease::live(&pages::shared::state(tx, at.agent_no, page)?, &now).is_none();
+                Ok(free && pages::shared::could_land(tx, at.agent_no, page)?)
             };
-            if marked || old {
-                out.push((head, Some(mark)));
-            } else if behind || lands()? {
-                out.push((head, None));
+            if found.marked || old {
+                out.push((found.page, Some(found.mark)));
+            } else if found.behind || (found.waiting && lands(&found.page)?) {
+                out.push((found.page, None));
             }
         }
         Ok(out)
@@ -201,7 +168,7 @@ fn dirty(at: &AssistantHome) -> Result<Vec<(Head, Option<i64>)>> {
 
 /// A page that stands in its file.
 struct Rendered {
-    head: Head,
+    head: PageKey,
     /// The mark it was rendered for; `None`: what stands there was rendered before.
     mark: Option<i64>,
     /// The revision, of a page that has some.
@@ -216,29 +183,29 @@ struct Rendered {
 /// Renders one page, if there is a mark, and puts it into its file. `None`: it has to wait.
 fn one(
     lock: &TreeLock,
-    head: &Head,
+    head: &PageKey,
     mark: Option<i64>,
     occasion: Occasion,
     out: &mut Refreshed,
 ) -> Result<Option<Rendered>> {
-    let (at, path, name) = (lock.at, head.path()?, head.name());
-    let last = at.read(|tx| last_content(tx, at.agent_no, &name))?;
+    let (at, path) = (lock.at, head.path()?);
+    let last = at.read(|tx| pages::last_content(tx, at.agent_no, head))?;
     let own = at.read(|tx| file_table::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
     if at_work(lock, &path, own)? {
         out.deferred.push(path);
         return Ok(None);
     }
     if own.is_none() && occasion == Occasion::Look && is_adopted(at, head, &path)? {
-        return pass_over(at, &name, mark).map(|()| None);
+        return pass_over(at, head, mark).map(|()| None);
     }
     // What a person did inside the block comes first: it may take lines out of what is rendered next.
     let honoured = edits::honour(lock, head, last.as_deref())?;
     out.proposed.extend(honoured.proposed);
-    let standing = match shared::is_shared(head) {
+    let standing = match head.is_shared() {
         true => shared::commit(at, head, mark.is_some())?,
         false => {
             let rendered = crate::redact::redact(&at.read(|tx| head.render(at, tx))?).into_owned();
-            let page = shared::Page { rendered, ..shared::Page::default() };
+            let page = pages::shared::Page { rendered, ..pages::shared::Page::default() };
             shared::Standing { revision: 0, page, ours: true }
         }
     };
@@ -255,8 +222,8 @@ fn one(
             return Ok(None);
         }
         // Whatever was committed while we were on the way here is newer than what we bring.
-        if shared::is_shared(head) {
-            let (state, newest) = at.read(|tx| shared::newest(tx, at.agent_no, head))?;
+        if head.is_shared() {
+            let (state, newest) = at.read(|tx| pages::shared::newest(tx, at.agent_no, head))?;
             if !lease::may_publish(&state, put.0) {
                 put = (state.revision, newest);
             }
@@ -271,7 +238,7 @@ fn one(
             now
         }
         Revised::Unchanged(now) => now,
-        Revised::LeftAlone if skipped => return pass_over(at, &name, mark).map(|()| None),
+        Revised::LeftAlone if skipped => return pass_over(at, head, mark).map(|()| None),
         // A page left alone stays marked: the next act, or the next look, comes back to it.
         Revised::LeftAlone | Revised::Deferred { .. } => {
             out.deferred.push(path);
@@ -288,7 +255,7 @@ fn one(
 }
 
 /// Whether a page of an adopted tree has no block of ours yet. `own` says that we never wrote it.
-fn is_adopted(at: &AssistantHome, head: &Head, path: &RelPath) -> Result<bool> {
+fn is_adopted(at: &AssistantHome, head: &PageKey, path: &RelPath) -> Result<bool> {
     match at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => Ok(found.is_some_and(|(bytes, _)| Document::parse(bytes).region(head.region()).found.is_none())),
         Err(e) if e.kind() == ErrorKind::Refused => Ok(false),
@@ -297,11 +264,10 @@ fn is_adopted(at: &AssistantHome, head: &Head, path: &RelPath) -> Result<bool> {
 }
 
 /// An adopted page has nothing to show until somebody asks for something.
-fn pass_over(at: &AssistantHome, name: &str, mark: Option<i64>) -> Result<()> {
+fn pass_over(at: &AssistantHome, head: &PageKey, mark: Option<i64>) -> Result<()> {
     at.write("head.pass_over", |tx| {
-        tx.prepare_cached("UPDATE heads SET rendered = max(rendered, ?3) WHERE agent_no = ?1 AND head = ?2")?
-            .execute(params![at.agent_no, name, mark.unwrap_or(0)])?;
-        tx.note("head", name);
+        pages::pass_over(tx, at.agent_no, head, mark)?;
+        tx.note("head", head.to_string());
         Ok(())
     })
 }
@@ -312,24 +278,12 @@ fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
         return Ok(());
     }
     at.write("head.render", |tx| {
-        for page in rendered {
-            at.seen(tx, &page.path, page.now, &page.bytes)?;
-            // A page is of the day it was rendered on; one that was only put into its file is not rendered by that.
-            tx.prepare_cached(
-                "UPDATE heads SET rendered = max(rendered, coalesce(?3, 0)), at = iif(?3 IS NULL, at, ?4), content = ?5,
-                        published = max(published, ?6)
-                 WHERE agent_no = ?1 AND head = ?2",
-            )?
-            .execute(params![
-                at.agent_no,
-                page.head.name(),
-                page.mark,
-                tx.now(),
-                blocks::squeeze(page.content.as_bytes())?,
-                page.revision
-            ])?;
+        for Rendered { head, mark, revision, content, path, now, bytes } in rendered {
+            at.seen(tx, path, *now, bytes)?;
+            let done = pages::Rendered { page: head, mark: *mark, content, revision: *revision };
+            pages::record(tx, at.agent_no, &done)?;
         }
-        tx.note("heads", rendered.iter().map(|page| page.head.name()).collect::<Vec<_>>());
+        tx.note("heads", rendered.iter().map(|page| page.head.to_string()).collect::<Vec<_>>());
         Ok(())
     })
 }
@@ -347,19 +301,9 @@ fn at_work(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) ->
     Ok(age.abs() < crate::home::QUIET_MS && Some(crate::home::digest(&bytes)) != own)
 }
 
-fn last_content(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Option<Vec<u8>>> {
-    use rusqlite::OptionalExtension;
-    let data: Option<Vec<u8>> = tx
-        .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?
-        .query_row(params![agent_no, name], |r| r.get(0))
-        .optional()?
-        .flatten();
-    data.map(|d| blocks::unsqueeze(&d)).transpose()
-}
-
-fn failed(at: &AssistantHome, head: &Head, error: &Error) -> Result<()> {
+fn failed(at: &AssistantHome, head: &PageKey, error: &Error) -> Result<()> {
     at.write("continuity.refresh_failed", |tx| {
-        tx.note("head", head.name());
+        tx.note("head", head.to_string());
         tx.note("error", json!(error.to_string()));
         Ok(())
     })
@@ -368,7 +312,7 @@ fn failed(at: &AssistantHome, head: &Head, error: &Error) -> Result<()> {
 /// What is wrong with the markers of the pages people write in, for `status` and `doctor`.
 pub fn marker_faults(at: &AssistantHome) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
-    for head in [Head::Memory, Head::Active, Head::AgentIndex] {
+    for head in [PageKey::Memory, PageKey::Active, PageKey::AgentIndex] {
         let path = head.path()?;
         let Ok(Some((bytes, _))) = at.files.read_with_stamp(&path, crate::tree::LARGEST_FILE) else { continue };
         let place = at.files.shown().join(path.as_str()).display().to_string();

@@ -4,13 +4,12 @@
 //! a revision. In MEMORY.md, besides: lines that were added become one proposal (same text, same proposal), and a line
 //! that was taken out dismisses its item, until the item changes. A line that was changed is both.
 
-use rusqlite::params;
-
-use super::{Head, shared};
+use super::shared;
 use crate::continuity::proposal::{self, NewProposal};
 use crate::document::{Document, Found};
 use crate::error::{ErrorKind, Result};
 use crate::home;
+use crate::pages::{PageKey, dismissals};
 use crate::scope::{NodeId, TurnId};
 use crate::title::wordless;
 use crate::tree::TreeLock;
@@ -37,7 +36,7 @@ pub(super) fn fingerprint(block: &[u8]) -> String {
 }
 
 /// Digest of what stands inside the block, and inside the sections where the page has some.
-pub(super) fn inside(doc: &Document, head: &Head) -> Option<home::Digest> {
+pub(super) fn inside(doc: &Document, head: &PageKey) -> Option<home::Digest> {
     let block = doc.region(head.region()).found?;
     let mut bytes = block.content.to_vec();
     for name in &shared::regions(head)[1..] {
@@ -56,7 +55,7 @@ fn fingerprint_of<'f>(found: &Found<'f>) -> &'f str {
     found.attributes.split_whitespace().next().unwrap_or_default()
 }
 
-pub(super) fn honour(lock: &TreeLock, head: &Head, last: Option<&[u8]>) -> Result<Honoured> {
+pub(super) fn honour(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Result<Honoured> {
     let path = head.path()?;
     let found = match lock.at.files.read_with_stamp(&path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
@@ -79,7 +78,7 @@ pub(super) fn honour(lock: &TreeLock, head: &Head, last: Option<&[u8]>) -> Resul
     }
     // Without the block they edited there is nothing to compare with: the revision has to do.
     let Some(last) = last.filter(|last| fingerprint(last) == rendered_as) else { return Ok(out) };
-    if *head != Head::Memory {
+    if *head != PageKey::Memory {
         return Ok(out);
     }
     let (now, before) = (lines(block.content), lines(last));
@@ -112,7 +111,7 @@ pub(super) fn honour(lock: &TreeLock, head: &Head, last: Option<&[u8]>) -> Resul
 
 /// Items whose line was taken out stay out until they change: one that is a file until the file does, any other until its
 /// line says something else.
-fn dismiss(lock: &TreeLock, head: &Head, removed: &[String]) -> Result<()> {
+fn dismiss(lock: &TreeLock, head: &PageKey, removed: &[String]) -> Result<()> {
     let items: Vec<(String, &String)> = removed.iter().filter_map(|l| Some((reference_in(l)?, l))).collect();
     if items.is_empty() {
         return Ok(());
@@ -128,11 +127,7 @@ fn dismiss(lock: &TreeLock, head: &Head, removed: &[String]) -> Result<()> {
                 },
                 false => line_key(reference, line),
             };
-            tx.prepare_cached(
-                "INSERT INTO dismissals (agent_no, head, item, digest, at) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (agent_no, head, item) DO UPDATE SET digest = excluded.digest, at = excluded.at",
-            )?
-            .execute(params![at.agent_no, head.name(), item, digest.as_slice(), tx.now()])?;
+            dismissals::dismiss(tx, at.agent_no, head, &item, &digest)?;
             noted.push(if reference.contains(':') { wordless(reference) } else { reference.clone() });
         }
         tx.note("items", noted);

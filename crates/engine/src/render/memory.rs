@@ -24,6 +24,7 @@ use crate::ledger::Read;
 use crate::lineage;
 use crate::memory::leaf::class_of;
 use crate::memory::{Class, class::Verification};
+use crate::pages::{PageKey, dismissals};
 use crate::redact::redact;
 use crate::scope::{AgentNo, FileNo, NodeId, ThreadNo};
 use crate::text::similarity;
@@ -318,12 +319,7 @@ struct Day {
 impl Day {
     fn of(at: &AssistantHome, tx: &Read) -> Result<Day> {
         let (now, today) = (end_of_day(at), at.day_of(at.ledger.now()));
-        let mut statement =
-            tx.prepare_cached("SELECT item, digest FROM dismissals WHERE agent_no = ?1 AND head = 'memory'")?;
-        let rows = statement.query_map([at.agent_no], |r| {
-            Ok((r.get::<_, String>(0)?, Digest::try_from(r.get::<_, Vec<u8>>(1)?).unwrap_or_default()))
-        })?;
-        let dismissed: HashMap<String, Digest> = rows.collect::<rusqlite::Result<_>>()?;
+        let dismissed = dismissals::of(tx, at.agent_no, &PageKey::Memory)?;
         let mut digests = HashMap::new();
         for item in dismissed.keys().filter(|i| i.contains(':')) {
             digests.extend(file_table::item(tx, at.agent_no, item)?.map(|e| (item.clone(), e.digest)));

@@ -1,9 +1,9 @@
 //! Why each line stands on a page, and what was left out (`heirloom head show --why`).
 
-use super::Head;
 use super::{memory, thread};
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::pages::PageKey;
 use crate::tree::AssistantHome;
 
 /// A line of a page, or one that is not on it, with the reason.
@@ -23,21 +23,21 @@ pub struct Why {
 }
 
 /// Each line of a page as it would be rendered now, with what speaks for it, and behind them what was left out and why.
-pub fn why(at: &AssistantHome, tx: &Read, head: &Head) -> Result<Vec<Why>> {
+pub fn why(at: &AssistantHome, tx: &Read, head: &PageKey) -> Result<Vec<Why>> {
     match head {
-        Head::Memory => Ok(memory::tier1(at, tx)?.into_iter().map(Why::from).collect()),
-        Head::Thread(file) => thread::why(at, tx, file),
+        PageKey::Memory => Ok(memory::tier1(at, tx)?.into_iter().map(Why::from).collect()),
+        PageKey::Thread(file) => thread::why(at, tx, file),
         _ => Ok(lines_of(&head.render(at, tx)?, rule(head))),
     }
 }
 
 /// What decides the lines of pages that are slices of fixed queries.
-fn rule(head: &Head) -> &'static str {
+fn rule(head: &PageKey) -> &'static str {
     match head {
-        Head::Active => "the newest of its kind, at most ten of each",
-        Head::Threads => "worked in last, at most forty",
-        Head::AgentIndex | Head::WorkspaceIndex(_) => "every memory of the scope that is not superseded",
-        Head::Daily(_) | Head::Rollup(_) => "it happened in this time",
+        PageKey::Active => "the newest of its kind, at most ten of each",
+        PageKey::Threads => "worked in last, at most forty",
+        PageKey::AgentIndex | PageKey::WorkspaceIndex(_) => "every memory of the scope that is not superseded",
+        PageKey::Daily(_) | PageKey::Rollup(_) => "it happened in this time",
         _ => "it belongs to the newest turns of its project or session",
     }
 }

@@ -1,29 +1,22 @@
-//! Heads that several may write: their revisions, sections and deferred commits in the ledger (R7.4). Storey 3.
+//! Pages that several may write: their revisions, sections and deferred commits (R7.4).
 //!
-//! A revision is what we rendered and the *sections* outside writers put in ([`outside`](super::outside)). It is
-//! committed in one transaction that asks [`lease`] about epoch and base; the file is put in order afterwards, by
-//! whoever holds the lock of the files, and always from the newest revision. So the ledger never lags behind a file, and
-//! a file that lags behind the ledger (`published < revision`) is brought up by the next refresh.
-//!
-//! Our own rendering holds no lease while it renders: it is granted one, commits and gives it back in the transaction
-//! that keeps the revision, if nobody was granted the head and no revision came in since it began. Else it waits for
-//! another refresh.
+//! A revision is what was rendered and the *sections* outside programs put in. It is committed in one transaction that
+//! asks [`lease`] about epoch and base; the file is put in order afterwards, always from the newest revision. So the
+//! ledger never lags behind a file, and a file that lags behind the ledger (`published < revision`) is brought up by the
+//! next refresh.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
+use super::PageKey;
 use super::lease::{self, HeadState, Lease};
-use super::{Head, edits};
 use crate::clock::{Boot, Millis};
-use crate::document::{self, Document};
 use crate::error::{Error, Result};
 use crate::home;
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::AgentNo;
-use crate::thread;
-use crate::tree::AssistantHome;
 
 /// Who commits what is rendered here. Outside writers cannot have this name.
 pub const OWNER: &str = "heirloom";
@@ -34,9 +27,6 @@ pub const LARGEST_SECTION: usize = 4 << 10;
 
 /// How many revisions of a head are kept.
 pub const KEPT_REVISIONS: i64 = 1_000;
-
-/// The name in the markers of the sections.
-const REGION: &str = "sections";
 
 /// What a revision says.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -57,38 +47,6 @@ pub struct Section {
 }
 
 impl Page {
-    /// The sections as they stand in the file, each below a heading with its name and whose it is; empty without any.
-    pub fn sections_text(&self) -> String {
-        let each = self.sections.iter().map(|(name, section)| {
-            let text = document::contained(&section.content);
-            format!("### {name} · {}\n{}\n", section.owner, text.trim_end_matches('\n'))
-        });
-        each.collect::<Vec<_>>().join("\n")
-    }
-
-    /// All of it as text, without markers.
-    pub fn text(&self) -> String {
-        match self.sections.is_empty() {
-            true => self.rendered.clone(),
-            false => format!("{}\n{}", self.rendered, self.sections_text()),
-        }
-    }
-
-    /// Puts it into a file, between its markers.
-    pub(super) fn put_into(&self, doc: &mut Document, head: &Head) {
-        doc.set_region(head.region(), &head.attributes(&self.rendered), &self.rendered);
-        let sections = self.sections_text();
-        if sections.is_empty() {
-            doc.unset_region(REGION);
-            return;
-        }
-        let attributes = format!(
-            "{} · by other programs, through heirloom head: not in here",
-            edits::fingerprint(sections.as_bytes())
-        );
-        doc.set_region_behind(head.region(), REGION, &attributes, &sections);
-    }
-
     fn digest(&self, sections: &str) -> home::Digest {
         let mut bytes = (self.rendered.len() as u64).to_le_bytes().to_vec();
         bytes.extend_from_slice(self.rendered.as_bytes());
@@ -97,38 +55,13 @@ impl Page {
     }
 }
 
-/// The names of the regions a head has in its file: its block, and the sections where it can have some.
-pub(crate) fn regions(head: &Head) -> Vec<&'static str> {
-    if is_shared(head) { vec![head.region(), REGION] } else { vec![head.region()] }
-}
-
-/// Whether outside writers may have sections in it.
-pub fn is_shared(head: &Head) -> bool {
-    matches!(head, Head::Memory | Head::Active | Head::Threads | Head::Thread(_))
-}
-
-/// The head people mean by a name: `memory`, `active`, `threads`, or a thread's key or name. `NotFound`, or `Usage`
-/// where a name means several.
-pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Head> {
-    match Head::parse(name) {
-        Some(head @ (Head::Memory | Head::Active | Head::Threads)) => Ok(head),
-        Some(Head::Thread(file)) if thread::of_file(tx, agent_no, &file)?.is_some() => Ok(Head::Thread(file)),
-        _ => thread_named(tx, agent_no, name),
-    }
-}
-
-/// The head of a thread, by its key or name.
-pub fn thread_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Head> {
-    Ok(Head::Thread(thread::named(tx, agent_no, name)?.file))
-}
-
 /// What the ledger knows of a head; of one that was never written, nothing.
-pub fn state(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<HeadState> {
+pub fn state(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<HeadState> {
     let found = tx
         .prepare_cached(
             "SELECT revision, epoch, owner, lease_boot, lease_until FROM heads WHERE agent_no = ?1 AND head = ?2",
         )?
-        .query_row(params![agent_no, head.name()], |r| {
+        .query_row(params![agent_no, head], |r| {
             let (owner, boot, until): (Option<String>, Option<String>, Option<Millis>) =
                 (r.get(2)?, r.get(3)?, r.get(4)?);
             let lease = owner.zip(boot).zip(until).map(|((owner, boot), until)| Lease { owner, boot, until });
@@ -139,7 +72,7 @@ pub fn state(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<HeadState> {
 }
 
 /// Keeps the state. The row is there: whoever asked for the state to change it made it.
-pub(super) fn keep(tx: &Write, agent_no: AgentNo, head: &Head, state: &HeadState) -> Result<()> {
+pub(crate) fn keep(tx: &Write, agent_no: AgentNo, head: &PageKey, state: &HeadState) -> Result<()> {
     let lease = state.lease.as_ref();
     tx.prepare_cached(
         "UPDATE heads SET revision = ?3, epoch = ?4, owner = ?5, lease_boot = ?6, lease_until = ?7
@@ -147,7 +80,7 @@ pub(super) fn keep(tx: &Write, agent_no: AgentNo, head: &Head, state: &HeadState
     )?
     .execute(params![
         agent_no,
-        head.name(),
+        head,
         state.revision,
         state.epoch,
         lease.map(|l| &l.owner),
@@ -157,21 +90,15 @@ pub(super) fn keep(tx: &Write, agent_no: AgentNo, head: &Head, state: &HeadState
     Ok(())
 }
 
-/// Whether a head has a row.
-pub(super) fn is_known(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bool> {
-    let mut statement = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
-    Ok(statement.exists(params![agent_no, head.name()])?)
-}
-
 /// Makes the row of a head that has none; its page is then still to be rendered.
-pub(super) fn begin(tx: &Write, agent_no: AgentNo, head: &Head) -> Result<()> {
+pub(crate) fn begin(tx: &Write, agent_no: AgentNo, head: &PageKey) -> Result<()> {
     tx.prepare_cached("INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1) ON CONFLICT DO NOTHING")?
-        .execute(params![agent_no, head.name()])?;
+        .execute(params![agent_no, head])?;
     Ok(())
 }
 
 /// The newest revision and what it says.
-pub fn newest(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<(HeadState, Page)> {
+pub fn newest(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<(HeadState, Page)> {
     let state = state(tx, agent_no, head)?;
     let rendered = rendered_of(tx, agent_no, head, state.revision)?.unwrap_or_default();
     let page = Page { rendered, sections: sections(tx, agent_no, head)? };
@@ -179,56 +106,61 @@ pub fn newest(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<(HeadState, P
 }
 
 /// The sections as they are now.
-pub fn sections(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<Sections> {
+pub fn sections(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Sections> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_sections WHERE agent_no = ?1 AND head = ?2")?;
-    let rows = statement.query_map(params![agent_no, head.name()], |r| {
-        Ok((r.get(0)?, Section { owner: r.get(1)?, content: r.get(2)? }))
-    })?;
+    let rows = statement
+        .query_map(params![agent_no, head], |r| Ok((r.get(0)?, Section { owner: r.get(1)?, content: r.get(2)? })))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The rendered block of a revision. `None`: there is no such revision, or a forget took its words away.
-pub(super) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &Head, revision: i64) -> Result<Option<String>> {
+pub(crate) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<String>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
-        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))
+        .query_row(params![agent_no, head, revision], |r| r.get(0))
         .optional()?;
     let Some(data) = data.filter(|d| !d.is_empty()) else { return Ok(None) };
     Ok(Some(String::from_utf8_lossy(&blocks::unsqueeze(&data)?).into_owned()))
 }
 
 /// The sections of a revision; `None`: it is not kept. Revision 0 is the head before anything was in it.
-pub(super) fn sections_of(tx: &Read, agent_no: AgentNo, head: &Head, revision: i64) -> Result<Option<Sections>> {
+pub(crate) fn sections_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<Sections>> {
     if revision == 0 {
         return Ok(Some(Sections::new()));
     }
     let text: Option<String> = tx
         .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
-        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))
+        .query_row(params![agent_no, head, revision], |r| r.get(0))
         .optional()?;
     text.map(|text| {
         serde_json::from_str(&text)
-            .map_err(|e| Error::damaged(format!("revision {revision} of {} cannot be read", head.name())).because(e))
+            .map_err(|e| Error::damaged(format!("revision {revision} of {head} cannot be read")).because(e))
     })
     .transpose()
 }
 
 /// Whether a revision still says what was committed as it.
-pub(super) fn is_as_committed(tx: &Read, agent_no: AgentNo, head: &Head, revision: i64, digest: &[u8]) -> Result<bool> {
+pub(crate) fn is_as_committed(
+    tx: &Read,
+    agent_no: AgentNo,
+    head: &PageKey,
+    revision: i64,
+    digest: &[u8],
+) -> Result<bool> {
     let sections: String = tx
         .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
-        .query_row(params![agent_no, head.name(), revision], |r| r.get(0))?;
+        .query_row(params![agent_no, head, revision], |r| r.get(0))?;
     // Bytes that do not even unpack are no reason to stop looking at the others.
     let Ok(Some(rendered)) = rendered_of(tx, agent_no, head, revision) else { return Ok(false) };
     Ok(Page { rendered, ..Page::default() }.digest(&sections).as_slice() == digest)
 }
 
 /// Keeps a revision that was just committed, in the name of `owner`, and lets go of the oldest.
-pub(super) fn insert(
+pub(crate) fn insert(
     tx: &Write,
     agent_no: AgentNo,
-    head: &Head,
+    head: &PageKey,
     (state, page): (&HeadState, &Page),
     owner: &str,
 ) -> Result<()> {
@@ -240,7 +172,7 @@ pub(super) fn insert(
     )?
     .execute(params![
         agent_no,
-        head.name(),
+        head,
         state.revision,
         state.epoch,
         owner,
@@ -250,15 +182,15 @@ pub(super) fn insert(
         sections
     ])?;
     tx.prepare_cached("DELETE FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision <= ?3")?
-        .execute(params![agent_no, head.name(), state.revision - KEPT_REVISIONS])?;
+        .execute(params![agent_no, head, state.revision - KEPT_REVISIONS])?;
     Ok(())
 }
 
 /// Puts a section in, replaces it, or takes it out (`None`), in the table and in `page`.
-pub(super) fn put_section(
+pub(crate) fn put_section(
     tx: &Write,
     agent_no: AgentNo,
-    head: &Head,
+    head: &PageKey,
     page: &mut Page,
     (name, owner, content): (&str, &str, Option<&str>),
 ) -> Result<()> {
@@ -269,12 +201,12 @@ pub(super) fn put_section(
                  ON CONFLICT (agent_no, head, section) DO UPDATE SET
                    owner = excluded.owner, content = excluded.content, at = excluded.at",
             )?
-            .execute(params![agent_no, head.name(), name, owner, content, tx.now()])?;
+            .execute(params![agent_no, head, name, owner, content, tx.now()])?;
             page.sections.insert(name.to_owned(), Section { owner: owner.to_owned(), content: content.to_owned() });
         }
         None => {
             tx.prepare_cached("DELETE FROM head_sections WHERE agent_no = ?1 AND head = ?2 AND section = ?3")?
-                .execute(params![agent_no, head.name(), name])?;
+                .execute(params![agent_no, head, name])?;
             page.sections.remove(name);
         }
     }
@@ -282,7 +214,7 @@ pub(super) fn put_section(
 }
 
 /// Whether a section can be put in, or why not: it is somebody else's, or there is no room.
-pub(super) fn has_room(sections: &Sections, name: &str, owner: &str, content: Option<&str>) -> Result<(), NoRoom> {
+pub(crate) fn has_room(sections: &Sections, name: &str, owner: &str, content: Option<&str>) -> Result<(), NoRoom> {
     match sections.get(name) {
         Some(there) if there.owner != owner => Err(NoRoom::Owned(there.owner.clone())),
         None if content.is_some() && sections.len() >= MOST_SECTIONS => Err(NoRoom::Full),
@@ -290,17 +222,17 @@ pub(super) fn has_room(sections: &Sections, name: &str, owner: &str, content: Op
     }
 }
 
-pub(super) enum NoRoom {
+pub(crate) enum NoRoom {
     Owned(String),
     Full,
 }
 
 /// Lands the commits that met a busy head, if it is free now: each is a revision of its own, in its owner's name. One
 /// that has no room waits on. Returns how many landed.
-pub(super) fn land(
+pub(crate) fn land(
     tx: &mut Write,
     agent_no: AgentNo,
-    head: &Head,
+    head: &PageKey,
     (state, page): (&mut HeadState, &mut Page),
     now: &Boot,
 ) -> Result<u64> {
@@ -312,7 +244,7 @@ pub(super) fn land(
             "SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2
              ORDER BY at, section, owner",
         )?;
-        let rows = statement.query_map(params![agent_no, head.name()], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+        let rows = statement.query_map(params![agent_no, head], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
         rows.collect::<rusqlite::Result<_>>()?
     };
     let mut landed = 0;
@@ -341,18 +273,53 @@ pub(super) fn land(
     Ok(landed)
 }
 
+/// The most deferred commits a head keeps.
+const MOST_DEFERRED: i64 = 32;
+
+/// Keeps a commit until the head is free: the newest of its owner and section. `false`: as many as may wait do already.
+pub(crate) fn defer(
+    tx: &Write,
+    agent_no: AgentNo,
+    head: &PageKey,
+    (section, owner, content): (&str, &str, Option<&str>),
+) -> Result<bool> {
+    let (others, known): (i64, bool) = tx
+        .prepare_cached(
+            "SELECT count(*), coalesce(max(section = ?3 AND owner = ?4), 0) FROM head_deferred WHERE agent_no = ?1 AND head = ?2",
+        )?
+        .query_row(params![agent_no, head, section, owner], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    if others >= MOST_DEFERRED && !known {
+        return Ok(false);
+    }
+    tx.prepare_cached(
+        "INSERT INTO head_deferred (agent_no, head, section, owner, content, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (agent_no, head, section, owner) DO UPDATE SET content = excluded.content, at = excluded.at",
+    )?
+    .execute(params![agent_no, head, section, owner, content, tx.now()])?;
+    Ok(true)
+}
+
+/// Section and owner of the commits that wait, oldest first.
+pub(crate) fn deferred(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Vec<(String, String)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT section, owner FROM head_deferred WHERE agent_no = ?1 AND head = ?2 ORDER BY at, section, owner",
+    )?;
+    let rows = statement.query_map(params![agent_no, head], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// A later commit of its owner makes a deferred one pointless.
-pub(super) fn drop_deferred(tx: &Write, agent_no: AgentNo, head: &Head, section: &str, owner: &str) -> Result<()> {
+pub(crate) fn drop_deferred(tx: &Write, agent_no: AgentNo, head: &PageKey, section: &str, owner: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM head_deferred WHERE agent_no = ?1 AND head = ?2 AND section = ?3 AND owner = ?4")?
-        .execute(params![agent_no, head.name(), section, owner])?;
+        .execute(params![agent_no, head, section, owner])?;
     Ok(())
 }
 
 /// Whether a deferred commit waits that would have room.
-pub(super) fn could_land(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bool> {
+pub(crate) fn could_land(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<bool> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2")?;
-    let mut rows = statement.query(params![agent_no, head.name()])?;
+    let mut rows = statement.query(params![agent_no, head])?;
     let mut now = None;
     while let Some(r) = rows.next()? {
         let (section, owner, content): (String, String, Option<String>) = (r.get(0)?, r.get(1)?, r.get(2)?);
@@ -365,66 +332,4 @@ pub(super) fn could_land(tx: &Read, agent_no: AgentNo, head: &Head) -> Result<bo
         }
     }
     Ok(false)
-}
-
-/// What stands committed after our own turn.
-pub(super) struct Standing {
-    pub revision: i64,
-    pub page: Page,
-    /// What was rendered is part of it. Else somebody is at work on the head and the page stays marked.
-    pub ours: bool,
-}
-
-/// How often a page is rendered anew because a revision came in meanwhile.
-const TRIES: usize = 3;
-
-/// Renders, and commits what came of it as the next revision, if it is another than the last; then lands what waited.
-/// With `render` off only the latter.
-pub(super) fn commit(at: &AssistantHome, head: &Head, render: bool) -> Result<Standing> {
-    for _ in 0..TRIES {
-        // One consistent view: what is rendered belongs to just this revision.
-        let (base, last, rendered, waiting) = at.read(|tx| {
-            let (base, last) = newest(tx, at.agent_no, head)?;
-            let rendered = match render {
-                true => Some(crate::redact::redact(&head.render(at, tx)?).into_owned()),
-                false => None,
-            };
-            Ok((base, last, rendered, could_land(tx, at.agent_no, head)?))
-        })?;
-        let fresh = rendered.filter(|r| *r != last.rendered || base.revision == 0);
-        if fresh.is_none() && !waiting {
-            return Ok(Standing { revision: base.revision, page: last, ours: render });
-        }
-        let now = at.ledger.clock().boot();
-        if lease::live(&base, &now).is_some_and(|l| l.owner != OWNER) {
-            return Ok(Standing { revision: base.revision, page: last, ours: fresh.is_none() && render });
-        }
-        let done = at.write("head.commit", |tx| {
-            let (mut state, mut page) = newest(tx, at.agent_no, head)?;
-            let now = at.ledger.clock().boot();
-            if state.epoch != base.epoch || state.revision != base.revision {
-                return Ok(None);
-            }
-            if let Some(rendered) = fresh {
-                let Ok(grant) = lease::acquire(&mut state, OWNER, &now, lease::TTL) else { return Ok(None) };
-                if lease::commit(&mut state, grant.epoch, base.revision, OWNER, &now).is_err() {
-                    return Ok(None);
-                }
-                lease::release(&mut state, grant.epoch, OWNER);
-                page.rendered = rendered;
-                insert(tx, at.agent_no, head, (&state, &page), OWNER)?;
-                keep(tx, at.agent_no, head, &state)?;
-            }
-            land(tx, at.agent_no, head, (&mut state, &mut page), &now)?;
-            tx.note("head", head.name());
-            tx.note("revision", state.revision);
-            tx.note("epoch", state.epoch);
-            Ok(Some(Standing { revision: state.revision, page, ours: render }))
-        })?;
-        if let Some(done) = done {
-            return Ok(done);
-        }
-    }
-    let (state, page) = at.read(|tx| newest(tx, at.agent_no, head))?;
-    Ok(Standing { revision: state.revision, page, ours: false })
 }

@@ -5,10 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::ToSpan;
-use jiff::civil::{Date, ISOWeekDate, Weekday};
+use jiff::civil::Date;
 
-use super::Head;
 use super::page::line;
 use super::runs::Words;
 use crate::clock::Millis;
@@ -18,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::lineage::{Kind, Node, walk};
+use crate::pages::Period;
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
 use crate::thread;
 use crate::tokens::tokens;
@@ -38,76 +37,6 @@ const LEAST: usize = 60;
 /// Items of one list, and sessions of one thread, that are shown.
 const ITEMS: usize = 4;
 
-/// The name of a rollup: a week or a month.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Period {
-    Week(ISOWeekDate),
-    Month(Date),
-}
-
-impl Period {
-    /// `2026-W47` or `2026-11`.
-    pub fn parse(name: &str) -> Option<Period> {
-        let (year, rest) = name.split_once('-')?;
-        let plain = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
-        if !plain(year, 4) {
-            return None;
-        }
-        let year = year.parse().ok()?;
-        match rest.strip_prefix('W') {
-            Some(week) if plain(week, 2) => {
-                ISOWeekDate::new(year, week.parse().ok()?, Weekday::Monday).ok().map(Period::Week)
-            }
-            None if plain(rest, 2) => Date::new(year, rest.parse().ok()?, 1).ok().map(Period::Month),
-            _ => None,
-        }
-    }
-
-    pub fn name(self) -> String {
-        match self {
-            Period::Week(week) => format!("{:04}-W{:02}", week.year(), week.week()),
-            Period::Month(first) => first.strftime("%Y-%m").to_string(),
-        }
-    }
-
-    /// What people read above the page.
-    pub fn title(self) -> String {
-        match self {
-            Period::Week(week) => {
-                let monday = week.date();
-                let to = monday.checked_add(6.days()).unwrap_or(monday);
-                format!(
-                    "Week {} of {}, {} to {}",
-                    week.week(),
-                    week.year(),
-                    monday.strftime("%-d %B %Y"),
-                    to.strftime("%-d %B %Y")
-                )
-            }
-            Period::Month(first) => first.strftime("%B %Y").to_string(),
-        }
-    }
-
-    /// The first day, and the first behind the last.
-    fn days(self) -> Result<(Date, Date)> {
-        let (from, to) = match self {
-            Period::Week(week) => (week.date(), week.date().checked_add(7.days())),
-            Period::Month(first) => (first, first.checked_add(1.month())),
-        };
-        Ok((from, to.map_err(|e| Error::usage(format!("{} is out of range", self.name())).because(e))?))
-    }
-}
-
-/// The pages of the week and of the month a moment belongs to, as they are named in the table of heads. `None`: it is
-/// beyond all calendars.
-pub fn periods_of(at: &AssistantHome, moment: Millis) -> Option<[String; 2]> {
-    let day = at.day_of(moment)?;
-    let week = day.iso_week_date();
-    let monday = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday).ok()?;
-    let month = Date::new(day.year(), day.month(), 1).ok()?;
-    Some([Period::Week(monday), Period::Month(month)].map(|p| Head::Rollup(p.name()).name()))
-}
-
 /// What belongs to one thread.
 struct Work {
     label: String,
@@ -121,8 +50,7 @@ impl Work {
     }
 }
 
-pub(super) fn render(at: &AssistantHome, tx: &Read, period: &str) -> Result<String> {
-    let period = Period::parse(period).ok_or_else(|| Error::usage(format!("{period:?} is no week and no month")))?;
+pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<String> {
     let (from, to) = period.days()?;
     let midnight = |day: Date| {
         let zoned = day.to_zoned(at.zone.clone());

@@ -1,0 +1,216 @@
+//! When which page is rendered anew (R7.3): one function from what happened to the pages that show it.
+//!
+//! | what happened | `MEMORY.md` | `ACTIVE.md` | thread page | index of threads | index of memory | day | week, month | project, session |
+//! |---|---|---|---|---|---|---|---|---|
+//! | turns are stored | | yes | | | | yes | | yes |
+//! | a result is stored, a run is closed | | | | | | | | yes |
+//! | nodes are stored | | | | | | yes | yes | yes |
+//! | a session ends, a compaction | yes | yes | those touched | yes | | yes | yes | |
+//! | nodes are condensed | yes | yes | its own | yes | | | | |
+//! | a loop or a proposal changes | yes | yes | its own, when pages are rendered next | then | | | | |
+//! | a memory changes | yes | yes | | | yes | | | |
+//! | a person edits the file of a memory | yes | | | | yes | | | |
+//! | something is noticed, an artifact changes | | yes | | | | | | |
+//! | a job runs, someone asks for a channel | | yes | | | | yes | | |
+//! | a thread is made | | | | yes | | | | |
+//! | a thread is renamed, merged, closed, linked | yes | | those named | yes | | | | |
+//! | the time zone moves | yes | yes | | | | all | all | all |
+//! | something is forgotten, another tree is adopted | all pages there are |
+//!
+//! A page is only marked, in the transaction of what it shows; the next command renders it. The thread of a loop or a
+//! proposal takes some looking up, so its page is marked when pages are rendered, from the changes of files since the
+//! last time ([`Cursor::Owed`](super::Cursor)).
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+
+use super::{PageKey, Period, RuntimePage};
+use crate::scope::SessionNo;
+
+/// Something that puts pages out of date. Threads are named by the file of their page (without the ending), projects by
+/// their workspace id, days are those of the operator's time zone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Happened {
+    /// Turns came in: the days that show their sessions, and the sessions that were active lately.
+    TurnsStored {
+        days: BTreeSet<Date>,
+        sessions: Vec<SessionPlace>,
+    },
+    /// A program said how a turn of these sessions ended.
+    ResultStored {
+        sessions: Vec<SessionPlace>,
+    },
+    /// Runs of these sessions were closed, because nothing came any more.
+    RunsClosed {
+        sessions: Vec<SessionPlace>,
+    },
+    /// Nodes stand: the days they are of, those among them that have a note or get one, and their sessions.
+    NodesStored {
+        days: BTreeSet<Date>,
+        noted: BTreeSet<Date>,
+        sessions: Vec<SessionPlace>,
+    },
+    SessionEnded {
+        threads: Vec<String>,
+        days: BTreeSet<Date>,
+    },
+    Compacted {
+        threads: Vec<String>,
+        days: BTreeSet<Date>,
+    },
+    /// Nodes of a thread were condensed into one.
+    Condensed {
+        threads: Vec<String>,
+    },
+    LoopChanged,
+    ProposalChanged,
+    /// The threads of loops and proposals that changed since the last look.
+    OwedChanged {
+        threads: Vec<String>,
+    },
+    /// A loop or a proposal names these threads no more.
+    OwedLeft {
+        threads: Vec<String>,
+    },
+    MemoryChanged {
+        workspace: Option<String>,
+    },
+    /// A person changed the file of a memory.
+    MemoryEdited {
+        workspace: Option<String>,
+    },
+    /// Something was noticed about the person, or such a notice was decided.
+    NoticeChanged,
+    ArtifactChanged,
+    /// A scheduled job began or ended.
+    JobRan {
+        day: Option<Date>,
+    },
+    /// Its failures were seen.
+    JobAcknowledged,
+    /// Someone asked to be let in on a channel, or was answered.
+    ChannelChanged {
+        days: BTreeSet<Date>,
+    },
+    ThreadMade,
+    ThreadChanged {
+        threads: Vec<String>,
+    },
+    ZoneMoved,
+    Forgotten,
+    /// The files are in another folder from now on.
+    Adopted,
+    /// A person edited the file of the page itself.
+    PageEdited(PageKey),
+    /// Someone asked for these pages to be rendered anew.
+    PagesAsked(Vec<PageKey>),
+    /// Someone asked for all of them: the pages of the agent, and the indexes of these projects.
+    AllAsked {
+        workspaces: Vec<String>,
+    },
+}
+
+/// Where a session is shown: its project, and the page of its own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SessionPlace {
+    pub workspace: String,
+    pub session_no: SessionNo,
+    /// The name of its page's file, without the ending.
+    pub file: String,
+}
+
+impl SessionPlace {
+    /// The pages about the moment of its project, and its own.
+    pub fn pages(&self) -> Vec<PageKey> {
+        let of_project = RuntimePage::ALL.map(|page| PageKey::Runtime(self.workspace.clone(), page));
+        let own = PageKey::Session(self.workspace.clone(), self.session_no, self.file.clone());
+        of_project.into_iter().chain([own]).collect()
+    }
+}
+
+/// Which of the pages that were rendered before are out of date, beside those [`pages`] names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rendered {
+    None,
+    /// Those that show what belongs to a day.
+    OfDays,
+    All,
+}
+
+/// The pages that show what happened.
+pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
+    use Happened::*;
+    use PageKey::{Active, AgentIndex, Memory, Threads};
+    match what {
+        TurnsStored { days, sessions } => only(&[Active]).and(of_days(days)).and(of_sessions(sessions)),
+        ResultStored { sessions } | RunsClosed { sessions } => of_sessions(sessions),
+        NodesStored { days, noted, sessions } => of_days(noted).and(of_periods(days)).and(of_sessions(sessions)),
+        SessionEnded { threads, days } | Compacted { threads, days } => {
+            only(&[Memory, Active, Threads]).and(of_threads(threads)).and(of_days(days)).and(of_periods(days))
+        }
+        Condensed { threads } => only(&[Memory, Active, Threads]).and(of_threads(threads)),
+        LoopChanged | ProposalChanged => only(&[Memory, Active]),
+        OwedChanged { threads } if threads.is_empty() => only(&[]),
+        OwedChanged { threads } => only(&[Threads]).and(of_threads(threads)),
+        OwedLeft { threads } => of_threads(threads),
+        MemoryChanged { workspace } => only(&[Memory, Active, AgentIndex]).and(of_workspaces(workspace)),
+        MemoryEdited { workspace } => only(&[Memory, AgentIndex]).and(of_workspaces(workspace)),
+        NoticeChanged | ArtifactChanged | JobAcknowledged => only(&[Active]),
+        JobRan { day } => only(&[Active]).and(of_days(day)),
+        ChannelChanged { days } => only(&[Active]).and(of_days(days)),
+        ThreadMade => only(&[Threads]),
+        ThreadChanged { threads } => only(&[Memory, Threads]).and(of_threads(threads)),
+        ZoneMoved => only(&[Memory, Active]),
+        Forgotten | Adopted => only(&[]),
+        PageEdited(page) => only(std::slice::from_ref(page)),
+        PagesAsked(pages) => only(pages),
+        AllAsked { workspaces } => only(&[Memory, Active, AgentIndex]).and(of_workspaces(workspaces)),
+    }
+}
+
+/// Which pages are out of date just because they were rendered before.
+pub(super) fn rendered(what: &Happened) -> Rendered {
+    match what {
+        Happened::ZoneMoved => Rendered::OfDays,
+        Happened::Forgotten | Happened::Adopted => Rendered::All,
+        _ => Rendered::None,
+    }
+}
+
+type Pages = BTreeSet<PageKey>;
+
+trait And {
+    fn and(self, more: Pages) -> Pages;
+}
+
+impl And for Pages {
+    fn and(mut self, more: Pages) -> Pages {
+        self.extend(more);
+        self
+    }
+}
+
+fn only(pages: &[PageKey]) -> Pages {
+    pages.iter().cloned().collect()
+}
+
+fn of_threads(files: &[String]) -> Pages {
+    files.iter().map(|file| PageKey::Thread(file.clone())).collect()
+}
+
+fn of_days<'d>(days: impl IntoIterator<Item = &'d Date>) -> Pages {
+    days.into_iter().map(|day| PageKey::Daily(*day)).collect()
+}
+
+fn of_periods(days: &BTreeSet<Date>) -> Pages {
+    days.iter().filter_map(|day| Period::of(*day)).flatten().map(PageKey::Rollup).collect()
+}
+
+fn of_workspaces<'w>(ids: impl IntoIterator<Item = &'w String>) -> Pages {
+    ids.into_iter().map(|id| PageKey::WorkspaceIndex(id.clone())).collect()
+}
+
+fn of_sessions(sessions: &[SessionPlace]) -> Pages {
+    sessions.iter().flat_map(SessionPlace::pages).collect()
+}

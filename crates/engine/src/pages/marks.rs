@@ -1,0 +1,212 @@
+//! Which pages are out of date: how often each was marked, and up to which mark it was rendered and published (R7.5).
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::cadence::{self, Happened};
+use super::{Cursor, PageKey};
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::ledger::{Read, Write, blocks};
+use crate::scope::AgentNo;
+
+/// Marks the pages that show what happened as out of date, in the transaction of what happened (R7.5).
+pub fn mark(tx: &Write, agent_no: AgentNo, what: &Happened) -> Result<()> {
+    mark_each(tx, agent_no, std::slice::from_ref(what))
+}
+
+/// [`mark`] for several events of one transaction: a page that shows more than one of them is marked once.
+pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()> {
+    for event in what {
+        match cadence::rendered(event) {
+            cadence::Rendered::None => {}
+            cadence::Rendered::OfDays => {
+                mark_known(tx, agent_no, PageKey::is_of_days)?;
+                // Turns and nodes belong to other days now.
+                Cursor::Days.start_over(tx, agent_no)?;
+                Cursor::Nodes.start_over(tx, agent_no)?;
+            }
+            cadence::Rendered::All => mark_known(tx, agent_no, |_| true)?,
+        }
+    }
+    let pages: BTreeSet<PageKey> = what.iter().flat_map(cadence::pages).collect();
+    mark_pages(tx, agent_no, &pages)
+}
+
+/// Marks these pages: what [`mark`] does with the pages of an event, and finishing an act with those of its stored plan.
+pub(crate) fn mark_pages<'p>(
+    tx: &Write,
+    agent_no: AgentNo,
+    pages: impl IntoIterator<Item = &'p PageKey>,
+) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO heads (agent_no, head, dirty) VALUES (?1, ?2, 1)
+         ON CONFLICT (agent_no, head) DO UPDATE SET dirty = dirty + 1",
+    )?;
+    for page in pages {
+        statement.execute(params![agent_no, page])?;
+    }
+    Ok(())
+}
+
+/// Marks the pages that have a row and are meant.
+fn mark_known(tx: &Write, agent_no: AgentNo, meant: impl Fn(&PageKey) -> bool) -> Result<()> {
+    let mut known = known(tx, agent_no)?;
+    known.retain(|page| meant(page));
+    mark_pages(tx, agent_no, &known)
+}
+
+/// Every page that has a row.
+fn known(tx: &Read, agent_no: AgentNo) -> Result<Vec<PageKey>> {
+    let mut statement = tx.prepare_cached("SELECT head FROM heads WHERE agent_no = ?1")?;
+    let rows = statement.query_map([agent_no], |r| r.get::<_, String>(0))?;
+    let names: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+    Ok(names.iter().filter_map(|name| PageKey::parse(name)).collect())
+}
+
+/// Whether a page has a row.
+pub(crate) fn is_known(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<bool> {
+    let mut statement = tx.prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2")?;
+    Ok(statement.exists(params![agent_no, page])?)
+}
+
+/// The page of a session, by its project and the name of its file without the ending. `None`: it was never marked.
+pub(crate) fn known_session(tx: &Read, agent_no: AgentNo, workspace: &str, file: &str) -> Result<Option<PageKey>> {
+    let name: Option<String> = tx
+        .prepare_cached(
+            "SELECT head FROM heads WHERE agent_no = ?1 AND head > 'session/' || ?2 || '/' AND head < 'session/' || ?2 || '0'
+               AND substr(head, -length(?3) - 1) = '/' || ?3 LIMIT 1",
+        )?
+        .query_row(params![agent_no, workspace, file], |r| r.get(0))
+        .optional()?;
+    Ok(name.as_deref().and_then(PageKey::parse))
+}
+
+/// A page that may have to be rendered or put into its file, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub page: PageKey,
+    /// How often it was marked.
+    pub mark: i64,
+    /// It was marked since it was rendered.
+    pub marked: bool,
+    /// When it was rendered last.
+    pub rendered_at: Option<Millis>,
+    /// Its newest revision is not in its file.
+    pub behind: bool,
+    /// Commits wait for it to be free.
+    pub waiting: bool,
+}
+
+/// The pages there may be work with, in the order of their keys: also those that say what matters today, marked or not.
+pub(crate) fn candidates(tx: &Read, agent_no: AgentNo) -> Result<Vec<Candidate>> {
+    let mut statement = tx.prepare_cached(
+        // One indexed question for each reason: every command asks this, and there is a page for every thread and
+        // every day there ever was.
+        "WITH which (head) AS (
+           SELECT head FROM heads INDEXED BY heads_dirty WHERE agent_no = ?1 AND dirty > rendered
+           UNION SELECT head FROM heads INDEXED BY heads_behind WHERE agent_no = ?1 AND revision > published
+           UNION SELECT head FROM head_deferred WHERE agent_no = ?1
+           UNION VALUES (?2), (?3))
+         SELECT h.head, dirty, dirty > rendered, at, revision > published,
+                EXISTS (SELECT 1 FROM head_deferred d WHERE d.agent_no = ?1 AND d.head = h.head)
+         FROM which CROSS JOIN heads h ON h.agent_no = ?1 AND h.head = which.head
+         ORDER BY h.head",
+    )?;
+    let mut rows = statement.query(params![agent_no, PageKey::Active, PageKey::Memory])?;
+    let mut out = Vec::new();
+    while let Some(r) = rows.next()? {
+        let Some(page) = PageKey::parse(&r.get::<_, String>(0)?) else { continue };
+        out.push(Candidate {
+            page,
+            mark: r.get(1)?,
+            marked: r.get(2)?,
+            rendered_at: r.get(3)?,
+            behind: r.get(4)?,
+            waiting: r.get(5)?,
+        });
+    }
+    Ok(out)
+}
+
+/// A page that stands in its file, as [`record`] notes it.
+pub(crate) struct Rendered<'r> {
+    pub page: &'r PageKey,
+    /// The mark it was rendered for; `None`: what stands there was rendered before.
+    pub mark: Option<i64>,
+    /// Its rendered block.
+    pub content: &'r str,
+    /// The revision that stands in the file; 0 for a page that has none.
+    pub revision: i64,
+}
+
+/// Notes that a page stands in its file. A page is of the day it was rendered on; one that was only put into its file
+/// is not rendered by that.
+pub(crate) fn record(tx: &Write, agent_no: AgentNo, done: &Rendered) -> Result<()> {
+    tx.prepare_cached(
+        "UPDATE heads SET rendered = max(rendered, coalesce(?3, 0)), at = iif(?3 IS NULL, at, ?4), content = ?5,
+                published = max(published, ?6)
+         WHERE agent_no = ?1 AND head = ?2",
+    )?
+    .execute(params![
+        agent_no,
+        done.page,
+        done.mark,
+        tx.now(),
+        blocks::squeeze(done.content.as_bytes())?,
+        done.revision
+    ])?;
+    Ok(())
+}
+
+/// Takes a mark for done without rendering the page.
+pub(crate) fn pass_over(tx: &Write, agent_no: AgentNo, page: &PageKey, mark: Option<i64>) -> Result<()> {
+    tx.prepare_cached("UPDATE heads SET rendered = max(rendered, ?3) WHERE agent_no = ?1 AND head = ?2")?
+        .execute(params![agent_no, page, mark.unwrap_or(0)])?;
+    Ok(())
+}
+
+/// The block as it was rendered last.
+pub(crate) fn last_content(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<Option<Vec<u8>>> {
+    let data: Option<Vec<u8>> = tx
+        .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?
+        .query_row(params![agent_no, page], |r| r.get(0))
+        .optional()?
+        .flatten();
+    data.map(|d| blocks::unsqueeze(&d)).transpose()
+}
+
+/// The revision that stands in the file; 0: none.
+pub(crate) fn published(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<i64> {
+    Ok(tx
+        .prepare_cached("SELECT published FROM heads WHERE agent_no = ?1 AND head = ?2")?
+        .query_row(params![agent_no, page], |r| r.get(0))
+        .optional()?
+        .unwrap_or(0))
+}
+
+/// Whether the newest revision is not in the file yet.
+pub(crate) fn is_behind(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<bool> {
+    Ok(tx
+        .prepare_cached("SELECT 1 FROM heads WHERE agent_no = ?1 AND head = ?2 AND revision > published")?
+        .exists(params![agent_no, page])?)
+}
+
+/// Keeps no block of any page: what was rendered last is no longer what stands in the files.
+pub(crate) fn forget_contents(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    tx.prepare_cached("UPDATE heads SET content = NULL WHERE agent_no = ?1")?.execute([agent_no])?;
+    Ok(())
+}
+
+/// Takes every page away from who holds it, so that their commit is refused: forgetting waits for no writer.
+pub(crate) fn fence_all(tx: &Write, agent_no: AgentNo) -> Result<()> {
+    let mut statement = tx.prepare_cached(
+        "UPDATE heads SET epoch = epoch + 1, owner = NULL, lease_boot = NULL, lease_until = NULL
+         WHERE agent_no = ?1 AND head = ?2",
+    )?;
+    for page in known(tx, agent_no)? {
+        statement.execute(params![agent_no, page])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! The revisions of a page: listed, read, compared, and their sections brought back (R7.4).
+//!
+//! Reading needs no lease. What can be brought back is what others wrote, the sections; the rendered block follows
+//! from what is known now and is rendered anew.
+
+use similar::{ChangeTag, TextDiff};
+
+use super::Occasion;
+use super::outside::{Busy, holder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ledger::Read;
+use crate::pages::lease::{self, HeadState};
+use crate::pages::revisions::{self, Entry};
+use crate::pages::shared::{self, OWNER, Page, Sections};
+use crate::pages::{self, PageKey};
+use crate::thread;
+use crate::tree::AssistantHome;
+
+/// [`revisions::log`] of a page of this agent.
+pub fn log(at: &AssistantHome, head: &PageKey, limit: usize) -> Result<(Vec<Entry>, u64)> {
+    at.read(|tx| revisions::log(tx, at.agent_no, head, limit))
+}
+
+/// [`revisions::revision`] of a page of this agent.
+pub fn revision(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<Page> {
+    at.read(|tx| revisions::revision(tx, at.agent_no, head, revision))
+}
+
+/// What a line is in a comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line {
+    Same,
+    Added,
+    Removed,
+}
+
+/// The lines of two texts, those around the differences and the differences.
+pub fn diff(a: &str, b: &str) -> Vec<(Line, String)> {
+    let diff = TextDiff::from_lines(a, b);
+    let mut out = Vec::new();
+    for group in diff.grouped_ops(3) {
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let kind = match change.tag() {
+                ChangeTag::Equal => Line::Same,
+                ChangeTag::Insert => Line::Added,
+                ChangeTag::Delete => Line::Removed,
+            };
+            out.push((kind, change.value().trim_end_matches('\n').to_owned()));
+        }
+    }
+    out
+}
+
+/// Brings the sections of a revision back, as a new revision. Returns its number: of no change the newest there is.
+/// `Busy` while somebody is at work on the head.
+pub fn restore(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<i64> {
+    let then = self::revision(at, head, revision)?.sections;
+    let now_stands = at.write("head.restore", |tx| {
+        let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
+        let now = at.ledger.clock().boot();
+        let grant = lease::acquire(&mut state, OWNER, &now, lease::TTL).map_err(|held| {
+            Error::new(ErrorKind::Busy, format!("{} is at work on {}", held.by, head))
+                .hint(format!("try again in {} s", (held.until - now.ms + 999) / 1000))
+        })?;
+        tx.note("head", head.to_string());
+        tx.note("from", revision);
+        if page.sections == then {
+            return Ok(grant.base_revision);
+        }
+        let gone: Vec<String> = page.sections.keys().filter(|name| !then.contains_key(*name)).cloned().collect();
+        for name in gone {
+            shared::put_section(tx, at.agent_no, head, &mut page, (&name, OWNER, None))?;
+        }
+        for (name, section) in &then {
+            let put = (name.as_str(), section.owner.as_str(), Some(section.content.as_str()));
+            shared::put_section(tx, at.agent_no, head, &mut page, put)?;
+        }
+        let committed = lease::commit(&mut state, grant.epoch, grant.base_revision, OWNER, &now)
+            .map_err(|refused| Error::new(ErrorKind::Busy, format!("{}: {refused}", head)))?;
+        lease::release(&mut state, grant.epoch, OWNER);
+        shared::insert(tx, at.agent_no, head, (&state, &page), OWNER)?;
+        shared::keep(tx, at.agent_no, head, &state)?;
+        tx.note("revision", committed);
+        Ok(committed)
+    })?;
+    super::refresh(at, Occasion::Act)?;
+    Ok(now_stands)
+}
+
+/// A head, as listed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Overview {
+    pub head: PageKey,
+    /// What people call it: `memory`, or a thread's key.
+    pub name: String,
+    /// Of a thread.
+    pub label: Option<String>,
+    pub state: HeadState,
+    /// The revision that stands in the file.
+    pub published: i64,
+    /// Who holds it now.
+    pub holder: Option<Busy>,
+    pub sections: Sections,
+    /// Section and owner of commits that wait for it to be free.
+    pub deferred: Vec<(String, String)>,
+}
+
+/// The heads others may write: those of the agent, and of every thread.
+pub fn list(at: &AssistantHome) -> Result<Vec<Overview>> {
+    at.read(|tx| {
+        let threads = thread::list(tx, at.agent_no)?;
+        let own = [PageKey::Memory, PageKey::Active, PageKey::Threads].map(|head| (head.to_string(), None, head));
+        let of_threads = threads.into_iter().map(|t| (t.key, Some(t.label), PageKey::Thread(t.file)));
+        own.into_iter().chain(of_threads).map(|(name, label, head)| overview(at, tx, name, label, head)).collect()
+    })
+}
+
+/// One of them.
+pub fn look(at: &AssistantHome, head: &PageKey) -> Result<Overview> {
+    at.read(|tx| {
+        let (name, label) = match head {
+            PageKey::Thread(file) => match thread::of_file(tx, at.agent_no, file)? {
+                Some(row) => (row.key, Some(row.label)),
+                None => (head.to_string(), None),
+            },
+            _ => (head.to_string(), None),
+        };
+        overview(at, tx, name, label, head.clone())
+    })
+}
+
+fn overview(at: &AssistantHome, tx: &Read, name: String, label: Option<String>, head: PageKey) -> Result<Overview> {
+    let state = shared::state(tx, at.agent_no, &head)?;
+    Ok(Overview {
+        name,
+        label,
+        published: pages::published(tx, at.agent_no, &head)?,
+        holder: holder(at, &state),
+        sections: shared::sections(tx, at.agent_no, &head)?,
+        deferred: shared::deferred(tx, at.agent_no, &head)?,
+        state,
+        head,
+    })
+}
