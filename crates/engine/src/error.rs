@@ -7,6 +7,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::see::worded;
+
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Which row of the exit-code table an error belongs to (R13.1). The table itself is the application's.
@@ -75,9 +77,10 @@ impl Error {
         error
     }
 
-    /// What the reader should do next, as a sentence without a full stop.
+    /// What the reader should do next, as a sentence without a full stop. A verb of the memory stands in it as `⟨thread
+    /// list⟩` and is written as the surface writes it ([`crate::see`]).
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
-        self.hint = Some(hint.into());
+        self.hint = Some(worded(&hint.into()));
         self
     }
 
@@ -131,16 +134,18 @@ impl From<rusqlite::Error> for Error {
             Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => (
                 ErrorKind::Refused,
                 "the store cannot be opened or written",
-                Some("check the home's permissions: heirloom doctor"),
+                Some("check the home's permissions: ⟨doctor⟩"),
             ),
             Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
-                (ErrorKind::Damaged, "the store is damaged", Some("see what is affected: heirloom verify"))
+                (ErrorKind::Damaged, "the store is damaged", Some("see what is affected: ⟨verify⟩"))
             }
             _ => (ErrorKind::Machine, "the store failed", None),
         };
-        let mut error = Error::new(kind, what).because(cause);
-        error.hint = hint.map(Into::into);
-        error
+        let error = Error::new(kind, what).because(cause);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
     }
 }
 

@@ -78,9 +78,7 @@ pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
             pages::mark(tx, at.agent_no, &Happened::ZoneMoved)?;
         }
         if gone == 0 {
-            return Err(
-                Error::not_found(format!("the profile says nothing about {key}")).hint("see heirloom profile show")
-            );
+            return Err(Error::not_found(format!("the profile says nothing about {key}")).hint("see ⟨profile show⟩"));
         }
         Ok(())
     })
@@ -121,15 +119,15 @@ pub fn sound_value(key: &str, value: &str) -> Result<String> {
     let value = value.trim();
     let wrong = |what: String| Error::usage(what);
     if value.is_empty() {
-        return Err(wrong(format!("{key} is empty")).hint(format!("to take it out: heirloom profile unset {key}")));
+        return Err(wrong(format!("{key} is empty")).hint(format!("to take it out: ⟨profile unset {key}⟩")));
     }
     if value.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
         return Err(wrong(format!("{key} must be one line"))
-            .hint("what needs more is a memory: heirloom remember \"…\" --class identity"));
+            .hint("what needs more is a memory: ⟨remember \"…\" --class identity⟩"));
     }
     if value.chars().count() > LONGEST_VALUE {
         return Err(wrong(format!("{key} is longer than {LONGEST_VALUE} characters"))
-            .hint("what needs more is a memory: heirloom remember \"…\" --class identity"));
+            .hint("what needs more is a memory: ⟨remember \"…\" --class identity⟩"));
     }
     if !redact::spans(value).is_empty() {
         return Err(Error::refused(format!("{key} looks like a credential"))

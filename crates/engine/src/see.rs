@@ -55,6 +55,20 @@ impl Serialize for See {
     }
 }
 
+/// A text with every step in it, which stands there as `⟨thread list⟩`, as the surface writes it.
+pub fn worded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('⟨') {
+        let Some((step, behind)) = after.split_once('⟩') else { break };
+        out.push_str(before);
+        out.push_str(&See::new(step).to_string());
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// An argument for a shell: as it is where it is plain, else in single quotes.
 pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',' | ':');
@@ -62,4 +76,17 @@ pub fn quoted(argument: &str) -> String {
         return argument.to_owned();
     }
     format!("'{}'", argument.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_in_a_text_are_written_as_the_surface_writes_them() {
+        assert_eq!(worded("see ⟨thread list⟩, or ⟨show t30⟩"), "see heirloom thread list, or heirloom show t30");
+        for text in ["", "nothing to see", "open ⟨only", "closed⟩ only"] {
+            assert_eq!(worded(text), text);
+        }
+    }
 }

@@ -51,6 +51,7 @@ const STOREYS: &[(&str, u8)] = &[
 /// Edges within a storey. All others must go down.
 const BESIDE: &[(&str, &str)] = &[
     ("scope", "error"),
+    ("error", "see"),
     ("event", "clock"),
     ("program", "clock"),
     ("program", "event"),

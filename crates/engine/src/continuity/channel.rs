@@ -100,7 +100,7 @@ pub fn ask(
                 .query_row(params![at.agent_no, channel], |r| r.get(0))?;
             if waiting >= MOST_WAITING {
                 return Err(Error::refused(format!("{MOST_WAITING} wait on {channel} already"))
-                    .hint("approve or deny some: heirloom channel pending"));
+                    .hint("approve or deny some: ⟨channel pending⟩"));
             }
         }
         tx.prepare_cached(
@@ -198,7 +198,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Event> {
             .optional()?,
     };
     let shown: String = name.chars().take(80).collect();
-    found.ok_or_else(|| Error::not_found(format!("nobody has asked as {shown:?}")).hint("see heirloom channel pending"))
+    found.ok_or_else(|| Error::not_found(format!("nobody has asked as {shown:?}")).hint("see ⟨channel pending⟩"))
 }
 
 const COLUMNS: &str = "event_no, channel, peer, name, detail, state, at, decided_at";

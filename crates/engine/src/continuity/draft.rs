@@ -122,7 +122,7 @@ pub fn promote(lock: &TreeLock, name: &str, title: Option<&str>) -> Result<Item>
     let form = form_of(&path, &bytes);
     if form == Form::Binary {
         return Err(Error::refused(format!("{} is no text, and an artifact is", shown(name))).hint(format!(
-            "copy {} to where it belongs, then: heirloom draft discard {}",
+            "copy {} to where it belongs, then: ⟨draft discard {}⟩",
             at.home().shown().join(path.as_str()).display(),
             shown(name)
         )));
@@ -182,7 +182,7 @@ pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
 
 /// Where a draft lies: `<harness>/<file>`, and nothing that leaves the drafts of that program.
 fn place(at: &AssistantHome, name: &str) -> Result<(RelPath, RelPath)> {
-    let hint = "name it as heirloom draft list does: HARNESS/FILE";
+    let hint = "name it as ⟨draft list⟩ does: HARNESS/FILE";
     let whole = RelPath::parse(name)
         .map_err(|e| Error::usage(format!("{} names no draft", shown(name))).because(e).hint(hint))?;
     let (harness, file) = whole.as_str().split_once('/').ok_or_else(|| {
@@ -195,9 +195,9 @@ fn place(at: &AssistantHome, name: &str) -> Result<(RelPath, RelPath)> {
 
 fn read(at: &AssistantHome, path: &RelPath, name: &str) -> Result<Vec<u8>> {
     let found = at.home().read_with_stamp(path, LONGEST as u64)?;
-    found.map(|(bytes, _)| bytes).ok_or_else(|| {
-        Error::not_found(format!("there is no draft called {}", shown(name))).hint("see heirloom draft list")
-    })
+    found
+        .map(|(bytes, _)| bytes)
+        .ok_or_else(|| Error::not_found(format!("there is no draft called {}", shown(name))).hint("see ⟨draft list⟩"))
 }
 
 fn is_large(at: &AssistantHome, path: &RelPath) -> Result<bool> {

@@ -145,9 +145,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<Change> {
         Some(entries) => {
             let entries: Vec<String> = entries.iter().map(|e| crate::redact::redact(e.trim()).into_owned()).collect();
             if entries.iter().all(String::is_empty) {
-                return Err(
-                    Error::usage("a proposal needs at least one entry").hint("to drop it: heirloom proposal reject")
-                );
+                return Err(Error::usage("a proposal needs at least one entry").hint("to drop it: ⟨proposal reject⟩"));
             }
             (entries_of(&doc) != entries).then(|| format!("# {}\n\n{}", entry.title, listed(&entries)))
         }

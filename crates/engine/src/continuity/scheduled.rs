@@ -338,7 +338,7 @@ pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: JobRunNo) -> Result<Option<Ru
 /// The error for a job that never ran.
 pub fn no_such(name: &str) -> Error {
     let shown: String = name.chars().take(80).collect();
-    Error::not_found(format!("no job called {shown:?} has run")).hint("see heirloom job list")
+    Error::not_found(format!("no job called {shown:?} has run")).hint("see ⟨job list⟩")
 }
 
 fn lock_name(run_no: JobRunNo) -> String {

@@ -34,8 +34,9 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
         true => Vec::new(),
         false => opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?)?,
     };
-    let text = String::from_utf8(text)
-        .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?;
+    let text = String::from_utf8(text).map_err(|e| {
+        Error::damaged("the text of a turn is not UTF-8").because(e).hint("see what else is affected: ⟨verify⟩")
+    })?;
     let (role, kind) = (role_from_code(r.get(1)?), kind_from_code(r.get(2)?));
     let text = match (role, kind) {
         (Role::User, TurnKind::Message) => unwrapped(&text).to_owned(),

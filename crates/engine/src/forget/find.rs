@@ -56,7 +56,7 @@ pub(super) fn find(
             for id in ids {
                 let turn = read::find_turn(tx, &opener, agent_no, *id)?.ok_or_else(|| {
                     Error::not_found(format!("there is no turn {id}"))
-                        .hint("nothing was forgotten; find turns with heirloom search")
+                        .hint("nothing was forgotten; find turns with ⟨search⟩")
                 })?;
                 found.turns.insert(turn.id);
             }

@@ -75,8 +75,9 @@ fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<TurnId>, words: &Words) -> Resul
     if words.are_quoted_in(&json) {
         return Ok(true);
     }
-    let distillate: Distillate = serde_json::from_slice(&json)
-        .map_err(|e| Error::damaged("a node's distillate cannot be read; run heirloom verify").because(e))?;
+    let distillate: Distillate = serde_json::from_slice(&json).map_err(|e| {
+        Error::damaged("a node's distillate cannot be read").because(e).hint("see what else is affected: ⟨verify⟩")
+    })?;
     Ok(distillate.turns().iter().any(|t| turns.contains(t)))
 }
 

@@ -63,8 +63,9 @@ impl Index {
         let (watermark, mark) = self.files_end(agent_no)?;
         let last = file_table::last_change(tx, agent_no)?;
         if watermark > last || (watermark.0 > 0 && !is_of(tx, agent_no, watermark, &mark)?) {
-            return Err(Error::damaged("the index was made from another history of the files")
-                .hint("heirloom reindex makes it anew"));
+            return Err(
+                Error::damaged("the index was made from another history of the files").hint("⟨reindex⟩ makes it anew")
+            );
         }
         if watermark == last {
             return Ok(0);

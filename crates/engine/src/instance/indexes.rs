@@ -71,7 +71,7 @@ impl Instance {
             true => {
                 let index = Index::open_read_only(&path, self.ledger.id())?.ok_or_else(|| {
                     Error::refused("the home cannot be written and has no search index that fits")
-                        .hint("make the home writable, then run heirloom reindex")
+                        .hint("make the home writable, then run ⟨reindex⟩")
                 })?;
                 (index, Rebuilt::No)
             }
@@ -258,7 +258,7 @@ impl Instance {
     pub fn known_agent(&self, agent: &AgentId) -> Result<AgentNo> {
         self.agent_no(agent)?.ok_or_else(|| {
             Error::not_found(format!("nothing is stored for the agent {agent}"))
-                .hint("see heirloom agent list, or import something with heirloom up")
+                .hint("see ⟨agent list⟩, or import something with ⟨up⟩")
         })
     }
 }

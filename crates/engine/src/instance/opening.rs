@@ -162,9 +162,9 @@ impl Instance {
         }
         let backups = home.open_dir(&layout::BACKUPS)?.shown().to_owned();
         let ledger = Ledger::open(&path, &backups, options.clock, how).map_err(|e| match e.kind() {
-            ErrorKind::Damaged => Error::damaged(format!("{} is damaged", path.display())).because(e).hint(
-                "it is left as it is; put a copy of it back from your backup, or move it away and run heirloom up",
-            ),
+            ErrorKind::Damaged => Error::damaged(format!("{} is damaged", path.display()))
+                .because(e)
+                .hint("it is left as it is; put a copy of it back from your backup, or move it away and run ⟨up⟩"),
             _ => e,
         })?;
         Instance::of(home, ledger, options, read_only)
@@ -220,7 +220,7 @@ impl Instance {
 
 fn no_memory(home: &Path) -> Error {
     Error::not_found(format!("there is no memory at {} yet", home.display()))
-        .hint("heirloom up finds and imports your sessions; heirloom up --demo shows it with sample sessions")
+        .hint("⟨up⟩ finds and imports your sessions; ⟨up --demo⟩ shows it with sample sessions")
 }
 
 /// Whether the file and its folder can be written: SQLite needs both.

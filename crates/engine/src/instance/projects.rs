@@ -12,7 +12,7 @@ use crate::tree::file_table;
 
 /// How a project can be named, for errors.
 const PROJECTS: &str =
-    "give the path of a folder, or a name or id that stands in heirloom workspace list or in memory/workspace/";
+    "give the path of a folder, or a name or id that stands in ⟨workspace list⟩ or in memory/workspace/";
 
 impl Instance {
     /// The id of an agent's project: by its id, label or path. A folder in which nothing was said yet has one, too; so

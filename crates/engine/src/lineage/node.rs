@@ -277,8 +277,9 @@ pub fn digest_of(key: &[u8], kind: Kind, turns: (TurnId, TurnId), summary: &str,
 pub(super) fn node_of(r: &Row) -> Result<Node> {
     let data: Option<Vec<u8>> = r.get(17)?;
     let distillate = match data {
-        Some(data) => serde_json::from_slice(&blocks::unsqueeze(&data)?)
-            .map_err(|e| Error::damaged("a node's distillate cannot be read; run heirloom verify").because(e))?,
+        Some(data) => serde_json::from_slice(&blocks::unsqueeze(&data)?).map_err(|e| {
+            Error::damaged("a node's distillate cannot be read").because(e).hint("see what else is affected: ⟨verify⟩")
+        })?,
         None => Distillate::default(),
     };
     let late: Option<String> = r.get(23)?;
@@ -318,7 +319,7 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
 pub fn node(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Node> {
     find(tx, agent_no, id)?.ok_or_else(|| {
         Error::not_found(format!("there is no node {id}"))
-            .hint("nodes stand in MEMORY.md and thread heads: heirloom thread list")
+            .hint("nodes stand in MEMORY.md and thread heads: ⟨thread list⟩")
     })
 }
 

@@ -146,7 +146,7 @@ pub fn supersede(lock: &TreeLock, old: &Entry, new: &Entry) -> Result<bool> {
     for (entry, which) in [(old, "already"), (new, "itself")] {
         if let Some(by) = entry.field("superseded_by") {
             return Err(Error::refused(format!("{} is {which} superseded, by {by}", id(entry)))
-                .hint("see the chain: heirloom memory list --superseded"));
+                .hint("see the chain: ⟨memory list --superseded⟩"));
         }
     }
     let (from, to) = (leaf::scope_of(old), leaf::scope_of(new));
@@ -174,7 +174,7 @@ pub fn supersede_with(lock: &TreeLock, old: &Entry, new: &NewLeaf) -> Result<Add
             "{} is already superseded, by {by}",
             old.item.as_deref().unwrap_or_default()
         ))
-        .hint("see the chain: heirloom memory list --superseded"));
+        .hint("see the chain: ⟨memory list --superseded⟩"));
     }
     let mut writing = Writing::new(lock, "memory.supersede");
     let mut added = writing.add(new)?;
@@ -203,5 +203,5 @@ fn perform(lock: &TreeLock, action: &'static str, entry: &Entry, steps: Vec<Step
 }
 
 fn not_a_leaf(entry: &Entry) -> Error {
-    Error::refused(format!("{} is no memory", entry.path)).hint("see heirloom memory list")
+    Error::refused(format!("{} is no memory", entry.path)).hint("see ⟨memory list⟩")
 }

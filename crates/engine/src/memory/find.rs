@@ -52,7 +52,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> 
     if name.contains('/') || name.contains('\\') || name.contains('\0') {
         let path = MemoryPath::parse(name.strip_prefix("memory/").unwrap_or(name), within)?;
         return file_table::at(tx, agent_no, &path.in_home())?
-            .ok_or_else(|| Error::not_found(format!("there is no memory at {path}")).hint("see heirloom memory list"));
+            .ok_or_else(|| Error::not_found(format!("there is no memory at {path}")).hint("see ⟨memory list⟩"));
     }
     if let Some(entry) = visible(tx, agent_no, name, within)? {
         return Ok(entry);
@@ -102,7 +102,7 @@ pub fn all_named(tx: &Read, agent_no: AgentNo, names: &[String], within: Option<
         let entry = named(tx, agent_no, name, within)?;
         if entry.kind != Kind::Leaf {
             return Err(Error::refused(format!("{} is no memory but a page made from them", entry.path))
-                .hint("see heirloom memory list"));
+                .hint("see ⟨memory list⟩"));
         }
         if !out.iter().any(|e| e.path == entry.path) {
             out.push(entry);

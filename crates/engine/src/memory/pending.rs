@@ -113,8 +113,7 @@ pub fn parse_id(text: &str) -> Result<PendingNo> {
     let number = text.strip_prefix("u:").unwrap_or(text);
     number.parse().ok().filter(|n| *n > 0).map(PendingNo).ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
-        Error::usage(format!("{shown:?} is no id of something noticed"))
-            .hint("ids look like u:17: heirloom memory pending")
+        Error::usage(format!("{shown:?} is no id of something noticed")).hint("ids look like u:17: ⟨memory pending⟩")
     })
 }
 
@@ -270,7 +269,7 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
         Some(found) => {
             Err(Error::refused(format!("u:{no} was {} already", found.state.name())).hint("nothing was changed"))
         }
-        None => Err(Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see heirloom memory pending")),
+        None => Err(Error::not_found(format!("nothing noticed has the id u:{no}")).hint("see ⟨memory pending⟩")),
     }
 }
 
@@ -283,7 +282,7 @@ pub fn decide(tx: &Write, agent_no: AgentNo, no: PendingNo, state: State, result
         )?
         .execute(params![agent_no, no, state.name(), tx.now(), result])?;
     if done == 0 {
-        return Err(Error::refused(format!("u:{no} was decided meanwhile")).hint("see heirloom memory pending --all"));
+        return Err(Error::refused(format!("u:{no} was decided meanwhile")).hint("see ⟨memory pending --all⟩"));
     }
     Ok(())
 }

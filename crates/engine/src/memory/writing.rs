@@ -125,7 +125,7 @@ impl<'d> Writing<'d> {
                 "a program cannot make a memory of the class {} of its own",
                 new.class
             ))
-            .hint("propose it: heirloom remember --propose"));
+            .hint("propose it: ⟨remember --propose⟩"));
         }
         let (text, now) = (leaf::said(&sound.text), at.ledger.now());
         let observed = new.observed.unwrap_or(now);

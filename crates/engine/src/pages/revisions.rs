@@ -58,10 +58,8 @@ pub fn revision(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> 
     };
     let Some(sections) = sections else {
         let newest = shared::state(tx, agent_no, head)?.revision;
-        return Err(Error::not_found(format!("there is no revision {revision} of {}", head)).hint(format!(
-            "the newest is {newest}, and the newest {} are kept: heirloom head log",
-            shared::KEPT_REVISIONS
-        )));
+        return Err(Error::not_found(format!("there is no revision {revision} of {}", head))
+            .hint(format!("the newest is {newest}, and the newest {} are kept: ⟨head log⟩", shared::KEPT_REVISIONS)));
     };
     let rendered = shared::rendered_of(tx, agent_no, head, revision)?.unwrap_or_default();
     Ok(Page { rendered, sections })

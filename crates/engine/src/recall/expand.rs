@@ -199,7 +199,7 @@ pub fn expand(
     if let Reference::File(text) = reference {
         let at = files.filter(|at| at.agent_no == agent_no).ok_or_else(|| {
             Error::not_found(format!("there is no file {reference}: this agent has no files yet"))
-                .hint("heirloom loop add \"…\" begins its assistant home")
+                .hint("⟨loop add \"…\"⟩ begins its assistant home")
         })?;
         return file(at, text).map(|view| without_words(Subject::File(Box::new(view))));
     }
@@ -212,7 +212,7 @@ pub fn expand(
             Reference::Quarantine(id) => {
                 let found = read::quarantine(tx, agent_no, Some(*id), 1)?.pop();
                 let quarantined = found.ok_or_else(|| {
-                    Error::not_found(format!("nothing was set aside as {id}")).hint("heirloom show --quarantine")
+                    Error::not_found(format!("nothing was set aside as {id}")).hint("⟨show --quarantine⟩")
                 })?;
                 let bytes = read::record_bytes(tx, &opener, quarantined.record)?;
                 let (text, cut) = bounded(&redact_lines(&String::from_utf8_lossy(&bytes)));
@@ -222,7 +222,7 @@ pub fn expand(
             Reference::Pending(no) => {
                 let found = pending::list(tx, agent_no, true)?.into_iter().find(|p| p.no == *no);
                 let found = found.ok_or_else(|| {
-                    Error::not_found(format!("nothing was noticed as u:{no}")).hint("heirloom memory pending")
+                    Error::not_found(format!("nothing was noticed as u:{no}")).hint("⟨memory pending⟩")
                 })?;
                 Ok(without_words(Subject::Pending(Box::new(found))))
             }
@@ -442,7 +442,7 @@ fn file(at: &AssistantHome, text: &str) -> Result<FileView> {
             let lines: Vec<&str> = whole.lines().collect();
             if line > lines.len() {
                 return Err(Error::not_found(format!("{} has {} lines", at.shown(&entry.path), lines.len()))
-                    .hint(format!("heirloom expand {}", entry.path)));
+                    .hint(format!("⟨expand {}⟩", entry.path)));
             }
             let first = (line - 1).saturating_sub(LINES_AROUND);
             let last = (line + LINES_AROUND).min(lines.len());

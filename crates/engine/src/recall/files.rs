@@ -148,9 +148,7 @@ pub(super) fn choose_files(
     let out = run(at, index, query, &filter, &mut choice);
     index.deadline(None)?;
     out.map_err(|e| match e.kind() {
-        ErrorKind::Damaged => {
-            e.hint("if the index is what is damaged, heirloom reindex makes it anew; nothing is lost")
-        }
+        ErrorKind::Damaged => e.hint("if the index is what is damaged, ⟨reindex⟩ makes it anew; nothing is lost"),
         _ => e,
     })
 }

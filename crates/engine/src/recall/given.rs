@@ -100,9 +100,7 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
         })
         .optional()?;
     let Some((replayed, packed)) = found else {
-        return Err(
-            Error::not_found(format!("nothing was given as {id}")).hint("heirloom context list shows what was given")
-        );
+        return Err(Error::not_found(format!("nothing was given as {id}")).hint("⟨context list⟩ shows what was given"));
     };
     Ok(Replayed { content: open(&packed)?, ..replayed })
 }

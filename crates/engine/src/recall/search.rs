@@ -166,9 +166,7 @@ pub(super) fn rank(
     index.deadline(None)?;
     // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
     out.map_err(|e| match e.kind() {
-        ErrorKind::Damaged => {
-            e.hint("if the index is what is damaged, heirloom reindex makes it anew; nothing is lost")
-        }
+        ErrorKind::Damaged => e.hint("if the index is what is damaged, ⟨reindex⟩ makes it anew; nothing is lost"),
         _ => e,
     })
 }

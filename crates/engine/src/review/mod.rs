@@ -169,7 +169,7 @@ pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone>
     }
     if !touched.is_empty() {
         return Err(Error::refused(format!("{} was changed after the merge", touched.join(", ")))
-            .hint("nothing was undone; forget or edit it by itself: heirloom memory forget, heirloom memory edit"));
+            .hint("nothing was undone; forget or edit it by itself: ⟨memory forget⟩, ⟨memory edit⟩"));
     }
     let set = Map::from_iter([("status".to_owned(), Value::from("pending"))]);
     let unset = ["merged", "leaves", "known", "rejected", "reason"].map(str::to_owned).to_vec();
@@ -206,9 +206,8 @@ fn listed(entry: &Entry, key: &str) -> Vec<String> {
 
 fn about(id: &str, e: Error) -> Error {
     let next = e.next_step().map(str::to_owned).unwrap_or_default();
-    Error::new(e.kind(), format!("{id}: {e}")).hint(format!(
-        "nothing was merged; {next} (heirloom proposal edit {id} --class C, --scope agent or --workspace W)"
-    ))
+    Error::new(e.kind(), format!("{id}: {e}"))
+        .hint(format!("nothing was merged; {next} (⟨proposal edit {id} --class C⟩, --scope agent or --workspace W)"))
 }
 
 fn chosen(lock: &TreeLock, state: State, names: &[String]) -> Result<Vec<Entry>> {

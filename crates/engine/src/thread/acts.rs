@@ -51,7 +51,7 @@ pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str
     }
     if let Some(other) = leads_elsewhere(tx, agent_no, &name, thread.no)? {
         return Err(Error::refused(format!("{name:?} is a name of {}", other.key))
-            .hint(format!("take another name, or merge them: heirloom thread merge {} {}", thread.key, other.key)));
+            .hint(format!("take another name, or merge them: ⟨thread merge {} {}⟩", thread.key, other.key)));
     }
     // A label several threads share was never this one's alone.
     if labelled(tx, agent_no, &thread.label)?.as_slice() == [thread.no] {
@@ -85,12 +85,12 @@ pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) 
     let into = meant(tx, agent_no, into)?;
     if canonical(tx, from.no)? == into.no {
         return Err(Error::refused(format!("{} and {} are one thread already", from.key, into.key))
-            .hint("see heirloom thread list --all"));
+            .hint("see ⟨thread list --all⟩"));
     }
     if let Some(third) = from.merged_into {
         let third = row::row(tx, agent_no, third)?;
         return Err(Error::refused(format!("{} is part of {} already", from.key, third.key))
-            .hint(format!("merge that one, or part them first: heirloom thread unmerge {}", from.key)));
+            .hint(format!("merge that one, or part them first: ⟨thread unmerge {}⟩", from.key)));
     }
     if labelled(tx, agent_no, &from.label)?.as_slice() == [from.no] {
         remember(tx, agent_no, &from.label, from.no)?;
@@ -112,7 +112,7 @@ pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result
     let thread = row::row(tx, agent_no, thread_no)?;
     if thread.merged_into.is_none() {
         return Err(
-            Error::refused(format!("{} is part of no other thread", thread.key)).hint("see heirloom thread list --all")
+            Error::refused(format!("{} is part of no other thread", thread.key)).hint("see ⟨thread list --all⟩")
         );
     }
     let was = meant(tx, agent_no, thread.no)?;
@@ -216,7 +216,7 @@ pub fn links(tx: &Read, thread_no: ThreadNo) -> Result<Vec<Link>> {
 pub fn link(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo, why: Option<&str>) -> Result<bool> {
     let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
     if one.no == other.no {
-        return Err(Error::refused(format!("{} cannot be linked to itself", one.key)).hint("see heirloom thread list"));
+        return Err(Error::refused(format!("{} cannot be linked to itself", one.key)).hint("see ⟨thread list⟩"));
     }
     let why = why.map(|why| key::line(why, LONGEST_WORDS)).filter(|why| !why.is_empty());
     let now = tx.now();
@@ -244,7 +244,7 @@ pub fn unlink(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo)
     }
     if gone == 0 {
         return Err(Error::not_found(format!("{} and {} are not linked", one.key, other.key))
-            .hint(format!("see heirloom thread show {}", one.key)));
+            .hint(format!("see ⟨thread show {}⟩", one.key)));
     }
     mark(tx, agent_no, &[&one.file, &other.file])?;
     tx.note("one", one.key.as_str());
@@ -264,7 +264,7 @@ pub fn switch_session(
         .prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1 AND agent_no = ?2")?
         .query_row((session_no, agent_no), |r| r.get(0))
         .optional()?
-        .ok_or_else(|| Error::not_found("there is no such session").hint("see heirloom session list"))?;
+        .ok_or_else(|| Error::not_found("there is no such session").hint("see ⟨session list⟩"))?;
     let thread = thread_no.map(|no| meant(tx, agent_no, no)).transpose()?;
     let now = tx.now();
     tx.execute(

@@ -118,7 +118,7 @@ impl Run {
             })
         })
         .optional()?
-        .ok_or_else(|| Error::not_found(format!("there is no run {run_no}")).hint("see heirloom session show"))
+        .ok_or_else(|| Error::not_found(format!("there is no run {run_no}")).hint("see ⟨session show⟩"))
     }
 
     /// The run whose tool call this sub-agent answers to.

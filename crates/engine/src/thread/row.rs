@@ -60,8 +60,7 @@ fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {
 
 /// One thread by its number. `NotFound` also where it is another agent's.
 pub fn row(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
-    find(tx, agent_no, thread_no)?
-        .ok_or_else(|| Error::not_found("there is no such thread").hint("see heirloom thread list"))
+    find(tx, agent_no, thread_no)?.ok_or_else(|| Error::not_found("there is no such thread").hint("see ⟨thread list⟩"))
 }
 
 /// One thread by its number.
@@ -166,7 +165,7 @@ pub fn called(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     match found.as_slice() {
         [one] => row(tx, agent_no, *one),
         [] => Err(Error::not_found(format!("no thread is called {:?}", name.chars().take(80).collect::<String>()))
-            .hint("see heirloom thread list")),
+            .hint("see ⟨thread list⟩")),
         several => {
             let keys: Vec<String> =
                 several.iter().take(8).map(|no| Ok(row(tx, agent_no, *no)?.key)).collect::<Result<_>>()?;

@@ -127,7 +127,7 @@ pub fn write_stream(
                 "{}: the bytes from {reached} to {position} are missing",
                 stream.path.display()
             ))
-            .hint("run heirloom verify"));
+            .hint("run ⟨verify⟩"));
         }
         reached += length as u64;
         if r.get(4)? {

@@ -84,7 +84,7 @@ pub fn workspace_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<W
     ids.sort();
     ids.dedup();
     match ids.as_slice() {
-        [] => Err(Error::not_found(format!("no workspace is called {name:?}")).hint("see heirloom workspace list")),
+        [] => Err(Error::not_found(format!("no workspace is called {name:?}")).hint("see ⟨workspace list⟩")),
         [id] => Ok(all.iter().filter(|w| w.id == *id || w.alias_of.as_deref() == Some(id)).map(|w| w.no).collect()),
         several => Err(Error::usage(format!("{name:?} is the name of {} workspaces", several.len()))
             .hint(format!("use an id: {}", several.join(", ")))),
@@ -97,7 +97,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) 
         let all = workspaces(tx, agent_no)?;
         let mut found = all.iter().filter(|w| w.id == name || w.root == std::path::Path::new(name));
         found.next().map(|w| w.no).ok_or_else(|| {
-            Error::not_found(format!("no workspace has the id or path {name:?}")).hint("see heirloom workspace list")
+            Error::not_found(format!("no workspace has the id or path {name:?}")).hint("see ⟨workspace list⟩")
         })
     };
     let (old_no, new_no) = (id_no(old)?, id_no(new)?);
@@ -227,7 +227,7 @@ pub fn session_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Session
         )?;
     }
     match found.len() {
-        0 => Err(Error::not_found(format!("no session is called {name:?}")).hint("see heirloom session list")),
+        0 => Err(Error::not_found(format!("no session is called {name:?}")).hint("see ⟨session list⟩")),
         1 => Ok(found.remove(0)),
         _ => {
             let keys: Vec<String> = found.iter().map(|s| s.key.to_string()).collect();
@@ -307,15 +307,16 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
         run: r.get(18)?,
         record: r.get(19)?,
         cwd: r.get(23)?,
-        text: String::from_utf8(text)
-            .map_err(|e| Error::damaged("the text of a turn is not UTF-8; run heirloom verify").because(e))?,
+        text: String::from_utf8(text).map_err(|e| {
+            Error::damaged("the text of a turn is not UTF-8").because(e).hint("see what else is affected: ⟨verify⟩")
+        })?,
     })
 }
 
 /// One turn. `NotFound` also where it is another agent's.
 pub fn turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Turn> {
     find_turn(tx, opener, agent_no, id)?
-        .ok_or_else(|| Error::not_found(format!("there is no turn {id}")).hint("find turns with heirloom search"))
+        .ok_or_else(|| Error::not_found(format!("there is no turn {id}")).hint("find turns with ⟨search⟩"))
 }
 
 /// One turn, `None` where the agent has none of that id.
@@ -542,7 +543,7 @@ pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<V
         .query_row([record_no], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
     if let Some(at) = forgotten {
         return Err(Error::not_found(format!("its bytes were forgotten on {}", crate::clock::rfc3339(at)))
-            .hint("only its place is kept: heirloom audit list says who asked"));
+            .hint("only its place is kept: ⟨audit list⟩ says who asked"));
     }
     opener.slice(tx, block, offset, length)
 }

@@ -177,7 +177,7 @@ impl TreeLock<'_> {
         if let Some(path) = aside.first() {
             let said = format!("{} was saved while this command ran; what was saved stays", self.at.shown(path));
             return Err(Error::refused(said).hint(format!(
-                "what you asked for is kept: heirloom show --revisions {path}; look at both and run it again"
+                "what you asked for is kept: ⟨show --revisions {path}⟩; look at both and run it again"
             )));
         }
         Ok((out, id))

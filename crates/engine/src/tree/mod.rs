@@ -71,7 +71,7 @@ impl<'a> AssistantHome<'a> {
                 home.open_elsewhere(&root).map_err(|e| match e.kind() {
                     ErrorKind::NotFound => {
                         Error::refused(format!("{}, which has the pages of {agent}, is not there", root.display()))
-                            .hint("bring it back, or use the pages in the home again: heirloom agent adopt --undo")
+                            .hint("bring it back, or use the pages in the home again: ⟨agent adopt --undo⟩")
                     }
                     _ => e,
                 })

@@ -64,7 +64,7 @@ pub(crate) struct Store<'c> {
 }
 
 pub(super) fn torn() -> Error {
-    Error::damaged("vectors of the search index are torn").hint("heirloom reindex makes it anew; nothing is lost")
+    Error::damaged("vectors of the search index are torn").hint("⟨reindex⟩ makes it anew; nothing is lost")
 }
 
 impl<'c> Store<'c> {
