@@ -4,17 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::ledger::Read;
-use heirloom_engine::ledger::blocks::Opener;
-use heirloom_engine::program::Program as _;
-use heirloom_engine::redact::redact;
 use heirloom_engine::scope::SessionKey;
 use heirloom_engine::source::file::{LineFile, find};
-use heirloom_engine::transcript::read::{self, SessionRow};
 pub use heirloom_harness::on_machine::quoted;
-use heirloom_harness::{ALL, Form, Harness, HostPaths, OnMachine};
-
-use crate::print::safe_line;
+use heirloom_harness::{ALL, Form, Harness, HostPaths};
 
 /// How much of a file is looked at to tell whose it is.
 const SNIFF_BYTES: usize = 64 * 1024;
@@ -76,27 +69,10 @@ pub fn title(key: &SessionKey) -> &'static str {
     heirloom_harness::by_name(key.harness()).map_or("unknown program", |h| h.spec().title)
 }
 
-/// The command that resumes a session in its own program, with the folder it must be run in where that matters.
-pub fn resume(key: &SessionKey, cwd: Option<&str>) -> Option<String> {
-    let harness = heirloom_harness::by_name(key.harness())?;
-    OnMachine { harness, host: HostPaths::default() }.resume(key.native(), cwd)
-}
-
 /// A path as people write it: from their home on.
 pub fn tilde(path: &Path, home: &Path) -> String {
     match path.strip_prefix(home) {
         Ok(rest) if !home.as_os_str().is_empty() => format!("~/{}", rest.display()),
         _ => path.display().to_string(),
     }
-}
-
-/// What a session is called: its title, else what a person said first, in one line and without credentials.
-pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
-    let name = match &session.title {
-        Some(title) => Some(title.clone()),
-        None => read::first_prompt(tx, opener, session.no)?,
-    };
-    // Whole first: half of a credential is not known any more.
-    let name = name.unwrap_or_default();
-    Ok(safe_line(&redact(&name).chars().take(300).collect::<String>()))
 }

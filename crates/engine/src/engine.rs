@@ -29,20 +29,26 @@ use crate::clock::Millis;
 use crate::continuity::open_loop;
 use crate::error::{Problem, Result};
 use crate::home::Home;
+use crate::inject::{self, ContextId};
 use crate::instance::{Appending, Instance};
 use crate::ledger::{Audit, Ledger, Read, Write};
 use crate::lifecycle::HookOutcome;
 use crate::program::HookCall;
-use crate::recall;
+use crate::recall::{Reach, Reference};
+use crate::report::contexts::{ContextReport, ContextsReport, GivenReport, ReplayReport};
+use crate::report::expanded::ExpandReport;
 use crate::report::items::LoopsReport;
+use crate::report::recalled::RecallReport;
 use crate::report::search::SearchReport;
+use crate::report::sessions::{SessionDetails, SessionsReport};
 use crate::report::understood::Understood;
 use crate::scope::{AgentId, AgentNo};
+use crate::transcript::read::{self, SessionFilter};
 use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
-    Embeddings, How, Imported, Listener, Notice, Options, Progress, SearchRequest, Settings, Silent, Source, Task,
-    Worked, Wrong,
+    ContextRequest, Embeddings, How, Imported, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
+    Settings, Silent, Source, Task, Worked, Wrong,
 };
 
 /// A memory, opened, acting for one agent.
@@ -137,6 +143,16 @@ impl Engine {
         Ok(out)
     }
 
+    /// Changes the ledger where pages show it: one write transaction with one audit row, then the pages. An agent that is
+    /// not known does not come into being.
+    pub fn change<T>(&self, action: &'static str, f: impl FnOnce(&mut Write, AgentNo) -> Result<T>) -> Result<T> {
+        let agent_no = self.agent_no()?;
+        let at = self.instance.assistant(&self.agent, &self.actor)?;
+        let done = at.write(action, |tx| f(tx, agent_no))?;
+        self.instance.settle(&at);
+        Ok(done)
+    }
+
     /// Reads session stores: see [`Instance::import`].
     pub fn import(&self, sources: &[Source]) -> Result<Imported> {
         self.instance.import(&self.agent, &self.actor, sources)
@@ -164,9 +180,51 @@ impl Engine {
 
     /// How a query of the agent's is understood, without asking it.
     pub fn understand(&self, query: &str) -> Result<Understood> {
-        let zone = self.zone();
-        let understood = recall::understand(self.ledger(), &self.agent, query, &zone)?;
-        Ok(Understood::of(query, understood, zone))
+        self.instance.understand(&self.agent, query)
+    }
+
+    /// Chooses what answers a question: memory and open loops first, then summaries, then the words themselves.
+    pub fn recall(&self, request: &RecallRequest) -> Result<RecallReport> {
+        self.instance.recall(&self.agent, &self.actor, request)
+    }
+
+    /// What a reference stands for, what is above, below and around it, and its words.
+    pub fn expand(&self, reference: &Reference, reach: &Reach) -> Result<ExpandReport> {
+        self.instance.expand(&self.agent, &self.actor, reference, reach)
+    }
+
+    /// What a program is given at the beginning of a session, with a prompt, or after a compaction: see
+    /// [`Instance::context`].
+    pub fn context(&self, request: &ContextRequest) -> Result<ContextReport> {
+        self.instance.context(&self.agent, &self.actor, request)
+    }
+
+    /// A context that was given, word for word.
+    pub fn replay(&self, id: ContextId) -> Result<ReplayReport> {
+        let agent_no = self.agent_no()?;
+        Ok(ReplayReport::of(self.agent.as_str(), &self.read(|tx| inject::replay(tx, agent_no, id))?))
+    }
+
+    /// What was given, newest first; `session`: only to this one.
+    pub fn contexts(&self, session: Option<&str>, limit: usize) -> Result<ContextsReport> {
+        let agent_no = self.agent_no()?;
+        let given = self.read(|tx| {
+            let key = session.map(|name| read::session_key(tx, agent_no, name)).transpose()?;
+            inject::list(tx, agent_no, key.as_ref(), limit)
+        })?;
+        let agent_id = self.agent.as_str();
+        let contexts = given.iter().map(|r| GivenReport::of(agent_id, r)).collect();
+        Ok(ContextsReport { agent_id: agent_id.to_owned(), contexts })
+    }
+
+    /// Sessions, newest first.
+    pub fn sessions(&self, filter: &SessionFilter) -> Result<SessionsReport> {
+        self.instance.sessions(&self.agent, filter)
+    }
+
+    /// What is stored of one session, by its key or the beginning of it.
+    pub fn session(&self, name: &str) -> Result<SessionDetails> {
+        self.instance.session(&self.agent, name)
     }
 
     /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.

@@ -1,17 +1,20 @@
 //! `heirloom expand`
 
-use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::clock::Millis;
+use heirloom_engine::error::Result;
 use heirloom_engine::inject::Replayed;
 use heirloom_engine::lineage::Node;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Touch};
 use heirloom_engine::recall::expand::{
-    Branch, Expansion, FileView, MOST_TURNS, NodeView, Reach, Reference, SessionView, Subject, TURNS, ThreadView,
-    Transcript, TurnView, expand,
+    Branch, FileView, MOST_TURNS, NodeView, Reach, Reference, SessionView, Subject, TURNS, ThreadView, Transcript,
+    TurnView,
 };
 use heirloom_engine::redact::redact;
+use heirloom_engine::report::expanded::{ExpandReport, SubjectReport};
 use heirloom_engine::scope::{NodeId, TurnId};
+use heirloom_engine::see::See;
 
-use super::{expanded, show};
+use super::show;
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
@@ -55,45 +58,41 @@ const TURN_LINES: usize = 12;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let reference = Reference::parse(&args.id.join(" "))?;
-    let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let looked = match context.look_at_assistant("cli expand") {
-        // Pages out of reach must not keep anybody from what was said.
-        Err(e) if !matches!(reference, Reference::File(_)) && e.kind() != ErrorKind::Damaged => {
-            print::note(&format!("files were left out: {e}"));
-            None
-        }
-        looked => looked?,
-    };
-    let at = looked.as_ref().map(|(at, _)| at);
+    let engine = Context::open(global)?.acting_as("cli expand");
     let reach =
         Reach { depth: args.depth.into(), transcript: args.transcript, limit: args.limit.into(), cursor: args.cursor };
-    let found = expand(context.ledger(), agent_no, at, &reference, &reach)?;
-    if context.json {
-        print::line(&expanded::json(context.agent().as_str(), at, &found).to_string());
-        return Ok(Exit::Ok);
+    let report = engine.expand(&reference, &reach)?;
+    if global.json {
+        print::report(&report);
+    } else {
+        Page { now: engine.now(), paint: Paint::stdout(), reference: &reference }.show(&report, &reach);
     }
-    let page = Page { now: context.now(), paint: Paint::stdout(), reference: &reference };
-    page.show(&found, &reach);
     Ok(Exit::Ok)
 }
 
 struct Page<'a> {
-    now: i64,
+    now: Millis,
     paint: Paint,
     reference: &'a Reference,
 }
 
 impl Page<'_> {
-    fn show(&self, found: &Expansion, reach: &Reach) {
-        // Whoever goes on reading has seen the rest.
+    fn show(&self, report: &ExpandReport, reach: &Reach) {
+        let found = &report.found;
+        // With a cursor the rest was shown on the page before.
         if reach.cursor.is_none() {
             match &found.subject {
                 Subject::Node(view) => self.node(view),
                 // Its words are what it is: they come first.
                 Subject::Turn(view) => return self.turn(view, found.transcript.as_ref(), reach),
                 Subject::File(view) => self.file(view),
-                Subject::Session(view) => self.session(view),
+                Subject::Session(view) => {
+                    let resume = match &report.subject {
+                        SubjectReport::Session(subject) => subject.session.what.resume.clone(),
+                        _ => None,
+                    };
+                    self.session(view, resume);
+                }
                 Subject::Thread(view) => self.thread(view),
                 Subject::Pending(p) => {
                     self.title(
@@ -169,7 +168,7 @@ impl Page<'_> {
 
     /// What a command leads to, and the command.
     fn way(&self, what: &str, id: &str) -> String {
-        format!("{}  {}", print::safe_line(what), self.paint.dim(&format!("heirloom expand {}", programs::quoted(id))))
+        format!("{}  {}", print::safe_line(what), self.paint.dim(&See::of("expand", id).to_string()))
     }
 
     fn node(&self, view: &NodeView) {
@@ -333,10 +332,9 @@ impl Page<'_> {
         self.title(&e.title, &facts);
         print::line(&format!("\n{}", print::safe(&view.text).trim_end()));
         if view.cut {
-            print::line(&self.paint.dim(&format!("… all of it: heirloom show {}", programs::quoted(e.path.as_str()))));
+            print::line(&self.paint.dim(&format!("… all of it: {}", See::of("show", e.path.as_str()))));
         }
-        let ways: Vec<String> =
-            view.references.iter().map(|r| format!("heirloom expand {}", programs::quoted(&r.to_string()))).collect();
+        let ways: Vec<String> = view.references.iter().map(|r| See::of("expand", &r.to_string()).to_string()).collect();
         self.section("Below", first(&ways, false));
     }
 
@@ -354,23 +352,20 @@ impl Page<'_> {
             Some(block) => print::line(&format!("\n{}", print::safe(block).trim_end())),
             None => print::line("Its words were forgotten; that it was given is still known."),
         }
-        let ways: Vec<String> = given
-            .items()
-            .iter()
-            .map(|(part, id)| format!("{part:8} heirloom expand {}", programs::quoted(id)))
-            .collect();
+        let items = given.items();
+        let ways: Vec<String> = items.iter().map(|(part, id)| format!("{part:8} {}", See::of("expand", id))).collect();
         self.section("Below", first(&ways, false));
         let why = format!("heirloom context replay {} --why", given.id);
         self.section("Why each part is there, and what was left out", vec![self.paint.dim(&why)]);
     }
 
-    fn session(&self, view: &SessionView) {
+    fn session(&self, view: &SessionView, resume: Option<String>) {
         let s = &view.session;
         let title = s.title.as_deref().map(redact);
         let mut facts = vec![programs::title(&s.key).to_owned(), print::when(s.last_at, self.now)];
         facts.push(print::counted(s.turns + s.shared_turns, "turn"));
         facts.extend(view.thread.as_ref().map(|t| t.key.clone()));
-        facts.extend(programs::resume(&s.key, s.cwd.as_deref()));
+        facts.extend(resume);
         self.title(title.as_deref().unwrap_or(s.key.as_str()), &facts);
         let nodes: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
         self.onward("Below", first(&nodes, false), view.nodes.first().map(|n| n.id));
@@ -379,7 +374,7 @@ impl Page<'_> {
             format!("{} up to {}  {}{node}", c.cause, c.until, print::when(Some(c.at), self.now))
         });
         self.section("Compactions", first(&ends.collect::<Vec<_>>(), false));
-        let words = format!("heirloom expand {} --transcript", programs::quoted(s.key.as_str()));
+        let words = format!("{} --transcript", See::of("expand", s.key.as_str()));
         self.section("Words", vec![self.paint.dim(&words)]);
     }
 
@@ -389,7 +384,7 @@ impl Page<'_> {
         self.title(&t.label, &facts);
         let nodes: Vec<String> = view.nodes.iter().map(|n| self.line(n)).collect();
         self.onward("Below", first(&nodes, false), view.nodes.first().map(|n| n.id));
-        let words = format!("heirloom expand {} --transcript", programs::quoted(&t.key));
+        let words = format!("{} --transcript", See::of("expand", &t.key));
         self.section("Words", vec![self.paint.dim(&words)]);
     }
 
@@ -426,8 +421,8 @@ impl Page<'_> {
         }
         if let Some(next) = &transcript.next {
             let limit = if reach.limit == TURNS { String::new() } else { format!(" --limit {}", reach.limit) };
-            let id = programs::quoted(&self.reference.to_string());
-            print::line(&self.paint.dim(&format!("more: heirloom expand {id} --cursor {next}{limit}")));
+            let again = See::of("expand", &self.reference.to_string());
+            print::line(&self.paint.dim(&format!("more: {again} --cursor {next}{limit}")));
         }
         if let [only] = transcript.turns.as_slice() {
             print::line(&self.paint.dim(&format!("the exact bytes: heirloom show --raw {}", only.turn.id)));

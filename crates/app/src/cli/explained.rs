@@ -86,6 +86,11 @@ pub fn line(score: f64, trace: &Trace) -> String {
     format!("score {score:.2}: {sum} = {:.2}", trace.sum)
 }
 
+/// `lineage · score 0.81 · says it, newest of its thread`
+pub fn recalled(stage: &str, score: f64, reasons: &[String]) -> String {
+    format!("{stage} · score {score:.2} · {}", reasons.join(", "))
+}
+
 /// Ids that are named where several were left out for the same reason.
 const NAMED: usize = 6;
 

@@ -3,18 +3,22 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::error::{Error, ErrorKind, Result};
-use heirloom_engine::pages::shared::{LARGEST_SECTION, Page, Sections};
+use heirloom_engine::clock::Millis;
+use heirloom_engine::engine::Engine;
+use heirloom_engine::error::{Error, Result};
+use heirloom_engine::pages::shared::LARGEST_SECTION;
 use heirloom_engine::pages::{PageKey, lease};
-use heirloom_engine::redact::redact;
-use heirloom_engine::render::outside::{self, Acquired, Busy, Change, Committed, Granted, NotNow};
-use heirloom_engine::render::revisions::{self, Line, Overview};
-use heirloom_engine::render::{self, why};
+use heirloom_engine::render;
+use heirloom_engine::render::outside::{self, Acquired, Change, Committed};
+use heirloom_engine::report::heads::{
+    BusyReport, HeadCommitted, HeadDiff, HeadExplained, HeadGranted, HeadHeld, HeadLog, HeadRefused, HeadReleased,
+    HeadRestored, HeadShown, HeadsReport,
+};
 use heirloom_engine::tree::AssistantHome;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use crate::context::{Context, Global};
-use crate::error::{Exit, kind_name};
+use crate::error::Exit;
 use crate::print::{self, Paint};
 
 /// Heads: the pages programs read first, what other programs put into them, and their revisions
@@ -135,390 +139,221 @@ enum Command {
 const ACTOR: &str = "cli head";
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    let context = Context::open(global)?;
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let json = global.json;
     match args.command {
-        Command::List => list(&context),
-        Command::Show { head, thread, revision, why: asked } => {
-            let at = look(&context)?;
+        Command::List => print_as(json, &HeadsReport::list(&look(&engine)?)?, list),
+        Command::Show { head, thread, revision, why } => {
+            let at = look(&engine)?;
             let head = match thread {
                 Some(thread) => at.read(|tx| render::shared::thread_named(tx, at.agent_no, &thread))?,
                 None => named(&at, &head)?,
             };
-            match asked {
-                true => explain(&at, &head, context.json),
-                false => show(&at, &head, revision, context.json),
+            match why {
+                true => print_as(json, &HeadExplained::of(&at, &head)?, explain),
+                false => print_as(json, &HeadShown::of(&at, &head, revision)?, show),
             }
         }
         Command::Log { head, limit } => {
-            let at = look(&context)?;
-            log(&at, &named(&at, &head)?, limit, &context)
+            let at = look(&engine)?;
+            print_as(json, &HeadLog::of(&at, &named(&at, &head)?, limit)?, |report| log(report, engine.now()))
         }
         Command::Diff { head, from, to } => {
-            let at = look(&context)?;
-            diff(&at, &named(&at, &head)?, from, to, context.json)
+            let at = look(&engine)?;
+            print_as(json, &HeadDiff::of(&at, &named(&at, &head)?, from, to)?, diff)
         }
         Command::Restore { head, revision } => {
-            let at = act(&context)?;
-            restore(&at, &named(&at, &head)?, revision, context.json)
+            let at = act(&engine)?;
+            print_as(json, &HeadRestored::restore(&at, &named(&at, &head)?, revision)?, restored)
         }
         Command::Acquire { head, owner, ttl } => {
-            let at = act(&context)?;
+            let at = act(&engine)?;
             let head = named(&at, &head)?;
             match outside::acquire(&at, &head, &owner, ttl * 1000)? {
-                Acquired::Granted(grant) => granted(&at, &head, &owner, &grant, context.json),
-                Acquired::Held(busy) => held(&at, &head, &busy, context.json),
+                Acquired::Granted(grant) => print_as(json, &HeadGranted::of(&at, &head, &owner, &grant)?, granted),
+                Acquired::Held(holder) => {
+                    print_as(json, &HeadHeld::of(&at, &head, &holder)?, |report| busy(&report.error))?;
+                    Ok(Exit::Busy)
+                }
             }
         }
         Command::Commit { head, section, owner, epoch, base, file } => {
-            let at = act(&context)?;
+            let at = act(&engine)?;
             let head = named(&at, &head)?;
             let content = words(&file)?;
             let change = Change { section: &section, owner: &owner, content: &content };
             match outside::commit(&at, &head, &change, epoch, base)? {
                 Committed::Stands { revision, published } => {
-                    committed(&at, &head, (&section, revision, epoch, published), context.json)
+                    let report = HeadCommitted::of(&at, &head, &section, epoch, (revision, published))?;
+                    print_as(json, &report, committed)
                 }
-                Committed::Refused(not_now) => refused(&at, &head, &section, &not_now, context.json),
+                Committed::Refused(not_now) => {
+                    let report = HeadRefused::of(&at, &head, &section, &not_now)?;
+                    print_as(json, &report, |report| busy(&report.error))?;
+                    Ok(Exit::Busy)
+                }
             }
         }
         Command::Release { head, owner, epoch } => {
-            let at = act(&context)?;
+            let at = act(&engine)?;
             let head = named(&at, &head)?;
             let released = outside::release(&at, &head, &owner, epoch)?;
-            if context.json {
-                print::line(&json!({"head": name_of(&at, &head)?, "released": released}).to_string());
-            } else {
-                print::line(if released { "Given back." } else { "It was not yours any more." });
-            }
-            Ok(Exit::Ok)
+            print_as(json, &HeadReleased::of(&at, &head, released)?, |report| {
+                print::line(if report.released { "Given back." } else { "It was not yours any more." });
+            })
         }
     }
 }
 
 /// For commands that write.
-fn act(context: &Context) -> Result<AssistantHome<'_>> {
-    // An agent nobody knows does not come into being by a slip of the pen.
-    context.agent_no()?;
-    context.assistant(ACTOR)
+fn act(engine: &Engine) -> Result<AssistantHome<'_>> {
+    // An agent that is not known is an error here, not a new agent.
+    engine.agent_no()?;
+    engine.instance().assistant(engine.agent(), engine.actor())
 }
 
 /// For commands that read.
-fn look(context: &Context) -> Result<AssistantHome<'_>> {
-    context.agent_no()?;
-    let found = context.look_at_assistant(ACTOR)?;
-    Ok(found.ok_or_else(|| Error::not_found("there are no pages yet").hint("heirloom up makes them"))?.0)
+fn look(engine: &Engine) -> Result<AssistantHome<'_>> {
+    engine.agent_no()?;
+    Ok(engine.look()?.ok_or_else(|| Error::not_found("there are no pages yet").hint("heirloom up makes them"))?.0)
 }
 
 fn named(at: &AssistantHome, name: &str) -> Result<PageKey> {
     at.read(|tx| render::shared::named(tx, at.agent_no, name))
 }
 
-/// What it is called here: `memory`, or a thread's key.
-fn name_of(at: &AssistantHome, head: &PageKey) -> Result<String> {
-    Ok(revisions::look(at, head)?.name)
+/// Prints a report, for programs or for people.
+fn print_as<R: Serialize>(json: bool, report: &R, people: impl FnOnce(&R)) -> Result<Exit> {
+    if json {
+        print::report(report);
+    } else {
+        people(report);
+    }
+    Ok(Exit::Ok)
 }
 
-fn sections_json(sections: &Sections) -> Value {
-    let each = sections
-        .iter()
-        .map(|(name, s)| (name.clone(), json!({"owner": s.owner, "content": redact(&s.content)})))
-        .collect::<Map<_, _>>();
-    Value::Object(each)
-}
-
-fn seconds(ms: i64) -> String {
+fn seconds(ms: Millis) -> String {
     format!("{} s", (ms.max(0) + 999) / 1000)
 }
 
-fn list(context: &Context) -> Result<Exit> {
-    let at = look(context)?;
-    let heads = revisions::list(&at)?;
-    if context.json {
-        let list = heads.iter().map(overview_json).collect::<Result<Vec<_>>>()?;
-        print::line(&json!({"heads": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    let rows: Vec<Vec<String>> = heads
+fn list(report: &HeadsReport) {
+    let rows: Vec<Vec<String>> = report
+        .heads
         .iter()
-        .map(|o| {
-            let waits = match o.deferred.len() {
+        .map(|head| {
+            let waits = match head.deferred.len() {
                 0 => String::new(),
                 n => format!("{} waiting", print::counted(n as u64, "commit")),
             };
-            let holder = o.holder.as_ref().map(|b| format!("{} for {}", print::safe_line(&b.by), seconds(b.for_ms)));
+            let holder = head.holder.as_ref();
+            let holder = holder.map(|by| format!("{} for {}", print::safe_line(by), seconds(head.free_in_ms)));
             vec![
-                print::cut(&print::safe_line(o.label.as_deref().unwrap_or(&o.name)), 40),
-                format!("revision {}", o.state.revision),
-                print::counted(o.sections.len() as u64, "section"),
+                print::cut(&print::safe_line(head.label.as_deref().unwrap_or(&head.head)), 40),
+                format!("revision {}", head.revision),
+                print::counted(head.sections.len() as u64, "section"),
                 holder.unwrap_or_else(|| "free".into()),
                 waits,
             ]
         })
         .collect();
     print::list(&rows, rows.len());
-    Ok(Exit::Ok)
 }
 
-fn overview_json(o: &Overview) -> Result<Value> {
-    let sections = o
-        .sections
-        .iter()
-        .map(|(name, s)| json!({"section": name, "owner": s.owner, "bytes": s.content.len()}))
-        .collect::<Vec<_>>();
-    let deferred = o.deferred.iter().map(|(name, owner)| json!({"section": name, "owner": owner})).collect::<Vec<_>>();
-    Ok(json!({
-        "head": o.name, "label": o.label.as_deref().map(redact), "path": o.head.path()?.as_str(),
-        "revision": o.state.revision, "published": o.published, "epoch": o.state.epoch,
-        "holder": o.holder.as_ref().map(|b| b.by.as_str()), "free_in_ms": o.holder.as_ref().map_or(0, |b| b.for_ms),
-        "sections": sections, "deferred": deferred,
-    }))
-}
-
-fn show(at: &AssistantHome, head: &PageKey, revision: Option<i64>, json: bool) -> Result<Exit> {
-    let overview = revisions::look(at, head)?;
-    let number = revision.unwrap_or(overview.state.revision);
-    if revision.is_none() && number == 0 {
-        return Err(Error::not_found(format!("{} was not rendered yet", overview.name))
-            .hint("it is with the next command that changes something; the file itself is left as it is till then"));
-    }
-    let page = revisions::revision(at, head, number)?;
-    if json {
-        let content = redact(&page.rendered).into_owned();
-        print::line(
-            &json!({"head": overview.name, "path": head.path()?.as_str(), "revision": number,
-                    "newest": overview.state.revision, "content": content, "sections": sections_json(&page.sections)})
-            .to_string(),
-        );
-        return Ok(Exit::Ok);
-    }
-    let place = at.shown(&head.path()?);
-    print::line(&Paint::stdout().dim(&format!("{} · revision {number} · {place}", print::safe_line(&overview.name))));
+fn show(report: &HeadShown) {
+    let (name, file) = (print::safe_line(&report.head), &report.file);
+    print::line(&Paint::stdout().dim(&format!("{name} · revision {} · {file}", report.revision)));
     print::line("");
-    print::out(&text(&page));
-    Ok(Exit::Ok)
+    print::out(&report.text);
 }
 
 /// Every line of a head as it would be rendered now, with what speaks for it, and what was left out.
-fn explain(at: &AssistantHome, head: &PageKey, json: bool) -> Result<Exit> {
-    let lines = at.read(|tx| why::why(at, tx, head))?;
-    if json {
-        let list: Vec<Value> = lines
-            .iter()
-            .map(|l| {
-                json!({"agent_id": at.agent.as_str(), "section": l.section, "text": redact(&l.text), "reference": l.reference,
-                       "score": l.score.map(|s| (s * 1000.0).round() / 1000.0), "reasons": l.reasons, "left_out": l.left_out})
-            })
-            .collect();
-        print::line(&json!({"head": name_of(at, head)?, "lines": list}).to_string());
-        return Ok(Exit::Ok);
-    }
+fn explain(report: &HeadExplained) {
     let paint = Paint::stdout();
     let mut section = None;
-    for line in &lines {
+    for line in &report.lines {
         if section != Some(&line.section) {
             print::line(&paint.bold(&print::safe_line(&line.section)));
             section = Some(&line.section);
         }
         let score = line.score.map(|s| format!("{s:5.2}  ")).unwrap_or_default();
         let reference = line.reference.as_deref().map(|r| format!(" [{r}]")).unwrap_or_default();
-        print::line(&format!("  {score}{}{}", print::safe_line(&redact(&line.text)), print::safe_line(&reference)));
+        print::line(&format!("  {score}{}{}", print::safe_line(&line.text), print::safe_line(&reference)));
         let mut reasons = line.reasons.join(", ");
         if let Some(out) = &line.left_out {
             reasons = format!("left out: {out}; {reasons}");
         }
         print::line(&paint.dim(&format!("         {}", print::safe_line(reasons.trim_end_matches("; ")))));
     }
-    Ok(Exit::Ok)
 }
 
-/// A revision for people.
-fn text(page: &Page) -> String {
-    let text = page.text();
-    match text.ends_with('\n') || text.is_empty() {
-        true => redact(&text).into_owned(),
-        false => format!("{}\n", redact(&text)),
-    }
-}
-
-fn log(at: &AssistantHome, head: &PageKey, limit: usize, context: &Context) -> Result<Exit> {
-    let (entries, all) = revisions::log(at, head, limit)?;
-    if context.json {
-        let list: Vec<Value> = entries
-            .iter()
-            .map(|e| {
-                let digest: String = e.digest.iter().map(|b| format!("{b:02x}")).collect();
-                json!({"revision": e.revision, "epoch": e.epoch, "owner": e.owner,
-                       "at": heirloom_engine::clock::rfc3339(e.at), "digest": digest, "sections": e.sections,
-                       "forgotten": e.forgotten})
-            })
-            .collect();
-        print::line(&json!({"head": name_of(at, head)?, "revisions": list, "all": all}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if entries.is_empty() {
+fn log(report: &HeadLog, now: Millis) {
+    if report.revisions.is_empty() {
         print::line("It has no revision yet.");
     }
-    let now = context.now();
-    let rows: Vec<Vec<String>> = entries
+    let rows: Vec<Vec<String>> = report
+        .revisions
         .iter()
-        .map(|e| {
-            let gone = if e.forgotten { "its rendered words were forgotten" } else { "" };
-            let sections = if e.sections.is_empty() { "no sections".to_owned() } else { e.sections.join(", ") };
+        .map(|r| {
+            let gone = if r.forgotten { "its rendered words were forgotten" } else { "" };
+            let sections = if r.sections.is_empty() { "no sections".to_owned() } else { r.sections.join(", ") };
             vec![
-                e.revision.to_string(),
-                print::when(Some(e.at), now),
-                print::safe_line(&e.owner),
+                r.revision.to_string(),
+                print::when(Some(r.at_ms), now),
+                print::safe_line(&r.owner),
                 print::cut(&sections, 60),
                 gone.to_owned(),
             ]
         })
         .collect();
-    print::list(&rows, all as usize);
-    Ok(Exit::Ok)
+    print::list(&rows, report.all as usize);
 }
 
-fn diff(at: &AssistantHome, head: &PageKey, from: i64, to: Option<i64>, json: bool) -> Result<Exit> {
-    let to = match to {
-        Some(to) => to,
-        None => revisions::look(at, head)?.state.revision,
-    };
-    let says = |n: i64| -> Result<String> { Ok(text(&revisions::revision(at, head, n)?)) };
-    let lines = revisions::diff(&says(from)?, &says(to)?);
-    if json {
-        let list: Vec<Value> = lines
-            .iter()
-            .map(|(kind, line)| {
-                let kind = match kind {
-                    Line::Same => "same",
-                    Line::Added => "added",
-                    Line::Removed => "removed",
-                };
-                json!({"change": kind, "text": line})
-            })
-            .collect();
-        print::line(&json!({"head": name_of(at, head)?, "from": from, "to": to, "lines": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if lines.is_empty() {
+fn diff(report: &HeadDiff) {
+    if report.lines.is_empty() {
         print::line("They say the same.");
     }
     let paint = Paint::stdout();
-    for (kind, line) in &lines {
-        let line = print::safe(line);
-        print::line(&match kind {
-            Line::Same => paint.dim(&format!("  {line}")),
-            Line::Added => paint.bold(&format!("+ {line}")),
-            Line::Removed => paint.warn(&format!("- {line}")),
+    for line in &report.lines {
+        let text = print::safe(&line.text);
+        print::line(&match line.change {
+            "added" => paint.bold(&format!("+ {text}")),
+            "removed" => paint.warn(&format!("- {text}")),
+            _ => paint.dim(&format!("  {text}")),
         });
     }
-    Ok(Exit::Ok)
 }
 
-fn restore(at: &AssistantHome, head: &PageKey, revision: i64, json: bool) -> Result<Exit> {
-    let now = revisions::restore(at, head, revision)?;
-    let overview = revisions::look(at, head)?;
-    if json {
-        print::line(
-            &json!({"head": overview.name, "from": revision, "revision": now,
-                    "sections": overview.sections.keys().collect::<Vec<_>>()})
-            .to_string(),
-        );
-    } else {
-        let sections = print::counted(overview.sections.len() as u64, "section");
-        print::line(&format!("The sections are those of revision {revision} again ({sections}): revision {now}"));
-    }
-    Ok(Exit::Ok)
+fn restored(report: &HeadRestored) {
+    let HeadRestored { from, revision, .. } = report;
+    let sections = print::counted(report.sections.len() as u64, "section");
+    print::line(&format!("The sections are those of revision {from} again ({sections}): revision {revision}"));
 }
 
-fn granted(at: &AssistantHome, head: &PageKey, owner: &str, grant: &Granted, json: bool) -> Result<Exit> {
-    let name = name_of(at, head)?;
-    if json {
-        print::line(
-            &json!({"head": name, "epoch": grant.epoch, "base_revision": grant.base_revision, "owner": owner,
-                    "lease_until_ms_from_now": grant.for_ms, "content": redact(&grant.content),
-                    "sections": sections_json(&grant.sections)})
-            .to_string(),
-        );
-        return Ok(Exit::Ok);
-    }
+fn granted(report: &HeadGranted) {
+    let HeadGranted { head, owner, epoch, base_revision, .. } = report;
     print::line(&format!(
-        "{} is {owner}'s for {} · epoch {} · revision {}",
-        print::safe_line(&name),
-        seconds(grant.for_ms),
-        grant.epoch,
-        grant.base_revision
+        "{} is {owner}'s for {} · epoch {epoch} · revision {base_revision}",
+        print::safe_line(head),
+        seconds(report.lease_until_ms_from_now),
     ));
     let next = format!(
-        "  heirloom head commit {name:?} --section NAME --owner {owner} --epoch {} --base {} < words.md",
-        grant.epoch, grant.base_revision
+        "  heirloom head commit {head:?} --section NAME --owner {owner} --epoch {epoch} --base {base_revision} < words.md"
     );
     print::line(&Paint::stdout().dim(&next));
-    Ok(Exit::Ok)
 }
 
-fn held(at: &AssistantHome, head: &PageKey, busy: &Busy, json: bool) -> Result<Exit> {
-    let name = name_of(at, head)?;
-    let what = format!("{} is at work on {name}", busy.by);
-    let next = format!("it is free in {} at the latest; try again", seconds(busy.for_ms));
-    if json {
-        print::line(
-            &json!({"head": name, "holder": busy.by, "free_in_ms": busy.for_ms, "error": error_json(&what, &next)})
-                .to_string(),
-        );
-    } else {
-        print::note(&format!("heirloom: {what}"));
-        print::note(&format!("          {next}"));
-    }
-    Ok(Exit::Busy)
-}
-
-fn error_json(what: &str, next: &str) -> Value {
-    json!({"kind": kind_name(ErrorKind::Busy), "what": what, "next": next})
-}
-
-fn committed(
-    at: &AssistantHome,
-    head: &PageKey,
-    (section, revision, epoch, published): (&str, i64, i64, bool),
-    json: bool,
-) -> Result<Exit> {
-    let name = name_of(at, head)?;
-    if json {
-        print::line(
-            &json!({"head": name, "section": section, "revision": revision, "epoch": epoch, "published": published,
-                    "deferred": false})
-            .to_string(),
-        );
-        return Ok(Exit::Ok);
-    }
-    print::line(&format!("{section} stands in revision {revision} of {}", print::safe_line(&name)));
+fn committed(report: &HeadCommitted) {
+    let HeadCommitted { head, section, revision, published, .. } = report;
+    print::line(&format!("{section} stands in revision {revision} of {}", print::safe_line(head)));
     if !published {
         print::note("somebody is at work on the file itself; the next command puts it there");
     }
-    Ok(Exit::Ok)
 }
 
-fn refused(at: &AssistantHome, head: &PageKey, section: &str, not_now: &NotNow, json: bool) -> Result<Exit> {
-    let name = name_of(at, head)?;
-    let what = format!("{section} was not committed to {name}: {}", not_now.why);
-    let next = match not_now.deferred {
-        true => "it is kept and lands when the head is free; or acquire the head and commit again",
-        false => "it is not kept: acquire the head and commit again",
-    };
-    if json {
-        print::line(
-            &json!({"head": name, "section": section, "deferred": not_now.deferred,
-                    "holder": not_now.holder.as_ref().map(|b| b.by.as_str()),
-                    "free_in_ms": not_now.holder.as_ref().map_or(0, |b| b.for_ms),
-                    "current_epoch": not_now.epoch, "current_revision": not_now.revision,
-                    "error": error_json(&what, next)})
-            .to_string(),
-        );
-    } else {
-        print::note(&format!("heirloom: {what}"));
-        print::note(&format!("          {next}"));
-    }
-    Ok(Exit::Busy)
+/// Another one is at work on the head, or was since.
+fn busy(report: &BusyReport) {
+    print::note(&format!("heirloom: {}", report.what));
+    print::note(&format!("          {}", report.next));
 }
 
 /// The words of a section, from a file or standard input; read a little further than what fits, which is then refused.

@@ -12,7 +12,6 @@ mod disconnect;
 mod doctor;
 mod draft;
 mod expand;
-mod expanded;
 mod explained;
 mod export;
 mod files;

@@ -1,20 +1,16 @@
 //! `heirloom recall`
 
-use heirloom_engine::clock::rfc3339;
-use heirloom_engine::error::{Error, Result};
-use heirloom_engine::recall::{self, Audience, Hint, Question, Recalled};
-use heirloom_engine::scope::AgentNo;
-use heirloom_engine::thread;
+use heirloom_engine::clock::Millis;
+use heirloom_engine::engine::RecallRequest;
+use heirloom_engine::error::Result;
+use heirloom_engine::report::recalled::RecallReport;
+use heirloom_engine::see::See;
 use heirloom_engine::tokens;
-use heirloom_engine::transcript::read;
-use serde_json::json;
 
 use super::explained::{self, Limits};
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print::{self, Paint};
-use crate::programs;
-use heirloom_engine::report::understood::Understood;
 
 /// What is known that answers a question: memory and open loops first, then summaries, then the words themselves
 ///
@@ -55,99 +51,62 @@ pub struct Args {
 const SHOWN: usize = 60;
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let looked = context.look_at_assistant("cli recall")?;
-    let Some((at, _)) = looked.as_ref() else {
-        return Err(Error::not_found("nothing is stored yet").hint("heirloom up"));
+    let engine = Context::open(global)?.acting_as("cli recall");
+    let request = RecallRequest {
+        query: args.query.join(" "),
+        limit: args.limit.into(),
+        deep: args.deep,
+        explain: args.explain,
+        session: args.session,
+        workspace: args.workspace.map(|name| engine.workspace_id(&name)).transpose()?,
+        thread: args.thread,
     };
-    let audience = audience(&context, agent_no, &args)?;
-    let query = args.query.join(" ");
-    let question = Question { text: &query, most: args.limit.into(), deep: args.deep };
-    let mut recalled =
-        context.instance().asked(Some(at), |index| recall::recall(at, index, audience.as_ref(), &question))?;
-    if context.json {
-        recalled.degraded.extend(context.instance().without_model().map(|e| format!("by words only: {e}")));
-    }
-    let understood = args.explain.then(|| context.understand(&query)).transpose()?;
-    if context.json {
-        let mut value = json!({
-            "agent_id": context.agent().as_str(), "query": query,
-            "thread": audience.as_ref().and_then(|p| p.thread.as_ref()).map(|t| &t.key),
-            "items": recalled.items.iter().map(|i| json!({
-                "agent_id": context.agent().as_str(), "id": i.id, "stage": i.stage.name(), "kind": i.kind, "text": i.text, "thread": i.thread,
-                "at": i.at.map(rfc3339), "score": i.score, "reasons": i.reasons, "marks": i.marks,
-            })).collect::<Vec<_>>(),
-            "dropped": recalled.dropped.iter().map(|d| json!({"id": d.id, "why": d.why})).collect::<Vec<_>>(),
-            "degraded": recalled.degraded,
-        });
-        if let Some(understood) = &understood {
-            value["understood"] = json!(understood);
-        }
-        print::line(&value.to_string());
+    let mut report = engine.recall(&request)?;
+    if global.json {
+        // People were told when the index was opened.
+        report.degraded.extend(engine.instance().without_model().map(|e| format!("by words only: {e}")));
+        print::report(&report);
     } else {
-        people(&context, &query, &recalled, understood.as_ref());
+        people(&report, engine.now());
     }
     Ok(Exit::Ok)
 }
 
-fn audience(context: &Context, agent_no: AgentNo, args: &Args) -> Result<Option<Audience>> {
-    if args.session.is_none() && args.workspace.is_none() && args.thread.is_none() {
-        return Ok(None);
-    }
-    let hint = Hint {
-        workspace: args.workspace.as_deref().map(|name| context.workspace_id(Some(name))).transpose()?,
-        thread: args
-            .thread
-            .as_deref()
-            .map(|name| context.read(|tx| Ok(thread::named(tx, agent_no, name)?.no)))
-            .transpose()?,
-    };
-    context.read(|tx| {
-        let key = match args.session.as_deref() {
-            Some(name) => read::session_named(tx, agent_no, name)?.key,
-            None => heirloom_engine::scope::SessionKey::new("cli", "recall"),
-        };
-        Audience::of(tx, agent_no, &key, &hint).map(Some)
-    })
-}
-
-fn people(context: &Context, query: &str, recalled: &Recalled, understood: Option<&Understood>) {
+fn people(report: &RecallReport, now: Millis) {
     let paint = Paint::stdout();
-    let explain = understood.is_some();
-    if let Some(understood) = understood {
+    let explain = report.understood.is_some();
+    if let Some(understood) = &report.understood {
         explained::people(understood, None, &Limits::new());
     }
-    for reason in &recalled.degraded {
+    for reason in &report.degraded {
         print::note(&format!("less than it could be: {}", print::safe_line(reason)));
     }
-    if recalled.items.is_empty() {
-        let asked = match query.trim() {
+    if report.items.is_empty() {
+        let asked = match report.query.trim() {
             "" => "an empty question".to_owned(),
             asked => tokens::cut(&print::safe_line(asked), SHOWN),
         };
         print::line(&format!("Nothing is known that answers {asked}."));
         print::line("heirloom search looks at every word that was said.");
     }
-    let now = context.now();
     let width = print::width();
-    for (n, item) in recalled.items.iter().enumerate() {
+    for (n, item) in report.items.iter().enumerate() {
         let mut head =
-            vec![paint.bold(&format!("{:>2}", n + 1)), print::safe_line(&item.kind), print::when(item.at, now)];
+            vec![paint.bold(&format!("{:>2}", n + 1)), print::safe_line(&item.kind), print::when(item.at_ms, now)];
         head.extend(item.thread.as_ref().map(|t| paint.accent(&print::safe_line(t))));
         head.extend(item.marks.iter().map(|m| paint.warn(m)));
         print::line(&head.join("  "));
         for line in super::search::wrap(&print::safe_line(&item.text), width.saturating_sub(4).max(20)).iter().take(6) {
             print::line(&format!("    {line}"));
         }
-        let foot = format!("heirloom expand {}", programs::quoted(&item.id));
+        let foot = See::of("expand", &item.id).to_string();
         print::line(&format!("    {}", paint.dim(&print::safe_line(&foot))));
         if explain {
-            let why = format!("{} · score {:.2} · {}", item.stage, item.score, item.reasons.join(", "));
+            let why = explained::recalled(item.stage, item.score, &item.reasons);
             print::line(&format!("    {}", paint.dim(&print::safe_line(&why))));
         }
     }
     if explain {
-        explained::left_out(recalled.dropped.iter().map(|d| (d.id.as_str(), d.why.as_str())));
+        explained::left_out(report.dropped.iter().map(|d| (d.id.as_str(), d.why.as_str())));
     }
 }

@@ -1,9 +1,7 @@
 //! `heirloom timeline`
 
 use heirloom_engine::error::Result;
-use heirloom_engine::ledger::blocks::Opener;
 use heirloom_engine::transcript::read::{self, SessionFilter, SessionRow};
-use serde_json::json;
 
 use super::times::{self, Edge};
 use crate::context::{Context, Global};
@@ -36,30 +34,28 @@ pub struct Args {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let now = context.now();
+    let engine = Context::open(global)?.acting_as("cli timeline");
+    let (agent_no, now) = (engine.agent_no()?, engine.now());
     let filter = SessionFilter {
         harness: args.harness,
-        workspaces: args.workspace.as_deref().map(|w| context.instance().workspaces_named(agent_no, w)).transpose()?,
+        workspaces: args.workspace.as_deref().map(|w| engine.instance().workspaces_named(agent_no, w)).transpose()?,
         since: args.since.as_deref().map(|t| times::parse(t, now, Edge::Since)).transpose()?,
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: Some(args.limit),
     };
-    let sessions = context.read(|tx| read::sessions(tx, agent_no, &filter))?;
+    let report = engine.sessions(&filter)?;
     if global.json {
-        let list: Vec<_> = sessions.iter().map(super::show::session_json).collect();
-        print::line(&json!({"sessions": list}).to_string());
+        print::report(&report);
         return Ok(Exit::Ok);
     }
-    if sessions.is_empty() {
+    if report.sessions.is_empty() {
         print::line("No sessions in that time.");
         return Ok(Exit::Ok);
     }
+    let names = engine.read(|tx| read::names_of(tx, report.sessions.iter().map(|s| &s.row)))?;
     let paint = Paint::stdout();
-    let opener = Opener::default();
     let mut day = None;
-    for session in &sessions {
+    for (session, name) in report.sessions.iter().map(|s| &s.row).zip(&names) {
         let this = session.last_at.map(print::day);
         if this != day {
             if day.is_some() {
@@ -68,10 +64,9 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             print::line(&paint.bold(this.as_deref().unwrap_or("no date")));
             day = this;
         }
-        let name = context.read(|tx| programs::name_of(tx, &opener, session))?;
-        print::line(&row(session, &name, paint));
+        print::line(&row(session, &print::safe_line(name), paint));
     }
-    if sessions.len() == args.limit {
+    if names.len() == args.limit {
         print::line(&paint.dim("More: --limit, --since, --until"));
     }
     Ok(Exit::Ok)

@@ -4,12 +4,14 @@
 //! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes what was
 //! forgotten half-way. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does so for
 //! the search index; [`distilling`] makes summaries of what was stored. The verbs that bring something in have their
-//! files here: [`importing`], [`appending`], [`hooking`], [`working`].
+//! files here: [`importing`], [`appending`], [`hooking`], [`working`]; those that give something back: [`searching`],
+//! [`recalling`], [`contexts`], [`sessions`].
 //!
 //! Prints nothing and asks nobody: what a caller may want to tell a person goes to its [`Listener`]. The door in front
 //! of all this is [`Engine`](crate::engine::Engine).
 
 mod appending;
+mod contexts;
 mod distilling;
 mod hooking;
 mod importing;
@@ -18,7 +20,9 @@ mod listener;
 mod opening;
 mod pages;
 mod projects;
+mod recalling;
 mod searching;
+mod sessions;
 mod settings;
 mod working;
 
@@ -38,11 +42,13 @@ use crate::transcript::read;
 use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
+pub use contexts::ContextRequest;
 pub use importing::{Imported, Source};
 pub use indexes::Lent;
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;
+pub use recalling::RecallRequest;
 pub use searching::SearchRequest;
 pub use settings::{Embeddings, Settings, Wrong};
 pub use working::Worked;

@@ -11,7 +11,6 @@ use crate::lineage::marks;
 use crate::recall::{self, FileFilter, FilesFound, Filter, Legs, Query, Searched};
 use crate::report::hits::{FileHitReport, TurnHit};
 use crate::report::search::SearchReport;
-use crate::report::understood::Understood;
 use crate::scope::{AgentId, AgentNo, WorkspaceNo};
 use crate::source::project::project_root;
 use crate::thread;
@@ -131,9 +130,7 @@ impl Instance {
         };
         let at = looked.as_ref().map(|(at, _)| at);
         let mut index = self.caught_up_index(at)?;
-        let zone = self.zone(agent);
-        let query = recall::understand(&self.ledger, agent, &request.query, &zone)?;
-        let mut understood = Understood::of(&request.query, query, zone);
+        let mut understood = self.understand(agent, &request.query)?;
         let mut look = |query: &Query| -> Result<(Searched, FilesFound)> {
             let mut found = Searched::default();
             let mut files = FilesFound::default();
@@ -196,9 +193,7 @@ impl Instance {
 
     /// A hit with the command that resumes its session.
     fn turn_hit(&self, hit: recall::Hit) -> TurnHit {
-        let session = &hit.turn.session;
-        let program = self.program(session.harness());
-        let resume = program.and_then(|p| p.resume(session.native(), hit.turn.cwd.as_deref()));
+        let resume = self.resume(&hit.turn.session, hit.turn.cwd.as_deref());
         TurnHit::of(hit, resume)
     }
 

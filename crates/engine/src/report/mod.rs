@@ -6,9 +6,17 @@
 //!
 //! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
 
+pub mod contexts;
+pub mod expanded;
+pub mod file_shown;
+pub mod heads;
 pub mod hits;
 pub mod items;
+pub mod recalled;
 pub mod search;
+pub mod sessions;
+pub mod threads;
+pub mod turns;
 pub mod understood;
 
 /// To three decimals: more would promise what no score means.

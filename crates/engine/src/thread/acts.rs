@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use super::row::{self, ThreadRow, canonical, labelled};
 use super::{key, members, membership};
 use crate::clock::Millis;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
@@ -250,6 +250,19 @@ pub fn unlink(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo)
     tx.note("one", one.key.as_str());
     tx.note("other", other.key.as_str());
     Ok(())
+}
+
+/// The thread of a name. A topic or a conversation of several (`topic/…`, `lane/…`) begins here where it is new; projects,
+/// people and sessions are what they are.
+pub fn named_or_begun(tx: &mut Write, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
+    let key = ThreadKey::parse(name).ok().filter(|key| matches!(key.kind(), "topic" | "lane"));
+    match (row::named(tx, agent_no, name), key) {
+        (Err(e), Some(key)) if e.kind() == ErrorKind::NotFound => begin(tx, agent_no, &key),
+        (Err(e), None) if e.kind() == ErrorKind::NotFound => {
+            Err(Error::not_found(e.to_string()).hint("see heirloom thread list, or begin one: topic/a-few-words"))
+        }
+        (found, _) => found,
+    }
 }
 
 /// From its next prompt on a session belongs to a thread; with `None` to the one it would belong to by itself. The run

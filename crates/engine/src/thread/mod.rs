@@ -13,7 +13,8 @@ pub mod reading;
 pub mod row;
 
 pub use acts::{
-    Link, begin, close, link, links, merge, rejoin, rename, reopen, switch_session, touch, unlink, unmerge,
+    Link, begin, close, link, links, merge, named_or_begun, rejoin, rename, reopen, switch_session, touch, unlink,
+    unmerge,
 };
 pub use membership::{Membership, join, membership};
 pub use reading::{

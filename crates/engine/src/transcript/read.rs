@@ -1,5 +1,6 @@
 //! The way out: agents, workspaces, sessions, runs and turns as values, always within one agent.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, Row, params};
@@ -7,11 +8,12 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::codes::{kind_of, role_of, status_name};
 use super::runs::RunUsage;
 use crate::clock::Millis;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
 pub use crate::ledger::agents::{agent_no, ensure_agent};
 use crate::ledger::blocks::Opener;
 use crate::ledger::{Read, Write};
+use crate::redact::redact;
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// An agent, as listed.
@@ -237,6 +239,42 @@ pub fn session_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Session
     }
 }
 
+/// The key of a session that may not be stored yet: that of the one [`session_named`] finds, else a whole key as it is
+/// (`harness:id`). `NotFound` for the beginning of a key nothing is stored of.
+pub fn session_key(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionKey> {
+    match session_named(tx, agent_no, name) {
+        Ok(row) => Ok(row.key),
+        Err(e) if e.kind() == ErrorKind::NotFound => match name.split_once(':') {
+            Some((harness, native)) if !harness.is_empty() && !native.is_empty() => {
+                Ok(SessionKey::from(name.to_owned()))
+            }
+            _ => Err(e.hint("of a session nothing is stored of yet the whole key is needed: harness:id")),
+        },
+        Err(e) => Err(e),
+    }
+}
+
+/// The longest name of a session, in characters.
+const LONGEST_NAME: usize = 300;
+
+/// What a session is called: its title, else what a person said first, on one line and without credentials. Empty where
+/// there is neither.
+pub fn name_of(tx: &Read, opener: &Opener, session: &SessionRow) -> Result<String> {
+    let name = match &session.title {
+        Some(title) => Some(title.clone()),
+        None => first_prompt(tx, opener, session.no)?,
+    };
+    // Redacted whole, then cut: half of a credential would not be recognised any more.
+    let name: String = redact(&name.unwrap_or_default()).chars().take(LONGEST_NAME).collect();
+    Ok(name.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The names of several sessions, in their order.
+pub fn names_of<'s>(tx: &Read, sessions: impl IntoIterator<Item = &'s SessionRow>) -> Result<Vec<String>> {
+    let opener = Opener::default();
+    sessions.into_iter().map(|s| name_of(tx, &opener, s)).collect()
+}
+
 /// A turn with its text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Turn {
@@ -395,6 +433,28 @@ pub fn session_turns(
         each(turn_of(tx, opener, r)?)?;
     }
     Ok(())
+}
+
+/// A turn between its neighbours: at most `around` turns of its lane before it and as many behind it.
+pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, around: usize) -> Result<Vec<Turn>> {
+    if around == 0 {
+        return Ok(vec![turn]);
+    }
+    let session = session_named(tx, agent_no, turn.session.as_str())?;
+    let (mut window, mut seen, mut after) = (VecDeque::new(), false, 0);
+    session_turns(tx, opener, &session, Some(&turn.lane), |t| {
+        if seen && after >= around {
+            return Ok(());
+        }
+        after += usize::from(seen);
+        seen |= t.id == turn.id;
+        window.push_back(t);
+        if !seen && window.len() > around {
+            window.pop_front();
+        }
+        Ok(())
+    })?;
+    Ok(window.into())
 }
 
 /// A sub-agent or main line of a session.

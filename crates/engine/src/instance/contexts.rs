@@ -1,0 +1,106 @@
+//! What a program is given: put together, recorded unless it is only looked at, and read again.
+
+use super::Instance;
+use super::recalling::nothing_yet;
+use crate::error::Result;
+use crate::inject::{self, Ask, Capabilities, Event};
+use crate::recall::{self, Hint, Question, Recalled};
+use crate::report::contexts::{ContextReport, PromptExplained, WhyRecalled};
+use crate::scope::AgentId;
+use crate::thread;
+use crate::transcript::read;
+use crate::tree::AssistantHome;
+
+/// Which context is asked for.
+#[derive(Clone, Debug)]
+pub struct ContextRequest {
+    /// A session that is stored, by its key or the beginning of it; else its whole key.
+    pub session: String,
+    pub event: Event,
+    /// What the person says. Required where the event is a prompt.
+    pub prompt: Option<String>,
+    /// The most tokens of the whole block; without one what the event has by itself.
+    pub budget: Option<usize>,
+    /// The project of a session nothing is stored of yet, by its id.
+    pub workspace: Option<String>,
+    /// The thread it belongs to, by its key or name.
+    pub thread: Option<String>,
+    pub can: Capabilities,
+    /// Only look at what would be given.
+    pub dry_run: bool,
+    /// With how the prompt was understood and what was recalled for it.
+    pub explain: bool,
+}
+
+impl ContextRequest {
+    /// What a program of this name is given, without a prompt. The program stores what it prints of it, keeps its newest
+    /// turns itself and takes any length.
+    pub fn new(session: impl Into<String>, event: Event, program: &str) -> ContextRequest {
+        ContextRequest {
+            session: session.into(),
+            event,
+            prompt: None,
+            budget: None,
+            workspace: None,
+            thread: None,
+            can: Capabilities {
+                program: program.to_owned(),
+                channel: "stdout".into(),
+                stores: true,
+                keeps_tail: true,
+                characters: usize::MAX,
+            },
+            dry_run: false,
+            explain: false,
+        }
+    }
+}
+
+impl Instance {
+    /// Puts a context together and, unless it is a dry run, records that it was given. `NotFound` where a session or
+    /// thread is not there, or a dry run finds nothing stored.
+    pub fn context(&self, agent: &AgentId, actor: &str, request: &ContextRequest) -> Result<ContextReport> {
+        let at = match request.dry_run {
+            true => self.look_at(agent, actor)?.ok_or_else(nothing_yet)?.0,
+            false => self.assistant(agent, actor)?,
+        };
+        let (session, hint) = self.ledger.read(|tx| {
+            let thread = request.thread.as_deref().map(|name| thread::named(tx, at.agent_no, name)).transpose()?;
+            let hint = Hint { workspace: request.workspace.clone(), thread: thread.map(|row| row.no) };
+            Ok((read::session_key(tx, at.agent_no, &request.session)?, hint))
+        })?;
+        let prompt = request.prompt.as_deref();
+        let ask = Ask { session, event: request.event, hint, prompt, budget: request.budget, can: request.can.clone() };
+        let asked = prompt.filter(|prompt| !prompt.trim().is_empty());
+        let recalled = match asked {
+            Some(prompt) => self.recalled_for(&at, &ask, prompt)?,
+            None => Recalled::default(),
+        };
+        let explain = match asked.filter(|_| request.explain) {
+            Some(prompt) => Some(PromptExplained {
+                understood: self.understand(agent, prompt)?,
+                recalled: recalled.items.iter().map(WhyRecalled::from).collect(),
+            }),
+            None => None,
+        };
+        let given = match request.dry_run {
+            true => inject::assemble(&at, &ask, recalled)?,
+            false => inject::give(&at, &ask, recalled)?,
+        };
+        Ok(ContextReport::of(agent.as_str(), &ask, given, explain))
+    }
+
+    /// What answers a prompt. An index that cannot answer is no error: what does not need it is given all the same.
+    fn recalled_for(&self, at: &AssistantHome, ask: &Ask, prompt: &str) -> Result<Recalled> {
+        let audience = recall::Audience::at(at, &ask.session, &ask.hint)?;
+        let most = inject::budget::items(ask.event, ask.budget);
+        let question = Question { text: prompt, most, deep: false };
+        match self.asked(Some(at), |index| recall::recall(at, index, Some(&audience), &question)) {
+            Ok(mut recalled) => {
+                recalled.degraded.extend(self.without_model().map(|e| format!("by words only: {e}")));
+                Ok(recalled)
+            }
+            Err(e) => Ok(Recalled { degraded: vec![format!("nothing was recalled: {e}")], ..Recalled::default() }),
+        }
+    }
+}

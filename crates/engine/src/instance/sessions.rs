@@ -1,0 +1,141 @@
+//! Sessions and turns as reports: listed, shown, ended by hand.
+
+use std::time::Duration;
+
+use super::Instance;
+use super::listener::Notice;
+use crate::error::{Error, Result};
+use crate::ledger::Audit;
+use crate::ledger::blocks::Opener;
+use crate::lineage::marks;
+use crate::render::continuity::write_turn_continuity;
+use crate::report::sessions::{
+    BoundaryReport, LaneReport, RecordsReport, RunReport, SessionDetails, SessionEnded, SessionReport, SessionsReport,
+    SourceReport,
+};
+use crate::report::turns::{QuarantineReport, SessionTurnsReport, SetAsideReport, ShownTurn, TurnsReport};
+use crate::scope::{AgentId, QuarantineId, SessionKey, TurnId};
+use crate::transcript::read::{self, SessionFilter, SessionRow};
+use crate::transcript::{class_name, end_session, export};
+
+/// How long ending a session waits for its summary; what is not done by then is done with the next verb.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Instance {
+    /// The command that resumes a session in its own program, if there is one. `cwd`: where the session ran.
+    pub fn resume(&self, session: &SessionKey, cwd: Option<&str>) -> Option<String> {
+        self.program(session.harness())?.resume(session.native(), cwd)
+    }
+
+    fn session_report(&self, row: SessionRow) -> SessionReport {
+        let resume = self.resume(&row.key, row.cwd.as_deref());
+        SessionReport::of(row, resume)
+    }
+
+    /// Sessions of an agent, newest first.
+    pub fn sessions(&self, agent: &AgentId, filter: &SessionFilter) -> Result<SessionsReport> {
+        let agent_no = self.known_agent(agent)?;
+        let rows = self.ledger.read(|tx| read::sessions(tx, agent_no, filter))?;
+        Ok(SessionsReport { sessions: rows.into_iter().map(|row| self.session_report(row)).collect() })
+    }
+
+    /// What is stored of one session, by its key or the beginning of it.
+    pub fn session(&self, agent: &AgentId, name: &str) -> Result<SessionDetails> {
+        let agent_no = self.known_agent(agent)?;
+        self.ledger.read(|tx| {
+            let row = read::session_named(tx, agent_no, name)?;
+            let no = row.no;
+            let (own, mixed) = (export::streams(tx, no)?, export::mixed_streams(tx, no)?);
+            let sources = own.iter().map(|s| (s, false)).chain(mixed.iter().map(|s| (s, true)));
+            let records = read::record_classes(tx, no)?.into_iter();
+            Ok(SessionDetails {
+                lanes: read::lanes(tx, no)?.into_iter().map(LaneReport::from).collect(),
+                sources: sources.map(|(stream, mixed)| SourceReport::of(stream, mixed)).collect(),
+                records: records
+                    .map(|(class, records, bytes)| RecordsReport { class: class_name(class), records, bytes })
+                    .collect(),
+                runs: read::runs(tx, no)?.into_iter().map(RunReport::from).collect(),
+                boundaries: read::boundaries(tx, no)?.into_iter().map(BoundaryReport::from).collect(),
+                name: read::name_of(tx, &Opener::default(), &row)?,
+                session: self.session_report(row),
+            })
+        })
+    }
+
+    /// Marks a session as over, and writes the pages that say so. It is over whatever becomes of the pages.
+    pub fn end_session(&self, agent: &AgentId, actor: &str, name: &str) -> Result<SessionEnded> {
+        let agent_no = self.known_agent(agent)?;
+        let session = self.ledger.read(|tx| read::session_named(tx, agent_no, name))?;
+        let ended = self.ledger.write(Audit::new(actor, "session.end").of_agent(agent_no), |tx| {
+            tx.note("session", session.key.as_str());
+            marks::mark(tx, &[session.no])?;
+            end_session(tx, session.no)
+        })?;
+        self.distil(actor, Some(PATIENCE))?;
+        if ended {
+            let written = self.assistant(agent, actor).and_then(|at| write_turn_continuity(&at, &[session.no]));
+            if let Err(e) = written {
+                self.listener.notice(&Notice::MomentLeft(&e));
+            }
+        }
+        Ok(SessionEnded { session: session.key.as_str().to_owned(), ended })
+    }
+
+    /// A turn, with so many turns of its lane before and behind it.
+    pub fn turns(&self, agent: &AgentId, id: TurnId, around: usize) -> Result<TurnsReport> {
+        let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
+        let turns = self.ledger.read(|tx| {
+            let turn = read::turn(tx, &opener, agent_no, id)?;
+            read::turns_around(tx, &opener, agent_no, turn, around)
+        })?;
+        let resume = turns.first().and_then(|turn| self.resume(&turn.session, turn.cwd.as_deref()));
+        Ok(TurnsReport { turns: turns.into_iter().map(ShownTurn::from).collect(), resume })
+    }
+
+    /// A session with its turns; `lane`: only those of this sub-agent. `NotFound` where it has none of that name.
+    pub fn session_turns(&self, agent: &AgentId, name: &str, lane: Option<&str>) -> Result<SessionTurnsReport> {
+        let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
+        self.ledger.read(|tx| {
+            let row = read::session_named(tx, agent_no, name)?;
+            let lanes = read::lanes(tx, row.no)?;
+            if let Some(lane) = lane.filter(|lane| lanes.iter().all(|l| l.lane != *lane)) {
+                let known: Vec<&str> = lanes.iter().map(|l| l.lane.as_str()).filter(|l| !l.is_empty()).collect();
+                let hint =
+                    if known.is_empty() { "it has none".into() } else { format!("it has: {}", known.join(", ")) };
+                return Err(Error::not_found(format!("{} has no sub-agent {lane:?}", row.key)).hint(hint));
+            }
+            let mut turns = Vec::new();
+            read::session_turns(tx, &opener, &row, lane, |turn| {
+                turns.push(ShownTurn::from(turn));
+                Ok(())
+            })?;
+            let name = read::name_of(tx, &opener, &row)?;
+            Ok(SessionTurnsReport { session: self.session_report(row), turns, name })
+        })
+    }
+
+    /// The exact bytes of the record a turn was read from.
+    pub fn turn_bytes(&self, agent: &AgentId, id: TurnId) -> Result<Vec<u8>> {
+        let (agent_no, opener) = (self.known_agent(agent)?, Opener::default());
+        self.ledger.read(|tx| read::record_bytes(tx, &opener, read::turn(tx, &opener, agent_no, id)?.record))
+    }
+
+    /// Records that could not be decoded, newest first.
+    pub fn quarantine(&self, agent: &AgentId, most: usize) -> Result<QuarantineReport> {
+        let agent_no = self.known_agent(agent)?;
+        let rows = self.ledger.read(|tx| read::quarantine(tx, agent_no, None, most))?;
+        Ok(QuarantineReport { set_aside: rows.into_iter().map(Into::into).collect() })
+    }
+
+    /// One record that could not be decoded, with its exact bytes.
+    pub fn set_aside(&self, agent: &AgentId, id: QuarantineId) -> Result<(SetAsideReport, Vec<u8>)> {
+        let agent_no = self.known_agent(agent)?;
+        self.ledger.read(|tx| {
+            let row = read::quarantine(tx, agent_no, Some(id), 1)?.pop().ok_or_else(|| {
+                Error::not_found(format!("nothing was set aside as {id}")).hint("see heirloom show --quarantine")
+            })?;
+            let bytes = read::record_bytes(tx, &Opener::default(), row.record)?;
+            Ok((SetAsideReport::of(row, &bytes), bytes))
+        })
+    }
+}

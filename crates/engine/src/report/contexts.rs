@@ -1,0 +1,173 @@
+//! What programs are given: a context just put together, one given before, and the list of them.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::recalled::DroppedReport;
+use super::understood::Understood;
+use crate::clock::{Millis, rfc3339};
+use crate::inject::{Ask, Given, Replayed};
+use crate::recall::Item;
+
+/// A context that was put together.
+#[derive(Clone, Serialize, Debug)]
+pub struct ContextReport {
+    pub agent_id: String,
+    /// Where it was recorded; `None` where it was only looked at, or nothing in it is new.
+    pub id: Option<String>,
+    pub session: String,
+    pub event: &'static str,
+    /// Counts up each time the context of the session is cut.
+    pub epoch: u64,
+    pub thread: Option<String>,
+    pub workspace: Option<String>,
+    pub tokens: usize,
+    /// Equal requests over equal memory have equal ones.
+    pub fingerprint: String,
+    /// What the program is given; empty where there is nothing to give.
+    pub block: String,
+    /// In the order they are printed.
+    pub parts: Vec<PartReport>,
+    pub dropped: Vec<DroppedReport>,
+    /// Why it is less than it could be.
+    pub degraded: Vec<String>,
+    /// How the prompt was understood and what was recalled for it, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<PromptExplained>,
+}
+
+impl ContextReport {
+    pub fn of(agent: &str, ask: &Ask, given: Given, explain: Option<PromptExplained>) -> ContextReport {
+        let parts = given.parts.iter().map(|p| PartReport {
+            part: p.part.name(),
+            cacheable: p.cacheable,
+            tokens: p.tokens,
+            text: p.text.clone(),
+            items: p.items().map(str::to_owned).collect(),
+        });
+        ContextReport {
+            agent_id: agent.to_owned(),
+            id: given.id.map(|id| id.to_string()),
+            session: ask.session.as_str().to_owned(),
+            event: ask.event.name(),
+            epoch: given.epoch,
+            parts: parts.collect(),
+            thread: given.audience.thread.map(|thread| thread.key),
+            workspace: given.audience.workspace,
+            tokens: given.tokens,
+            fingerprint: given.fingerprint,
+            block: given.block,
+            dropped: given.dropped.into_iter().map(DroppedReport::from).collect(),
+            degraded: given.degraded,
+            explain,
+        }
+    }
+}
+
+/// A part of a context.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct PartReport {
+    pub part: &'static str,
+    /// The same in every session of the thread until a page changes.
+    pub cacheable: bool,
+    pub tokens: usize,
+    pub text: String,
+    /// What its lines lead to: ids `expand` takes.
+    pub items: Vec<String>,
+}
+
+/// How a prompt was understood, and what was recalled for it.
+#[derive(Clone, Serialize, Debug)]
+pub struct PromptExplained {
+    pub understood: Understood,
+    pub recalled: Vec<WhyRecalled>,
+}
+
+/// Why something was recalled.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct WhyRecalled {
+    pub id: String,
+    pub stage: &'static str,
+    pub score: f64,
+    pub reasons: Vec<String>,
+    pub marks: Vec<String>,
+}
+
+impl From<&Item> for WhyRecalled {
+    fn from(item: &Item) -> WhyRecalled {
+        WhyRecalled {
+            id: item.id.clone(),
+            stage: item.stage.name(),
+            score: item.score,
+            reasons: item.reasons.clone(),
+            marks: item.marks.clone(),
+        }
+    }
+}
+
+/// A context that was given before, without its words.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct GivenReport {
+    pub agent_id: String,
+    pub id: String,
+    pub session: String,
+    pub event: String,
+    pub epoch: u64,
+    pub at: String,
+    pub tokens: u64,
+    pub fingerprint: String,
+    /// What the program could take.
+    pub can: Value,
+    #[serde(skip)]
+    pub at_ms: Millis,
+}
+
+impl GivenReport {
+    pub fn of(agent: &str, given: &Replayed) -> GivenReport {
+        GivenReport {
+            agent_id: agent.to_owned(),
+            id: given.id.to_string(),
+            session: given.session.as_str().to_owned(),
+            event: given.event.clone(),
+            epoch: given.epoch,
+            at: rfc3339(given.at),
+            tokens: given.tokens,
+            fingerprint: given.fingerprint.clone(),
+            can: given.can.clone(),
+            at_ms: given.at,
+        }
+    }
+}
+
+/// A context that was given before, with its words.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ReplayReport {
+    #[serde(flatten)]
+    pub given: GivenReport,
+    /// `request`, `profile`, `dropped`, `degraded` and `block`, as they are stored; `None`: they were forgotten.
+    pub content: Option<Value>,
+}
+
+impl ReplayReport {
+    pub fn of(agent: &str, given: &Replayed) -> ReplayReport {
+        ReplayReport { given: GivenReport::of(agent, given), content: given.content.clone() }
+    }
+
+    /// What the program was given, byte for byte.
+    pub fn block(&self) -> Option<&str> {
+        self.content.as_ref()?.get("block")?.as_str()
+    }
+
+    /// The entries of one list of the content: `profile` or `dropped`.
+    pub fn list(&self, name: &str) -> impl Iterator<Item = &Value> {
+        let list = self.content.as_ref().and_then(|content| content.get(name)?.as_array());
+        list.into_iter().flatten()
+    }
+}
+
+/// What was given, newest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ContextsReport {
+    pub agent_id: String,
+    pub contexts: Vec<GivenReport>,
+}

@@ -1,0 +1,599 @@
+//! What a reference stands for: nodes, turns, files, sessions, threads and whatever else has an id (R11.2). Every object
+//! names the agent it belongs to (R6.8).
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::contexts::ReplayReport;
+use super::items::{EntryReport, redacted};
+use super::sessions::{LaneReport, SessionReport};
+use super::turns::{QuarantinedReport, TurnReport};
+use crate::clock::rfc3339;
+use crate::continuity::{channel, scheduled};
+use crate::lineage::{Compaction, Node};
+use crate::memory::pending::Pending;
+use crate::recall::expand::{
+    Branch, Expansion, FileView, NodeView, Passage, SessionView, Subject, Transcript, TurnView,
+};
+use crate::redact::redact;
+use crate::scope::{JobRunNo, RunNo, TurnId};
+use crate::see::See;
+use crate::thread::ThreadRow;
+use crate::tree::AssistantHome;
+use crate::tree::file_table::Entry;
+
+/// What a reference stands for.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ExpandReport {
+    #[serde(flatten)]
+    pub subject: SubjectReport,
+    /// The words, where they were asked for and there are any.
+    pub transcript: Option<TranscriptReport>,
+    #[serde(skip)]
+    pub found: Expansion,
+}
+
+/// Something of an agent's.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Of<T> {
+    pub agent_id: String,
+    #[serde(flatten)]
+    pub what: T,
+}
+
+/// What can be referred to.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+#[serde(untagged)]
+pub enum SubjectReport {
+    Node(Box<NodeSubject>),
+    Turn(Box<TurnSubject>),
+    File(Box<FileSubject>),
+    Session(Box<SessionSubject>),
+    Thread { thread: Of<ExpandedThread>, nodes: Vec<NodeReport> },
+    Pending { pending: Of<PendingReport> },
+    Channel { channel: Of<ChannelReport> },
+    Job { job: Of<JobReport> },
+    Context { context: Box<ReplayReport>, items: Vec<Of<ContextItem>> },
+    Quarantine { quarantine: Box<Of<CutAside>> },
+}
+
+impl ExpandReport {
+    /// `files`: the agent's visible files, where there are some. `resume`: how a session is resumed, by its key and
+    /// folder.
+    pub fn of(
+        agent: &str,
+        files: Option<&AssistantHome>,
+        found: Expansion,
+        resume: impl Fn(&SessionView) -> Option<String>,
+    ) -> ExpandReport {
+        let subject = match &found.subject {
+            Subject::Node(view) => SubjectReport::Node(Box::new(NodeSubject::of(agent, view))),
+            Subject::Turn(view) => SubjectReport::Turn(Box::new(TurnSubject::of(agent, view))),
+            Subject::File(view) => SubjectReport::File(Box::new(FileSubject::of(agent, files, view))),
+            Subject::Session(view) => SubjectReport::Session(Box::new(SessionSubject::of(agent, view, resume(view)))),
+            Subject::Thread(view) => {
+                SubjectReport::Thread { thread: of(agent, thread(&view.thread)), nodes: nodes(&view.nodes) }
+            }
+            Subject::Pending(p) => SubjectReport::Pending { pending: of(agent, pending(p)) },
+            Subject::Channel(event) => SubjectReport::Channel { channel: of(agent, channel(event)) },
+            Subject::Job(runs) => {
+                let runs = runs.iter().map(|run| of(agent, job_run(run))).collect();
+                SubjectReport::Job { job: of(agent, JobReport { runs }) }
+            }
+            Subject::Context(given) => {
+                let item = |(part, id): (&str, &str)| ContextItem { id: id.to_owned(), part: part.to_owned() };
+                SubjectReport::Context {
+                    items: given.items().into_iter().map(|pair| of(agent, item(pair))).collect(),
+                    context: Box::new(ReplayReport::of(agent, given)),
+                }
+            }
+            Subject::Quarantine(aside) => {
+                let quarantined = QuarantinedReport::from(aside.quarantined.clone());
+                let aside = CutAside { quarantined, text: aside.text.clone(), cut: aside.cut };
+                SubjectReport::Quarantine { quarantine: Box::new(of(agent, aside)) }
+            }
+        };
+        ExpandReport { subject, transcript: found.transcript.as_ref().map(|t| transcript(agent, t)), found }
+    }
+}
+
+fn of<T>(agent: &str, what: T) -> Of<T> {
+    Of { agent_id: agent.to_owned(), what }
+}
+
+/// A node of the lineage.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct NodeReport {
+    pub id: String,
+    pub agent_id: String,
+    pub kind: &'static str,
+    /// 0 for a chunk of turns, one more with each condensing.
+    pub depth: i64,
+    /// The key its thread had when it was made.
+    pub thread: String,
+    pub session: Option<String>,
+    pub lane: Option<String>,
+    /// The first and the last turn it stands over.
+    pub turns: (TurnId, TurnId),
+    /// When those were said.
+    pub time: (Option<String>, Option<String>),
+    /// How many turns it stands over.
+    pub count: u64,
+    pub summary: String,
+    /// Goal, decisions, what is open: each with its turns.
+    pub distillate: Value,
+    /// Who made the summary.
+    pub source: &'static str,
+    pub tokens: TokensReport,
+    /// The turn in which its program told of it.
+    pub summary_turn: Option<TurnId>,
+    /// Its program left this branch.
+    pub abandoned: bool,
+    pub forgotten: bool,
+    /// The node in whose place it was made, when something of that one was forgotten.
+    pub replaces: Option<String>,
+    pub created_at: String,
+}
+
+/// Tokens of what a node stands over, and of its summary.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct TokensReport {
+    pub source: u64,
+    pub summary: u64,
+}
+
+impl From<&Node> for NodeReport {
+    fn from(n: &Node) -> NodeReport {
+        NodeReport {
+            id: n.id.to_string(),
+            agent_id: n.agent.clone(),
+            kind: n.kind.name(),
+            depth: n.depth,
+            thread: n.thread.clone(),
+            session: n.session.as_ref().map(|s| s.as_str().to_owned()),
+            lane: n.lane.clone(),
+            turns: n.turns,
+            time: (n.times.0.map(rfc3339), n.times.1.map(rfc3339)),
+            count: n.count,
+            summary: redact(&n.summary).into_owned(),
+            distillate: redacted(serde_json::to_value(&n.distillate).unwrap_or_default()),
+            source: n.source.name(),
+            tokens: TokensReport { source: n.source_tokens, summary: n.summary_tokens },
+            summary_turn: n.summary_turn,
+            abandoned: n.abandoned,
+            forgotten: n.forgotten,
+            replaces: n.replaces.map(|id| id.to_string()),
+            created_at: rfc3339(n.created_at),
+        }
+    }
+}
+
+fn nodes(nodes: &[Node]) -> Vec<NodeReport> {
+    nodes.iter().map(NodeReport::from).collect()
+}
+
+/// What stands before and after, oldest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Neighbours<T> {
+    pub before: Vec<T>,
+    pub after: Vec<T>,
+}
+
+/// A node and what is around it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct NodeSubject {
+    pub node: ExpandedNode,
+    /// What stands above its parents, nearest first.
+    pub ancestors: Vec<Ancestor>,
+    pub parents: Vec<NodeReport>,
+    pub children: Vec<BranchReport>,
+    /// There are more below than are given.
+    pub more_below: bool,
+    /// The other children of its parents.
+    pub siblings: Vec<NodeReport>,
+    pub neighbours: Neighbours<NodeReport>,
+    pub linked: LinkedReport,
+}
+
+/// The node that was asked for.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ExpandedNode {
+    #[serde(flatten)]
+    pub node: NodeReport,
+    /// What was made in its place, when something of it was forgotten.
+    pub replaced_by: Option<String>,
+}
+
+/// A node further above.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Ancestor {
+    #[serde(flatten)]
+    pub node: NodeReport,
+    pub distance: usize,
+}
+
+/// A node with what is below it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct BranchReport {
+    #[serde(flatten)]
+    pub node: NodeReport,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<BranchReport>,
+}
+
+/// Visible files that came from a node.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct LinkedReport {
+    pub memory: Vec<Of<EntryReport>>,
+    pub open_loops: Vec<Of<EntryReport>>,
+    pub proposals: Vec<Of<EntryReport>>,
+    /// There are more than are given.
+    pub more: bool,
+}
+
+impl NodeSubject {
+    fn of(agent: &str, view: &NodeView) -> NodeSubject {
+        let entries = |list: &[Entry]| list.iter().map(|e| of(agent, EntryReport::from(e))).collect();
+        NodeSubject {
+            node: ExpandedNode {
+                node: NodeReport::from(&view.node),
+                replaced_by: view.replaced_by.as_ref().map(|n| n.id.to_string()),
+            },
+            ancestors: view
+                .ancestors
+                .iter()
+                .map(|(distance, n)| Ancestor { node: n.into(), distance: *distance })
+                .collect(),
+            parents: nodes(&view.parents),
+            children: view.children.iter().map(branch).collect(),
+            more_below: view.more_below,
+            siblings: nodes(&view.siblings),
+            neighbours: Neighbours { before: nodes(&view.before), after: nodes(&view.after) },
+            linked: LinkedReport {
+                memory: entries(&view.linked.memory),
+                open_loops: entries(&view.linked.open_loops),
+                proposals: entries(&view.linked.proposals),
+                more: view.linked.more,
+            },
+        }
+    }
+}
+
+fn branch(of: &Branch) -> BranchReport {
+    BranchReport { node: NodeReport::from(&of.node), children: of.children.iter().map(branch).collect() }
+}
+
+/// A turn and where it stands. Its words are the transcript.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct TurnSubject {
+    pub turn: Of<TurnPlace>,
+    pub run: Option<Of<RunOfTurn>>,
+    /// The nodes over it, its chunk first.
+    pub nodes: Vec<NodeReport>,
+    pub neighbours: Neighbours<Of<TurnOnly>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct TurnPlace {
+    pub id: TurnId,
+    /// How to get at the exact bytes.
+    pub raw: See,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct TurnOnly {
+    pub id: TurnId,
+}
+
+/// The run a turn belongs to.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct RunOfTurn {
+    pub run: RunNo,
+    pub status: &'static str,
+    pub lane: String,
+    pub model: Option<String>,
+    pub prompt: Option<TurnId>,
+    pub answer: Option<TurnId>,
+    pub opened_at: Option<String>,
+    pub last_at: Option<String>,
+}
+
+impl TurnSubject {
+    fn of(agent: &str, view: &TurnView) -> TurnSubject {
+        let ids = |turns: &[TurnId]| turns.iter().map(|id| of(agent, TurnOnly { id: *id })).collect();
+        let run = view.run.as_ref().map(|r| RunOfTurn {
+            run: r.no,
+            status: r.status,
+            lane: r.lane.clone(),
+            model: r.model.clone(),
+            prompt: r.prompt,
+            answer: r.answer,
+            opened_at: r.opened_at.map(rfc3339),
+            last_at: r.last_at.map(rfc3339),
+        });
+        let place = TurnPlace { id: view.id, raw: See::new(format!("show --raw {}", view.id)) };
+        TurnSubject {
+            turn: of(agent, place),
+            run: run.map(|run| of(agent, run)),
+            nodes: nodes(&view.nodes),
+            neighbours: Neighbours { before: ids(&view.before), after: ids(&view.after) },
+        }
+    }
+}
+
+/// A visible file, or some lines of it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct FileSubject {
+    pub file: Of<ExpandedFile>,
+    pub source: Of<SourceOfFile>,
+    /// Where to go on: its source, and what stands in brackets in the text.
+    pub references: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ExpandedFile {
+    #[serde(flatten)]
+    pub entry: EntryReport,
+    pub kind: &'static str,
+    pub state: &'static str,
+    /// Where it lies on this machine.
+    pub file: Option<String>,
+    /// The line that was named.
+    pub line: Option<usize>,
+    pub text: String,
+    /// There is more of it.
+    pub cut: bool,
+}
+
+/// Where a file came from.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct SourceOfFile {
+    #[serde(rename = "type")]
+    pub origin: &'static str,
+    pub session: Option<String>,
+    pub node: Option<String>,
+    pub turns: Vec<TurnId>,
+}
+
+impl FileSubject {
+    fn of(agent: &str, files: Option<&AssistantHome>, view: &FileView) -> FileSubject {
+        let (entry, source) = (&view.entry, &view.source);
+        let file = ExpandedFile {
+            entry: EntryReport::from(entry),
+            kind: entry.kind.name(),
+            state: entry.state.name(),
+            file: files.map(|at| at.shown(&entry.path)),
+            line: view.line,
+            text: view.text.clone(),
+            cut: view.cut,
+        };
+        let source = SourceOfFile {
+            origin: source.origin.name(),
+            session: source.session.clone(),
+            node: source.node.clone(),
+            turns: source.turns.clone(),
+        };
+        let references = view.references.iter().map(ToString::to_string).collect();
+        FileSubject { file: of(agent, file), source: of(agent, source), references }
+    }
+}
+
+/// A session and what tells of it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct SessionSubject {
+    pub session: Of<SessionReport>,
+    /// The thread it is in now.
+    pub thread: Option<Of<ExpandedThread>>,
+    pub lanes: Vec<Of<LaneReport>>,
+    /// Newest first.
+    pub nodes: Vec<NodeReport>,
+    pub compactions: Vec<Of<CompactionReport>>,
+}
+
+/// A compaction of a session.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct CompactionReport {
+    pub lane: String,
+    pub node: Option<String>,
+    pub cause: String,
+    /// The last turn the handoff takes the place of.
+    pub until: TurnId,
+    pub at: String,
+}
+
+impl SessionSubject {
+    fn of(agent: &str, view: &SessionView, resume: Option<String>) -> SessionSubject {
+        let compaction = |c: &Compaction| CompactionReport {
+            lane: c.lane.clone(),
+            node: c.node.map(|n| n.to_string()),
+            cause: c.cause.clone(),
+            until: c.until,
+            at: rfc3339(c.at),
+        };
+        SessionSubject {
+            session: of(agent, SessionReport::of(view.session.clone(), resume)),
+            thread: view.thread.as_ref().map(|t| of(agent, thread(t))),
+            lanes: view.lanes.iter().map(|l| of(agent, LaneReport::from(l.clone()))).collect(),
+            nodes: nodes(&view.nodes),
+            compactions: view.compactions.iter().map(|c| of(agent, compaction(c))).collect(),
+        }
+    }
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ExpandedThread {
+    pub thread: String,
+    pub label: String,
+    pub state: String,
+    pub created_at: String,
+    pub last_at: Option<String>,
+}
+
+fn thread(row: &ThreadRow) -> ExpandedThread {
+    ExpandedThread {
+        thread: row.key.clone(),
+        label: redact(&row.label).into_owned(),
+        state: row.state.clone(),
+        created_at: rfc3339(row.created_at),
+        last_at: row.last_at.map(rfc3339),
+    }
+}
+
+/// Something that was noticed and may become memory.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct PendingReport {
+    pub id: String,
+    pub kind: &'static str,
+    pub title: String,
+    pub text: String,
+    pub confidence: f64,
+    pub state: &'static str,
+    /// In how many turns it was noticed.
+    pub seen: i64,
+    pub turn: Option<TurnId>,
+    pub session: Option<String>,
+    /// What it became.
+    pub result: Option<String>,
+}
+
+fn pending(p: &Pending) -> PendingReport {
+    PendingReport {
+        id: p.id(),
+        kind: p.kind.name(),
+        title: redact(&p.title).into_owned(),
+        text: redact(&p.text).into_owned(),
+        confidence: p.confidence,
+        state: p.state.name(),
+        seen: p.seen,
+        turn: p.turn,
+        session: p.session.clone(),
+        result: p.result.clone(),
+    }
+}
+
+/// A person who asked to be let into a channel.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ChannelReport {
+    pub id: String,
+    pub channel: String,
+    pub peer: String,
+    pub name: Option<String>,
+    pub detail: Option<String>,
+    pub state: &'static str,
+    pub at: String,
+    pub decided_at: Option<String>,
+}
+
+fn channel(event: &channel::Event) -> ChannelReport {
+    ChannelReport {
+        id: event.id(),
+        channel: event.channel.clone(),
+        peer: event.peer.clone(),
+        name: event.name.clone(),
+        detail: event.detail.clone(),
+        state: event.state.name(),
+        at: rfc3339(event.at),
+        decided_at: event.decided_at.map(rfc3339),
+    }
+}
+
+/// A scheduled job: its runs, newest first.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct JobReport {
+    pub runs: Vec<Of<JobRunReport>>,
+}
+
+/// One run of a scheduled job.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct JobRunReport {
+    pub run: JobRunNo,
+    pub name: String,
+    pub command: String,
+    pub status: &'static str,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    /// Path of the artifact with its output.
+    pub artifact: Option<String>,
+    pub error: Option<String>,
+}
+
+fn job_run(run: &scheduled::Run) -> JobRunReport {
+    JobRunReport {
+        run: run.no,
+        name: run.name.clone(),
+        command: redact(&run.command).into_owned(),
+        status: run.status().name(),
+        started_at: rfc3339(run.started_at),
+        ended_at: run.ended_at.map(rfc3339),
+        exit_code: run.exit_code,
+        signal: run.signal,
+        artifact: run.artifact.clone(),
+        error: run.error.as_deref().map(|e| redact(e).into_owned()),
+    }
+}
+
+/// What a line of a context leads to, and the part it stands in.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ContextItem {
+    pub id: String,
+    pub part: String,
+}
+
+/// A record that could not be decoded, and the beginning of its text.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct CutAside {
+    #[serde(flatten)]
+    pub quarantined: QuarantinedReport,
+    pub text: String,
+    /// There is more of it.
+    pub cut: bool,
+}
+
+/// A page of words.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct TranscriptReport {
+    pub turns: Vec<Of<PassageReport>>,
+    /// Where to go on; `None` when all has been given.
+    pub next: Option<String>,
+}
+
+/// A turn of a page of words, or a part of one.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct PassageReport {
+    #[serde(flatten)]
+    pub turn: TurnReport,
+    pub id: TurnId,
+    /// Where it is a part of its turn's text.
+    pub part: Option<PartOfTurn>,
+    /// On a branch its program left.
+    pub abandoned: bool,
+    pub forgotten: bool,
+    /// It arrived late and belongs behind this turn.
+    pub belongs_behind: Option<TurnId>,
+}
+
+/// From which byte to which of how many.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+pub struct PartOfTurn {
+    pub from: usize,
+    pub to: usize,
+    pub of: usize,
+}
+
+fn transcript(agent: &str, t: &Transcript) -> TranscriptReport {
+    TranscriptReport { turns: t.turns.iter().map(|p| of(agent, passage(p))).collect(), next: t.next.clone() }
+}
+
+fn passage(p: &Passage) -> PassageReport {
+    PassageReport {
+        id: p.turn.id,
+        turn: TurnReport::of_clean(p.turn.clone()),
+        part: p.part.map(|(from, to, of)| PartOfTurn { from, to, of }),
+        abandoned: p.abandoned,
+        forgotten: p.forgotten,
+        belongs_behind: p.belongs_behind,
+    }
+}

@@ -1,0 +1,438 @@
+//! Heads: the pages programs read first, their revisions, and what became of an act on one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::round;
+use crate::clock::{Millis, rfc3339};
+use crate::error::{Error, Result};
+use crate::pages::PageKey;
+use crate::pages::shared::Sections;
+use crate::redact::redact;
+use crate::render::outside::{Busy, Granted, NotNow};
+use crate::render::revisions::{self, Line, Overview};
+use crate::render::why;
+use crate::tree::AssistantHome;
+
+/// The heads other programs may write.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadsReport {
+    pub heads: Vec<HeadReport>,
+}
+
+/// A head, who is at work on it, and what waits.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadReport {
+    /// `memory`, or a thread's key.
+    pub head: String,
+    /// Of a thread.
+    pub label: Option<String>,
+    pub path: String,
+    pub revision: i64,
+    /// The revision that stands in the file.
+    pub published: i64,
+    pub epoch: i64,
+    pub holder: Option<String>,
+    /// In how many milliseconds it is free at the latest.
+    pub free_in_ms: Millis,
+    pub sections: Vec<SectionOverview>,
+    /// Commits that wait for it to be free.
+    pub deferred: Vec<DeferredReport>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct SectionOverview {
+    pub section: String,
+    pub owner: String,
+    pub bytes: usize,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct DeferredReport {
+    pub section: String,
+    pub owner: String,
+}
+
+impl HeadsReport {
+    pub fn list(at: &AssistantHome) -> Result<HeadsReport> {
+        let heads = revisions::list(at)?.into_iter().map(head_report);
+        Ok(HeadsReport { heads: heads.collect::<Result<_>>()? })
+    }
+}
+
+fn head_report(o: Overview) -> Result<HeadReport> {
+    let section = |(section, s): (String, crate::pages::shared::Section)| SectionOverview {
+        section,
+        owner: s.owner,
+        bytes: s.content.len(),
+    };
+    let (holder, free_in_ms) = held(o.holder.as_ref());
+    Ok(HeadReport {
+        path: o.head.path()?.as_str().to_owned(),
+        head: o.name,
+        label: o.label.as_deref().map(clean),
+        revision: o.state.revision,
+        published: o.published,
+        epoch: o.state.epoch,
+        holder,
+        free_in_ms,
+        sections: o.sections.into_iter().map(section).collect(),
+        deferred: o.deferred.into_iter().map(|(section, owner)| DeferredReport { section, owner }).collect(),
+    })
+}
+
+/// Who is at work on a head, and for how long at most.
+fn held(busy: Option<&Busy>) -> (Option<String>, Millis) {
+    busy.map_or((None, 0), |busy| (Some(busy.by.clone()), busy.for_ms))
+}
+
+fn clean(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+/// What a head is called: `memory`, or a thread's key.
+fn name_of(at: &AssistantHome, head: &PageKey) -> Result<String> {
+    Ok(revisions::look(at, head)?.name)
+}
+
+/// What a section says, and whose it is.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct SectionReport {
+    pub owner: String,
+    pub content: String,
+}
+
+fn sections(all: &Sections) -> BTreeMap<String, SectionReport> {
+    let each = all.iter();
+    each.map(|(name, s)| (name.clone(), SectionReport { owner: s.owner.clone(), content: clean(&s.content) })).collect()
+}
+
+/// What a revision of a head says.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadShown {
+    pub head: String,
+    pub path: String,
+    pub revision: i64,
+    /// The newest there is.
+    pub newest: i64,
+    /// The rendered block.
+    pub content: String,
+    pub sections: BTreeMap<String, SectionReport>,
+    /// Where it lies on this machine.
+    #[serde(skip)]
+    pub file: String,
+    /// Block and sections as text.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl HeadShown {
+    /// A revision, without a number the newest. `NotFound` where there is none such.
+    pub fn of(at: &AssistantHome, head: &PageKey, revision: Option<i64>) -> Result<HeadShown> {
+        let overview = revisions::look(at, head)?;
+        let newest = overview.state.revision;
+        let number = revision.unwrap_or(newest);
+        if revision.is_none() && number == 0 {
+            return Err(Error::not_found(format!("{} was not rendered yet", overview.name)).hint(
+                "it is with the next command that changes something; the file itself is left as it is till then",
+            ));
+        }
+        let page = revisions::revision(at, head, number)?;
+        let path = head.path()?;
+        Ok(HeadShown {
+            head: overview.name,
+            path: path.as_str().to_owned(),
+            revision: number,
+            newest,
+            content: clean(&page.rendered),
+            sections: sections(&page.sections),
+            file: at.shown(&path),
+            text: lines(&page.text()),
+        })
+    }
+}
+
+/// A text without credentials that ends with a line break, unless it is empty.
+fn lines(text: &str) -> String {
+    let mut text = clean(text);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// Every line of a head as it would be rendered now, and what was left out.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct HeadExplained {
+    pub head: String,
+    pub lines: Vec<LineExplained>,
+}
+
+/// A line with what speaks for it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct LineExplained {
+    pub agent_id: String,
+    /// The heading it stands under.
+    pub section: String,
+    pub text: String,
+    /// What `expand` takes to go deeper.
+    pub reference: Option<String>,
+    /// Where lines are chosen by score.
+    pub score: Option<f64>,
+    pub reasons: Vec<String>,
+    /// Why it is not on the page; `None`: it is.
+    pub left_out: Option<String>,
+}
+
+impl HeadExplained {
+    pub fn of(at: &AssistantHome, head: &PageKey) -> Result<HeadExplained> {
+        let lines = at.read(|tx| why::why(at, tx, head))?.into_iter().map(|line| LineExplained {
+            agent_id: at.agent.as_str().to_owned(),
+            text: clean(&line.text),
+            section: line.section,
+            reference: line.reference,
+            score: line.score.map(round),
+            reasons: line.reasons,
+            left_out: line.left_out,
+        });
+        Ok(HeadExplained { lines: lines.collect(), head: name_of(at, head)? })
+    }
+}
+
+/// Revisions of a head, newest first.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadLog {
+    pub head: String,
+    pub revisions: Vec<HeadRevision>,
+    /// How many are kept in all.
+    pub all: u64,
+}
+
+/// One revision, as listed.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadRevision {
+    pub revision: i64,
+    pub epoch: i64,
+    /// Who committed it; `heirloom`: it was rendered.
+    pub owner: String,
+    pub at: String,
+    pub digest: String,
+    /// The names of its sections.
+    pub sections: Vec<String>,
+    /// Its rendered words were forgotten.
+    pub forgotten: bool,
+    #[serde(skip)]
+    pub at_ms: Millis,
+}
+
+impl HeadLog {
+    pub fn of(at: &AssistantHome, head: &PageKey, limit: usize) -> Result<HeadLog> {
+        let (entries, all) = revisions::log(at, head, limit)?;
+        let revisions = entries.into_iter().map(|e| HeadRevision {
+            revision: e.revision,
+            epoch: e.epoch,
+            owner: e.owner,
+            at: rfc3339(e.at),
+            digest: e.digest.iter().map(|b| format!("{b:02x}")).collect(),
+            sections: e.sections,
+            forgotten: e.forgotten,
+            at_ms: e.at,
+        });
+        Ok(HeadLog { revisions: revisions.collect(), head: name_of(at, head)?, all })
+    }
+}
+
+/// The lines in which two revisions of a head differ, and those around them.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadDiff {
+    pub head: String,
+    pub from: i64,
+    pub to: i64,
+    pub lines: Vec<DiffLine>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct DiffLine {
+    /// `same`, `added` or `removed`.
+    pub change: &'static str,
+    pub text: String,
+}
+
+impl HeadDiff {
+    /// `to`: the newer revision; `None`: the newest.
+    pub fn of(at: &AssistantHome, head: &PageKey, from: i64, to: Option<i64>) -> Result<HeadDiff> {
+        let overview = revisions::look(at, head)?;
+        let to = to.unwrap_or(overview.state.revision);
+        let says = |n: i64| -> Result<String> { Ok(lines(&revisions::revision(at, head, n)?.text())) };
+        let lines = revisions::diff(&says(from)?, &says(to)?).into_iter().map(|(line, text)| {
+            let change = match line {
+                Line::Same => "same",
+                Line::Added => "added",
+                Line::Removed => "removed",
+            };
+            DiffLine { change, text }
+        });
+        Ok(HeadDiff { head: overview.name, from, to, lines: lines.collect() })
+    }
+}
+
+/// A head whose sections are those of an older revision again.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadRestored {
+    pub head: String,
+    /// The older revision.
+    pub from: i64,
+    /// The revision that stands now.
+    pub revision: i64,
+    /// The names of its sections.
+    pub sections: Vec<String>,
+}
+
+impl HeadRestored {
+    /// Brings the sections of a revision back. Errors as [`revisions::restore`].
+    pub fn restore(at: &AssistantHome, head: &PageKey, from: i64) -> Result<HeadRestored> {
+        let revision = revisions::restore(at, head, from)?;
+        let overview = revisions::look(at, head)?;
+        Ok(HeadRestored { head: overview.name, from, revision, sections: overview.sections.into_keys().collect() })
+    }
+}
+
+/// A head that was acquired.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadGranted {
+    pub head: String,
+    pub epoch: i64,
+    pub base_revision: i64,
+    pub owner: String,
+    pub lease_until_ms_from_now: Millis,
+    /// The rendered block of that revision.
+    pub content: String,
+    pub sections: BTreeMap<String, SectionReport>,
+}
+
+impl HeadGranted {
+    pub fn of(at: &AssistantHome, head: &PageKey, owner: &str, grant: &Granted) -> Result<HeadGranted> {
+        Ok(HeadGranted {
+            head: name_of(at, head)?,
+            epoch: grant.epoch,
+            base_revision: grant.base_revision,
+            owner: owner.to_owned(),
+            lease_until_ms_from_now: grant.for_ms,
+            content: clean(&grant.content),
+            sections: sections(&grant.sections),
+        })
+    }
+}
+
+/// What was in the way, and what to do about it.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct BusyReport {
+    pub kind: &'static str,
+    pub what: String,
+    pub next: String,
+}
+
+impl BusyReport {
+    fn of(what: String, next: String) -> BusyReport {
+        BusyReport { kind: "busy", what, next }
+    }
+}
+
+/// A head another one is at work on.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadHeld {
+    pub head: String,
+    pub holder: String,
+    /// In how many milliseconds it is free at the latest.
+    pub free_in_ms: Millis,
+    pub error: BusyReport,
+}
+
+impl HeadHeld {
+    pub fn of(at: &AssistantHome, head: &PageKey, busy: &Busy) -> Result<HeadHeld> {
+        let name = name_of(at, head)?;
+        let seconds = (busy.for_ms.max(0) + 999) / 1000;
+        let error = BusyReport::of(
+            format!("{} is at work on {name}", busy.by),
+            format!("it is free in {seconds} s at the latest; try again"),
+        );
+        Ok(HeadHeld { head: name, holder: busy.by.clone(), free_in_ms: busy.for_ms, error })
+    }
+}
+
+/// A section that stands.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadCommitted {
+    pub head: String,
+    pub section: String,
+    pub revision: i64,
+    pub epoch: i64,
+    /// In the file, too; else the next command puts it there.
+    pub published: bool,
+    /// Never: it stands.
+    pub deferred: bool,
+}
+
+impl HeadCommitted {
+    /// `stands`: the revision it stands in, and whether that is in the file.
+    pub fn of(
+        at: &AssistantHome,
+        head: &PageKey,
+        section: &str,
+        epoch: i64,
+        (revision, published): (i64, bool),
+    ) -> Result<HeadCommitted> {
+        let head = name_of(at, head)?;
+        Ok(HeadCommitted { head, section: section.to_owned(), revision, epoch, published, deferred: false })
+    }
+}
+
+/// A section that was not committed.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadRefused {
+    pub head: String,
+    pub section: String,
+    /// It is kept and lands when the head is free.
+    pub deferred: bool,
+    pub holder: Option<String>,
+    pub free_in_ms: Millis,
+    pub current_epoch: i64,
+    pub current_revision: i64,
+    pub error: BusyReport,
+}
+
+impl HeadRefused {
+    pub fn of(at: &AssistantHome, head: &PageKey, section: &str, not_now: &NotNow) -> Result<HeadRefused> {
+        let name = name_of(at, head)?;
+        let next = match not_now.deferred {
+            true => "it is kept and lands when the head is free; or acquire the head and commit again",
+            false => "it is not kept: acquire the head and commit again",
+        };
+        let (holder, free_in_ms) = held(not_now.holder.as_ref());
+        Ok(HeadRefused {
+            error: BusyReport::of(format!("{section} was not committed to {name}: {}", not_now.why), next.to_owned()),
+            head: name,
+            section: section.to_owned(),
+            deferred: not_now.deferred,
+            holder,
+            free_in_ms,
+            current_epoch: not_now.epoch,
+            current_revision: not_now.revision,
+        })
+    }
+}
+
+/// A head that was given back.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct HeadReleased {
+    pub head: String,
+    /// `false`: it belonged to another one by then.
+    pub released: bool,
+}
+
+impl HeadReleased {
+    pub fn of(at: &AssistantHome, head: &PageKey, released: bool) -> Result<HeadReleased> {
+        Ok(HeadReleased { head: name_of(at, head)?, released })
+    }
+}

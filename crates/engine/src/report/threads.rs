@@ -1,0 +1,308 @@
+//! Threads: listed, in detail, and after an act.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::clock::{Millis, rfc3339};
+use crate::distill::state;
+use crate::error::Result;
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::lineage::Node;
+use crate::lineage::distillate::Item;
+use crate::pages::PageKey;
+use crate::redact::redact;
+use crate::scope::{AgentNo, ThreadNo, TurnId};
+use crate::thread::{self, Counts, Stretch, ThreadRow, reading};
+use crate::transcript::read;
+
+/// So many sessions and nodes of a thread are shown.
+const SESSIONS: usize = 10;
+const NODES: usize = 5;
+
+/// A thread.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ThreadReport {
+    /// Its key.
+    pub thread: String,
+    pub kind: String,
+    pub label: String,
+    /// `active` or `closed`.
+    pub state: String,
+    /// Where its page stands, below the assistant home.
+    pub page: String,
+    pub created_at: String,
+    /// When it was last worked in.
+    pub last_at: Option<String>,
+    #[serde(skip)]
+    pub last_at_ms: Option<Millis>,
+}
+
+impl ThreadReport {
+    pub fn of(row: &ThreadRow) -> Result<ThreadReport> {
+        Ok(ThreadReport {
+            thread: row.key.clone(),
+            kind: row.key()?.kind().to_owned(),
+            label: redact(&row.label).into_owned(),
+            state: row.state.clone(),
+            page: PageKey::Thread(row.file.clone()).path()?.as_str().to_owned(),
+            created_at: rfc3339(row.created_at),
+            last_at: row.last_at.map(rfc3339),
+            last_at_ms: row.last_at,
+        })
+    }
+}
+
+/// A thread after an act.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ThreadChanged {
+    pub thread: ThreadReport,
+    /// `false`: it was so before.
+    pub changed: bool,
+}
+
+/// Two threads after an act.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ThreadsChanged {
+    pub threads: Vec<ThreadReport>,
+    pub changed: bool,
+}
+
+/// A session that belongs to a thread from now on.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct SessionSwitched {
+    pub session: String,
+    /// `None`: the one it belongs to by itself.
+    pub thread: Option<ThreadReport>,
+}
+
+/// Threads, last worked in first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ThreadsReport {
+    pub threads: Vec<ListedThread>,
+    /// How many there are, those behind the limit included.
+    pub all: usize,
+}
+
+/// A thread in a list.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ListedThread {
+    #[serde(flatten)]
+    pub thread: ThreadReport,
+    /// The key of the thread it was merged into.
+    pub merged_into: Option<String>,
+    pub sessions: u64,
+    pub runs: u64,
+    /// Where the session that was named was in it.
+    pub in_session: Vec<StretchReport>,
+}
+
+/// Turns of one lane, one behind the other, in one thread.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct StretchReport {
+    pub lane: String,
+    pub runs: u64,
+    pub first: TurnId,
+    pub last: TurnId,
+}
+
+impl From<&Stretch> for StretchReport {
+    fn from(stretch: &Stretch) -> StretchReport {
+        let (first, last) = stretch.turns;
+        StretchReport { lane: stretch.lane.clone(), runs: stretch.runs, first, last }
+    }
+}
+
+impl ThreadsReport {
+    /// At most `limit` active threads of an agent; with `all`, closed and merged ones, too. `session`: only those this
+    /// session was in, closed since or not.
+    pub fn list(tx: &Read, agent_no: AgentNo, all: bool, session: Option<&str>, limit: usize) -> Result<ThreadsReport> {
+        let mut rows = if all { thread::list_all(tx, agent_no)? } else { thread::list(tx, agent_no)? };
+        let stretches = match session {
+            Some(name) => Some(thread::stretches(tx, read::session_named(tx, agent_no, name)?.no)?),
+            None => None,
+        };
+        match &stretches {
+            Some(of) => rows.retain(|row| of.iter().any(|s| s.thread_no == row.no)),
+            None => rows.retain(|row| all || row.state == "active"),
+        }
+        let counts = reading::counts(tx, agent_no)?;
+        let keys: HashMap<ThreadNo, String> = rows.iter().map(|row| (row.no, row.key.clone())).collect();
+        let listed = rows.iter().take(limit).map(|row| {
+            let Counts { sessions, runs } = counts.get(&row.no).copied().unwrap_or_default();
+            let within = stretches.iter().flatten().filter(|s| s.thread_no == row.no);
+            Ok(ListedThread {
+                thread: ThreadReport::of(row)?,
+                merged_into: row.merged_into.and_then(|no| keys.get(&no).cloned()),
+                sessions,
+                runs,
+                in_session: within.map(StretchReport::from).collect(),
+            })
+        });
+        Ok(ThreadsReport { threads: listed.collect::<Result<_>>()?, all: rows.len() })
+    }
+}
+
+/// Where a thread stands.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ThreadDetails {
+    pub thread: CountedThread,
+    /// Its other names.
+    pub names: Vec<String>,
+    /// Threads that were merged into it.
+    pub merged: Vec<NamedThread>,
+    /// People besides the operator.
+    pub people: Vec<String>,
+    pub programs: Vec<String>,
+    pub state: StateReport,
+    /// Last worked in first.
+    pub sessions: Vec<SessionOfThread>,
+    pub links: Vec<LinkReport>,
+    /// Its newest nodes.
+    pub nodes: Vec<NodeOfThread>,
+}
+
+/// A thread and how much is in it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct CountedThread {
+    #[serde(flatten)]
+    pub thread: ThreadReport,
+    pub sessions: u64,
+    pub runs: u64,
+    pub turns: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct NamedThread {
+    pub thread: String,
+    pub label: String,
+}
+
+/// What a thread is after, what is open in it and what comes next.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct StateReport {
+    pub goal: Option<StateItem>,
+    pub open: Vec<StateItem>,
+    pub next: Vec<StateItem>,
+}
+
+/// A line of a state, with the turns it came from.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct StateItem {
+    pub text: String,
+    pub turns: Vec<TurnId>,
+}
+
+impl From<&Item> for StateItem {
+    fn from(item: &Item) -> StateItem {
+        StateItem { text: redact(&item.text).into_owned(), turns: item.turns.clone() }
+    }
+}
+
+/// A session in a thread, with its runs there.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct SessionOfThread {
+    pub session: String,
+    /// What it is called; empty where there is nothing to call it.
+    pub title: String,
+    pub runs: u64,
+    pub first: TurnId,
+    pub last: TurnId,
+    pub last_at: Option<String>,
+    #[serde(skip)]
+    pub last_at_ms: Option<Millis>,
+}
+
+/// A thread it is linked to.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct LinkReport {
+    pub thread: String,
+    pub label: String,
+    /// What they have to do with each other.
+    pub why: Option<String>,
+    pub at: String,
+}
+
+/// A node of a thread.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct NodeOfThread {
+    pub node: String,
+    pub kind: &'static str,
+    pub depth: i64,
+    pub first: TurnId,
+    pub last: TurnId,
+    pub last_at: Option<String>,
+    pub summary: String,
+    #[serde(skip)]
+    pub last_at_ms: Option<Millis>,
+}
+
+impl From<&Node> for NodeOfThread {
+    fn from(node: &Node) -> NodeOfThread {
+        NodeOfThread {
+            node: node.id.to_string(),
+            kind: node.kind.name(),
+            depth: node.depth,
+            first: node.turns.0,
+            last: node.turns.1,
+            last_at: node.times.1.map(rfc3339),
+            summary: redact(&node.summary).into_owned(),
+            last_at_ms: node.times.1,
+        }
+    }
+}
+
+impl ThreadDetails {
+    /// The thread of a name. `NotFound`, or `Usage` where it means several.
+    pub fn gather(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadDetails> {
+        let row = thread::named(tx, agent_no, name)?;
+        let members = thread::members(tx, row.no)?;
+        let clean = |text: &String| redact(text).into_owned();
+        let named = |row: &ThreadRow| NamedThread { thread: row.key.clone(), label: clean(&row.label) };
+        let names = reading::names(tx, agent_no, &members)?;
+        let merged = members.iter().filter(|no| **no != row.no);
+        let merged = merged.map(|no| Ok(named(&thread::row(tx, agent_no, *no)?)));
+        let opener = Opener::default();
+        let sessions = thread::sessions(tx, &members, SESSIONS)?.into_iter().map(|s| {
+            Ok(SessionOfThread {
+                title: read::name_of(tx, &opener, &read::session_named(tx, agent_no, s.session.as_str())?)?,
+                session: s.session.as_str().to_owned(),
+                runs: s.runs,
+                first: s.turns.0,
+                last: s.turns.1,
+                last_at: s.last_at.map(rfc3339),
+                last_at_ms: s.last_at,
+            })
+        });
+        let links = thread::links(tx, row.no)?.into_iter().map(|link| {
+            let NamedThread { thread, label } = named(&thread::row(tx, agent_no, link.thread_no)?);
+            Ok(LinkReport { thread, label, why: link.why.as_ref().map(clean), at: rfc3339(link.at) })
+        });
+        let participants = thread::participants(tx, agent_no, &members)?;
+        let state = state::of_thread(tx, &members)?;
+        let said = &state.distillate;
+        let items = |items: &[Item]| items.iter().map(StateItem::from).collect();
+        let Counts { sessions: count, runs } = reading::counts_of(tx, &members)?;
+        Ok(ThreadDetails {
+            thread: CountedThread {
+                thread: ThreadReport::of(&row)?,
+                sessions: count,
+                runs,
+                turns: reading::turns(tx, &members)?,
+            },
+            names: names.iter().filter(|name| !name.eq_ignore_ascii_case(&row.label)).map(clean).collect(),
+            merged: merged.collect::<Result<_>>()?,
+            people: participants.people.iter().map(clean).collect(),
+            programs: participants.programs,
+            state: StateReport {
+                goal: said.goal.as_ref().map(StateItem::from),
+                open: items(&said.open_loops),
+                next: items(&said.next_steps),
+            },
+            sessions: sessions.collect::<Result<_>>()?,
+            links: links.collect::<Result<_>>()?,
+            nodes: state.nodes.iter().take(NODES).map(NodeOfThread::from).collect(),
+        })
+    }
+}
