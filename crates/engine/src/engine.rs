@@ -20,6 +20,8 @@
 //!
 //! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
 
+mod look;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,11 +34,15 @@ use crate::home::Home;
 use crate::instance::{Appending, Instance};
 use crate::ledger::{Audit, Ledger, Read, Write};
 use crate::lifecycle::HookOutcome;
+use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall;
 use crate::report::items::LoopsReport;
+use crate::report::memories::RememberedReport;
+use crate::report::review::ReviewReport;
 use crate::report::search::SearchReport;
 use crate::report::understood::Understood;
+use crate::review::verdict::{self, Verdict};
 use crate::scope::{AgentId, AgentNo};
 use crate::tree::{AssistantHome, TreeLock};
 
@@ -131,8 +137,13 @@ impl Engine {
     /// Changes visible files: `act` runs under the agent's tree lock, and pages that show the change are rendered
     /// afterwards. Files are made where there are none yet.
     pub fn act<T>(&self, act: impl FnOnce(&TreeLock) -> Result<T>) -> Result<T> {
+        self.change(|at| act(&at.lock()?))
+    }
+
+    /// Changes rows of the ledger that pages show: as [`Engine::act`], without the tree lock.
+    pub fn change<T>(&self, change: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
         let at = self.instance.assistant(&self.agent, &self.actor)?;
-        let out = act(&at.lock()?)?;
+        let out = change(&at)?;
         self.instance.settle(&at);
         Ok(out)
     }
@@ -169,12 +180,20 @@ impl Engine {
         Ok(Understood::of(query, understood, zone))
     }
 
+    /// Remembers something for good. What is known already is not written again; another text about the same subject
+    /// takes the older one's place.
+    pub fn remember(&self, new: &NewLeaf) -> Result<RememberedReport> {
+        self.act(|lock| memory::add(lock, new)).map(RememberedReport::from)
+    }
+
+    /// Does what a person decided about proposed memory or about something noticed.
+    pub fn review(&self, verdict: &Verdict) -> Result<ReviewReport> {
+        self.act(|lock| verdict::decide(lock, verdict)).map(ReviewReport::from)
+    }
+
     /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.
     pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
-        let entries = match self.look()? {
-            Some((at, _)) => at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope))?,
-            None => Vec::new(),
-        };
+        let entries = self.looked(|at| at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope)))?;
         Ok(LoopsReport::of(entries, limit))
     }
 

@@ -159,6 +159,18 @@ pub fn promote(lock: &TreeLock, name: &str, title: Option<&str>) -> Result<Item>
     Ok(item)
 }
 
+/// Makes artifacts of drafts, one after the other. An error ends it; what was made before stands.
+pub fn promote_all(lock: &TreeLock, names: &[String], title: Option<&str>) -> (Vec<Item>, Option<Error>) {
+    let mut items = Vec::new();
+    for name in names {
+        match promote(lock, name, title) {
+            Ok(item) => items.push(item),
+            Err(e) => return (items, Some(e)),
+        }
+    }
+    (items, None)
+}
+
 /// Throws a draft away. What it said is not kept; which file it was is.
 pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
     let at = lock.at;

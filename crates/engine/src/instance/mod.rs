@@ -18,6 +18,7 @@ mod listener;
 mod opening;
 mod pages;
 mod projects;
+mod remembered;
 mod searching;
 mod settings;
 mod working;

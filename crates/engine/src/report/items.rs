@@ -74,7 +74,7 @@ impl From<&Entry> for EntryReport {
 }
 
 /// Open loops, newest first.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, Default, Debug)]
 pub struct LoopsReport {
     pub loops: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
@@ -89,6 +89,56 @@ impl LoopsReport {
         let all = entries.len();
         entries.truncate(limit);
         LoopsReport { loops: entries.iter().map(EntryReport::from).collect(), all, entries }
+    }
+}
+
+/// Proposals of one status, newest first.
+#[derive(Clone, PartialEq, Serialize, Default, Debug)]
+pub struct ProposalsReport {
+    pub proposals: Vec<EntryReport>,
+    /// How many there are, those that were not asked for included.
+    pub all: usize,
+    #[serde(skip)]
+    pub entries: Vec<Entry>,
+}
+
+impl ProposalsReport {
+    /// The first `limit` of `entries`.
+    pub fn of(mut entries: Vec<Entry>, limit: usize) -> ProposalsReport {
+        let all = entries.len();
+        entries.truncate(limit);
+        ProposalsReport { proposals: entries.iter().map(EntryReport::from).collect(), all, entries }
+    }
+}
+
+/// Artifacts, newest first.
+#[derive(Clone, PartialEq, Serialize, Default, Debug)]
+pub struct ArtifactsReport {
+    pub artifacts: Vec<EntryReport>,
+    /// How many there are, those that were not asked for included.
+    pub all: u64,
+    #[serde(skip)]
+    pub entries: Vec<Entry>,
+}
+
+impl ArtifactsReport {
+    pub fn of(entries: Vec<Entry>, all: u64) -> ArtifactsReport {
+        ArtifactsReport { artifacts: entries.iter().map(EntryReport::from).collect(), all, entries }
+    }
+}
+
+/// A proposal after a person changed it.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct EditedReport {
+    pub id: Option<String>,
+    pub path: String,
+    /// Something was written.
+    pub changed: bool,
+}
+
+impl EditedReport {
+    pub fn of(entry: &Entry, changed: bool) -> EditedReport {
+        EditedReport { id: entry.item.clone(), path: entry.path.as_str().to_owned(), changed }
     }
 }
 

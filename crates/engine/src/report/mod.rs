@@ -6,10 +6,18 @@
 //!
 //! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
 
+pub mod channel;
+pub mod drafts;
+pub mod file;
 pub mod hits;
 pub mod items;
+pub mod memories;
+pub mod profile;
+pub mod review;
+pub mod scheduled;
 pub mod search;
 pub mod understood;
+pub mod visible;
 
 /// To three decimals: more would promise what no score means.
 pub(crate) fn round(x: f64) -> f64 {

@@ -1,0 +1,174 @@
+//! What waits for a person's yes, and what their verdicts came to.
+
+use serde::Serialize;
+
+use super::items::{ItemReport, ItemsReport};
+use super::memories::AddedReport;
+use crate::clock::rfc3339;
+use crate::memory::pending::{NoticeKind, Pending};
+use crate::review::verdict::Decided;
+use crate::review::{Merged, Undone};
+
+/// Something noticed about the user.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct PendingReport {
+    /// `u:17`.
+    pub id: String,
+    pub kind: &'static str,
+    pub title: String,
+    pub text: String,
+    /// The value of the profile it would set; `None` for what would become a memory.
+    pub profile: Option<ProfilePair>,
+    pub confidence: f64,
+    /// `pending`, `accepted` or `dismissed`.
+    pub state: String,
+    /// In how many turns it was noticed.
+    pub seen: i64,
+    pub turn: Option<String>,
+    pub session: Option<String>,
+    pub noticed: String,
+    pub decided: Option<String>,
+    /// What an accepted one became: `m:…` or `profile:…`.
+    pub result: Option<String>,
+    #[serde(skip)]
+    pub pending: Pending,
+}
+
+/// A value of the profile.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProfilePair {
+    pub key: String,
+    pub value: String,
+}
+
+impl From<Pending> for PendingReport {
+    fn from(pending: Pending) -> PendingReport {
+        let profile = match &pending.kind {
+            NoticeKind::Profile { key, value } => Some(ProfilePair { key: key.clone(), value: value.clone() }),
+            NoticeKind::Preference | NoticeKind::Identity => None,
+        };
+        PendingReport {
+            id: pending.id(),
+            kind: pending.kind.name(),
+            title: pending.title.clone(),
+            text: pending.text.clone(),
+            profile,
+            confidence: pending.confidence,
+            state: pending.state.clone(),
+            seen: pending.seen,
+            turn: pending.turn.map(|t| t.to_string()),
+            session: pending.session.clone(),
+            noticed: rfc3339(pending.created_at),
+            decided: pending.decided_at.map(rfc3339),
+            result: pending.result.clone(),
+            pending,
+        }
+    }
+}
+
+/// What was noticed about the user, surest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct NoticedReport {
+    pub pending: Vec<PendingReport>,
+}
+
+/// What a verdict came to.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+#[serde(untagged)]
+pub enum ReviewReport {
+    Merged(MergedReports),
+    Rejected(ItemsReport),
+    Undone(UndoneReport),
+    Accepted(DecidedReport),
+    Dismissed(DecidedReport),
+}
+
+/// Proposals that were merged.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct MergedReports {
+    pub merged: Vec<MergedReport>,
+}
+
+/// A proposal that was merged, and the memories made of it, one for each entry.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct MergedReport {
+    pub proposal: ItemReport,
+    pub memories: Vec<AddedReport>,
+}
+
+impl From<Merged> for MergedReport {
+    fn from(merged: Merged) -> MergedReport {
+        let memories = merged.leaves.into_iter().map(AddedReport::from).collect();
+        MergedReport { proposal: ItemReport::from(&merged.proposal), memories }
+    }
+}
+
+/// A verdict that was taken back.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct UndoneReport {
+    pub proposal: ItemReport,
+    /// Memories that are gone again.
+    pub removed: Vec<String>,
+    /// Memories that count again.
+    pub restored: Vec<String>,
+}
+
+impl From<Undone> for UndoneReport {
+    fn from(undone: Undone) -> UndoneReport {
+        let Undone { proposal, removed, restored } = undone;
+        UndoneReport { proposal: ItemReport::from(&proposal), removed, restored }
+    }
+}
+
+/// Notices that were accepted or dismissed.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct DecidedReport {
+    pub items: Vec<DecidedNotice>,
+}
+
+/// A notice that was accepted or dismissed.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct DecidedNotice {
+    pub id: String,
+    pub kind: &'static str,
+    pub title: String,
+    /// What an accepted one became: `m:…` or `profile:…`.
+    pub result: Option<String>,
+    /// The memory it became, if it became one.
+    pub memory: Option<AddedReport>,
+    #[serde(skip)]
+    pub pending: Pending,
+}
+
+impl DecidedNotice {
+    fn of(pending: Pending, memory: Option<AddedReport>) -> DecidedNotice {
+        DecidedNotice {
+            id: pending.id(),
+            kind: pending.kind.name(),
+            title: pending.title.clone(),
+            result: pending.result.clone(),
+            memory,
+            pending,
+        }
+    }
+}
+
+impl From<Decided> for ReviewReport {
+    fn from(decided: Decided) -> ReviewReport {
+        match decided {
+            Decided::Merged(merged) => {
+                ReviewReport::Merged(MergedReports { merged: merged.into_iter().map(MergedReport::from).collect() })
+            }
+            Decided::Rejected(items) => ReviewReport::Rejected(ItemsReport::of(&items)),
+            Decided::Undone(undone) => ReviewReport::Undone(undone.into()),
+            Decided::Accepted(accepted) => {
+                let items = accepted.into_iter().map(|a| DecidedNotice::of(a.pending, a.leaf.map(AddedReport::from)));
+                ReviewReport::Accepted(DecidedReport { items: items.collect() })
+            }
+            Decided::Dismissed(dismissed) => {
+                let items = dismissed.into_iter().map(|pending| DecidedNotice::of(pending, None));
+                ReviewReport::Dismissed(DecidedReport { items: items.collect() })
+            }
+        }
+    }
+}
