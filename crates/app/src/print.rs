@@ -245,6 +245,11 @@ pub fn report(report: &impl serde::Serialize) {
     line(&serde_json::json!(report).to_string());
 }
 
+/// Prints a report for programs to standard error, where standard output is another program's.
+pub fn note_report(report: &impl serde::Serialize) {
+    note(&serde_json::json!(report).to_string());
+}
+
 /// Codes of [`Paint`]: the only escape sequences that reach a terminal.
 const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];
 

@@ -112,26 +112,28 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     }
 }
 
-fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
+/// The scope of a project: `workspace/<id>`.
+pub fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
     Ok(format!("workspace/{}", engine.workspace_id(workspace)?))
 }
 
 /// Prints what an act did to items.
 pub fn print_items(global: &Global, items: &[Item], said: &str) -> Result<Exit> {
+    let report = ItemsReport::of(items);
     if global.json {
-        print::report(&ItemsReport::of(items));
-        return Ok(Exit::Ok);
-    }
-    for item in items {
-        print::line(&format!("{said}: {} · {}", print::safe_line(&item.title), item.id));
-        print::line(&Paint::stdout().dim(&format!("  {}", item.path)));
+        print::report(&report);
+    } else {
+        print_item_reports(&report.items, said);
     }
     Ok(Exit::Ok)
 }
 
-/// An item after an act, for programs.
-pub fn item_json(item: &Item) -> Value {
-    json!(ItemReport::from(item))
+/// Prints what an act did to items, for people.
+pub fn print_item_reports(items: &[ItemReport], said: &str) {
+    for item in items {
+        print::line(&format!("{said}: {} · {}", print::safe_line(&item.title), item.id));
+        print::line(&Paint::stdout().dim(&format!("  {}", item.path)));
+    }
 }
 
 /// A visible file, for programs.
@@ -166,5 +168,5 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
 
 fn show(global: &Global, name: &str) -> Result<Exit> {
     let none = Error::not_found("nothing is open yet").hint("heirloom loop add \"…\"");
-    super::files::show_named(&Context::open(global)?, ACTOR, Kind::OpenLoop, name, none)
+    super::files::show_named(global, ACTOR, Kind::OpenLoop, name, none)
 }
