@@ -38,7 +38,7 @@ use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall;
 use crate::report::items::LoopsReport;
-use crate::report::memories::RememberedReport;
+use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::review::ReviewReport;
 use crate::report::search::SearchReport;
 use crate::report::understood::Understood;
@@ -184,6 +184,11 @@ impl Engine {
     /// takes the older one's place.
     pub fn remember(&self, new: &NewLeaf) -> Result<RememberedReport> {
         self.act(|lock| memory::add(lock, new)).map(RememberedReport::from)
+    }
+
+    /// Forgets memories; all of them or none. The conversations they came from keep the words.
+    pub fn forget_memories(&self, names: &[String]) -> Result<ForgottenMemories> {
+        self.instance.forget_memories(&self.agent, &self.actor, names)
     }
 
     /// Does what a person decided about proposed memory or about something noticed.

@@ -365,7 +365,10 @@ fn forget(global: &Global, names: &[String]) -> Result<Exit> {
         print::line(&format!("Forgotten: {}", id.as_deref().unwrap_or_default()));
     }
     if report.with > 0 {
-        print::line(&format!("With it {} that said the same.", print::counted(report.with as u64, "archived proposal")));
+        print::line(&format!(
+            "With it {} that said the same.",
+            print::counted(report.with as u64, "archived proposal")
+        ));
     }
     print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
     Ok(Exit::Ok)

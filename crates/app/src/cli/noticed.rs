@@ -55,7 +55,10 @@ pub fn review(global: &Global, actor: &str, verdict: &Verdict) -> Result<Exit> {
                 for memory in &m.memories {
                     print::line(&format!("  {}", remember::sentence(&memory.added)));
                     if !memory.superseded.is_empty() {
-                        print::line(&format!("    in place of {}, which stays as history", memory.superseded.join(", ")));
+                        print::line(&format!(
+                            "    in place of {}, which stays as history",
+                            memory.superseded.join(", ")
+                        ));
                     }
                 }
                 let undo = format!("  to take it back: heirloom proposal undo {}", m.proposal.id);

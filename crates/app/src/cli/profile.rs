@@ -64,7 +64,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 fn print_change(global: &Global, change: &ProfileChange, line: &str) -> Result<Exit> {
-    if global.json { print::report(change) } else { print::line(line) }
+    if global.json {
+        print::report(change)
+    } else {
+        print::line(line)
+    }
     Ok(Exit::Ok)
 }
 

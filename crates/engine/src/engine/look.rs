@@ -75,9 +75,8 @@ impl Engine {
 
     /// Artifacts, newest first.
     pub fn artifacts(&self, limit: usize) -> Result<ArtifactsReport> {
-        let newest = |at: &AssistantHome| {
-            at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit))
-        };
+        let newest =
+            |at: &AssistantHome| at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit));
         let (entries, all) = self.looked(newest)?;
         Ok(ArtifactsReport::of(entries, all))
     }

@@ -62,7 +62,9 @@ impl VisibleReport {
             LionClaw::Absent => {}
             LionClaw::Present => notes.push("this home is LionClaw's, too; lionclaw.db is left alone".into()),
             LionClaw::Running => {
-                notes.push("LionClaw is running on this home: it writes the same pages; let one of the two do it".into());
+                notes.push(
+                    "LionClaw is running on this home: it writes the same pages; let one of the two do it".into(),
+                );
             }
         }
         let of_kind = |kind: Kind| counts.iter().find(|(k, _)| *k == kind).map_or(0, |(_, n)| *n);

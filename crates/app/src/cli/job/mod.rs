@@ -81,7 +81,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 n => format!("{name}: {} seen.", print::counted(n as u64, "failure")),
             };
             let report = AcknowledgedReport { job: name, acknowledged };
-            if global.json { print::report(&report) } else { print::line(&line) }
+            if global.json {
+                print::report(&report)
+            } else {
+                print::line(&line)
+            }
             Ok(Exit::Ok)
         }
     }
