@@ -245,6 +245,16 @@ pub fn report(report: &impl serde::Serialize) {
     line(&serde_json::json!(report).to_string());
 }
 
+/// Answers with a report: as JSON for programs, else with what `people` prints.
+pub fn answer(json: bool, answer: &impl serde::Serialize, people: impl FnOnce()) -> crate::error::Exit {
+    if json {
+        report(answer)
+    } else {
+        people()
+    }
+    crate::error::Exit::Ok
+}
+
 /// Prints a report for programs to standard error, where standard output is another program's.
 pub fn note_report(report: &impl serde::Serialize) {
     note(&serde_json::json!(report).to_string());

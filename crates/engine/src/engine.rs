@@ -37,18 +37,17 @@ use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall;
-use crate::report::items::LoopsReport;
+use crate::report::items::{EntryReport, LoopsReport};
 use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::review::ReviewReport;
 use crate::report::search::SearchReport;
 use crate::report::understood::Understood;
-use crate::review::verdict::{self, Verdict};
 use crate::scope::{AgentId, AgentNo};
 use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
     Embeddings, How, Imported, Listener, Notice, Options, Progress, SearchRequest, Settings, Silent, Source, Task,
-    Worked, Wrong,
+    Verdict, Worked, Wrong,
 };
 
 /// A memory, opened, acting for one agent.
@@ -183,7 +182,7 @@ impl Engine {
     /// Remembers something for good. What is known already is not written again; another text about the same subject
     /// takes the older one's place.
     pub fn remember(&self, new: &NewLeaf) -> Result<RememberedReport> {
-        self.act(|lock| memory::add(lock, new)).map(RememberedReport::from)
+        Ok(RememberedReport { items: vec![self.act(|lock| memory::add(lock, new))?] })
     }
 
     /// Forgets memories; all of them or none. The conversations they came from keep the words.
@@ -193,13 +192,13 @@ impl Engine {
 
     /// Does what a person decided about proposed memory or about something noticed.
     pub fn review(&self, verdict: &Verdict) -> Result<ReviewReport> {
-        self.act(|lock| verdict::decide(lock, verdict)).map(ReviewReport::from)
+        self.instance.review(&self.agent, &self.actor, verdict)
     }
 
     /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.
     pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
         let entries = self.looked(|at| at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope)))?;
-        Ok(LoopsReport::of(entries, limit))
+        Ok(LoopsReport { all: entries.len(), loops: EntryReport::first(entries, limit) })
     }
 
     /// Where the agent's days are: what the operator said, else the machine's zone.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::continuity::artifact::{self, LONGEST, NewArtifact, Text};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::tree::file_table::{Entry, Kind};
+use heirloom_engine::report::items::EntryReport;
+use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 
 use super::open_loop::print_items;
@@ -60,7 +61,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let new =
                 NewArtifact { title, text, source, kind: None, created: engine.now(), fields: serde_json::Map::new() };
             let item = engine.act(|lock| artifact::add(lock, &new))?;
-            print_items(global, &[item], "Kept")
+            Ok(print_items(global, &[item], "Kept"))
         }
         Command::Show { name } => {
             let none = Error::not_found("nothing was kept yet").hint("heirloom artifact add \"…\" --file F");
@@ -95,18 +96,19 @@ fn text(file: &Path) -> Result<Text> {
 fn list(global: &Global, limit: usize) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let report = engine.artifacts(limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.entries.is_empty() {
-        print::line("Nothing was kept yet.");
-    }
-    let now = engine.now();
-    let row = |e: &Entry| {
-        let created = e.field("created").and_then(parse_rfc3339);
-        vec![e.item.clone().unwrap_or_default(), print::cut(&print::safe_line(&e.title), 60), print::when(created, now)]
-    };
-    print::list(&report.entries.iter().map(row).collect::<Vec<_>>(), report.all as usize);
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.artifacts.is_empty() {
+            print::line("Nothing was kept yet.");
+        }
+        let now = engine.now();
+        let row = |e: &EntryReport| {
+            let created = e.entry.field("created").and_then(parse_rfc3339);
+            vec![
+                e.id.clone().unwrap_or_default(),
+                print::cut(&print::safe_line(&e.title), 60),
+                print::when(created, now),
+            ]
+        };
+        print::list(&report.artifacts.iter().map(row).collect::<Vec<_>>(), report.all as usize);
+    }))
 }

@@ -76,46 +76,40 @@ fn decide(global: &Global, ids: &[String], yes: bool) -> Result<Exit> {
 }
 
 fn print_answered(global: &Global, report: &AnsweredReport, said: &str) -> Result<Exit> {
-    if global.json {
-        print::report(report);
-        return Ok(Exit::Ok);
-    }
-    for request in &report.events {
-        print::line(&format!("{said}: {} · {}", who(request), request.id));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, report, || {
+        for request in &report.events {
+            print::line(&format!("{said}: {} · {}", who(request), request.id));
+        }
+    }))
 }
 
 fn list(global: &Global, all: bool, limit: usize) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let report = engine.requests(all, limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.events.is_empty() {
-        print::line(if all { "Nobody has asked yet." } else { "Nobody waits." });
-    }
-    let (now, paint) = (engine.now(), Paint::stdout());
-    for request in &report.events {
-        let state = if all { format!(" · {}", request.state) } else { String::new() };
-        let when = print::when(Some(request.at), now);
-        print::line(&format!("{}   {} · {when}{state}", request.id, who(request)));
-        if let Some(detail) = &request.detail {
-            print::line(&paint.dim(&format!("  {}", print::cut(&print::safe_line(detail), 200))));
+    Ok(print::answer(global.json, &report, || {
+        if report.events.is_empty() {
+            print::line(if all { "Nobody has asked yet." } else { "Nobody waits." });
         }
-    }
-    let shown = report.events.len() as u64;
-    if report.all > shown {
-        print::line(&format!("… and {} more (-n {})", report.all - shown, report.all));
-    }
-    Ok(Exit::Ok)
+        let (now, paint) = (engine.now(), Paint::stdout());
+        for request in &report.events {
+            let state = if all { format!(" · {}", request.event.state.name()) } else { String::new() };
+            let when = print::when(Some(request.event.at), now);
+            print::line(&format!("{}   {} · {when}{state}", request.id, who(request)));
+            if let Some(detail) = &request.event.detail {
+                print::line(&paint.dim(&format!("  {}", print::cut(&print::safe_line(detail), 200))));
+            }
+        }
+        let shown = report.events.len() as u64;
+        if report.all > shown {
+            print::line(&format!("… and {} more (-n {})", report.all - shown, report.all));
+        }
+    }))
 }
 
 /// `Ada (4711) on telegram`.
 fn who(request: &RequestReport) -> String {
-    let (peer, channel) = (print::safe_line(&request.peer), print::safe_line(&request.channel));
-    match &request.name {
+    let (peer, channel) = (print::safe_line(&request.event.peer), print::safe_line(&request.event.channel));
+    match &request.event.name {
         Some(name) => format!("{} ({peer}) on {channel}", print::safe_line(name)),
         None => format!("{peer} on {channel}"),
     }

@@ -1,8 +1,8 @@
 //! `heirloom draft`
 
-use heirloom_engine::continuity::draft::{self, Form};
+use heirloom_engine::continuity::draft::{self, Draft, Form};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::report::drafts::{DiscardedReport, DraftReport};
+use heirloom_engine::report::drafts::DiscardedReport;
 
 use super::open_loop::print_items;
 use crate::context::{Context, Global};
@@ -53,8 +53,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             match failed {
                 // What was done before it is said where the error leaves room for it.
                 Some(e) if global.json => Err(e),
-                Some(e) => print_items(global, &items, "Kept").and(Err(e)),
-                None => print_items(global, &items, "Kept"),
+                Some(e) => {
+                    print_items(global, &items, "Kept");
+                    Err(e)
+                }
+                None => Ok(print_items(global, &items, "Kept")),
             }
         }
         Command::Discard { files } => {
@@ -88,17 +91,17 @@ fn list(global: &Global) -> Result<Exit> {
         print::line("No drafts.");
     }
     let now = engine.now();
-    let row = |d: &DraftReport| {
-        let form = match d.what {
+    let row = |d: &Draft| {
+        let form = match d.form {
             Form::Binary => "binary, cannot be promoted",
             Form::Large => "too long to be promoted",
             other => other.name(),
         };
-        vec![print::safe_line(&d.draft), print::bytes(d.bytes), print::when(Some(d.modified_at), now), form.to_owned()]
+        vec![print::safe_line(&d.name), print::bytes(d.size), print::when(Some(d.modified_at), now), form.to_owned()]
     };
     print::out(&print::table(&report.drafts.iter().map(row).collect::<Vec<_>>()));
     for problem in &report.problems {
-        print::note(&problem.problem.to_string());
+        print::note(&format!("{}: {}", problem.place, problem.what));
     }
     Ok(exit)
 }

@@ -17,17 +17,14 @@ use crate::print::{self, Paint};
 
 /// Prints a file and where it stands. `more`: what else its last line says.
 pub fn print_file(json: bool, report: &FileReport, more: Option<String>) -> Result<Exit> {
-    if json {
-        print::report(report);
-        return Ok(Exit::Ok);
-    }
-    print::line(print::safe(&report.document).trim_end());
-    print::line("");
-    let mut foot = vec![report.file.clone()];
-    foot.extend(more);
-    foot.extend(report.entry.problem.clone());
-    print::line(&Paint::stdout().dim(&print::safe_line(&foot.join(" · "))));
-    Ok(Exit::Ok)
+    Ok(print::answer(json, report, || {
+        print::line(print::safe(&report.document).trim_end());
+        print::line("");
+        let mut foot = vec![report.file.clone()];
+        foot.extend(more);
+        foot.extend(report.entry.problem.clone());
+        print::line(&Paint::stdout().dim(&print::safe_line(&foot.join(" · "))));
+    }))
 }
 
 /// Prints the file of a row.

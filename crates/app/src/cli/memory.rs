@@ -1,11 +1,10 @@
 //! `heirloom memory`
 
 use heirloom_engine::clock::parse_rfc3339;
-use heirloom_engine::engine::Engine;
+use heirloom_engine::engine::{Engine, Verdict};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, NewLeaf, Scope, change, find, leaf};
-use heirloom_engine::report::memories::{ChangedMemories, MemoryReport};
-use heirloom_engine::review::verdict::Verdict;
+use heirloom_engine::report::memories::{ChangedMemories, MemoryReport, RememberedReport};
 use heirloom_engine::tree::TreeLock;
 use heirloom_engine::tree::file_table::Entry;
 
@@ -217,7 +216,7 @@ fn filter_of(engine: &Engine, filter: Filter) -> Result<find::Filter> {
 }
 
 fn marks(memory: &MemoryReport) -> String {
-    let entry = &memory.entry;
+    let entry = &memory.file.entry;
     let mut marks = Vec::new();
     if entry.fields.get("pinned") == Some(&true.into()) {
         marks.push("pinned".to_owned());
@@ -244,29 +243,26 @@ fn kind_of(entry: &Entry) -> String {
 
 fn list(global: &Global, engine: &Engine, filter: &find::Filter, limit: usize) -> Result<Exit> {
     let report = engine.memories(filter, limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.memories.is_empty() {
-        print::line("Nothing of the kind is remembered.");
-    }
-    let now = engine.now();
-    let row = |memory: &MemoryReport| {
-        let observed = memory.entry.field("verified").or_else(|| memory.entry.field("observed"));
-        vec![
-            memory.file.id.clone().unwrap_or_default(),
-            kind_of(&memory.entry),
-            print::cut(&print::safe_line(&memory.file.title), 60),
-            print::when(observed.and_then(parse_rfc3339), now),
-            marks(memory),
-        ]
-    };
-    print::list(&report.memories.iter().map(row).collect::<Vec<_>>(), report.all);
-    for problem in report.problems.iter().filter(|p| p.place.contains("/memory/")) {
-        print::note(&problem.to_string());
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.memories.is_empty() {
+            print::line("Nothing of the kind is remembered.");
+        }
+        let now = engine.now();
+        let row = |memory: &MemoryReport| {
+            let observed = memory.file.entry.field("verified").or_else(|| memory.file.entry.field("observed"));
+            vec![
+                memory.file.id.clone().unwrap_or_default(),
+                kind_of(&memory.file.entry),
+                print::cut(&print::safe_line(&memory.file.title), 60),
+                print::when(observed.and_then(parse_rfc3339), now),
+                marks(memory),
+            ]
+        };
+        print::list(&report.memories.iter().map(row).collect::<Vec<_>>(), report.all);
+        for problem in report.problems.iter().filter(|p| p.place.contains("/memory/")) {
+            print::note(&problem.to_string());
+        }
+    }))
 }
 
 fn none_yet() -> Error {
@@ -306,15 +302,12 @@ fn each(
 }
 
 fn print_changed(global: &Global, report: &ChangedMemories, said: &str) -> Result<Exit> {
-    if global.json {
-        print::report(report);
-        return Ok(Exit::Ok);
-    }
-    for memory in &report.items {
-        let id = memory.file.id.as_deref().unwrap_or_default();
-        print::line(&format!("{said}: {} · {id}", print::safe_line(&memory.file.title)));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, report, || {
+        for memory in &report.items {
+            let id = memory.file.id.as_deref().unwrap_or_default();
+            print::line(&format!("{said}: {} · {id}", print::safe_line(&memory.file.title)));
+        }
+    }))
 }
 
 fn edit(global: &Global, name: &str, edit: &change::Edit) -> Result<Exit> {
@@ -345,7 +338,7 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
             let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
             change::supersede_with(lock, &old, &new)
         })?;
-        return remember::print_remembered(global, &added.into(), false);
+        return remember::print_remembered(global, &RememberedReport { items: vec![added] }, false);
     }
     let (report, written) = engine.act(|lock| {
         let (old, new) = (find::chosen_one(lock, old)?, find::chosen_one(lock, new.unwrap_or_default())?);
@@ -357,50 +350,44 @@ fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) 
 
 fn forget(global: &Global, names: &[String]) -> Result<Exit> {
     let report = Context::open(global)?.acting_as(ACTOR).forget_memories(names)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    for id in &report.forgotten {
-        print::line(&format!("Forgotten: {}", id.as_deref().unwrap_or_default()));
-    }
-    if report.with > 0 {
-        print::line(&format!(
-            "With it {} that said the same.",
-            print::counted(report.with as u64, "archived proposal")
-        ));
-    }
-    print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        for id in &report.forgotten {
+            print::line(&format!("Forgotten: {}", id.as_deref().unwrap_or_default()));
+        }
+        if report.with > 0 {
+            print::line(&format!(
+                "With it {} that said the same.",
+                print::counted(report.with as u64, "archived proposal")
+            ));
+        }
+        print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
+    }))
 }
 
 fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let filter = filter_of(&engine, filter)?;
     let report = engine.search_memories(words, &filter, limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.hits.is_empty() {
-        print::line("No memory has any of these words.");
-    }
-    for hit in &report.hits {
-        let memory = &hit.memory;
-        let (id, title) = (memory.file.id.as_deref().unwrap_or_default(), print::safe_line(&memory.file.title));
-        let marks = marks(memory);
-        let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
-        print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&memory.entry)));
-        super::search::passage(&hit.passage, print::width(), Paint::stdout());
-    }
-    super::explained::note(&report.understood).iter().for_each(|note| print::note(note));
-    if !report.too_frequent.is_empty() {
-        let words = print::safe_line(&report.too_frequent.join(", "));
-        print::note(&format!("too frequent to help, left out: {words}"));
-    }
-    if report.files_not_indexed > 0 {
-        let files = print::counted(report.files_not_indexed, "changed file");
-        print::note(&format!("{files} not searched yet: heirloom work"));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.hits.is_empty() {
+            print::line("No memory has any of these words.");
+        }
+        for hit in &report.hits {
+            let memory = &hit.memory;
+            let (id, title) = (memory.file.id.as_deref().unwrap_or_default(), print::safe_line(&memory.file.title));
+            let marks = marks(memory);
+            let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
+            print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&memory.file.entry)));
+            super::search::passage(&hit.passage, print::width(), Paint::stdout());
+        }
+        super::explained::note(&report.understood).iter().for_each(|note| print::note(note));
+        if !report.too_frequent.is_empty() {
+            let words = print::safe_line(&report.too_frequent.join(", "));
+            print::note(&format!("too frequent to help, left out: {words}"));
+        }
+        if report.files_not_indexed > 0 {
+            let files = print::counted(report.files_not_indexed, "changed file");
+            print::note(&format!("{files} not searched yet: heirloom work"));
+        }
+    }))
 }

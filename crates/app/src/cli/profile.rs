@@ -75,20 +75,17 @@ fn print_change(global: &Global, change: &ProfileChange, line: &str) -> Result<E
 fn show(global: &Global) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let report = engine.profile()?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let now = engine.now();
-    let row = |v: &Value| vec![v.key.clone(), print::safe_line(&v.value), print::when(Some(v.set_at), now)];
-    print::out(&print::table(&report.values.iter().map(row).collect::<Vec<_>>()));
-    let open: Vec<String> = profile::KNOWN
-        .iter()
-        .filter(|(key, _)| report.values.iter().all(|v| v.key != *key))
-        .map(|(key, what)| format!("{key} ({what})"))
-        .collect();
-    if !open.is_empty() {
-        print::line(&Paint::stdout().dim(&format!("Not said: {}", open.join(", "))));
-    }
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let now = engine.now();
+        let row = |v: &Value| vec![v.key.clone(), print::safe_line(&v.value), print::when(Some(v.set_at), now)];
+        print::out(&print::table(&report.profile.iter().map(row).collect::<Vec<_>>()));
+        let open: Vec<String> = profile::KNOWN
+            .iter()
+            .filter(|(key, _)| report.profile.iter().all(|v| v.key != *key))
+            .map(|(key, what)| format!("{key} ({what})"))
+            .collect();
+        if !open.is_empty() {
+            print::line(&Paint::stdout().dim(&format!("Not said: {}", open.join(", "))));
+        }
+    }))
 }

@@ -2,13 +2,12 @@
 
 use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::continuity::proposal::{self, NewProposal, Status};
-use heirloom_engine::engine::Engine;
+use heirloom_engine::engine::{Engine, Verdict};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::memory::{Class, Scope};
-use heirloom_engine::redact::redact;
-use heirloom_engine::report::items::EditedReport;
-use heirloom_engine::review::{self, verdict::Verdict};
-use heirloom_engine::tree::file_table::{Entry, Kind};
+use heirloom_engine::report::items::{EditedReport, EntryReport};
+use heirloom_engine::review;
+use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 
 use super::{noticed, remember};
@@ -176,26 +175,24 @@ fn list(global: &Global, status: Status, workspace: Option<&str>, limit: usize) 
     let engine = Context::open(global)?.acting_as(ACTOR);
     let scope = workspace.map(|name| super::open_loop::scope_of(&engine, name)).transpose()?;
     let report = engine.proposals(status, scope.as_deref(), limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.proposals.is_empty() {
-        print::line(if status == Status::Pending { "No memory is proposed." } else { "Nothing of the kind." });
-    }
-    let now = engine.now();
-    let row = |e: &Entry| {
-        let project = e.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")).map(label_of);
-        let kind = [e.class.as_deref(), project].into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        vec![
-            e.item.clone().unwrap_or_default(),
-            print::safe_line(&kind),
-            print::cut(&print::safe_line(&redact(&e.title)), 60),
-            print::when(proposal::day(e, status).and_then(parse_rfc3339), now),
-        ]
-    };
-    print::list(&report.entries.iter().map(row).collect::<Vec<_>>(), report.all);
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.proposals.is_empty() {
+            print::line(if status == Status::Pending { "No memory is proposed." } else { "Nothing of the kind." });
+        }
+        let now = engine.now();
+        let row = |report: &EntryReport| {
+            let e = &report.entry;
+            let project = e.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")).map(label_of);
+            let kind = [e.class.as_deref(), project].into_iter().flatten().collect::<Vec<_>>().join(" · ");
+            vec![
+                e.item.clone().unwrap_or_default(),
+                print::safe_line(&kind),
+                print::cut(&print::safe_line(&report.title), 60),
+                print::when(proposal::day(e, status).and_then(parse_rfc3339), now),
+            ]
+        };
+        print::list(&report.proposals.iter().map(row).collect::<Vec<_>>(), report.all);
+    }))
 }
 
 fn edit(global: &Global, engine: &Engine, name: &str, edit: &proposal::Edit) -> Result<Exit> {
@@ -205,12 +202,11 @@ fn edit(global: &Global, engine: &Engine, name: &str, edit: &proposal::Edit) -> 
         let written = !in_editor && review::amend(lock, &entry, edit)?;
         Ok((entry, written))
     })?;
-    let written = if in_editor { super::files::edit(global, engine, &entry)? } else { written };
-    if global.json {
-        print::report(&EditedReport::of(&entry, written));
-    } else {
-        let said = if written { "Changed" } else { "Says so already" };
-        print::line(&format!("{said}: {} · {}", print::safe_line(&entry.title), entry.item.unwrap_or_default()));
-    }
-    Ok(Exit::Ok)
+    let changed = if in_editor { super::files::edit(global, engine, &entry)? } else { written };
+    let report = EditedReport { id: entry.item, path: entry.path, changed };
+    Ok(print::answer(global.json, &report, || {
+        let said = if changed { "Changed" } else { "Says so already" };
+        let id = report.id.as_deref().unwrap_or_default();
+        print::line(&format!("{said}: {} · {id}", print::safe_line(&entry.title)));
+    }))
 }

@@ -64,7 +64,7 @@ pub fn propose(global: &Global, engine: &Engine, new: &NewProposal) -> Result<Ex
         Change::Changed => "Was proposed; added to it",
         Change::Same => "Was proposed already, just so",
     };
-    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), said)?;
+    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), said);
     let is = |e: &Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
     if let Some(entry) = waits.filter(|e| !is(e)) {
         let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", label_of));
@@ -126,31 +126,28 @@ fn in_project() -> bool {
 
 /// Prints what remembering came to. `guessed`: no class was asked for.
 pub fn print_remembered(global: &Global, report: &RememberedReport, guessed: bool) -> Result<Exit> {
-    if global.json {
-        print::report(report);
-        return Ok(Exit::Ok);
-    }
-    for item in &report.items {
-        print::line(&sentence(&item.added));
-        if let Some(path) = &item.path {
-            print::line(&Paint::stdout().dim(&format!("  {path}")));
+    Ok(print::answer(global.json, report, || {
+        for item in &report.items {
+            print::line(&sentence(item));
+            if let Some(path) = &item.path {
+                print::line(&Paint::stdout().dim(&format!("  {path}")));
+            }
+            if !item.superseded.is_empty() {
+                print::line(&format!("  in place of {}, which stays as history", item.superseded.join(", ")));
+            }
+            if guessed && item.outcome == Outcome::New {
+                let other = match item.scope {
+                    Scope::Agent => "in one project only: --workspace W",
+                    Scope::Workspace(_) => "everywhere: --class preference",
+                };
+                let id = &item.id;
+                let line = format!(
+                    "  change it: heirloom memory edit {id}\n  take it back: heirloom memory forget {id}\n  {other}"
+                );
+                print::line(&Paint::stdout().dim(&line));
+            }
         }
-        if !item.superseded.is_empty() {
-            print::line(&format!("  in place of {}, which stays as history", item.superseded.join(", ")));
-        }
-        if guessed && item.added.outcome == Outcome::New {
-            let other = match item.added.scope {
-                Scope::Agent => "in one project only: --workspace W",
-                Scope::Workspace(_) => "everywhere: --class preference",
-            };
-            let id = &item.id;
-            let line = format!(
-                "  change it: heirloom memory edit {id}\n  take it back: heirloom memory forget {id}\n  {other}"
-            );
-            print::line(&Paint::stdout().dim(&line));
-        }
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
 /// `Remembered as a fact of heirloom-api: Push rule · m:push-rule-3f2a91`

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::memory::{find, pending};
 use crate::profile;
 use crate::report::channel::{RequestReport, RequestsReport};
-use crate::report::drafts::DraftsReport;
+use crate::report::drafts::{DraftProblem, DraftsReport};
 use crate::report::file::FileReport;
-use crate::report::items::{ArtifactsReport, ProposalsReport};
+use crate::report::items::{ArtifactsReport, EntryReport, ProposalsReport};
 use crate::report::memories::{MemoriesReport, MemoryReport, MemorySearchReport};
 use crate::report::profile::ProfileReport;
 use crate::report::review::{NoticedReport, PendingReport};
@@ -70,7 +70,7 @@ impl Engine {
     /// Proposals of one status, newest first.
     pub fn proposals(&self, status: Status, scope: Option<&str>, limit: usize) -> Result<ProposalsReport> {
         let entries = self.looked(|at| at.read(|tx| proposal::list(tx, at.agent_no, status, scope)))?;
-        Ok(ProposalsReport::of(entries, limit))
+        Ok(ProposalsReport { all: entries.len(), proposals: EntryReport::first(entries, limit) })
     }
 
     /// Artifacts, newest first.
@@ -78,19 +78,20 @@ impl Engine {
         let newest =
             |at: &AssistantHome| at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit));
         let (entries, all) = self.looked(newest)?;
-        Ok(ArtifactsReport::of(entries, all))
+        Ok(ArtifactsReport { artifacts: EntryReport::first(entries, limit), all })
     }
 
     /// Drafts of all programs, by name.
     pub fn drafts(&self) -> Result<DraftsReport> {
         let (drafts, problems) = self.looked(draft::list)?;
-        Ok(DraftsReport::of(drafts, problems))
+        Ok(DraftsReport { drafts, problems: problems.into_iter().map(DraftProblem::from).collect() })
     }
 
     /// Requests to be let in on a channel, newest first: those that wait, or all.
     pub fn requests(&self, all: bool, limit: usize) -> Result<RequestsReport> {
         let (events, count) = self.looked(|at| at.read(|tx| channel::list(tx, at.agent_no, all, limit)))?;
-        Ok(RequestsReport { events: events.into_iter().map(RequestReport::from).collect(), all: count })
+        let events = events.into_iter().map(|event| RequestReport::of(event, None)).collect();
+        Ok(RequestsReport { events, all: count })
     }
 
     /// The last run of every scheduled job, newest first.
@@ -117,7 +118,7 @@ impl Engine {
     /// What every session may know of the operator.
     pub fn profile(&self) -> Result<ProfileReport> {
         let agent_no = self.agent_no()?;
-        Ok(ProfileReport::of(self.read(|tx| profile::show(tx, agent_no))?))
+        Ok(ProfileReport { profile: self.read(|tx| profile::show(tx, agent_no))? })
     }
 
     /// The visible files, counted, and what is wrong with them. `None` where there are none yet.

@@ -21,6 +21,8 @@ pub mod writing;
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::error::{Error, Result};
 use crate::home::{MemoryPath, RelPath, layout};
 use crate::tree::journal::Act;
@@ -93,6 +95,12 @@ impl Scope {
             Scope::Agent => act,
             Scope::Workspace(id) => act.shows_in(format!("index/{id}")),
         }
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

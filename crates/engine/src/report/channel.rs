@@ -2,50 +2,32 @@
 
 use serde::Serialize;
 
-use crate::clock::Millis;
 use crate::continuity::Change;
 use crate::continuity::channel::Event;
 use crate::redact::redact;
 
-/// A request to be let in on a channel. Times are in milliseconds since 1970.
+/// A request to be let in on a channel, without credentials.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct RequestReport {
     /// `c:17`.
     pub id: String,
-    pub channel: String,
-    /// The peer that asks, as the channel names it.
-    pub peer: String,
-    /// What the peer calls itself.
-    pub name: Option<String>,
-    pub detail: Option<String>,
-    /// `pending`, `approved` or `denied`.
-    pub state: &'static str,
-    pub at: Millis,
-    pub decided_at: Option<Millis>,
-    /// What an act did to it: `new`, `changed` or `same`.
+    #[serde(flatten)]
+    pub event: Event,
+    /// What an act did to it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<&'static str>,
+    pub change: Option<Change>,
 }
 
-impl From<Event> for RequestReport {
-    fn from(event: Event) -> RequestReport {
-        let clean = |text: Option<String>| text.map(|t| redact(&t).into_owned());
-        RequestReport {
-            id: event.id(),
-            channel: event.channel,
-            peer: event.peer,
-            name: clean(event.name),
-            detail: clean(event.detail),
-            state: event.state.name(),
-            at: event.at,
-            decided_at: event.decided_at,
-            change: None,
-        }
+impl RequestReport {
+    pub fn of(event: Event, change: Option<Change>) -> RequestReport {
+        let clean = |text: &Option<String>| text.as_deref().map(|t| redact(t).into_owned());
+        let event = Event { name: clean(&event.name), detail: clean(&event.detail), ..event };
+        RequestReport { id: event.id(), event, change }
     }
 }
 
 /// Requests, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct RequestsReport {
     pub events: Vec<RequestReport>,
     /// How many there are, those that were not asked for included.
@@ -60,10 +42,7 @@ pub struct AnsweredReport {
 
 impl AnsweredReport {
     pub fn of(events: Vec<(Event, Change)>) -> AnsweredReport {
-        let events = events.into_iter().map(|(event, change)| {
-            let report = RequestReport::from(event);
-            RequestReport { change: Some(change.name()), ..report }
-        });
+        let events = events.into_iter().map(|(event, change)| RequestReport::of(event, Some(change)));
         AnsweredReport { events: events.collect() }
     }
 }

@@ -48,7 +48,7 @@ impl FileReport {
     pub fn of(at: &AssistantHome, entry: &Entry) -> Result<FileReport> {
         let doc = continuity::read(at, &entry.path)?;
         Ok(FileReport {
-            entry: EntryReport::from(entry),
+            entry: EntryReport::of(entry.clone()),
             kind: entry.kind.name(),
             state: entry.state.name(),
             body: redact(&doc.body()).into_owned(),

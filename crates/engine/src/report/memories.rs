@@ -44,13 +44,11 @@ pub struct MemoryReport {
     pub file: EntryReport,
     #[serde(flatten)]
     pub age: AgeReport,
-    #[serde(skip)]
-    pub entry: Entry,
 }
 
 impl MemoryReport {
     pub fn of(entry: Entry, now: Millis) -> MemoryReport {
-        MemoryReport { file: EntryReport::from(&entry), age: AgeReport::from(&staleness(&entry, now)), entry }
+        MemoryReport { age: AgeReport::from(&staleness(&entry, now)), file: EntryReport::of(entry) }
     }
 }
 
@@ -81,49 +79,10 @@ impl ChangedMemories {
     }
 }
 
-/// A memory after it was to be written: the new one, or the one that stands.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct AddedReport {
-    /// Empty where it was forgotten.
-    pub id: String,
-    pub title: String,
-    /// `None` where it was forgotten.
-    pub path: Option<String>,
-    pub class: &'static str,
-    pub scope: String,
-    /// `new`, `same`, `forgotten` or `outranked`.
-    pub change: &'static str,
-    /// Ids of the memories it took the place of.
-    pub superseded: Vec<String>,
-    #[serde(skip)]
-    pub added: Added,
-}
-
-impl From<Added> for AddedReport {
-    fn from(added: Added) -> AddedReport {
-        AddedReport {
-            id: added.id.clone(),
-            title: added.title.clone(),
-            path: added.path.as_ref().map(ToString::to_string),
-            class: added.class.name(),
-            scope: added.scope.to_string(),
-            change: added.outcome.name(),
-            superseded: added.superseded.clone(),
-            added,
-        }
-    }
-}
-
 /// What remembering came to.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct RememberedReport {
-    pub items: Vec<AddedReport>,
-}
-
-impl From<Added> for RememberedReport {
-    fn from(added: Added) -> RememberedReport {
-        RememberedReport { items: vec![added.into()] }
-    }
+    pub items: Vec<Added>,
 }
 
 /// Memories that were forgotten.

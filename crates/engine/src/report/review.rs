@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use super::items::{ItemReport, ItemsReport};
-use super::memories::AddedReport;
 use crate::clock::rfc3339;
+use crate::continuity::Item;
+use crate::memory::Added;
 use crate::memory::pending::{NoticeKind, Pending};
-use crate::review::verdict::Decided;
 use crate::review::{Merged, Undone};
 
 /// Something noticed about the user.
@@ -76,54 +75,11 @@ pub struct NoticedReport {
 #[derive(Clone, PartialEq, Serialize, Debug)]
 #[serde(untagged)]
 pub enum ReviewReport {
-    Merged(MergedReports),
-    Rejected(ItemsReport),
-    Undone(UndoneReport),
-    Accepted(DecidedReport),
-    Dismissed(DecidedReport),
-}
-
-/// Proposals that were merged.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct MergedReports {
-    pub merged: Vec<MergedReport>,
-}
-
-/// A proposal that was merged, and the memories made of it, one for each entry.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct MergedReport {
-    pub proposal: ItemReport,
-    pub memories: Vec<AddedReport>,
-}
-
-impl From<Merged> for MergedReport {
-    fn from(merged: Merged) -> MergedReport {
-        let memories = merged.leaves.into_iter().map(AddedReport::from).collect();
-        MergedReport { proposal: ItemReport::from(&merged.proposal), memories }
-    }
-}
-
-/// A verdict that was taken back.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct UndoneReport {
-    pub proposal: ItemReport,
-    /// Memories that are gone again.
-    pub removed: Vec<String>,
-    /// Memories that count again.
-    pub restored: Vec<String>,
-}
-
-impl From<Undone> for UndoneReport {
-    fn from(undone: Undone) -> UndoneReport {
-        let Undone { proposal, removed, restored } = undone;
-        UndoneReport { proposal: ItemReport::from(&proposal), removed, restored }
-    }
-}
-
-/// Notices that were accepted or dismissed.
-#[derive(Clone, PartialEq, Serialize, Debug)]
-pub struct DecidedReport {
-    pub items: Vec<DecidedNotice>,
+    Merged { merged: Vec<Merged> },
+    Rejected { items: Vec<Item> },
+    Undone(Undone),
+    Accepted { items: Vec<DecidedNotice> },
+    Dismissed { items: Vec<DecidedNotice> },
 }
 
 /// A notice that was accepted or dismissed.
@@ -135,13 +91,13 @@ pub struct DecidedNotice {
     /// What an accepted one became: `m:…` or `profile:…`.
     pub result: Option<String>,
     /// The memory it became, if it became one.
-    pub memory: Option<AddedReport>,
+    pub memory: Option<Added>,
     #[serde(skip)]
     pub pending: Pending,
 }
 
 impl DecidedNotice {
-    fn of(pending: Pending, memory: Option<AddedReport>) -> DecidedNotice {
+    pub fn of(pending: Pending, memory: Option<Added>) -> DecidedNotice {
         DecidedNotice {
             id: pending.id(),
             kind: pending.kind.name(),
@@ -149,26 +105,6 @@ impl DecidedNotice {
             result: pending.result.clone(),
             memory,
             pending,
-        }
-    }
-}
-
-impl From<Decided> for ReviewReport {
-    fn from(decided: Decided) -> ReviewReport {
-        match decided {
-            Decided::Merged(merged) => {
-                ReviewReport::Merged(MergedReports { merged: merged.into_iter().map(MergedReport::from).collect() })
-            }
-            Decided::Rejected(items) => ReviewReport::Rejected(ItemsReport::of(&items)),
-            Decided::Undone(undone) => ReviewReport::Undone(undone.into()),
-            Decided::Accepted(accepted) => {
-                let items = accepted.into_iter().map(|a| DecidedNotice::of(a.pending, a.leaf.map(AddedReport::from)));
-                ReviewReport::Accepted(DecidedReport { items: items.collect() })
-            }
-            Decided::Dismissed(dismissed) => {
-                let items = dismissed.into_iter().map(|pending| DecidedNotice::of(pending, None));
-                ReviewReport::Dismissed(DecidedReport { items: items.collect() })
-            }
         }
     }
 }

@@ -2,52 +2,22 @@
 
 use serde::Serialize;
 
-use crate::clock::Millis;
-use crate::continuity::scheduled::Run;
+use crate::continuity::scheduled::{Run, Status};
 
-/// A run of a job. Times are in milliseconds since 1970.
+/// A run of a job.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct RunReport {
-    /// Its number.
-    pub run: i64,
-    pub job: String,
-    /// `running`, `done` or `failed`.
-    pub status: &'static str,
-    /// The command, without credentials.
-    pub command: String,
-    pub started_at: Millis,
-    pub ended_at: Option<Millis>,
-    pub exit_code: Option<i32>,
-    pub signal: Option<i32>,
-    pub error: Option<String>,
-    /// The artifact with its output.
-    pub artifact: Option<String>,
-    /// A person has seen that it failed.
-    pub acknowledged: bool,
+    #[serde(flatten)]
+    pub run: Run,
+    pub status: Status,
     /// The exit code that was passed on, where the run was recorded just now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<u8>,
-    #[serde(skip)]
-    pub row: Run,
 }
 
 impl From<Run> for RunReport {
-    fn from(row: Run) -> RunReport {
-        RunReport {
-            run: row.no,
-            job: row.name.clone(),
-            status: row.status().name(),
-            command: row.command.clone(),
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            exit_code: row.exit_code,
-            signal: row.signal,
-            error: row.error.clone(),
-            artifact: row.artifact.clone(),
-            acknowledged: row.acknowledged,
-            passed: None,
-            row,
-        }
+    fn from(run: Run) -> RunReport {
+        RunReport { status: run.status(), run, passed: None }
     }
 }
 
@@ -64,7 +34,7 @@ pub struct UnrecordedRun {
 }
 
 /// The last run of every job, newest first.
-#[derive(Clone, PartialEq, Eq, Serialize, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct JobsReport {
     pub jobs: Vec<RunReport>,
 }

@@ -7,8 +7,8 @@
 //! Knows nothing of who proposed.
 
 pub mod noticed;
-pub mod verdict;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::clock::rfc3339;
@@ -24,15 +24,16 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Step, hex};
 
 /// A merged proposal and what its entries came to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Merged {
     pub proposal: Item,
     /// One for each entry, in order.
+    #[serde(rename = "memories")]
     pub leaves: Vec<Added>,
 }
 
 /// What taking a decision back came to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Undone {
     pub proposal: Item,
     /// Leaves that went again.

@@ -5,7 +5,7 @@ mod run;
 
 use std::ffi::OsString;
 
-use heirloom_engine::continuity::scheduled::{self, Run, Status};
+use heirloom_engine::continuity::scheduled::{self, Status};
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::report::scheduled::{AcknowledgedReport, RunReport, UnrecordedRun};
 
@@ -81,12 +81,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 n => format!("{name}: {} seen.", print::counted(n as u64, "failure")),
             };
             let report = AcknowledgedReport { job: name, acknowledged };
-            if global.json {
-                print::report(&report)
-            } else {
-                print::line(&line)
-            }
-            Ok(Exit::Ok)
+            Ok(print::answer(global.json, &report, || print::line(&line)))
         }
     }
 }
@@ -94,43 +89,39 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 fn list(global: &Global) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let report = engine.jobs()?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.jobs.is_empty() {
-        print::line("No job has run yet. Put heirloom job run NAME -- in front of a cron command.");
-    }
-    let now = engine.now();
-    let row = |r: &RunReport| vec![r.job.clone(), how(&r.row), print::when(Some(r.started_at), now), command(r, 60)];
-    print::out(&print::table(&report.jobs.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.jobs.is_empty() {
+            print::line("No job has run yet. Put heirloom job run NAME -- in front of a cron command.");
+        }
+        let now = engine.now();
+        let row =
+            |r: &RunReport| vec![r.run.name.clone(), how(r), print::when(Some(r.run.started_at), now), command(r, 60)];
+        print::out(&print::table(&report.jobs.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
 fn show(global: &Global, name: &str, limit: usize) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let report = engine.job(name, limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    let paint = Paint::stdout();
-    if let Some(last) = report.runs.first() {
-        print::line(&format!("{} · {}", paint.bold(&last.job), how(&last.row)));
-        print::line(&paint.dim(&command(last, 200)));
-    }
-    let now = engine.now();
-    let row = |r: &RunReport| {
-        let output = r.artifact.clone().unwrap_or_default();
-        vec![format!("  {}", print::when(Some(r.started_at), now)), how(&r.row), took(r), output]
-    };
-    print::out(&print::table(&report.runs.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        let paint = Paint::stdout();
+        if let Some(last) = report.runs.first() {
+            print::line(&format!("{} · {}", paint.bold(&last.run.name), how(last)));
+            print::line(&paint.dim(&command(last, 200)));
+        }
+        let now = engine.now();
+        let row = |r: &RunReport| {
+            let output = r.run.artifact.clone().unwrap_or_default();
+            vec![format!("  {}", print::when(Some(r.run.started_at), now)), how(r), took(r), output]
+        };
+        print::out(&print::table(&report.runs.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
-fn how(run: &Run) -> String {
+fn how(report: &RunReport) -> String {
+    let run = &report.run;
     let seen = if run.acknowledged { " (seen)" } else { "" };
-    match (run.status(), &run.error, run.signal, run.exit_code) {
+    match (report.status, &run.error, run.signal, run.exit_code) {
         (Status::Running, ..) => "running".into(),
         (Status::Done, ..) => "done".into(),
         (_, Some(error), ..) => format!("failed: {}{seen}", print::cut(&print::safe_line(error), 60)),
@@ -139,12 +130,13 @@ fn how(run: &Run) -> String {
     }
 }
 
-fn took(run: &RunReport) -> String {
+fn took(report: &RunReport) -> String {
+    let run = &report.run;
     run.ended_at.map_or(String::new(), |end| format!("{:.1} s", (end - run.started_at) as f64 / 1000.0))
 }
 
-fn command(run: &RunReport, width: usize) -> String {
-    print::cut(&print::safe_line(&run.command), width)
+fn command(report: &RunReport, width: usize) -> String {
+    print::cut(&print::safe_line(&report.run.command), width)
 }
 
 /// The error of a run that was not recorded, for people and programs.
