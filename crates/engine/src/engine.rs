@@ -136,13 +136,13 @@ impl Engine {
     /// Changes visible files: `act` runs under the agent's tree lock, and pages that show the change are rendered
     /// afterwards. Files are made where there are none yet.
     pub fn act<T>(&self, act: impl FnOnce(&TreeLock) -> Result<T>) -> Result<T> {
-        self.change(|at| act(&at.lock()?))
+        self.act_unlocked(|at| act(&at.lock()?))
     }
 
     /// Changes rows of the ledger that pages show: as [`Engine::act`], without the tree lock.
-    pub fn change<T>(&self, change: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
+    pub fn act_unlocked<T>(&self, act: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
         let at = self.instance.assistant(&self.agent, &self.actor)?;
-        let out = change(&at)?;
+        let out = act(&at)?;
         self.instance.settle(&at);
         Ok(out)
     }

@@ -62,7 +62,8 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Pending { all, limit } => list(global, all, limit),
         Command::Ask { channel, peer, name, detail } => {
             let engine = Context::create(global)?.acting_as(ACTOR);
-            let asked = engine.change(|at| channel::ask(at, &channel, &peer, name.as_deref(), detail.as_deref()))?;
+            let asked =
+                engine.act_unlocked(|at| channel::ask(at, &channel, &peer, name.as_deref(), detail.as_deref()))?;
             print_answered(global, &AnsweredReport::of(vec![asked]), "Waits for your answer")
         }
         Command::Approve { ids } => decide(global, &ids, true),
@@ -71,7 +72,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 fn decide(global: &Global, ids: &[String], yes: bool) -> Result<Exit> {
-    let answered = Context::open(global)?.acting_as(ACTOR).change(|at| channel::decide(at, ids, yes))?;
+    let answered = Context::open(global)?.acting_as(ACTOR).act_unlocked(|at| channel::decide(at, ids, yes))?;
     print_answered(global, &AnsweredReport::of(answered), if yes { "Let in" } else { "Not let in" })
 }
 

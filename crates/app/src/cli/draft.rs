@@ -62,15 +62,15 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Discard { files } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            engine.act(|lock| {
-                for file in &files {
-                    draft::discard(lock, file)?;
-                    if !global.json {
-                        print::line(&format!("Deleted: {}", print::safe_line(file)));
-                    }
+            // No page shows a draft: nothing is rendered afterwards.
+            let at = engine.instance().assistant(engine.agent(), engine.actor())?;
+            let lock = at.lock()?;
+            for file in &files {
+                draft::discard(&lock, file)?;
+                if !global.json {
+                    print::line(&format!("Deleted: {}", print::safe_line(file)));
                 }
-                Ok(())
-            })?;
+            }
             if global.json {
                 print::report(&DiscardedReport { discarded: files });
             }

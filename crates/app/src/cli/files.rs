@@ -5,7 +5,7 @@ use std::path::Path;
 
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::report::file::FileReport;
+use heirloom_engine::report::file::FileTextReport;
 pub use heirloom_engine::report::items::redacted;
 use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::tree::file_table::{Entry, Kind};
@@ -16,7 +16,7 @@ use crate::error::Exit;
 use crate::print::{self, Paint};
 
 /// Prints a file and where it stands. `more`: what else its last line says.
-pub fn print_file(json: bool, report: &FileReport, more: Option<String>) -> Result<Exit> {
+pub fn print_file(json: bool, report: &FileTextReport, more: Option<String>) -> Result<Exit> {
     Ok(print::answer(json, report, || {
         print::line(print::safe(&report.document).trim_end());
         print::line("");
@@ -29,7 +29,7 @@ pub fn print_file(json: bool, report: &FileReport, more: Option<String>) -> Resu
 
 /// Prints the file of a row.
 pub fn show(context: &Context, at: &AssistantHome, entry: &Entry) -> Result<Exit> {
-    print_file(context.json, &FileReport::of(at, entry)?, None)
+    print_file(context.json, &FileTextReport::of(at, entry)?, None)
 }
 
 /// Prints the item a person means by `name`: the active one, else the newest in the archive. `none`: what to say where

@@ -132,7 +132,7 @@ pub fn print_people(items: &[Item], said: &str) {
 
 /// A visible file, for programs.
 pub fn entry_json(entry: &Entry) -> Value {
-    json!(EntryReport::of(entry.clone()))
+    json!(EntryReport::from(entry))
 }
 
 fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) -> Result<Exit> {

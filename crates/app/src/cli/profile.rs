@@ -49,14 +49,14 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             let key = profile::sound_key(&key)?;
             let value = profile::sound_value(&key, &value)?;
             let engine = Context::create(global)?.acting_as(ACTOR);
-            let changed = engine.change(|at| profile::set(at, &key, &value, "user"))?;
+            let changed = engine.act_unlocked(|at| profile::set(at, &key, &value, "user"))?;
             let said = if changed { "is now" } else { "is already" };
             let line = format!("{key} {said} {}", print::safe_line(&value));
             print_change(global, &ProfileChange { key, value: Some(value), changed }, &line)
         }
         Command::Unset { key } => {
             let key = profile::sound_key(&key)?;
-            Context::open(global)?.acting_as(ACTOR).change(|at| profile::unset(at, &key))?;
+            Context::open(global)?.acting_as(ACTOR).act_unlocked(|at| profile::unset(at, &key))?;
             let line = format!("{key} is no longer in your profile");
             print_change(global, &ProfileChange { key, value: None, changed: true }, &line)
         }

@@ -9,7 +9,7 @@ use crate::memory::{find, pending};
 use crate::profile;
 use crate::report::channel::{RequestReport, RequestsReport};
 use crate::report::drafts::{DraftProblem, DraftsReport};
-use crate::report::file::FileReport;
+use crate::report::file::FileTextReport;
 use crate::report::items::{ArtifactsReport, EntryReport, ProposalsReport};
 use crate::report::memories::{MemoriesReport, MemoryReport, MemorySearchReport};
 use crate::report::profile::ProfileReport;
@@ -28,20 +28,20 @@ impl Engine {
 
     /// The item a person means by `name`: the active one, else the newest in the archive. `None` where there are no
     /// visible files yet; `NotFound` for an unknown name.
-    pub fn file(&self, kind: Kind, name: &str) -> Result<Option<FileReport>> {
+    pub fn file(&self, kind: Kind, name: &str) -> Result<Option<FileTextReport>> {
         self.looked(|at| {
             let find = |state| at.read(|tx| file_table::named(tx, at.agent_no, kind, state, name));
             let entry = find(State::Active).or_else(|e| find(State::Archived).map_err(|_| e))?;
-            FileReport::of(at, &entry).map(Some)
+            FileTextReport::of(at, &entry).map(Some)
         })
     }
 
     /// A memory, by its id, title or path. `within`: the project the caller is bound to; what belongs to another one is
     /// `Refused`. `None` where there are no visible files yet.
-    pub fn memory(&self, name: &str, within: Option<&str>) -> Result<Option<FileReport>> {
+    pub fn memory(&self, name: &str, within: Option<&str>) -> Result<Option<FileTextReport>> {
         self.looked(|at| {
             let entry = at.read(|tx| find::named(tx, at.agent_no, name, within))?;
-            FileReport::of_memory(at, &entry, self.now()).map(Some)
+            FileTextReport::of_memory(at, &entry, self.now()).map(Some)
         })
     }
 

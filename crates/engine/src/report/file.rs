@@ -15,7 +15,7 @@ use crate::tree::file_table::{Entry, Kind};
 
 /// A visible file with its text, without credentials.
 #[derive(Clone, PartialEq, Serialize, Debug)]
-pub struct FileReport {
+pub struct FileTextReport {
     #[serde(flatten)]
     pub entry: EntryReport,
     pub kind: &'static str,
@@ -43,12 +43,12 @@ pub struct MemoryText {
     pub staleness: Staleness,
 }
 
-impl FileReport {
+impl FileTextReport {
     /// Reads the file of `entry`. `NotFound` where it is gone meanwhile.
-    pub fn of(at: &AssistantHome, entry: &Entry) -> Result<FileReport> {
+    pub fn of(at: &AssistantHome, entry: &Entry) -> Result<FileTextReport> {
         let doc = continuity::read(at, &entry.path)?;
-        Ok(FileReport {
-            entry: EntryReport::of(entry.clone()),
+        Ok(FileTextReport {
+            entry: EntryReport::from(entry),
             kind: entry.kind.name(),
             state: entry.state.name(),
             body: redact(&doc.body()).into_owned(),
@@ -58,9 +58,9 @@ impl FileReport {
         })
     }
 
-    /// [`FileReport::of`], with what a memory says beside its file.
-    pub fn of_memory(at: &AssistantHome, entry: &Entry, now: Millis) -> Result<FileReport> {
-        let mut report = FileReport::of(at, entry)?;
+    /// [`FileTextReport::of`], with what a memory says beside its file.
+    pub fn of_memory(at: &AssistantHome, entry: &Entry, now: Millis) -> Result<FileTextReport> {
+        let mut report = FileTextReport::of(at, entry)?;
         if entry.kind == Kind::Leaf {
             let text = redact(&leaf::text_of(&leaf::read(at, &entry.path)?)).into_owned();
             let staleness = staleness(entry, now);

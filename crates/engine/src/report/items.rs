@@ -55,6 +55,12 @@ impl EntryReport {
     }
 }
 
+impl From<&Entry> for EntryReport {
+    fn from(entry: &Entry) -> EntryReport {
+        EntryReport::of(entry.clone())
+    }
+}
+
 /// Open loops, newest first.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct LoopsReport {

@@ -75,7 +75,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::Show { name, limit } => show(global, &name, limit),
         Command::Ack { name } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            let acknowledged = engine.change(|at| scheduled::acknowledge(at, &name))?;
+            let acknowledged = engine.act_unlocked(|at| scheduled::acknowledge(at, &name))?;
             let line = match acknowledged {
                 0 => format!("{name}: there is no failure to be seen."),
                 n => format!("{name}: {} seen.", print::counted(n as u64, "failure")),

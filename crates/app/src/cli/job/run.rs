@@ -58,7 +58,7 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
     };
     let recorded = opened.and_then(|Opened { engine, begun }| {
         let output = keep.then_some(&ended.output);
-        let finished = engine.change(|at| scheduled::finish(at, begun, &ended.outcome, output))?;
+        let finished = engine.act_unlocked(|at| scheduled::finish(at, begun, &ended.outcome, output))?;
         if let Some(e) = &finished.output_lost {
             print::note(&format!("heirloom: the output of {} is not kept: {e}", args.name));
         }
