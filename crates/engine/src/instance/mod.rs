@@ -4,7 +4,8 @@
 //! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes what was
 //! forgotten half-way. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does so for
 //! the search index; [`distilling`] makes summaries of what was stored. The verbs that bring something in have their
-//! files here: [`importing`], [`appending`], [`hooking`], [`working`].
+//! files here: [`importing`], [`appending`], [`hooking`], [`working`]; those that need more than one room theirs:
+//! [`searching`], [`remembered`], [`reviewing`].
 //!
 //! Prints nothing and asks nobody: what a caller may want to tell a person goes to its [`Listener`]. The door in front
 //! of all this is [`Engine`](crate::engine::Engine).
