@@ -169,7 +169,7 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
 
 /// The visible files.
 fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
-    let visible = match context.acting_as("cli doctor").visible() {
+    let visible = match super::visible::look(&context.acting_as("cli doctor")) {
         Ok(Some(visible)) => visible,
         Ok(None) => return Ok(()),
         Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {

@@ -1,25 +1,31 @@
-//! What `status` and `doctor` say of the visible files.
+//! What `status` and `doctor` have to say of the visible files.
 
+use heirloom_engine::engine::Engine;
+use heirloom_engine::error::Result;
 use heirloom_engine::report::visible::VisibleReport;
 use heirloom_engine::tree::file_table::Kind;
 
 use crate::print;
 
+/// Looks at the files; `None` where there are none yet.
+pub fn look(engine: &Engine) -> Result<Option<VisibleReport>> {
+    engine.look()?.map(|(at, problems)| VisibleReport::of(&at, &problems)).transpose()
+}
+
 /// `3 open loops, 2 proposals, 12 memories`.
 pub fn summary(visible: &VisibleReport) -> String {
-    let mut parts = Vec::new();
-    for (n, one, several) in [
-        (visible.count(Kind::OpenLoop), "open loop", "open loops"),
-        (visible.count(Kind::Proposal) + visible.pending_memory, "proposal", "proposals"),
-        (visible.count(Kind::Leaf), "memory", "memories"),
-        (visible.count(Kind::Artifact), "artifact", "artifacts"),
-        (visible.count(Kind::Daily), "daily note", "daily notes"),
-    ] {
-        match n {
-            0 => {}
-            1 => parts.push(format!("1 {one}")),
-            n => parts.push(format!("{} {several}", print::count(n))),
-        }
-    }
+    let count = |kind| visible.count(kind);
+    let counts = [
+        (count(Kind::OpenLoop), "open loop", "open loops"),
+        (count(Kind::Proposal) + visible.pending_memory, "proposal", "proposals"),
+        (count(Kind::Leaf), "memory", "memories"),
+        (count(Kind::Artifact), "artifact", "artifacts"),
+        (count(Kind::Daily), "daily note", "daily notes"),
+    ];
+    let worded = counts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, several)| match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {several}", print::count(*n)),
+    });
+    let parts: Vec<String> = worded.collect();
     if parts.is_empty() { "nothing open, nothing remembered".into() } else { parts.join(", ") }
 }

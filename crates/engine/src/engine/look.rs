@@ -15,7 +15,6 @@ use crate::report::memories::{MemoriesReport, MemoryReport, MemorySearchReport};
 use crate::report::profile::ProfileReport;
 use crate::report::review::{NoticedReport, PendingReport};
 use crate::report::scheduled::{JobReport, JobsReport, RunReport};
-use crate::report::visible::VisibleReport;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Kind, State};
 
@@ -119,10 +118,5 @@ impl Engine {
     pub fn profile(&self) -> Result<ProfileReport> {
         let agent_no = self.agent_no()?;
         Ok(ProfileReport { profile: self.read(|tx| profile::show(tx, agent_no))? })
-    }
-
-    /// The visible files, counted, and what is wrong with them. `None` where there are none yet.
-    pub fn visible(&self) -> Result<Option<VisibleReport>> {
-        self.look()?.map(|(at, problems)| VisibleReport::of(&at, &problems)).transpose()
     }
 }
