@@ -100,11 +100,6 @@ impl Context {
     pub fn look_at_assistant(&self, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
         self.engine.instance().look_at(self.engine.agent(), actor)
     }
-
-    /// The id of a project: by its id, label or path, or that of the current directory.
-    pub fn workspace_id(&self, name: Option<&str>) -> Result<String> {
-        self.engine.workspace_id(name.unwrap_or("."))
-    }
 }
 
 /// What the engine is opened with, telling nobody of anything: for hooks.

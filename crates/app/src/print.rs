@@ -14,13 +14,6 @@ use jiff::{Timestamp, Unit, Zoned, tz::TimeZone};
 
 /// Text from a transcript, made harmless for a terminal. Line breaks and tabs stay.
 pub fn safe(text: &str) -> String {
-    let harmless = |c: char| match c {
-        '\n' | '\t' => true,
-        // direction marks, overrides and isolates; interlinear marks; invisible tags
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => false,
-        c => !c.is_control(),
-    };
     if text.chars().all(harmless) {
         return text.to_owned();
     }
@@ -35,10 +28,11 @@ pub fn safe(text: &str) -> String {
         .collect()
 }
 
+/// A terminal shows it and does nothing else with it.
 fn harmless(c: char) -> bool {
     (!c.is_control() || c == '\n' || c == '\t')
         && !matches!(c as u32,
-            // direction overrides and isolates, zero-width joiners aside; tags; interlinear marks
+            // direction marks, overrides and isolates; interlinear marks; invisible tags
             0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)
 }
 
@@ -243,6 +237,21 @@ pub const BYTES: &str = "{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {
 /// Prints a report for programs.
 pub fn report(report: &impl serde::Serialize) {
     line(&serde_json::json!(report).to_string());
+}
+
+/// Answers with a report: as JSON for programs, else with what `people` prints.
+pub fn answer(json: bool, answer: &impl serde::Serialize, people: impl FnOnce()) -> crate::error::Exit {
+    if json {
+        report(answer)
+    } else {
+        people()
+    }
+    crate::error::Exit::Ok
+}
+
+/// Prints a report for programs to standard error, where standard output is another program's.
+pub fn note_report(report: &impl serde::Serialize) {
+    note(&serde_json::json!(report).to_string());
 }
 
 /// Codes of [`Paint`]: the only escape sequences that reach a terminal.

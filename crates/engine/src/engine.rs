@@ -20,6 +20,8 @@
 //!
 //! Does no work itself: each verb is a few lines that call one room. A new verb is a function in a room first.
 
+mod look;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,12 +35,15 @@ use crate::inject::{self, ContextId};
 use crate::instance::{Appending, Instance};
 use crate::ledger::{Audit, Ledger, Read, Write};
 use crate::lifecycle::HookOutcome;
+use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall::{Reach, Reference};
 use crate::report::contexts::{ContextReport, ContextsReport, GivenReport, ReplayReport};
 use crate::report::expanded::ExpandReport;
-use crate::report::items::LoopsReport;
+use crate::report::items::{EntryReport, LoopsReport};
+use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::recalled::RecallReport;
+use crate::report::review::ReviewReport;
 use crate::report::search::SearchReport;
 use crate::report::sessions::{SessionDetails, SessionsReport};
 use crate::report::understood::Understood;
@@ -48,7 +53,7 @@ use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
     ContextRequest, Embeddings, How, Imported, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Worked, Wrong,
+    Settings, Silent, Source, Task, Verdict, Worked, Wrong,
 };
 
 /// A memory, opened, acting for one agent.
@@ -137,8 +142,13 @@ impl Engine {
     /// Changes visible files: `act` runs under the agent's tree lock, and pages that show the change are rendered
     /// afterwards. Files are made where there are none yet.
     pub fn act<T>(&self, act: impl FnOnce(&TreeLock) -> Result<T>) -> Result<T> {
+        self.act_unlocked(|at| act(&at.lock()?))
+    }
+
+    /// Changes rows of the ledger that pages show: as [`Engine::act`], without the tree lock.
+    pub fn act_unlocked<T>(&self, act: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
         let at = self.instance.assistant(&self.agent, &self.actor)?;
-        let out = act(&at.lock()?)?;
+        let out = act(&at)?;
         self.instance.settle(&at);
         Ok(out)
     }
@@ -147,10 +157,7 @@ impl Engine {
     /// not known does not come into being.
     pub fn change<T>(&self, action: &'static str, f: impl FnOnce(&mut Write, AgentNo) -> Result<T>) -> Result<T> {
         let agent_no = self.agent_no()?;
-        let at = self.instance.assistant(&self.agent, &self.actor)?;
-        let done = at.write(action, |tx| f(tx, agent_no))?;
-        self.instance.settle(&at);
-        Ok(done)
+        self.act_unlocked(|at| at.write(action, |tx| f(tx, agent_no)))
     }
 
     /// Reads session stores: see [`Instance::import`].
@@ -227,13 +234,26 @@ impl Engine {
         self.instance.session(&self.agent, name)
     }
 
+    /// Remembers something for good. What is known already is not written again; another text about the same subject
+    /// takes the older one's place.
+    pub fn remember(&self, new: &NewLeaf) -> Result<RememberedReport> {
+        Ok(RememberedReport { items: vec![self.act(|lock| memory::add(lock, new))?] })
+    }
+
+    /// Forgets memories; all of them or none. The conversations they came from keep the words.
+    pub fn forget_memories(&self, names: &[String]) -> Result<ForgottenMemories> {
+        self.instance.forget_memories(&self.agent, &self.actor, names)
+    }
+
+    /// Does what a person decided about proposed memory or about something noticed.
+    pub fn review(&self, verdict: &Verdict) -> Result<ReviewReport> {
+        self.instance.review(&self.agent, &self.actor, verdict)
+    }
+
     /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.
     pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
-        let entries = match self.look()? {
-            Some((at, _)) => at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope))?,
-            None => Vec::new(),
-        };
-        Ok(LoopsReport::of(entries, limit))
+        let entries = self.looked(|at| at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope)))?;
+        Ok(LoopsReport { all: entries.len(), loops: EntryReport::first(entries, limit) })
     }
 
     /// Where the agent's days are: what the operator said, else the machine's zone.

@@ -3,8 +3,9 @@
 //! Set by the user alone, or by their yes to something noticed. Knows nothing of leaves.
 
 use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
 
-use crate::clock::Millis;
+use crate::clock::{self, Millis};
 use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
@@ -26,12 +27,13 @@ pub const KNOWN: &[(&str, &str)] = &[
 const LONGEST_VALUE: usize = 500;
 
 /// A value of the profile.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Value {
     pub key: String,
     pub value: String,
     /// Where it came from: `user`, `prompt`.
     pub source: String,
+    #[serde(rename = "set", serialize_with = "clock::as_rfc3339")]
     pub set_at: Millis,
 }
 

@@ -3,13 +3,14 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
+use heirloom_engine::clock::parse_rfc3339;
 use heirloom_engine::continuity::artifact::{self, LONGEST, NewArtifact, Text};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::report::items::EntryReport;
+use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
-use serde_json::{Map, Value, json};
 
-use super::open_loop::{entry_json, print_items};
+use super::open_loop::print_items;
 use crate::context::{Context, Global};
 use crate::error::Exit;
 use crate::print;
@@ -55,27 +56,16 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::List { limit } => list(global, limit),
         Command::Add { title, file } => {
             let text = text(&file)?;
-            let context = Context::create(global)?;
-            let at = context.assistant(ACTOR)?;
-            let new = NewArtifact {
-                title,
-                text,
-                source: Provenance { origin: Origin::User, ..Provenance::default() },
-                kind: None,
-                created: context.now(),
-                fields: Map::new(),
-            };
-            let item = artifact::add(&at.lock()?, &new)?;
-            context.instance().settle(&at);
-            print_items(global, &[item], "Kept")
+            let engine = Context::create(global)?.acting_as(ACTOR);
+            let source = Provenance { origin: Origin::User, ..Provenance::default() };
+            let new =
+                NewArtifact { title, text, source, kind: None, created: engine.now(), fields: serde_json::Map::new() };
+            let item = engine.act(|lock| artifact::add(lock, &new))?;
+            Ok(print_items(global, &[item], "Kept"))
         }
         Command::Show { name } => {
-            let context = Context::open(global)?;
-            let Some((at, _)) = context.look_at_assistant(ACTOR)? else {
-                return Err(Error::not_found("nothing was kept yet").hint("heirloom artifact add \"…\" --file F"));
-            };
-            let entry = at.read(|tx| file_table::named(tx, at.agent_no, Kind::Artifact, State::Active, &name))?;
-            super::files::show(&context, &at, &entry)
+            let none = Error::not_found("nothing was kept yet").hint("heirloom artifact add \"…\" --file F");
+            super::files::show_named(global, ACTOR, Kind::Artifact, &name, none)
         }
     }
 }
@@ -104,24 +94,21 @@ fn text(file: &Path) -> Result<Text> {
 }
 
 fn list(global: &Global, limit: usize) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let (entries, all) = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit))?,
-        None => (Vec::new(), 0),
-    };
-    if global.json {
-        let list: Vec<Value> = entries.iter().map(entry_json).collect();
-        print::line(&json!({"artifacts": list, "all": all}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if entries.is_empty() {
-        print::line("Nothing was kept yet.");
-    }
-    let now = context.now();
-    let row = |e: &Entry| {
-        let created = e.field("created").and_then(heirloom_engine::clock::parse_rfc3339);
-        vec![e.item.clone().unwrap_or_default(), print::cut(&print::safe_line(&e.title), 60), print::when(created, now)]
-    };
-    print::list(&entries.iter().map(row).collect::<Vec<_>>(), all as usize);
-    Ok(Exit::Ok)
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.artifacts(limit)?;
+    Ok(print::answer(global.json, &report, || {
+        if report.artifacts.is_empty() {
+            print::line("Nothing was kept yet.");
+        }
+        let now = engine.now();
+        let row = |e: &EntryReport| {
+            let created = e.entry.field("created").and_then(parse_rfc3339);
+            vec![
+                e.id.clone().unwrap_or_default(),
+                print::cut(&print::safe_line(&e.title), 60),
+                print::when(created, now),
+            ]
+        };
+        print::list(&report.artifacts.iter().map(row).collect::<Vec<_>>(), report.all as usize);
+    }))
 }

@@ -1,10 +1,8 @@
 //! `heirloom channel`
 
-use heirloom_engine::continuity::Change;
-use heirloom_engine::continuity::channel::{self, Event};
+use heirloom_engine::continuity::channel;
 use heirloom_engine::error::Result;
-use heirloom_engine::redact::redact;
-use serde_json::{Value, json};
+use heirloom_engine::report::channel::{AnsweredReport, RequestReport};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -63,11 +61,10 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::Pending { all, limit } => list(global, all, limit),
         Command::Ask { channel, peer, name, detail } => {
-            let context = Context::create(global)?;
-            let at = context.assistant(ACTOR)?;
-            let asked = channel::ask(&at, &channel, &peer, name.as_deref(), detail.as_deref())?;
-            context.instance().settle(&at);
-            told(global, &[asked], "Waits for your answer")
+            let engine = Context::create(global)?.acting_as(ACTOR);
+            let asked =
+                engine.act_unlocked(|at| channel::ask(at, &channel, &peer, name.as_deref(), detail.as_deref()))?;
+            print_answered(global, &AnsweredReport::of(vec![asked]), "Waits for your answer")
         }
         Command::Approve { ids } => decide(global, &ids, true),
         Command::Deny { ids } => decide(global, &ids, false),
@@ -75,66 +72,46 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 fn decide(global: &Global, ids: &[String], yes: bool) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let answered = channel::decide(&at, ids, yes)?;
-    context.instance().settle(&at);
-    told(global, &answered, if yes { "Let in" } else { "Not let in" })
+    let answered = Context::open(global)?.acting_as(ACTOR).act_unlocked(|at| channel::decide(at, ids, yes))?;
+    print_answered(global, &AnsweredReport::of(answered), if yes { "Let in" } else { "Not let in" })
 }
 
-fn told(global: &Global, events: &[(Event, Change)], said: &str) -> Result<Exit> {
-    if global.json {
-        let with_change = |(event, change): &(Event, Change)| {
-            let mut value = event_json(event);
-            value["change"] = json!(change.name());
-            value
-        };
-        print::line(&json!({"events": events.iter().map(with_change).collect::<Vec<_>>()}).to_string());
-    } else {
-        for (event, _) in events {
-            print::line(&format!("{said}: {} on {} · {}", who(event), print::safe_line(&event.channel), event.id()));
+fn print_answered(global: &Global, report: &AnsweredReport, said: &str) -> Result<Exit> {
+    Ok(print::answer(global.json, report, || {
+        for request in &report.events {
+            print::line(&format!("{said}: {} · {}", who(request), request.id));
         }
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
 fn list(global: &Global, all: bool, limit: usize) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let (events, count) = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| channel::list(tx, at.agent_no, all, limit))?,
-        None => (Vec::new(), 0),
-    };
-    if global.json {
-        let list: Vec<Value> = events.iter().map(event_json).collect();
-        print::line(&json!({"events": list, "all": count}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if events.is_empty() {
-        print::line(if all { "Nobody has asked yet." } else { "Nobody waits." });
-    }
-    let (now, paint) = (context.now(), Paint::stdout());
-    for event in &events {
-        let state = if all { format!(" · {}", event.state.name()) } else { String::new() };
-        let line = format!("{}   {} on {}", event.id(), who(event), print::safe_line(&event.channel));
-        print::line(&format!("{line} · {}{state}", print::when(Some(event.at), now)));
-        if let Some(detail) = &event.detail {
-            print::line(&paint.dim(&format!("  {}", print::cut(&print::safe_line(&redact(detail)), 200))));
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.requests(all, limit)?;
+    Ok(print::answer(global.json, &report, || {
+        if report.events.is_empty() {
+            print::line(if all { "Nobody has asked yet." } else { "Nobody waits." });
         }
-    }
-    if count > events.len() as u64 {
-        print::line(&format!("… and {} more (-n {count})", count - events.len() as u64));
-    }
-    Ok(Exit::Ok)
+        let (now, paint) = (engine.now(), Paint::stdout());
+        for request in &report.events {
+            let state = if all { format!(" · {}", request.event.state.name()) } else { String::new() };
+            let when = print::when(Some(request.event.at), now);
+            print::line(&format!("{}   {} · {when}{state}", request.id, who(request)));
+            if let Some(detail) = &request.event.detail {
+                print::line(&paint.dim(&format!("  {}", print::cut(&print::safe_line(detail), 200))));
+            }
+        }
+        let shown = report.events.len() as u64;
+        if report.all > shown {
+            print::line(&format!("… and {} more (-n {})", report.all - shown, report.all));
+        }
+    }))
 }
 
-fn who(event: &Event) -> String {
-    let peer = print::safe_line(&event.peer);
-    event.name.as_ref().map_or(peer.clone(), |name| format!("{} ({peer})", print::safe_line(&redact(name))))
-}
-
-/// A request, for programs.
-fn event_json(event: &Event) -> Value {
-    let clean = |text: &Option<String>| text.as_deref().map(|t| redact(t).into_owned());
-    json!({"id": event.id(), "channel": event.channel, "peer": event.peer, "name": clean(&event.name),
-           "detail": clean(&event.detail), "state": event.state.name(), "at": event.at, "decided_at": event.decided_at})
+/// `Ada (4711) on telegram`.
+fn who(request: &RequestReport) -> String {
+    let (peer, channel) = (print::safe_line(&request.event.peer), print::safe_line(&request.event.channel));
+    match &request.event.name {
+        Some(name) => format!("{} ({peer}) on {channel}", print::safe_line(name)),
+        None => format!("{peer} on {channel}"),
+    }
 }

@@ -2,7 +2,7 @@
 
 use heirloom_engine::continuity::draft::{self, Draft, Form};
 use heirloom_engine::error::{Error, Result};
-use serde_json::{Value, json};
+use heirloom_engine::report::drafts::DiscardedReport;
 
 use super::open_loop::print_items;
 use crate::context::{Context, Global};
@@ -48,32 +48,22 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             if title.is_some() && files.len() > 1 {
                 return Err(Error::usage("one title for several drafts").hint("promote them one by one"));
             }
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            let (mut items, mut failed) = (Vec::new(), None);
-            {
-                let lock = at.lock()?;
-                for file in &files {
-                    match draft::promote(&lock, file, title.as_deref()) {
-                        Ok(item) => items.push(item),
-                        Err(e) => {
-                            failed = Some(e);
-                            break;
-                        }
-                    }
-                }
-            }
-            context.instance().settle(&at);
+            let engine = Context::open(global)?.acting_as(ACTOR);
+            let (items, failed) = engine.act(|lock| Ok(draft::promote_all(lock, &files, title.as_deref())))?;
             match failed {
                 // What was done before it is said where the error leaves room for it.
                 Some(e) if global.json => Err(e),
-                Some(e) => print_items(global, &items, "Kept").and(Err(e)),
-                None => print_items(global, &items, "Kept"),
+                Some(e) => {
+                    print_items(global, &items, "Kept");
+                    Err(e)
+                }
+                None => Ok(print_items(global, &items, "Kept")),
             }
         }
         Command::Discard { files } => {
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
+            let engine = Context::open(global)?.acting_as(ACTOR);
+            // No page shows a draft: nothing is rendered afterwards.
+            let at = engine.instance().assistant(engine.agent(), engine.actor())?;
             let lock = at.lock()?;
             for file in &files {
                 draft::discard(&lock, file)?;
@@ -82,7 +72,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 }
             }
             if global.json {
-                print::line(&json!({"discarded": files}).to_string());
+                print::report(&DiscardedReport { discarded: files });
             }
             Ok(Exit::Ok)
         }
@@ -90,34 +80,28 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
 }
 
 fn list(global: &Global) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let (drafts, problems) = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => draft::list(&at)?,
-        None => (Vec::new(), Vec::new()),
-    };
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.drafts()?;
+    let exit = if report.problems.is_empty() { Exit::Ok } else { Exit::Problems };
     if global.json {
-        let one =
-            |d: &Draft| json!({"draft": d.name, "form": d.form.name(), "bytes": d.size, "modified_at": d.modified_at});
-        let list: Vec<Value> = drafts.iter().map(one).collect();
-        let problems: Vec<Value> = problems.iter().map(|p| json!({"place": p.place, "what": p.what})).collect();
-        print::line(&json!({"drafts": list, "problems": problems}).to_string());
-        return Ok(if problems.is_empty() { Exit::Ok } else { Exit::Problems });
+        print::report(&report);
+        return Ok(exit);
     }
-    if drafts.is_empty() {
+    if report.drafts.is_empty() {
         print::line("No drafts.");
     }
-    let now = context.now();
+    let now = engine.now();
     let row = |d: &Draft| {
         let form = match d.form {
-            Form::Binary => "binary, cannot be promoted".to_owned(),
-            Form::Large => "too long to be promoted".to_owned(),
-            other => other.name().to_owned(),
+            Form::Binary => "binary, cannot be promoted",
+            Form::Large => "too long to be promoted",
+            other => other.name(),
         };
-        vec![print::safe_line(&d.name), print::bytes(d.size), print::when(Some(d.modified_at), now), form]
+        vec![print::safe_line(&d.name), print::bytes(d.size), print::when(Some(d.modified_at), now), form.to_owned()]
     };
-    print::out(&print::table(&drafts.iter().map(row).collect::<Vec<_>>()));
-    for problem in &problems {
-        print::note(&problem.to_string());
+    print::out(&print::table(&report.drafts.iter().map(row).collect::<Vec<_>>()));
+    for problem in &report.problems {
+        print::note(&format!("{}: {}", problem.place, problem.what));
     }
-    Ok(if problems.is_empty() { Exit::Ok } else { Exit::Problems })
+    Ok(exit)
 }

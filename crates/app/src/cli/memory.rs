@@ -1,17 +1,15 @@
 //! `heirloom memory`
 
-use heirloom_engine::clock::{Millis, parse_rfc3339, rfc3339};
+use heirloom_engine::clock::parse_rfc3339;
+use heirloom_engine::engine::{Engine, Verdict};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::memory::staleness::staleness;
-use heirloom_engine::memory::{self, Class, NewLeaf, Scope, change, find, leaf};
-use heirloom_engine::recall::{self, FileFilter, FilesFound};
-use heirloom_engine::redact::redact;
-use heirloom_engine::tree::file_table::{Entry, Kind};
-use heirloom_engine::tree::{AssistantHome, TreeLock};
-use serde_json::{Value, json};
+use heirloom_engine::memory::{Class, NewLeaf, Scope, change, find, leaf};
+use heirloom_engine::report::memories::{ChangedMemories, MemoryReport, RememberedReport};
+use heirloom_engine::tree::TreeLock;
+use heirloom_engine::tree::file_table::Entry;
 
-use super::{noticed, remember};
-use crate::context::{Context, Global};
+use super::{files, noticed, remember};
+use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
@@ -177,26 +175,20 @@ enum Command {
 
 const ACTOR: &str = "cli memory";
 
-/// Memories looked at before those a caller may not see, or did not ask for, are left out.
-const CANDIDATES: usize = 200;
-
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::List { filter, superseded, stale, pinned, limit } => {
-            let context = Context::open(global)?;
-            let filter = find::Filter { superseded, stale, pinned, ..filter_of(&context, filter)? };
-            list(&context, &filter, limit)
+            let engine = Context::open(global)?.acting_as(ACTOR);
+            let filter = find::Filter { superseded, stale, pinned, ..filter_of(&engine, filter)? };
+            list(global, &engine, &filter, limit)
         }
         Command::Show { name, workspace } => show(global, &name, workspace.as_deref()),
         Command::Add { text, title, class, workspace, tags, subject, confidence } => {
             let text = remember::text_of(&text)?;
-            let context = Context::create(global)?;
-            let (kind, scope) = remember::place(&context, class.as_deref(), workspace.as_deref())?;
+            let engine = Context::create(global)?.acting_as(ACTOR);
+            let (kind, scope) = remember::destination(&engine, class.as_deref(), workspace.as_deref())?;
             let new = NewLeaf { title, tags, subject, confidence, verified: true, ..NewLeaf::new(kind, scope, text) };
-            let at = context.assistant(ACTOR)?;
-            let added = memory::add(&at.lock()?, &new)?;
-            context.instance().settle(&at);
-            remember::told(global, &[added], class.is_none())
+            remember::print_remembered(global, &engine.remember(&new)?, class.is_none())
         }
         Command::Edit { name, text, title, summary, tags, confidence } => {
             let text = text.as_deref().map(remember::text_of).transpose()?;
@@ -209,37 +201,27 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             each(global, &names, said, |lock, all| change::pin(lock, all, !off))
         }
         Command::Supersede { old, new, text } => supersede(global, &old, new.as_deref(), text.as_deref()),
-        Command::Forget { names } => forget_all(global, &names),
+        Command::Forget { names } => forget(global, &names),
         Command::Search { words, filter, limit } => search(global, &words.join(" "), filter, limit),
-        Command::Pending { all } => noticed::list(global, all),
-        Command::Accept { ids } => noticed::accept(global, &ids),
-        Command::Dismiss { ids } => noticed::dismiss(global, &ids),
+        Command::Pending { all } => noticed::list(global, ACTOR, all),
+        Command::Accept { ids } => noticed::review(global, ACTOR, &Verdict::Accept { notices: ids }),
+        Command::Dismiss { ids } => noticed::review(global, ACTOR, &Verdict::Dismiss { notices: ids }),
     }
 }
 
-fn filter_of(context: &Context, filter: Filter) -> Result<find::Filter> {
-    let scope = filter.workspace.map(|w| context.workspace_id(Some(&w)).map(Scope::Workspace)).transpose()?;
+fn filter_of(engine: &Engine, filter: Filter) -> Result<find::Filter> {
+    let scope = filter.workspace.map(|w| engine.workspace_id(&w).map(Scope::Workspace)).transpose()?;
     let class = filter.class.as_deref().map(Class::parse).transpose()?;
     Ok(find::Filter { class, scope, tag: filter.tag, ..find::Filter::default() })
 }
 
-/// A row for programs: with what the class makes of its age.
-fn leaf_json(entry: &Entry, now: Millis) -> Value {
-    let mut value = super::open_loop::entry_json(entry);
-    let age = staleness(entry, now);
-    value["stale"] = json!(age.stale);
-    value["verification"] = json!(age.verification.name());
-    value["staleness"] = json!(age.policy.name());
-    value["fresh_until"] = json!(age.after.map(|after| rfc3339(age.since.saturating_add(after))));
-    value
-}
-
-fn marks(entry: &Entry, now: Millis) -> String {
+fn marks(memory: &MemoryReport) -> String {
+    let entry = &memory.file.entry;
     let mut marks = Vec::new();
     if entry.fields.get("pinned") == Some(&true.into()) {
         marks.push("pinned".to_owned());
     }
-    if memory::is_stale(entry, now) {
+    if memory.age.stale {
         marks.push("stale".to_owned());
     }
     if let Some(by) = entry.field("superseded_by") {
@@ -255,47 +237,32 @@ fn kind_of(entry: &Entry) -> String {
     let class = entry.class.as_deref().unwrap_or_default();
     match leaf::scope_of(entry) {
         Scope::Agent => class.to_owned(),
-        Scope::Workspace(id) => format!("{class} · {}", remember::project(&id)),
+        Scope::Workspace(id) => format!("{class} · {}", label_of(&id)),
     }
 }
 
-fn observed(entry: &Entry) -> Option<Millis> {
-    entry.field("verified").or_else(|| entry.field("observed")).and_then(parse_rfc3339)
-}
-
-fn list(context: &Context, filter: &find::Filter, limit: usize) -> Result<Exit> {
-    let now = context.now();
-    let (mut entries, problems) = match context.look_at_assistant(ACTOR)? {
-        Some((at, problems)) => (at.read(|tx| find::list(tx, at.agent_no, filter, now))?, problems),
-        None => (Vec::new(), Vec::new()),
-    };
-    let all = entries.len();
-    entries.truncate(limit);
-    if context.json {
-        let list: Vec<Value> = entries.iter().map(|e| leaf_json(e, now)).collect();
-        print::line(&json!({"memories": list, "all": all}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if entries.is_empty() {
-        print::line("Nothing of the kind is remembered.");
-    }
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|e| {
+fn list(global: &Global, engine: &Engine, filter: &find::Filter, limit: usize) -> Result<Exit> {
+    let report = engine.memories(filter, limit)?;
+    Ok(print::answer(global.json, &report, || {
+        if report.memories.is_empty() {
+            print::line("Nothing of the kind is remembered.");
+        }
+        let now = engine.now();
+        let row = |memory: &MemoryReport| {
+            let observed = memory.file.entry.field("verified").or_else(|| memory.file.entry.field("observed"));
             vec![
-                e.item.clone().unwrap_or_default(),
-                kind_of(e),
-                print::cut(&print::safe_line(&redact(&e.title)), 60),
-                print::when(observed(e), now),
-                marks(e, now),
+                memory.file.id.clone().unwrap_or_default(),
+                kind_of(&memory.file.entry),
+                print::cut(&print::safe_line(&memory.file.title), 60),
+                print::when(observed.and_then(parse_rfc3339), now),
+                marks(memory),
             ]
-        })
-        .collect();
-    print::list(&rows, all);
-    for problem in problems.iter().filter(|p| p.place.contains("/memory/")) {
-        print::note(&problem.to_string());
-    }
-    Ok(Exit::Ok)
+        };
+        print::list(&report.memories.iter().map(row).collect::<Vec<_>>(), report.all);
+        for problem in report.problems.iter().filter(|p| p.place.contains("/memory/")) {
+            print::note(&problem.to_string());
+        }
+    }))
 }
 
 fn none_yet() -> Error {
@@ -303,205 +270,124 @@ fn none_yet() -> Error {
 }
 
 fn show(global: &Global, name: &str, workspace: Option<&str>) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let within = workspace.map(|w| context.workspace_id(Some(w))).transpose()?;
-    let Some((at, _)) = context.look_at_assistant(ACTOR)? else { return Err(none_yet()) };
-    let entry = at.read(|tx| find::named(tx, at.agent_no, name, within.as_deref()))?;
-    if entry.kind != Kind::Leaf {
-        return super::files::show(&context, &at, &entry);
-    }
-    let now = context.now();
-    let age = staleness(&entry, now);
-    let mut more = leaf_json(&entry, now);
-    more["text"] = json!(redact(&leaf::text_of(&leaf::read(&at, &entry.path)?)));
-    let foot = match (age.stale, age.after) {
-        (true, _) => Some(format!(
-            "stale since {}: check it, then heirloom memory verify {}",
-            print::day(age.since.saturating_add(age.after.unwrap_or(0))),
-            entry.item.as_deref().unwrap_or_default()
-        )),
-        (false, Some(after)) => Some(format!("good until {}", print::day(age.since.saturating_add(after)))),
-        (false, None) => None,
-    };
-    super::files::show_with(&context, &at, &entry, more, foot)
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let within = workspace.map(|w| engine.workspace_id(w)).transpose()?;
+    let report = engine.memory(name, within.as_deref())?.ok_or_else(none_yet)?;
+    let foot = report.memory.as_ref().and_then(|memory| {
+        let age = &memory.staleness;
+        let until = age.after.map(|after| print::day(age.since.saturating_add(after)))?;
+        let id = report.entry.id.as_deref().unwrap_or_default();
+        Some(match age.stale {
+            true => format!("stale since {until}: check it, then heirloom memory verify {id}"),
+            false => format!("good until {until}"),
+        })
+    });
+    files::print_file(global.json, &report, foot)
 }
 
-/// Takes the tree lock, finds the leaves, changes them, says so.
+/// Changes the memories of these names under the tree lock, and prints them.
 fn each(
     global: &Global,
     names: &[String],
     said: &str,
     act: impl FnOnce(&TreeLock, &[Entry]) -> Result<()>,
 ) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let entries = {
-        let lock = at.lock()?;
-        let entries = at.read(|tx| find::all_named(tx, at.agent_no, names, None))?;
-        act(&lock, &entries)?;
-        entries
-    };
-    context.instance().settle(&at);
-    changed(&context, &at, &entries, said)
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.act(|lock| {
+        let entries = find::chosen(lock, names)?;
+        act(lock, &entries)?;
+        Ok(ChangedMemories::of(lock.at, &entries))
+    })?;
+    print_changed(global, &report, said)
 }
 
-fn changed(context: &Context, at: &AssistantHome, entries: &[Entry], said: &str) -> Result<Exit> {
-    let now = context.now();
-    let mut list = Vec::new();
-    for entry in entries {
-        let entry = at.read(|tx| find::named(tx, at.agent_no, entry.path.as_str(), None)).unwrap_or(entry.clone());
-        if context.json {
-            list.push(leaf_json(&entry, now));
-        } else {
-            let id = entry.item.as_deref().unwrap_or_default();
-            print::line(&format!("{said}: {} · {id}", print::safe_line(&entry.title)));
+fn print_changed(global: &Global, report: &ChangedMemories, said: &str) -> Result<Exit> {
+    Ok(print::answer(global.json, report, || {
+        for memory in &report.items {
+            let id = memory.file.id.as_deref().unwrap_or_default();
+            print::line(&format!("{said}: {} · {id}", print::safe_line(&memory.file.title)));
         }
-    }
-    if context.json {
-        print::line(&json!({"items": list}).to_string());
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
 fn edit(global: &Global, name: &str, edit: &change::Edit) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let find = || at.read(|tx| find::all_named(tx, at.agent_no, &[name.to_owned()], None));
-    let nothing = change::Edit { verified: true, ..change::Edit::default() };
-    let entries = if *edit == nothing {
-        let entries = {
-            let _desk = at.lock()?;
-            find()?
-        };
-        super::files::edit(&context, &at, &entries[0])?;
-        entries
-    } else {
-        let lock = at.lock()?;
-        let entries = find()?;
-        let written = change::edit(&lock, &entries[0], edit)?;
-        drop(lock);
-        context.instance().settle(&at);
-        if !written && !context.json {
-            print::line("It says so already; nothing was written.");
-            return Ok(Exit::Ok);
-        }
-        entries
-    };
-    changed(&context, &at, &entries, "Changed")
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let in_editor = *edit == change::Edit { verified: true, ..change::Edit::default() };
+    let (entry, written) = engine.act(|lock| {
+        let entry = find::chosen_one(lock, name)?;
+        let written = in_editor || change::edit(lock, &entry, edit)?;
+        Ok((entry, written))
+    })?;
+    if in_editor {
+        files::edit(global, &engine, &entry)?;
+    } else if !written && !global.json {
+        print::line("It says so already; nothing was written.");
+        return Ok(Exit::Ok);
+    }
+    let report = engine.looked(|at| Ok(Some(ChangedMemories::of(at, &[entry]))))?.ok_or_else(none_yet)?;
+    print_changed(global, &report, "Changed")
 }
 
 fn supersede(global: &Global, old: &str, new: Option<&str>, text: Option<&str>) -> Result<Exit> {
     let text = text.map(remember::text_of).transpose()?;
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let lock = at.lock()?;
-    let find = |name: &str| {
-        at.read(|tx| find::all_named(tx, at.agent_no, &[name.to_owned()], None)).map(|mut found| found.remove(0))
-    };
-    let old = find(old)?;
+    let engine = Context::open(global)?.acting_as(ACTOR);
     if let Some(text) = text {
-        let class = leaf::class_of(&old).ok_or_else(none_yet)?;
-        let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
-        let added = change::supersede_with(&lock, &old, &new)?;
-        drop(lock);
-        context.instance().settle(&at);
-        return remember::told(global, &[added], false);
+        let added = engine.act(|lock| {
+            let old = find::chosen_one(lock, old)?;
+            let class = leaf::class_of(&old).ok_or_else(none_yet)?;
+            let new = NewLeaf { verified: true, ..NewLeaf::new(class, leaf::scope_of(&old), text) };
+            change::supersede_with(lock, &old, &new)
+        })?;
+        return remember::print_remembered(global, &RememberedReport { items: vec![added] }, false);
     }
-    let new = find(new.unwrap_or_default())?;
-    let written = change::supersede(&lock, &old, &new)?;
-    drop(lock);
-    context.instance().settle(&at);
-    let said = if written { "Superseded" } else { "Was superseded already" };
-    changed(&context, &at, &[old], said)
+    let (report, written) = engine.act(|lock| {
+        let (old, new) = (find::chosen_one(lock, old)?, find::chosen_one(lock, new.unwrap_or_default())?);
+        let written = change::supersede(lock, &old, &new)?;
+        Ok((ChangedMemories::of(lock.at, &[old]), written))
+    })?;
+    print_changed(global, &report, if written { "Superseded" } else { "Was superseded already" })
 }
 
-fn forget_all(global: &Global, names: &[String]) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let (entries, also) = {
-        let lock = at.lock()?;
-        let entries = at.read(|tx| find::all_named(tx, at.agent_no, names, None))?;
-        let also = heirloom_engine::forget::leaves(&lock, &entries)?;
-        (entries, also)
-    };
-    context.instance().settle(&at);
-    context.instance().erase(&at);
-    if context.json {
-        let ids: Vec<Option<&String>> = entries.iter().map(|e| e.item.as_ref()).collect();
-        print::line(&json!({"forgotten": ids, "with": also.len()}).to_string());
-        return Ok(Exit::Ok);
-    }
-    for entry in &entries {
-        print::line(&format!("Forgotten: {}", entry.item.as_deref().unwrap_or_default()));
-    }
-    if !also.is_empty() {
-        print::line(&format!("With it {} that said the same.", print::counted(also.len() as u64, "archived proposal")));
-    }
-    print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
-    Ok(Exit::Ok)
+fn forget(global: &Global, names: &[String]) -> Result<Exit> {
+    let report = Context::open(global)?.acting_as(ACTOR).forget_memories(names)?;
+    Ok(print::answer(global.json, &report, || {
+        for id in &report.forgotten {
+            print::line(&format!("Forgotten: {}", id.as_deref().unwrap_or_default()));
+        }
+        if report.with > 0 {
+            print::line(&format!(
+                "With it {} that said the same.",
+                print::counted(report.with as u64, "archived proposal")
+            ));
+        }
+        print::line(&Paint::stdout().dim("The conversations it came from still have the words."));
+    }))
 }
 
 fn search(global: &Global, words: &str, filter: Filter, limit: usize) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let filter = filter_of(&context, filter)?;
-    let now = context.now();
-    let mut found = FilesFound::default();
-    let mut understood = context.understand(words)?;
-    if let Some((at, _)) = context.look_at_assistant(ACTOR)? {
-        let mut index = context.instance().caught_up_index(Some(&at))?;
-        let wanted = FileFilter { kinds: vec![Kind::Leaf], limit: CANDIDATES.max(limit), ..FileFilter::default() };
-        let allowed = at.read(|tx| find::list(tx, at.agent_no, &filter, now))?;
-        let mut look = |query: &recall::Query| -> Result<FilesFound> {
-            let mut found = recall::search_files(&at, &mut index, query, &wanted)?;
-            found.hits.retain(|hit| allowed.iter().any(|e| e.file_no == hit.entry.file_no));
-            Ok(found)
-        };
-        found = look(&understood.query)?;
-        // A time somebody remembers wrongly must not hide what there is.
-        if found.hits.is_empty()
-            && let Some(wider) = understood.widen()
-        {
-            found = look(&wider)?;
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let filter = filter_of(&engine, filter)?;
+    let report = engine.search_memories(words, &filter, limit)?;
+    Ok(print::answer(global.json, &report, || {
+        if report.hits.is_empty() {
+            print::line("No memory has any of these words.");
         }
-        found.hits.truncate(limit);
-    }
-    if context.json {
-        let hits: Vec<Value> = found
-            .hits
-            .iter()
-            .map(|hit| {
-                let mut value = leaf_json(&hit.entry, now);
-                value["score"] = json!((hit.score * 1000.0).round() / 1000.0);
-                value["line"] = json!(hit.line);
-                value["snippet"] = json!(heirloom_engine::report::hits::plain(&hit.passage));
-                value["why"] = json!({"matched": hit.matched, "of": hit.of});
-                value
-            })
-            .collect();
-        let value = json!({
-            "query": words, "looked_for": found.looked_for, "understood": json!(understood), "hits": hits,
-            "too_frequent": found.too_frequent, "files_not_indexed": found.not_indexed,
-        });
-        print::line(&value.to_string());
-        return Ok(Exit::Ok);
-    }
-    if found.hits.is_empty() {
-        print::line("No memory has any of these words.");
-    }
-    for hit in &found.hits {
-        let (id, title) = (hit.entry.item.as_deref().unwrap_or_default(), print::safe_line(&redact(&hit.entry.title)));
-        let marks = marks(&hit.entry, now);
-        let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
-        print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&hit.entry)));
-        super::search::passage(&hit.passage, print::width(), Paint::stdout());
-    }
-    super::explained::note(&understood).iter().for_each(|note| print::note(note));
-    if !found.too_frequent.is_empty() {
-        let words = print::safe_line(&found.too_frequent.join(", "));
-        print::note(&format!("too frequent to help, left out: {words}"));
-    }
-    if found.not_indexed > 0 {
-        print::note(&format!("{} not searched yet: heirloom work", print::counted(found.not_indexed, "changed file")));
-    }
-    Ok(Exit::Ok)
+        for hit in &report.hits {
+            let memory = &hit.memory;
+            let (id, title) = (memory.file.id.as_deref().unwrap_or_default(), print::safe_line(&memory.file.title));
+            let marks = marks(memory);
+            let marks = if marks.is_empty() { marks } else { format!(" · {marks}") };
+            print::line(&format!("{} · {id} · {}{marks}", Paint::stdout().bold(&title), kind_of(&memory.file.entry)));
+            super::search::passage(&hit.passage, print::width(), Paint::stdout());
+        }
+        super::explained::note(&report.understood).iter().for_each(|note| print::note(note));
+        if !report.too_frequent.is_empty() {
+            let words = print::safe_line(&report.too_frequent.join(", "));
+            print::note(&format!("too frequent to help, left out: {words}"));
+        }
+        if report.files_not_indexed > 0 {
+            let files = print::counted(report.files_not_indexed, "changed file");
+            print::note(&format!("{files} not searched yet: heirloom work"));
+        }
+    }))
 }

@@ -5,10 +5,9 @@ use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::report::items::{EntryReport, ItemReport, ItemsReport};
+use heirloom_engine::report::items::ItemsReport;
 use heirloom_engine::tree::file_table::{Entry, Kind};
 use heirloom_engine::tree::provenance::{Origin, Provenance};
-use serde_json::{Value, json};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -97,74 +96,62 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
                 Change::Changed => "Was open; added to it",
                 Change::Same => "Was open already, just so",
             };
-            print_items(global, &[item], said)
+            Ok(print_items(global, &[item], said))
         }
         Command::Resolve { names, note } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
             let items = engine.act(|lock| open_loop::resolve(lock, &names, note.as_deref()))?;
-            print_items(global, &items, "Resolved")
+            Ok(print_items(global, &items, "Resolved"))
         }
         Command::Reopen { names } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
             let items = engine.act(|lock| open_loop::reopen(lock, &names))?;
-            print_items(global, &items, "Open again")
+            Ok(print_items(global, &items, "Open again"))
         }
     }
 }
 
-fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
+/// The scope of a project: `workspace/<id>`.
+pub fn scope_of(engine: &Engine, workspace: &str) -> Result<String> {
     Ok(format!("workspace/{}", engine.workspace_id(workspace)?))
 }
 
 /// Prints what an act did to items.
-pub fn print_items(global: &Global, items: &[Item], said: &str) -> Result<Exit> {
-    if global.json {
-        print::report(&ItemsReport::of(items));
-        return Ok(Exit::Ok);
-    }
+pub fn print_items(global: &Global, items: &[Item], said: &str) -> Exit {
+    print::answer(global.json, &ItemsReport { items }, || print_people(items, said))
+}
+
+/// Prints what an act did to items, for people.
+pub fn print_people(items: &[Item], said: &str) {
     for item in items {
         print::line(&format!("{said}: {} · {}", print::safe_line(&item.title), item.id));
         print::line(&Paint::stdout().dim(&format!("  {}", item.path)));
     }
-    Ok(Exit::Ok)
-}
-
-/// An item after an act, for programs.
-pub fn item_json(item: &Item) -> Value {
-    json!(ItemReport::from(item))
-}
-
-/// A visible file, for programs.
-pub fn entry_json(entry: &Entry) -> Value {
-    json!(EntryReport::from(entry))
 }
 
 fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) -> Result<Exit> {
     let engine = Context::open(global)?.acting_as(ACTOR);
     let scope = workspace.map(|name| scope_of(&engine, name)).transpose()?;
     let report = engine.loops(resolved, scope.as_deref(), limit)?;
-    if global.json {
-        print::report(&report);
-        return Ok(Exit::Ok);
-    }
-    if report.entries.is_empty() {
-        print::line(if resolved { "Nothing was resolved yet." } else { "Nothing is open." });
-    }
-    let now = engine.now();
-    let row = |e: &Entry| {
-        let due = e.field("due").map(|d| format!("due {d}")).unwrap_or_default();
-        vec![
-            e.item.clone().unwrap_or_default(),
-            print::cut(&print::safe_line(&e.title), 60),
-            print::when(open_loop::day(e).and_then(parse_rfc3339), now),
-            print::safe_line(&due),
-        ]
-    };
-    print::list(&report.entries.iter().map(row).collect::<Vec<_>>(), report.all);
-    Ok(Exit::Ok)
+    Ok(print::answer(global.json, &report, || {
+        if report.loops.is_empty() {
+            print::line(if resolved { "Nothing was resolved yet." } else { "Nothing is open." });
+        }
+        let now = engine.now();
+        let row = |e: &EntryReport| {
+            let due = e.entry.field("due").map(|d| format!("due {d}")).unwrap_or_default();
+            vec![
+                e.id.clone().unwrap_or_default(),
+                print::cut(&print::safe_line(&e.title), 60),
+                print::when(open_loop::day(&e.entry).and_then(parse_rfc3339), now),
+                print::safe_line(&due),
+            ]
+        };
+        print::list(&report.loops.iter().map(row).collect::<Vec<_>>(), report.all);
+    }))
 }
 
 fn show(global: &Global, name: &str) -> Result<Exit> {
     let none = Error::not_found("nothing is open yet").hint("heirloom loop add \"…\"");
-    super::files::show_named(&Context::open(global)?, ACTOR, Kind::OpenLoop, name, none)
+    super::files::show_named(global, ACTOR, Kind::OpenLoop, name, none)
 }

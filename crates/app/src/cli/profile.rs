@@ -1,9 +1,8 @@
 //! `heirloom profile`
 
-use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
-use heirloom_engine::profile;
-use serde_json::{Value, json};
+use heirloom_engine::profile::{self, Value};
+use heirloom_engine::report::profile::ProfileChange;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -46,60 +45,47 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::Show => show(global),
         Command::Set { key, value } => {
-            let (key, value) = (profile::sound_key(&key)?, profile::sound_value(&key, &value)?);
-            let context = Context::create(global)?;
-            let at = context.assistant(ACTOR)?;
-            let changed = profile::set(&at, &key, &value, "user")?;
-            context.instance().settle(&at);
-            if global.json {
-                print::line(&json!({"key": key, "value": value, "changed": changed}).to_string());
-            } else {
-                let said = if changed { "is now" } else { "is already" };
-                print::line(&format!("{key} {said} {}", print::safe_line(&value)));
-            }
-            Ok(Exit::Ok)
+            // Checked first: a value that cannot be must not make a home.
+            let key = profile::sound_key(&key)?;
+            let value = profile::sound_value(&key, &value)?;
+            let engine = Context::create(global)?.acting_as(ACTOR);
+            let changed = engine.act_unlocked(|at| profile::set(at, &key, &value, "user"))?;
+            let said = if changed { "is now" } else { "is already" };
+            let line = format!("{key} {said} {}", print::safe_line(&value));
+            print_change(global, &ProfileChange { key, value: Some(value), changed }, &line)
         }
         Command::Unset { key } => {
             let key = profile::sound_key(&key)?;
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            profile::unset(&at, &key)?;
-            context.instance().settle(&at);
-            if global.json {
-                print::line(&json!({"key": key, "changed": true}).to_string());
-            } else {
-                print::line(&format!("{key} is no longer in your profile"));
-            }
-            Ok(Exit::Ok)
+            Context::open(global)?.acting_as(ACTOR).act_unlocked(|at| profile::unset(at, &key))?;
+            let line = format!("{key} is no longer in your profile");
+            print_change(global, &ProfileChange { key, value: None, changed: true }, &line)
         }
     }
 }
 
-fn show(global: &Global) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let agent_no = context.agent_no()?;
-    let values = context.read(|tx| profile::show(tx, agent_no))?;
+fn print_change(global: &Global, change: &ProfileChange, line: &str) -> Result<Exit> {
     if global.json {
-        let list: Vec<Value> = values
-            .iter()
-            .map(|v| json!({"key": v.key, "value": v.value, "source": v.source, "set": rfc3339(v.set_at)}))
-            .collect();
-        print::line(&json!({"profile": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    let now = context.now();
-    let rows: Vec<Vec<String>> = values
-        .iter()
-        .map(|v| vec![v.key.clone(), print::safe_line(&v.value), print::when(Some(v.set_at), now)])
-        .collect();
-    print::out(&print::table(&rows));
-    let open: Vec<String> = profile::KNOWN
-        .iter()
-        .filter(|(key, _)| values.iter().all(|v| v.key != *key))
-        .map(|(key, what)| format!("{key} ({what})"))
-        .collect();
-    if !open.is_empty() {
-        print::line(&Paint::stdout().dim(&format!("Not said: {}", open.join(", "))));
+        print::report(change)
+    } else {
+        print::line(line)
     }
     Ok(Exit::Ok)
+}
+
+fn show(global: &Global) -> Result<Exit> {
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.profile()?;
+    Ok(print::answer(global.json, &report, || {
+        let now = engine.now();
+        let row = |v: &Value| vec![v.key.clone(), print::safe_line(&v.value), print::when(Some(v.set_at), now)];
+        print::out(&print::table(&report.profile.iter().map(row).collect::<Vec<_>>()));
+        let open: Vec<String> = profile::KNOWN
+            .iter()
+            .filter(|(key, _)| report.profile.iter().all(|v| v.key != *key))
+            .map(|(key, what)| format!("{key} ({what})"))
+            .collect();
+        if !open.is_empty() {
+            print::line(&Paint::stdout().dim(&format!("Not said: {}", open.join(", "))));
+        }
+    }))
 }

@@ -1,20 +1,19 @@
 //! `heirloom proposal`
 
 use heirloom_engine::clock::parse_rfc3339;
-use heirloom_engine::continuity::Change;
-use heirloom_engine::continuity::proposal::{self, NewProposal};
+use heirloom_engine::continuity::proposal::{self, NewProposal, Status};
+use heirloom_engine::engine::{Engine, Verdict};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::memory::{Class, Scope, leaf};
-use heirloom_engine::redact::redact;
+use heirloom_engine::memory::{Class, Scope};
+use heirloom_engine::report::items::{EditedReport, EntryReport};
 use heirloom_engine::review;
-use heirloom_engine::tree::file_table::{self, Entry, Kind, State};
+use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
-use serde_json::{Value, json};
 
-use super::remember;
-use crate::context::{Context, Global};
+use super::{noticed, remember};
+use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
-use crate::print::{self, Paint};
+use crate::print;
 
 /// Memory that waits for your yes
 ///
@@ -113,182 +112,101 @@ const ACTOR: &str = "cli proposal";
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     match args.command {
         Command::List { merged, rejected, workspace, limit } => {
-            let status = if merged {
-                "merged"
-            } else if rejected {
-                "rejected"
-            } else {
-                "pending"
+            let status = match (merged, rejected) {
+                (true, _) => Status::Merged,
+                (_, true) => Status::Rejected,
+                _ => Status::Pending,
             };
             list(global, status, workspace.as_deref(), limit)
         }
         Command::Add { title, entries, class, scope, workspace } => {
-            let context = Context::create(global)?;
+            let engine = Context::create(global)?.acting_as(ACTOR);
             let named = class.as_deref().map(Class::parse).transpose()?;
             let agent_wide = scope.as_deref() == Some("agent") && workspace.is_none();
             let class = named.unwrap_or(if agent_wide { Class::Preference } else { Class::Fact });
-            let scope = match scope_of(&context, scope.as_deref(), workspace.as_deref())? {
+            let scope = match scope_of(&engine, scope.as_deref(), workspace.as_deref())? {
                 Some(scope) => scope,
-                None => remember::place(&context, Some(class.name()), None)?.1,
+                None => remember::destination(&engine, Some(class.name()), None)?.1,
             };
             // What could not be merged is not proposed.
             scope.holds(class)?;
             let source = Provenance { origin: Origin::User, ..Provenance::default() };
             let (class, scope) = (class.name().to_owned(), scope.to_string());
-            let new = NewProposal { title, entries, class, scope, confidence: None, source };
-            remember::propose(global, &context, ACTOR, &new)
+            remember::propose(global, &engine, &NewProposal { title, entries, class, scope, confidence: None, source })
         }
-        Command::Show { name } => show(global, &name),
+        Command::Show { name } => {
+            let none = Error::not_found("no memory is proposed yet").hint("heirloom proposal add \"…\" --entry \"…\"");
+            super::files::show_named(global, ACTOR, Kind::Proposal, &name, none)
+        }
         Command::Edit { name, entries, class, scope, workspace } => {
-            let context = Context::open(global)?;
+            let engine = Context::open(global)?.acting_as(ACTOR);
             let class = class.as_deref().map(Class::parse).transpose()?.map(|c| c.name().to_owned());
-            let scope = scope_of(&context, scope.as_deref(), workspace.as_deref())?.map(|s| s.to_string());
-            for text in &entries {
-                leaf::check_text(text)?;
-            }
+            let scope = scope_of(&engine, scope.as_deref(), workspace.as_deref())?.map(|s| s.to_string());
             let entries = (!entries.is_empty()).then_some(entries);
-            edit(&context, &name, &proposal::Edit { entries, class, scope })
+            edit(global, &engine, &name, &proposal::Edit { entries, class, scope })
         }
-        Command::Merge { names } => merge(global, &names),
+        Command::Merge { names } => noticed::review(global, ACTOR, &Verdict::Merge { proposals: names }),
         Command::Reject { names, reason } => {
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            let items = review::reject(&at.lock()?, &names, reason.as_deref())?;
-            context.instance().settle(&at);
-            super::open_loop::print_items(global, &items, "Rejected")
+            noticed::review(global, ACTOR, &Verdict::Reject { proposals: names, reason })
         }
-        Command::Undo { name } => undo(global, &name),
+        Command::Undo { name } => noticed::review(global, ACTOR, &Verdict::Undo { proposal: name }),
     }
 }
 
-/// The scope somebody asked for; `None`: nobody did.
-fn scope_of(context: &Context, scope: Option<&str>, workspace: Option<&str>) -> Result<Option<Scope>> {
+/// The scope that was asked for; `None` where none was.
+fn scope_of(engine: &Engine, scope: Option<&str>, workspace: Option<&str>) -> Result<Option<Scope>> {
+    let project = |name: &str| Ok(Some(Scope::Workspace(engine.workspace_id(name)?)));
     match (scope, workspace) {
         (None, None) => Ok(None),
         (Some("agent"), None) => Ok(Some(Scope::Agent)),
         (Some("agent"), Some(_)) => {
             Err(Error::usage("--scope agent holds in every project").hint("leave out --workspace"))
         }
-        (Some("workspace") | None, name) => Ok(Some(Scope::Workspace(context.workspace_id(name)?))),
+        (Some("workspace") | None, name) => project(name.unwrap_or(".")),
         (Some(other), None) => match Scope::parse(other, None)? {
-            Scope::Workspace(id) => Ok(Some(Scope::Workspace(context.workspace_id(Some(&id))?))),
-            agent => Ok(Some(agent)),
+            Scope::Workspace(id) => project(&id),
+            Scope::Agent => Ok(Some(Scope::Agent)),
         },
         (Some(_), Some(_)) => Err(Error::usage("give either --scope or --workspace")),
     }
 }
 
-fn list(global: &Global, status: &str, workspace: Option<&str>, limit: usize) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let scope = workspace.map(|w| context.workspace_id(Some(w)).map(|id| format!("workspace/{id}"))).transpose()?;
-    let state = if status == "pending" { State::Active } else { State::Archived };
-    let mut entries = match context.look_at_assistant(ACTOR)? {
-        Some((at, _)) => at.read(|tx| file_table::list(tx, at.agent_no, Kind::Proposal, state))?,
-        None => Vec::new(),
-    };
-    entries.retain(|e| e.status.as_deref() == Some(status) && (scope.is_none() || e.scope == scope));
-    let day = |e: &Entry| e.field(status).or_else(|| e.field("proposed")).map(str::to_owned).unwrap_or_default();
-    entries.sort_by_key(|e| std::cmp::Reverse(day(e)));
-    let all = entries.len();
-    entries.truncate(limit);
-    if global.json {
-        let list: Vec<Value> = entries.iter().map(super::open_loop::entry_json).collect();
-        print::line(&json!({"proposals": list, "all": all}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if entries.is_empty() {
-        print::line(if status == "pending" { "No memory is proposed." } else { "Nothing of the kind." });
-    }
-    let now = context.now();
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|e| {
-            let project = e.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")).map(remember::project);
+fn list(global: &Global, status: Status, workspace: Option<&str>, limit: usize) -> Result<Exit> {
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let scope = workspace.map(|name| super::open_loop::scope_of(&engine, name)).transpose()?;
+    let report = engine.proposals(status, scope.as_deref(), limit)?;
+    Ok(print::answer(global.json, &report, || {
+        if report.proposals.is_empty() {
+            print::line(if status == Status::Pending { "No memory is proposed." } else { "Nothing of the kind." });
+        }
+        let now = engine.now();
+        let row = |report: &EntryReport| {
+            let e = &report.entry;
+            let project = e.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")).map(label_of);
             let kind = [e.class.as_deref(), project].into_iter().flatten().collect::<Vec<_>>().join(" · ");
             vec![
                 e.item.clone().unwrap_or_default(),
                 print::safe_line(&kind),
-                print::cut(&print::safe_line(&redact(&e.title)), 60),
-                print::when(parse_rfc3339(&day(e)), now),
+                print::cut(&print::safe_line(&report.title), 60),
+                print::when(proposal::day(e, status).and_then(parse_rfc3339), now),
             ]
-        })
-        .collect();
-    print::list(&rows, all);
-    Ok(Exit::Ok)
+        };
+        print::list(&report.proposals.iter().map(row).collect::<Vec<_>>(), report.all);
+    }))
 }
 
-fn show(global: &Global, name: &str) -> Result<Exit> {
-    let none = Error::not_found("no memory is proposed yet").hint("heirloom proposal add \"…\" --entry \"…\"");
-    super::files::show_named(&Context::open(global)?, ACTOR, Kind::Proposal, name, none)
-}
-
-fn edit(context: &Context, name: &str, edit: &proposal::Edit) -> Result<Exit> {
-    let at = context.assistant(ACTOR)?;
-    let lock = at.lock()?;
-    let find = || at.read(|tx| file_table::named(tx, at.agent_no, Kind::Proposal, State::Active, name));
-    let entry = find()?;
-    let change = if *edit == proposal::Edit::default() {
-        drop(lock);
-        super::files::edit(context, &at, &entry)?
-    } else {
-        let change = proposal::edit(&lock, &entry, edit)?;
-        drop(lock);
-        context.instance().settle(&at);
-        change == Change::Changed
-    };
-    if context.json {
-        print::line(&json!({"id": entry.item, "path": entry.path.as_str(), "changed": change}).to_string());
-    } else {
-        let said = if change { "Changed" } else { "Says so already" };
-        print::line(&format!("{said}: {} · {}", print::safe_line(&entry.title), entry.item.unwrap_or_default()));
-    }
-    Ok(Exit::Ok)
-}
-
-fn merge(global: &Global, names: &[String]) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let merged = review::merge(&at.lock()?, names, None)?;
-    context.instance().settle(&at);
-    if global.json {
-        let list: Vec<Value> = merged
-            .iter()
-            .map(|m| {
-                let leaves: Vec<Value> = m.leaves.iter().map(remember::added_json).collect();
-                json!({"proposal": super::open_loop::item_json(&m.proposal), "memories": leaves})
-            })
-            .collect();
-        print::line(&json!({"merged": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    for m in &merged {
-        print::line(&format!("Merged: {} · {}", print::safe_line(&m.proposal.title), m.proposal.id));
-        for leaf in &m.leaves {
-            print::line(&format!("  {}", remember::sentence(leaf)));
-            if !leaf.superseded.is_empty() {
-                print::line(&format!("    in place of {}, which stays as history", leaf.superseded.join(", ")));
-            }
-        }
-        print::line(&Paint::stdout().dim(&format!("  to take it back: heirloom proposal undo {}", m.proposal.id)));
-    }
-    Ok(Exit::Ok)
-}
-
-fn undo(global: &Global, name: &str) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let at = context.assistant(ACTOR)?;
-    let undone = review::undo(&at.lock()?, name, None)?;
-    context.instance().settle(&at);
-    if global.json {
-        let proposal = super::open_loop::item_json(&undone.proposal);
-        print::line(&json!({"proposal": proposal, "removed": undone.removed, "restored": undone.restored}).to_string());
-        return Ok(Exit::Ok);
-    }
-    print::line(&format!("Waits again: {} · {}", print::safe_line(&undone.proposal.title), undone.proposal.id));
-    for (ids, said) in [(&undone.removed, "gone again"), (&undone.restored, "counts again")] {
-        for id in ids {
-            print::line(&format!("  {said}: {id}"));
-        }
-    }
-    Ok(Exit::Ok)
+fn edit(global: &Global, engine: &Engine, name: &str, edit: &proposal::Edit) -> Result<Exit> {
+    let in_editor = *edit == proposal::Edit::default();
+    let (entry, written) = engine.act(|lock| {
+        let entry = review::waiting(lock, name)?;
+        let written = !in_editor && review::amend(lock, &entry, edit)?;
+        Ok((entry, written))
+    })?;
+    let changed = if in_editor { super::files::edit(global, engine, &entry)? } else { written };
+    let report = EditedReport { id: entry.item, path: entry.path, changed };
+    Ok(print::answer(global.json, &report, || {
+        let said = if changed { "Changed" } else { "Says so already" };
+        let id = report.id.as_deref().unwrap_or_default();
+        print::line(&format!("{said}: {} · {id}", print::safe_line(&entry.title)));
+    }))
 }

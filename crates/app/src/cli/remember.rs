@@ -3,15 +3,18 @@
 use std::io::Read;
 
 use heirloom_engine::continuity::Change;
-use heirloom_engine::continuity::proposal::{self, NewProposal};
+use heirloom_engine::continuity::proposal::NewProposal;
+use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::memory::{self, Added, Class, LARGEST_TEXT, NewLeaf, Outcome, Scope, leaf};
-use heirloom_engine::tree::file_table;
+use heirloom_engine::memory::{Added, Class, LARGEST_TEXT, NewLeaf, Outcome, Scope, leaf};
+use heirloom_engine::redact::redact;
+use heirloom_engine::report::memories::RememberedReport;
+use heirloom_engine::review;
+use heirloom_engine::tree::file_table::Entry;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
-use serde_json::{Value, json};
 
 use crate::config;
-use crate::context::{Context, Global};
+use crate::context::{Context, Global, label_of};
 use crate::error::Exit;
 use crate::print::{self, Paint};
 
@@ -39,45 +42,32 @@ const ACTOR: &str = "cli remember";
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let text = text_of(&args.text)?;
-    let context = Context::create(global)?;
-    let (class, scope) = place(&context, args.class.as_deref(), args.workspace.as_deref())?;
+    let engine = Context::create(global)?.acting_as(ACTOR);
+    let (class, scope) = destination(&engine, args.class.as_deref(), args.workspace.as_deref())?;
     if args.propose {
         scope.holds(class)?;
         let source = Provenance { origin: Origin::Program, ..Provenance::default() };
-        let title = leaf::derived_title(&heirloom_engine::redact::redact(&text));
+        let title = leaf::derived_title(&redact(&text));
         let (class, scope) = (class.name().to_owned(), scope.to_string());
-        return propose(
-            global,
-            &context,
-            ACTOR,
-            &NewProposal { title, entries: vec![text], class, scope, confidence: None, source },
-        );
+        let new = NewProposal { title, entries: vec![text], class, scope, confidence: None, source };
+        return propose(global, &engine, &new);
     }
-    let at = context.assistant(ACTOR)?;
-    let added = memory::add(&at.lock()?, &NewLeaf { verified: true, ..NewLeaf::new(class, scope, text) })?;
-    context.instance().settle(&at);
-    told(global, std::slice::from_ref(&added), args.class.is_none())
+    let report = engine.remember(&NewLeaf { verified: true, ..NewLeaf::new(class, scope, text) })?;
+    print_remembered(global, &report, args.class.is_none())
 }
 
-/// Proposes, and says what came of it.
-pub fn propose(global: &Global, context: &Context, actor: &str, new: &NewProposal) -> Result<Exit> {
-    for text in &new.entries {
-        // What could not be merged is not proposed, either.
-        leaf::check_text(text)?;
-    }
-    let at = context.assistant(actor)?;
-    let item = proposal::add(&at.lock()?, new)?;
-    context.instance().settle(&at);
+/// Proposes, and prints what came of it.
+pub fn propose(global: &Global, engine: &Engine, new: &NewProposal) -> Result<Exit> {
+    let (item, waits) = engine.act(|lock| review::propose(lock, new))?;
     let said = match item.change {
         Change::New => "Proposed",
         Change::Changed => "Was proposed; added to it",
         Change::Same => "Was proposed already, just so",
     };
-    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), said)?;
-    let waits = at.read(|tx| file_table::at(tx, at.agent_no, &item.path))?;
-    let is = |e: &file_table::Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
+    let exit = super::open_loop::print_items(global, std::slice::from_ref(&item), said);
+    let is = |e: &Entry| e.class.as_deref() == Some(&*new.class) && e.scope.as_deref() == Some(&*new.scope);
     if let Some(entry) = waits.filter(|e| !is(e)) {
-        let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", project));
+        let scope = entry.scope.as_deref().map(|s| s.strip_prefix("workspace/").map_or("everything", label_of));
         print::note(&format!(
             "it waits as a {} of {}, as before; to change that: heirloom proposal edit {} --class C, --scope agent or --workspace W",
             entry.class.as_deref().unwrap_or("memory"),
@@ -110,15 +100,15 @@ pub fn text_of(text: &str) -> Result<String> {
     String::from_utf8(read).map_err(|e| Error::usage("standard input is not UTF-8").because(e))
 }
 
-/// What a memory becomes and where: as it was asked for, else by where the command runs.
-pub fn place(context: &Context, class: Option<&str>, workspace: Option<&str>) -> Result<(Class, Scope)> {
+/// The class and scope of a memory: as it was asked for, else by where the command runs.
+pub fn destination(engine: &Engine, class: Option<&str>, workspace: Option<&str>) -> Result<(Class, Scope)> {
     let class = class.map(Class::parse).transpose()?;
     let project = in_project();
     let class = class.unwrap_or(if workspace.is_some() || project { Class::Fact } else { Class::Preference });
     let scope = match workspace {
-        Some(name) => Scope::Workspace(context.workspace_id(Some(name))?),
+        Some(name) => Scope::Workspace(engine.workspace_id(name)?),
         None if !class.of_workspace() => Scope::Agent,
-        None if project => Scope::Workspace(context.workspace_id(None)?),
+        None if project => Scope::Workspace(engine.workspace_id(".")?),
         None => {
             return Err(Error::usage(format!("a {class} belongs to a project, and this is your home directory"))
                 .hint("say which (--workspace W), or run it in the project"));
@@ -134,41 +124,37 @@ fn in_project() -> bool {
     !home.canonicalize().unwrap_or(home).starts_with(&here)
 }
 
-/// What came of leaves that were to be written. `guessed`: nobody said which class.
-pub fn told(global: &Global, added: &[Added], guessed: bool) -> Result<Exit> {
-    if global.json {
-        let list: Vec<Value> = added.iter().map(added_json).collect();
-        print::line(&json!({"items": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    for added in added {
-        print::line(&sentence(added));
-        if let Some(path) = &added.path {
-            print::line(&Paint::stdout().dim(&format!("  {path}")));
+/// Prints what remembering came to. `guessed`: no class was asked for.
+pub fn print_remembered(global: &Global, report: &RememberedReport, guessed: bool) -> Result<Exit> {
+    Ok(print::answer(global.json, report, || {
+        for item in &report.items {
+            print::line(&sentence(item));
+            if let Some(path) = &item.path {
+                print::line(&Paint::stdout().dim(&format!("  {path}")));
+            }
+            if !item.superseded.is_empty() {
+                print::line(&format!("  in place of {}, which stays as history", item.superseded.join(", ")));
+            }
+            if guessed && item.outcome == Outcome::New {
+                let other = match item.scope {
+                    Scope::Agent => "in one project only: --workspace W",
+                    Scope::Workspace(_) => "everywhere: --class preference",
+                };
+                let id = &item.id;
+                let line = format!(
+                    "  change it: heirloom memory edit {id}\n  take it back: heirloom memory forget {id}\n  {other}"
+                );
+                print::line(&Paint::stdout().dim(&line));
+            }
         }
-        if !added.superseded.is_empty() {
-            print::line(&format!("  in place of {}, which stays as history", added.superseded.join(", ")));
-        }
-        if guessed && added.outcome == Outcome::New {
-            let other = match added.scope {
-                Scope::Agent => "in one project only: --workspace W",
-                Scope::Workspace(_) => "everywhere: --class preference",
-            };
-            let id = &added.id;
-            let line = format!(
-                "  change it: heirloom memory edit {id}\n  take it back: heirloom memory forget {id}\n  {other}"
-            );
-            print::line(&Paint::stdout().dim(&line));
-        }
-    }
-    Ok(Exit::Ok)
+    }))
 }
 
 /// `Remembered as a fact of heirloom-api: Push rule · m:push-rule-3f2a91`
 pub fn sentence(added: &Added) -> String {
     let kind = match &added.scope {
         Scope::Agent => format!("{} for everywhere", article(added.class)),
-        Scope::Workspace(id) => format!("{} of {}", article(added.class), project(id)),
+        Scope::Workspace(id) => format!("{} of {}", article(added.class), label_of(id)),
     };
     let title = print::safe_line(&added.title);
     match added.outcome {
@@ -182,16 +168,4 @@ pub fn sentence(added: &Added) -> String {
 fn article(class: Class) -> String {
     let an = if class == Class::Identity { "part of your" } else { "a" };
     format!("{an} {class}")
-}
-
-/// What people call a workspace: its id without the key.
-pub fn project(id: &str) -> &str {
-    crate::context::label_of(id)
-}
-
-/// A leaf after it was to be written, for programs.
-pub fn added_json(added: &Added) -> Value {
-    json!({"id": added.id, "title": added.title, "path": added.path.as_ref().map(ToString::to_string),
-           "class": added.class.name(), "scope": added.scope.to_string(), "change": added.outcome.name(),
-           "superseded": added.superseded})
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::ledger::jobs;
+use heirloom_engine::report::visible::VisibleReport;
 use heirloom_engine::transcript::read::{self, SessionFilter};
 use serde_json::json;
 
@@ -61,7 +62,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         entry.1 += s.turns;
     }
     let findings = context.home().findings_at_a_glance();
-    let visible = looked.as_ref().map(|(at, problems)| super::visible::of(&context, at, problems)).transpose()?;
+    let visible = looked.as_ref().map(|(at, problems)| VisibleReport::of(at, problems)).transpose()?;
 
     let mut wrong = Vec::from_iter(unreachable);
     wrong.extend(visible.iter().flat_map(|v| v.wrong.clone()));
@@ -102,7 +103,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
             "not_indexed": missing,
             "files_not_indexed": files_missing,
             "jobs": {"due": counts.due, "later": counts.later, "running": counts.running, "dead": counts.dead},
-            "assistant": visible.as_ref().map(super::visible::Visible::to_json),
+            "assistant": visible,
             "wrong": wrong,
         });
         print::line(&value.to_string());
@@ -157,7 +158,7 @@ pub fn run(global: &Global, _: Args) -> Result<Exit> {
         ]);
     }
     if let Some(visible) = &visible {
-        rows.push(vec!["Memory".into(), visible.summary()]);
+        rows.push(vec!["Memory".into(), super::visible::summary(visible)]);
         rows.push(vec!["  files".into(), visible.root.clone()]);
     }
     print::out(&print::table(&rows));

@@ -4,6 +4,7 @@
 //! in it is refused, never mended, for a mended one could be taken for another. Name and detail are made plain and cut.
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 
 use super::Change;
 use crate::clock::Millis;
@@ -22,7 +23,8 @@ const LONGEST_DETAIL: usize = 2_000;
 const MOST_WAITING: i64 = 1_000;
 
 /// Whether somebody was let in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Pairing {
     Pending,
     Approved,
@@ -47,9 +49,10 @@ impl Pairing {
     }
 }
 
-/// A row.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A request to be let in. Times are in milliseconds since 1970.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Event {
+    #[serde(skip)]
     pub no: RequestNo,
     pub channel: String,
     pub peer: String,

@@ -3,6 +3,7 @@
 //! `runtime/<agent>/<harness>/drafts/` is no part of the memory: not in the file table, not searched, not shown on any
 //! page. A draft becomes memory by being promoted to an artifact, and only then goes.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::artifact::{self, LONGEST, NewArtifact, Text};
@@ -23,7 +24,8 @@ const DEEPEST: usize = 8;
 const MOST: usize = 5_000;
 
 /// What a draft is made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     Markdown,
     Text,
@@ -48,12 +50,16 @@ impl Form {
 }
 
 /// A file a program left.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Draft {
     /// `<harness>/<file>`: how it is named in commands.
+    #[serde(rename = "draft")]
     pub name: String,
     pub form: Form,
+    /// In bytes.
+    #[serde(rename = "bytes")]
     pub size: u64,
+    /// In milliseconds since 1970.
     pub modified_at: Millis,
 }
 
@@ -157,6 +163,18 @@ pub fn promote(lock: &TreeLock, name: &str, title: Option<&str>) -> Result<Item>
     };
     remove(at, &path, &digest)?;
     Ok(item)
+}
+
+/// Makes artifacts of drafts, one after the other. An error ends it; what was made before stands.
+pub fn promote_all(lock: &TreeLock, names: &[String], title: Option<&str>) -> (Vec<Item>, Option<Error>) {
+    let mut items = Vec::new();
+    for name in names {
+        match promote(lock, name, title) {
+            Ok(item) => items.push(item),
+            Err(e) => return (items, Some(e)),
+        }
+    }
+    (items, None)
 }
 
 /// Throws a draft away. What it said is not kept; which file it was is.

@@ -13,6 +13,7 @@ pub mod output;
 pub mod proposal;
 pub mod scheduled;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::clock::rfc3339;
@@ -25,7 +26,8 @@ use crate::tree::file_table::Entry;
 use crate::tree::{AssistantHome, TreeLock};
 
 /// What an upsert came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Change {
     New,
     Changed,
@@ -44,7 +46,7 @@ impl Change {
 }
 
 /// An item after an act.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Item {
     /// `l:…`, `p:…`.
     pub id: String,

@@ -6,10 +6,12 @@ use super::{Change, FORMAT, Item, document, now, sound_title};
 use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::home::layout;
+use crate::ledger::Read;
 use crate::pages::Happened;
+use crate::scope::AgentNo;
 use crate::title::{TitleKey, wordless};
 use crate::tree::TreeLock;
-use crate::tree::file_table::{self, Entry};
+use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::provenance::Provenance;
 
@@ -36,6 +38,39 @@ pub struct Proposed {
     pub scope: Option<String>,
     pub confidence: Option<f64>,
     pub source: Provenance,
+}
+
+/// What became of a proposal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    Pending,
+    Merged,
+    Rejected,
+}
+
+impl Status {
+    /// The word in its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Merged => "merged",
+            Status::Rejected => "rejected",
+        }
+    }
+}
+
+/// The proposals of a status, newest first; of one scope where it is named.
+pub fn list(tx: &Read, agent_no: AgentNo, status: Status, scope: Option<&str>) -> Result<Vec<Entry>> {
+    let state = if status == Status::Pending { State::Active } else { State::Archived };
+    let mut entries = file_table::list(tx, agent_no, Kind::Proposal, state)?;
+    entries.retain(|e| e.status.as_deref() == Some(status.name()) && (scope.is_none() || e.scope.as_deref() == scope));
+    entries.sort_by_key(|e| std::cmp::Reverse(day(e, status).map(str::to_owned).unwrap_or_default()));
+    Ok(entries)
+}
+
+/// When a proposal was decided, else when it was made, as it stands in its file.
+pub fn day(entry: &Entry, status: Status) -> Option<&str> {
+    entry.field(status.name()).or_else(|| entry.field("proposed"))
 }
 
 pub(crate) fn act(action: &'static str) -> Act {

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::artifact::{self, NewArtifact, Text};
@@ -72,7 +73,8 @@ pub enum Outcome {
 }
 
 /// How a run stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     Running,
     Done,
@@ -89,10 +91,12 @@ impl Status {
     }
 }
 
-/// A row.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A run of a job. Times are in milliseconds since 1970.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Run {
+    #[serde(rename = "run")]
     pub no: JobRunNo,
+    #[serde(rename = "job")]
     pub name: String,
     /// Without credentials.
     pub command: String,

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 
 /// The longest path we hand to the system: what macOS takes (Linux takes 4,096).
@@ -12,7 +14,7 @@ const LONGEST_COMPONENT: usize = 255;
 
 /// A relative path of plain components: no `..`, no `.`, nothing empty, no control characters. Parsed once at the rim;
 /// inside, a value of this type is already harmless.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Debug)]
 pub struct RelPath(Cow<'static, str>);
 
 impl RelPath {

@@ -4,8 +4,8 @@
 //! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes what was
 //! forgotten half-way. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does so for
 //! the search index; [`distilling`] makes summaries of what was stored. The verbs that bring something in have their
-//! files here: [`importing`], [`appending`], [`hooking`], [`working`]; those that give something back: [`searching`],
-//! [`recalling`], [`contexts`], [`sessions`].
+//! files here: [`importing`], [`appending`], [`hooking`], [`working`]; those that give something back or need more than
+//! one room theirs: [`searching`], [`recalling`], [`contexts`], [`sessions`], [`remembered`], [`reviewing`].
 //!
 //! Prints nothing and asks nobody: what a caller may want to tell a person goes to its [`Listener`]. The door in front
 //! of all this is [`Engine`](crate::engine::Engine).
@@ -21,6 +21,8 @@ mod opening;
 mod pages;
 mod projects;
 mod recalling;
+mod remembered;
+mod reviewing;
 mod searching;
 mod sessions;
 mod settings;
@@ -49,6 +51,7 @@ pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
 pub use projects::label_of;
 pub use recalling::RecallRequest;
+pub use reviewing::Verdict;
 pub use searching::SearchRequest;
 pub use settings::{Embeddings, Settings, Wrong};
 pub use working::Worked;

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 
 /// What kind of thing is remembered.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Class {
     Preference,
     Identity,

@@ -12,6 +12,7 @@ use crate::ledger::Read;
 use crate::redact::redact;
 use crate::scope::AgentNo;
 use crate::title::TitleKey;
+use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
 /// What to list; all of it by default.
@@ -93,6 +94,16 @@ fn visible(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Re
         }
     }
     Ok(None)
+}
+
+/// Several leaves a person names, under the tree lock.
+pub fn chosen(lock: &TreeLock, names: &[String]) -> Result<Vec<Entry>> {
+    lock.at.read(|tx| all_named(tx, lock.at.agent_no, names, None))
+}
+
+/// One leaf a person names, under the tree lock.
+pub fn chosen_one(lock: &TreeLock, name: &str) -> Result<Entry> {
+    Ok(chosen(lock, &[name.to_owned()])?.remove(0))
 }
 
 /// Several leaves, each once.

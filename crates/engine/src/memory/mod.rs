@@ -21,6 +21,8 @@ pub mod writing;
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::error::{Error, Result};
 use crate::home::{MemoryPath, RelPath, layout};
 use crate::pages::Happened;
@@ -94,6 +96,12 @@ impl Scope {
             Scope::Workspace(id) => Some(id.clone()),
         };
         act.tells(&Happened::MemoryChanged { workspace })
+    }
+}
+
+impl Serialize for Scope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

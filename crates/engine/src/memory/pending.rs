@@ -255,6 +255,14 @@ pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// How many wait.
+pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
+    let waiting: i64 = tx
+        .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
+        .query_row([agent_no], |r| r.get(0))?;
+    Ok(waiting as u64)
+}
+
 /// One that still waits.
 pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     let found = tx
@@ -285,14 +293,6 @@ pub fn decide(tx: &Write, agent_no: AgentNo, no: PendingNo, state: State, result
         return Err(Error::refused(format!("u:{no} was decided meanwhile")).hint("see ⟨memory pending --all⟩"));
     }
     Ok(())
-}
-
-/// How many notices wait for a yes.
-pub fn waiting_count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
-    let count: i64 = tx
-        .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
-        .query_row([agent_no], |r| r.get(0))?;
-    Ok(count as u64)
 }
 
 /// Dismisses notices; all of them or none.

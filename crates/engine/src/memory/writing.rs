@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::leaf::{self, NewLeaf, Sound, sound};
@@ -22,7 +23,8 @@ use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::{Origin, Provenance};
 
 /// What a leaf that was to be written came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     New,
     /// It is known already, just so; nothing was written, and it does not count as verified.
@@ -45,7 +47,7 @@ impl Outcome {
 }
 
 /// A leaf after it was to be written: the new one, or the one that stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Added {
     /// `m:…`; empty where it was forgotten.
     pub id: String,
@@ -54,6 +56,7 @@ pub struct Added {
     pub scope: Scope,
     /// `None` where it was forgotten.
     pub path: Option<RelPath>,
+    #[serde(rename = "change")]
     pub outcome: Outcome,
     /// Ids of what it took the place of.
     pub superseded: Vec<String>,

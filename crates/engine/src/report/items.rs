@@ -4,40 +4,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::continuity::Item;
+use crate::home::RelPath;
 use crate::redact::redact;
 use crate::tree::file_table::Entry;
 
-/// What an act did to an item.
+/// What an act did to items.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct ItemReport {
-    pub id: String,
-    pub title: String,
-    pub path: String,
-    /// `new`, `changed` or `same`.
-    pub change: &'static str,
-}
-
-impl From<&Item> for ItemReport {
-    fn from(item: &Item) -> ItemReport {
-        ItemReport {
-            id: item.id.clone(),
-            title: item.title.clone(),
-            path: item.path.as_str().to_owned(),
-            change: item.change.name(),
-        }
-    }
-}
-
-/// What an act did to several items.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-pub struct ItemsReport {
-    pub items: Vec<ItemReport>,
-}
-
-impl ItemsReport {
-    pub fn of(items: &[Item]) -> ItemsReport {
-        ItemsReport { items: items.iter().map(ItemReport::from).collect() }
-    }
+pub struct ItemsReport<'i> {
+    pub items: &'i [Item],
 }
 
 /// A visible file, as the file table has it.
@@ -55,10 +29,12 @@ pub struct EntryReport {
     pub problem: Option<String>,
     /// A person changed it last.
     pub by_hand: bool,
+    #[serde(skip)]
+    pub entry: Entry,
 }
 
-impl From<&Entry> for EntryReport {
-    fn from(entry: &Entry) -> EntryReport {
+impl EntryReport {
+    pub fn of(entry: Entry) -> EntryReport {
         EntryReport {
             id: entry.item.clone(),
             title: redact(&entry.title).into_owned(),
@@ -69,7 +45,19 @@ impl From<&Entry> for EntryReport {
             fields: redacted(Value::Object(entry.fields.clone())),
             problem: entry.problem.clone(),
             by_hand: entry.by_hand(),
+            entry,
         }
+    }
+
+    /// The first `limit` of `entries`.
+    pub fn first(entries: Vec<Entry>, limit: usize) -> Vec<EntryReport> {
+        entries.into_iter().take(limit).map(EntryReport::of).collect()
+    }
+}
+
+impl From<&Entry> for EntryReport {
+    fn from(entry: &Entry) -> EntryReport {
+        EntryReport::of(entry.clone())
     }
 }
 
@@ -79,17 +67,31 @@ pub struct LoopsReport {
     pub loops: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
     pub all: usize,
-    #[serde(skip)]
-    pub entries: Vec<Entry>,
 }
 
-impl LoopsReport {
-    /// The first `limit` of `entries`.
-    pub fn of(mut entries: Vec<Entry>, limit: usize) -> LoopsReport {
-        let all = entries.len();
-        entries.truncate(limit);
-        LoopsReport { loops: entries.iter().map(EntryReport::from).collect(), all, entries }
-    }
+/// Proposals of one status, newest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ProposalsReport {
+    pub proposals: Vec<EntryReport>,
+    /// How many there are, those that were not asked for included.
+    pub all: usize,
+}
+
+/// Artifacts, newest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct ArtifactsReport {
+    pub artifacts: Vec<EntryReport>,
+    /// How many there are, those that were not asked for included.
+    pub all: u64,
+}
+
+/// A proposal after a person changed it.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct EditedReport {
+    pub id: Option<String>,
+    pub path: RelPath,
+    /// Something was written.
+    pub changed: bool,
 }
 
 /// Every text in a value without credentials.

@@ -2,22 +2,32 @@
 //!
 //! `--json` of the command line prints these, HTTP and MCP will send them; docs/CLI.md lists their fields and a test holds
 //! it to them, so that a changed contract is a changed file. Text in a report is without credentials. Fields that are
-//! not serialised carry what a surface in the same process needs beside it, such as the marks around matches.
+//! not serialised carry what a surface in the same process needs beside it, such as the marks around matches. A value
+//! of a room that says just what a report says of it (an item after an act, a memory that was added, a run) serialises
+//! itself.
 //!
 //! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
 
+pub mod channel;
 pub mod contexts;
+pub mod drafts;
 pub mod expanded;
+pub mod file;
 pub mod file_shown;
 pub mod heads;
 pub mod hits;
 pub mod items;
+pub mod memories;
+pub mod profile;
 pub mod recalled;
+pub mod review;
+pub mod scheduled;
 pub mod search;
 pub mod sessions;
 pub mod threads;
 pub mod turns;
 pub mod understood;
+pub mod visible;
 
 /// To three decimals: more would promise what no score means.
 pub(crate) fn round(x: f64) -> f64 {

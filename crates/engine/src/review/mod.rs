@@ -8,10 +8,11 @@
 
 pub mod noticed;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::clock::rfc3339;
-use crate::continuity::proposal::{self, Proposed};
+use crate::continuity::proposal::{self, Edit, NewProposal, Proposed};
 use crate::continuity::{self, Change, Item};
 use crate::document::Front;
 use crate::error::{Error, Result};
@@ -24,21 +25,42 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Step, hex};
 
 /// A merged proposal and what its entries came to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Merged {
     pub proposal: Item,
     /// One for each entry, in order.
+    #[serde(rename = "memories")]
     pub leaves: Vec<Added>,
 }
 
 /// What taking a decision back came to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Undone {
     pub proposal: Item,
     /// Leaves that went again.
     pub removed: Vec<String>,
     /// Leaves that count again.
     pub restored: Vec<String>,
+}
+
+/// Proposes memory, or adds to the proposal of this title that waits. Refuses what could not be merged. With the
+/// proposal's row as it waits now: one that waited before keeps its class and scope.
+pub fn propose(lock: &TreeLock, new: &NewProposal) -> Result<(Item, Option<Entry>)> {
+    new.entries.iter().try_for_each(|text| leaf::check_text(text))?;
+    let item = proposal::add(lock, new)?;
+    let waits = lock.at.read(|tx| file_table::at(tx, lock.at.agent_no, &item.path))?;
+    Ok((item, waits))
+}
+
+/// Changes a proposal that waits. Returns whether anything was written.
+pub fn amend(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
+    edit.entries.iter().flatten().try_for_each(|text| leaf::check_text(text))?;
+    Ok(proposal::edit(lock, entry, edit)? == Change::Changed)
+}
+
+/// The proposal that waits by this name.
+pub fn waiting(lock: &TreeLock, name: &str) -> Result<Entry> {
+    lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::Proposal, State::Active, name))
 }
 
 /// Accepts proposals; all of them or none. `within`: the workspace the caller is bound to.

@@ -5,10 +5,9 @@ mod run;
 
 use std::ffi::OsString;
 
-use heirloom_engine::continuity::scheduled::{self, Run, Status};
+use heirloom_engine::continuity::scheduled::{self, Status};
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::scope::AgentNo;
-use serde_json::{Value, json};
+use heirloom_engine::report::scheduled::{AcknowledgedReport, RunReport, UnrecordedRun};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -75,82 +74,54 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         Command::List => list(global),
         Command::Show { name, limit } => show(global, &name, limit),
         Command::Ack { name } => {
-            let context = Context::open(global)?;
-            let at = context.assistant(ACTOR)?;
-            let seen = scheduled::acknowledge(&at, &name)?;
-            context.instance().settle(&at);
-            if global.json {
-                print::line(&json!({"job": name, "acknowledged": seen}).to_string());
-            } else if seen == 0 {
-                print::line(&format!("{name}: there is no failure to be seen."));
-            } else {
-                print::line(&format!("{name}: {} seen.", print::counted(seen as u64, "failure")));
-            }
-            Ok(Exit::Ok)
+            let engine = Context::open(global)?.acting_as(ACTOR);
+            let acknowledged = engine.act_unlocked(|at| scheduled::acknowledge(at, &name))?;
+            let line = match acknowledged {
+                0 => format!("{name}: there is no failure to be seen."),
+                n => format!("{name}: {} seen.", print::counted(n as u64, "failure")),
+            };
+            let report = AcknowledgedReport { job: name, acknowledged };
+            Ok(print::answer(global.json, &report, || print::line(&line)))
         }
     }
 }
 
 fn list(global: &Global) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let runs = looked(&context, scheduled::jobs)?;
-    if global.json {
-        let list: Vec<Value> = runs.iter().map(run_json).collect();
-        print::line(&json!({"jobs": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    if runs.is_empty() {
-        print::line("No job has run yet. Put heirloom job run NAME -- in front of a cron command.");
-    }
-    let now = context.now();
-    let row = |r: &Run| vec![r.name.clone(), how(r), print::when(Some(r.started_at), now), command(r, 60)];
-    print::out(&print::table(&runs.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.jobs()?;
+    Ok(print::answer(global.json, &report, || {
+        if report.jobs.is_empty() {
+            print::line("No job has run yet. Put heirloom job run NAME -- in front of a cron command.");
+        }
+        let now = engine.now();
+        let row =
+            |r: &RunReport| vec![r.run.name.clone(), how(r), print::when(Some(r.run.started_at), now), command(r, 60)];
+        print::out(&print::table(&report.jobs.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
 fn show(global: &Global, name: &str, limit: usize) -> Result<Exit> {
-    let context = Context::open(global)?;
-    let runs = looked(&context, |tx, agent_no| scheduled::runs(tx, agent_no, name, limit.max(1)))?;
-    let Some(last) = runs.first() else { return Err(scheduled::no_such(name)) };
-    if global.json {
-        let list: Vec<Value> = runs.iter().map(run_json).collect();
-        print::line(&json!({"job": name, "runs": list}).to_string());
-        return Ok(Exit::Ok);
-    }
-    let paint = Paint::stdout();
-    print::line(&format!("{} · {}", paint.bold(&last.name), how(last)));
-    print::line(&paint.dim(&command(last, 200)));
-    let now = context.now();
-    let row = |r: &Run| {
-        let output = r.artifact.clone().unwrap_or_default();
-        vec![format!("  {}", print::when(Some(r.started_at), now)), how(r), took(r), output]
-    };
-    print::out(&print::table(&runs.iter().map(row).collect::<Vec<_>>()));
-    Ok(Exit::Ok)
+    let engine = Context::open(global)?.acting_as(ACTOR);
+    let report = engine.job(name, limit)?;
+    Ok(print::answer(global.json, &report, || {
+        let paint = Paint::stdout();
+        if let Some(last) = report.runs.first() {
+            print::line(&format!("{} · {}", paint.bold(&last.run.name), how(last)));
+            print::line(&paint.dim(&command(last, 200)));
+        }
+        let now = engine.now();
+        let row = |r: &RunReport| {
+            let output = r.run.artifact.clone().unwrap_or_default();
+            vec![format!("  {}", print::when(Some(r.run.started_at), now)), how(r), took(r), output]
+        };
+        print::out(&print::table(&report.runs.iter().map(row).collect::<Vec<_>>()));
+    }))
 }
 
-/// What the ledger has, after runs that were cut off were noticed.
-fn looked(
-    context: &Context,
-    f: impl FnOnce(&heirloom_engine::ledger::Read, AgentNo) -> Result<Vec<Run>>,
-) -> Result<Vec<Run>> {
-    let Some((at, _)) = context.look_at_assistant(ACTOR)? else { return Ok(Vec::new()) };
-    if !context.is_read_only() && scheduled::notice_cut_off(&at)? > 0 {
-        context.instance().settle(&at);
-    }
-    at.read(|tx| f(tx, at.agent_no))
-}
-
-/// A run, for programs.
-fn run_json(run: &Run) -> Value {
-    json!({"run": run.no, "job": run.name, "status": run.status().name(), "command": run.command,
-           "started_at": run.started_at, "ended_at": run.ended_at, "exit_code": run.exit_code, "signal": run.signal,
-           "error": run.error, "artifact": run.artifact, "acknowledged": run.acknowledged})
-}
-
-fn how(run: &Run) -> String {
+fn how(report: &RunReport) -> String {
+    let run = &report.run;
     let seen = if run.acknowledged { " (seen)" } else { "" };
-    match (run.status(), &run.error, run.signal, run.exit_code) {
+    match (report.status, &run.error, run.signal, run.exit_code) {
         (Status::Running, ..) => "running".into(),
         (Status::Done, ..) => "done".into(),
         (_, Some(error), ..) => format!("failed: {}{seen}", print::cut(&print::safe_line(error), 60)),
@@ -159,12 +130,13 @@ fn how(run: &Run) -> String {
     }
 }
 
-fn took(run: &Run) -> String {
+fn took(report: &RunReport) -> String {
+    let run = &report.run;
     run.ended_at.map_or(String::new(), |end| format!("{:.1} s", (end - run.started_at) as f64 / 1000.0))
 }
 
-fn command(run: &Run, width: usize) -> String {
-    print::cut(&print::safe_line(&run.command), width)
+fn command(report: &RunReport, width: usize) -> String {
+    print::cut(&print::safe_line(&report.run.command), width)
 }
 
 /// The error of a run that was not recorded, for people and programs.
@@ -172,6 +144,6 @@ fn not_recorded(global: &Global, name: &str, code: u8, e: &Error) {
     let next = e.next_step().map_or(String::new(), |n| format!(" ({n})"));
     print::note(&format!("heirloom: this run of {name} is not recorded: {e}{next}"));
     if global.json {
-        print::note(&json!({"run": null, "job": name, "passed": code, "error": e.to_string()}).to_string());
+        print::note_report(&UnrecordedRun { run: None, job: name.to_owned(), passed: code, error: e.to_string() });
     }
 }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::continuity::scheduled::{self, Begun, JobName, Outcome};
+use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, ErrorKind, Result};
-use serde_json::json;
+use heirloom_engine::report::scheduled::RunReport;
 
-use super::{ACTOR, RunArgs, child, not_recorded, run_json};
+use super::{ACTOR, RunArgs, child, not_recorded};
 use crate::context::{self, Context, Global};
 use crate::error::Exit;
 use crate::print;
@@ -26,7 +27,7 @@ const STALE: Duration = Duration::from_secs(1);
 
 /// The memory, and the run in it.
 struct Opened {
-    context: Context,
+    engine: Engine,
     begun: Begun,
 }
 
@@ -55,20 +56,18 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
         Err(first) if told.elapsed() > STALE => open(global, &name, &shown, started).map_err(|_| first),
         opened => opened,
     };
-    let recorded = opened.and_then(|Opened { context, begun }| {
-        let at = context.assistant(ACTOR)?;
-        let finished = scheduled::finish(&at, begun, &ended.outcome, keep.then_some(&ended.output))?;
+    let recorded = opened.and_then(|Opened { engine, begun }| {
+        let output = keep.then_some(&ended.output);
+        let finished = engine.act_unlocked(|at| scheduled::finish(at, begun, &ended.outcome, output))?;
         if let Some(e) = &finished.output_lost {
             print::note(&format!("heirloom: the output of {} is not kept: {e}", args.name));
         }
-        context.instance().settle(&at);
         Ok(finished.run)
     });
     match recorded {
         Ok(run) if global.json => {
-            let mut record = run_json(&run);
-            record["passed"] = json!(ended.code);
-            print::note(&record.to_string());
+            let record = RunReport { passed: Some(ended.code), ..RunReport::from(run) };
+            print::note_report(&record);
         }
         Ok(_) => {}
         Err(e) => not_recorded(global, &args.name, ended.code, &e),
@@ -77,9 +76,12 @@ pub(super) fn run(global: &Global, args: &RunArgs) -> Result<Exit> {
 }
 
 fn open(global: &Global, name: &JobName, command: &str, started: Millis) -> Result<Opened> {
-    let context = Context::create(global)?;
-    let begun = scheduled::begin(&context.assistant(ACTOR)?, name, command, started)?;
-    Ok(Opened { context, begun })
+    let engine = Context::create(global)?.acting_as(ACTOR);
+    // Pages are rendered at the end: the command is not to wait for them.
+    let at = engine.instance().assistant(engine.agent(), ACTOR)?;
+    let begun = scheduled::begin(&at, name, command, started)?;
+    drop(at);
+    Ok(Opened { engine, begun })
 }
 
 /// A command as a shell takes it.

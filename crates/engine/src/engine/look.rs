@@ -1,0 +1,122 @@
+//! What there is: for each noun a list of it, or one of it with its text. Nothing is changed but what a look brings up to
+//! date.
+
+use super::Engine;
+use crate::continuity::proposal::{self, Status};
+use crate::continuity::{channel, draft, scheduled};
+use crate::error::Result;
+use crate::memory::{find, pending};
+use crate::profile;
+use crate::report::channel::{RequestReport, RequestsReport};
+use crate::report::drafts::{DraftProblem, DraftsReport};
+use crate::report::file::FileTextReport;
+use crate::report::items::{ArtifactsReport, EntryReport, ProposalsReport};
+use crate::report::memories::{MemoriesReport, MemoryReport, MemorySearchReport};
+use crate::report::profile::ProfileReport;
+use crate::report::review::{NoticedReport, PendingReport};
+use crate::report::scheduled::{JobReport, JobsReport, RunReport};
+use crate::tree::AssistantHome;
+use crate::tree::file_table::{self, Kind, State};
+
+impl Engine {
+    /// Reads something of the visible files and what they show, after a look at them. The default where there are none
+    /// yet.
+    pub fn looked<T: Default>(&self, read: impl FnOnce(&AssistantHome) -> Result<T>) -> Result<T> {
+        self.look()?.map_or_else(|| Ok(T::default()), |(at, _)| read(&at))
+    }
+
+    /// The item a person means by `name`: the active one, else the newest in the archive. `None` where there are no
+    /// visible files yet; `NotFound` for an unknown name.
+    pub fn file(&self, kind: Kind, name: &str) -> Result<Option<FileTextReport>> {
+        self.looked(|at| {
+            let find = |state| at.read(|tx| file_table::named(tx, at.agent_no, kind, state, name));
+            let entry = find(State::Active).or_else(|e| find(State::Archived).map_err(|_| e))?;
+            FileTextReport::of(at, &entry).map(Some)
+        })
+    }
+
+    /// A memory, by its id, title or path. `within`: the project the caller is bound to; what belongs to another one is
+    /// `Refused`. `None` where there are no visible files yet.
+    pub fn memory(&self, name: &str, within: Option<&str>) -> Result<Option<FileTextReport>> {
+        self.looked(|at| {
+            let entry = at.read(|tx| find::named(tx, at.agent_no, name, within))?;
+            FileTextReport::of_memory(at, &entry, self.now()).map(Some)
+        })
+    }
+
+    /// What is remembered, pinned first, then newest first.
+    pub fn memories(&self, filter: &find::Filter, limit: usize) -> Result<MemoriesReport> {
+        let Some((at, problems)) = self.look()? else { return Ok(MemoriesReport::default()) };
+        let now = self.now();
+        let entries = at.read(|tx| find::list(tx, at.agent_no, filter, now))?;
+        let all = entries.len();
+        let memories = entries.into_iter().take(limit).map(|entry| MemoryReport::of(entry, now)).collect();
+        Ok(MemoriesReport { memories, all, problems })
+    }
+
+    /// Finds memories again, among those that fit `filter`.
+    pub fn search_memories(&self, query: &str, filter: &find::Filter, limit: usize) -> Result<MemorySearchReport> {
+        self.instance.search_memories(&self.agent, &self.actor, query, filter, limit)
+    }
+
+    /// What was noticed about the user and waits; with `decided`, what was accepted or dismissed, too.
+    pub fn noticed(&self, decided: bool) -> Result<NoticedReport> {
+        let agent_no = self.agent_no()?;
+        let found = self.read(|tx| pending::list(tx, agent_no, decided))?;
+        Ok(NoticedReport { pending: found.into_iter().map(PendingReport::from).collect() })
+    }
+
+    /// Proposals of one status, newest first.
+    pub fn proposals(&self, status: Status, scope: Option<&str>, limit: usize) -> Result<ProposalsReport> {
+        let entries = self.looked(|at| at.read(|tx| proposal::list(tx, at.agent_no, status, scope)))?;
+        Ok(ProposalsReport { all: entries.len(), proposals: EntryReport::first(entries, limit) })
+    }
+
+    /// Artifacts, newest first.
+    pub fn artifacts(&self, limit: usize) -> Result<ArtifactsReport> {
+        let newest =
+            |at: &AssistantHome| at.read(|tx| file_table::newest(tx, at.agent_no, Kind::Artifact, "created", limit));
+        let (entries, all) = self.looked(newest)?;
+        Ok(ArtifactsReport { artifacts: EntryReport::first(entries, limit), all })
+    }
+
+    /// Drafts of all programs, by name.
+    pub fn drafts(&self) -> Result<DraftsReport> {
+        let (drafts, problems) = self.looked(draft::list)?;
+        Ok(DraftsReport { drafts, problems: problems.into_iter().map(DraftProblem::from).collect() })
+    }
+
+    /// Requests to be let in on a channel, newest first: those that wait, or all.
+    pub fn requests(&self, all: bool, limit: usize) -> Result<RequestsReport> {
+        let (events, count) = self.looked(|at| at.read(|tx| channel::list(tx, at.agent_no, all, limit)))?;
+        let events = events.into_iter().map(|event| RequestReport::of(event, None)).collect();
+        Ok(RequestsReport { events, all: count })
+    }
+
+    /// The last run of every scheduled job, newest first.
+    pub fn jobs(&self) -> Result<JobsReport> {
+        let runs = self.looked(|at| {
+            self.instance.notice_cut_off(at)?;
+            at.read(|tx| scheduled::jobs(tx, at.agent_no))
+        })?;
+        Ok(JobsReport { jobs: runs.into_iter().map(RunReport::from).collect() })
+    }
+
+    /// The last runs of a scheduled job, newest first. `NotFound` where it never ran.
+    pub fn job(&self, name: &str, limit: usize) -> Result<JobReport> {
+        let runs = self.looked(|at| {
+            self.instance.notice_cut_off(at)?;
+            at.read(|tx| scheduled::runs(tx, at.agent_no, name, limit.max(1)))
+        })?;
+        if runs.is_empty() {
+            return Err(scheduled::no_such(name));
+        }
+        Ok(JobReport { job: name.to_owned(), runs: runs.into_iter().map(RunReport::from).collect() })
+    }
+
+    /// What every session may know of the operator.
+    pub fn profile(&self) -> Result<ProfileReport> {
+        let agent_no = self.agent_no()?;
+        Ok(ProfileReport { profile: self.read(|tx| profile::show(tx, agent_no))? })
+    }
+}

@@ -1,0 +1,48 @@
+//! Requests to be let in on a channel.
+
+use serde::Serialize;
+
+use crate::continuity::Change;
+use crate::continuity::channel::Event;
+use crate::redact::redact;
+
+/// A request to be let in on a channel, without credentials.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct RequestReport {
+    /// `c:17`.
+    pub id: String,
+    #[serde(flatten)]
+    pub event: Event,
+    /// What an act did to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+impl RequestReport {
+    pub fn of(event: Event, change: Option<Change>) -> RequestReport {
+        let clean = |text: &Option<String>| text.as_deref().map(|t| redact(t).into_owned());
+        let event = Event { name: clean(&event.name), detail: clean(&event.detail), ..event };
+        RequestReport { id: event.id(), event, change }
+    }
+}
+
+/// Requests, newest first.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct RequestsReport {
+    pub events: Vec<RequestReport>,
+    /// How many there are, those that were not asked for included.
+    pub all: u64,
+}
+
+/// Requests after they were made or answered.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct AnsweredReport {
+    pub events: Vec<RequestReport>,
+}
+
+impl AnsweredReport {
+    pub fn of(events: Vec<(Event, Change)>) -> AnsweredReport {
+        let events = events.into_iter().map(|(event, change)| RequestReport::of(event, Some(change)));
+        AnsweredReport { events: events.collect() }
+    }
+}

@@ -1,0 +1,32 @@
+//! Drafts that programs left.
+
+use serde::Serialize;
+
+use crate::continuity::draft::Draft;
+use crate::error::Problem;
+
+/// Drafts by name, and what stands among them and is none.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct DraftsReport {
+    pub drafts: Vec<Draft>,
+    pub problems: Vec<DraftProblem>,
+}
+
+/// What is wrong with a file among drafts.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct DraftProblem {
+    pub place: String,
+    pub what: String,
+}
+
+impl From<Problem> for DraftProblem {
+    fn from(problem: Problem) -> DraftProblem {
+        DraftProblem { place: problem.place, what: problem.what }
+    }
+}
+
+/// Drafts that were deleted, by name.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct DiscardedReport {
+    pub discarded: Vec<String>,
+}

@@ -1,0 +1,21 @@
+//! The operator's profile.
+
+use serde::Serialize;
+
+use crate::profile::Value;
+
+/// The profile: known keys first, in their order, then the others by name.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProfileReport {
+    pub profile: Vec<Value>,
+}
+
+/// A value of the profile after it was set or taken out.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProfileChange {
+    pub key: String,
+    /// `None` where it was taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    pub changed: bool,
+}
