@@ -5,8 +5,8 @@ use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::report::items::ItemsReport;
-use heirloom_engine::tree::file_table::{Entry, Kind};
+use heirloom_engine::report::items::{EntryReport, ItemsReport};
+use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 
 use crate::context::{Context, Global};
