@@ -80,3 +80,8 @@ pub fn rfc3339(at: Millis) -> String {
         Err(_) => format!("{at} ms"),
     }
 }
+
+/// Serialises a time as [`rfc3339`] writes it.
+pub fn as_rfc3339<S: serde::Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*at))
+}

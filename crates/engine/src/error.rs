@@ -7,6 +7,8 @@
 use std::fmt;
 use std::path::Path;
 
+use serde::Serialize;
+
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Which row of the exit-code table an error belongs to (R13.1). The table itself is the application's.
@@ -140,7 +142,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 /// A finding that is not a failure: something in the input that could not be used, and where it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Problem {
     /// The file (or `database#table/row`) it concerns, as shown to people.
     pub place: String,

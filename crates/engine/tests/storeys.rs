@@ -70,6 +70,8 @@ const BESIDE: &[(&str, &str)] = &[
     ("inject", "head"),
     ("inject", "recall"),
     ("head", "distill"),
+    ("report", "forget"),
+    ("report", "verify"),
 ];
 
 fn sources(root: &Path) -> BTreeMap<PathBuf, String> {

@@ -169,7 +169,7 @@ fn store(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
 
 /// The visible files.
 fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
-    let visible = match super::visible::look(context, "cli doctor") {
+    let visible = match super::visible::look(&context.acting_as("cli doctor")) {
         Ok(Some(visible)) => visible,
         Ok(None) => return Ok(()),
         Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
@@ -183,7 +183,7 @@ fn files(context: &Context, checks: &mut Vec<Check>) -> Result<()> {
     checks.push(Check {
         subject: "Files",
         ok: good,
-        what: format!("{}  {}", visible.root, visible.summary()),
+        what: format!("{}  {}", visible.root, super::visible::summary(&visible)),
         next: None,
     });
     checks.extend(visible.wrong.into_iter().map(|what| Check { subject: "Files", ok: false, what, next: None }));

@@ -114,7 +114,7 @@ pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
 }
 
 /// How many jobs stand in each state.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, serde::Serialize, Debug)]
 pub struct Counts {
     pub due: u64,
     pub later: u64,

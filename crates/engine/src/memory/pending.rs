@@ -227,6 +227,14 @@ pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// How many wait.
+pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
+    let waiting: i64 = tx
+        .prepare_cached("SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'")?
+        .query_row([agent_no], |r| r.get(0))?;
+    Ok(waiting as u64)
+}
+
 /// One that still waits.
 pub fn waiting(tx: &Read, agent_no: AgentNo, no: i64) -> Result<Pending> {
     let found = tx

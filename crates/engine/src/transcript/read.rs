@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 
 use super::codes::{kind_of, role_of, status_name};
 use super::runs::RunUsage;
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339};
 use crate::error::{Error, Result};
 use crate::event::{Role, TurnKind};
 use crate::ledger::blocks::Opener;
@@ -34,10 +35,11 @@ pub fn agent_no(tx: &Read, agent: &AgentId) -> Result<Option<AgentNo>> {
 }
 
 /// An agent, as listed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct AgentRow {
     pub agent: String,
     pub sessions: u64,
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
 }
 

@@ -1,0 +1,79 @@
+//! The visible files of an agent, counted, and what is wrong with them: a part of what `status` and `doctor` say.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::clock::Millis;
+use crate::error::{Problem, Result};
+use crate::head;
+use crate::home::LionClaw;
+use crate::memory::pending;
+use crate::see::See;
+use crate::tree::file_table::{self, Kind};
+use crate::tree::{AssistantHome, journal, revise};
+
+/// For so long words that were kept aside are mentioned.
+const NEWS_MS: Millis = 7 * 24 * 3_600_000;
+
+/// The visible files of an agent, counted, and what is wrong with them.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct VisibleReport {
+    /// The folder they lie in.
+    pub root: String,
+    /// How many there are of each kind.
+    pub files: BTreeMap<&'static str, u64>,
+    /// How many notices about the user wait for their yes.
+    pub pending_memory: u64,
+    /// What should be known and is not wrong.
+    pub notes: Vec<String>,
+    /// What is wrong, with what to do about it.
+    #[serde(skip)]
+    pub wrong: Vec<String>,
+}
+
+impl VisibleReport {
+    /// `problems`: what the look at the files came to.
+    pub fn of(at: &AssistantHome, problems: &[Problem]) -> Result<VisibleReport> {
+        let mut wrong: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let since = at.ledger.now() - NEWS_MS;
+        let (counts, pending_memory, troubled, unfinished, kept) = at.read(|tx| {
+            Ok((
+                file_table::counts(tx, at.agent_no)?,
+                pending::count(tx, at.agent_no)?,
+                file_table::troubled(tx, at.agent_no)?,
+                journal::unfinished(tx, at.agent_no)?,
+                revise::found_by_scan(tx, at.agent_no, since, 3)?,
+            ))
+        })?;
+        for file in troubled {
+            wrong.push(format!("{}: {}", at.shown(&file.path), file.problem.unwrap_or_default()));
+        }
+        for left in unfinished {
+            let why = left.last_error.unwrap_or_else(|| "another command may be at it".to_owned());
+            wrong.push(format!("{} is stored and not finished: {why}; the next command tries again", left.action));
+        }
+        let mut notes: Vec<String> = head::marker_faults(at)?.iter().map(ToString::to_string).collect();
+        notes.extend(kept.into_iter().map(|(no, path, why)| {
+            let see = See::new(format!("show --revision {no}"));
+            format!("words of yours in {path} were kept aside ({why}): {see}")
+        }));
+        match at.home().lionclaw()? {
+            LionClaw::Absent => {}
+            LionClaw::Present => notes.push("this home is LionClaw's, too; lionclaw.db is left alone".into()),
+            LionClaw::Running => {
+                notes.push(
+                    "LionClaw is running on this home: it writes the same pages; let one of the two do it".into(),
+                );
+            }
+        }
+        let of_kind = |kind: Kind| counts.iter().find(|(k, _)| *k == kind).map_or(0, |(_, n)| *n);
+        let files = Kind::ALL.iter().map(|kind| (kind.name(), of_kind(*kind))).collect();
+        Ok(VisibleReport { root: at.files.shown().display().to_string(), files, pending_memory, notes, wrong })
+    }
+
+    /// How many files there are of a kind.
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.files.get(kind.name()).copied().unwrap_or(0)
+    }
+}
