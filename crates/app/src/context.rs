@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use heirloom_engine::clock::Clock;
 use heirloom_engine::engine::{Engine, How, Listener, Options, Silent};
-use heirloom_engine::error::{Problem, Result};
+use heirloom_engine::error::Result;
 use heirloom_engine::home::HomeOptions;
 use heirloom_engine::profile;
 use heirloom_engine::transcript::read;
-use heirloom_engine::tree::AssistantHome;
 use heirloom_engine::zone;
 
 use crate::config;
@@ -89,16 +88,6 @@ impl Context {
     /// Where the name of the agent came from.
     pub fn agent_from(&self, global: &Global) -> Result<config::From> {
         Ok(config::agent(global.agent.as_deref(), &config::file(self.engine.home())?)?.from)
-    }
-
-    /// The assistant home of the agent, made and furnished where there is none: for commands that change it.
-    pub fn assistant(&self, actor: &str) -> Result<AssistantHome<'_>> {
-        self.engine.instance().assistant(self.engine.agent(), actor)
-    }
-
-    /// The assistant home, for commands that look.
-    pub fn look_at_assistant(&self, actor: &str) -> Result<Option<(AssistantHome<'_>, Vec<Problem>)>> {
-        self.engine.instance().look_at(self.engine.agent(), actor)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use heirloom_engine::clock::Millis;
+pub use heirloom_engine::report::{count, counted};
 use heirloom_engine::zone;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, Unit, Zoned, tz::TimeZone};
@@ -65,24 +66,6 @@ pub fn bytes(n: u64) -> String {
         value /= 1000.0;
     }
     unreachable!("the last unit returns")
-}
-
-/// `118,204`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `1 session`, `2 sessions`.
-pub fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// The zone of this machine.

@@ -75,6 +75,8 @@ fn on_the_next_line(error: &Error) -> String {
 fn drawn(task: Task, steps: u64, json: bool) -> ProgressBar {
     let (name, template) = match task {
         Task::Importing => ("Importing", print::BYTES),
+        Task::Verifying => ("Verifying", print::BYTES),
+        Task::Looking => ("Looking", print::BYTES),
         Task::Indexing => ("Indexing", "{prefix:9}  {bar:32.cyan/dim}  {human_pos}/{human_len} turns"),
         Task::Distilling => ("Distilling", "{prefix:10} {bar:32.cyan/dim}  {human_pos}/{human_len} sessions"),
     };

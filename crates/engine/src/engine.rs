@@ -30,6 +30,7 @@ use jiff::tz::TimeZone;
 use crate::clock::Millis;
 use crate::continuity::open_loop;
 use crate::error::{Problem, Result};
+use crate::forget::Wish;
 use crate::home::Home;
 use crate::inject::{self, ContextId};
 use crate::instance::{Appending, Instance};
@@ -38,22 +39,28 @@ use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall::{Reach, Reference};
+use crate::report::compact::CompactReport;
 use crate::report::contexts::{ContextReport, ContextsReport, GivenReport, ReplayReport};
 use crate::report::expanded::ExpandReport;
+use crate::report::forget::ForgetReport;
+use crate::report::import::Imported;
 use crate::report::items::{EntryReport, LoopsReport};
 use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::recalled::RecallReport;
 use crate::report::review::ReviewReport;
 use crate::report::search::SearchReport;
 use crate::report::sessions::{SessionDetails, SessionsReport};
+use crate::report::status::StatusReport;
 use crate::report::understood::Understood;
+use crate::report::upkeep::Worked;
+use crate::report::verify::VerifyReport;
 use crate::scope::{AgentId, AgentNo};
 use crate::transcript::read::{self, SessionFilter};
 use crate::tree::{AssistantHome, TreeLock};
 
 pub use crate::instance::{
-    ContextRequest, Embeddings, How, Imported, Listener, Notice, Options, Progress, RecallRequest, SearchRequest,
-    Settings, Silent, Source, Task, Verdict, Worked, Wrong,
+    ContextRequest, Embeddings, How, Listener, Notice, Options, Progress, RecallRequest, SearchRequest, Settings,
+    Silent, Source, Task, Verdict, Wrong,
 };
 
 /// A memory, opened, acting for one agent.
@@ -183,6 +190,26 @@ impl Engine {
     /// Finds turns and visible files again, asked for by name.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchReport> {
         self.instance.search(&self.agent, &self.actor, request)
+    }
+
+    /// Lets one handoff take the place of what was said in a session: see [`Instance::compact`].
+    pub fn compact(&self, session: &str, until: Option<&str>, dry_run: bool) -> Result<CompactReport> {
+        self.instance.compact(&self.agent, &self.actor, session, until, dry_run)
+    }
+
+    /// What is stored, how big, what is pending, what is wrong.
+    pub fn status(&self) -> Result<StatusReport> {
+        self.instance.status(&self.agent, &self.actor)
+    }
+
+    /// Recomputes every digest, chain and reference, with progress, and repairs nothing.
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.instance.verify(&self.agent, &self.actor)
+    }
+
+    /// Forgets what was said, if `agree` says yes to what would go: see [`Instance::forget`].
+    pub fn forget(&self, wish: Wish, agree: impl FnOnce(&ForgetReport) -> Result<bool>) -> Result<ForgetReport> {
+        self.instance.forget(&self.agent, &self.actor, wish, agree)
     }
 
     /// How a query of the agent's is understood, without asking it.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::see::worded;
+use serde::Serialize;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -150,7 +151,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 /// A finding that is not a failure: something in the input that could not be used, and where it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Problem {
     /// The file (or `database#table/row`) it concerns, as shown to people.
     pub place: String,

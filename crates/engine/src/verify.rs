@@ -8,6 +8,8 @@ mod lineage;
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::ledger::blocks::{self, Opener};
@@ -17,7 +19,8 @@ use crate::scope::{BlockNo, RecordNo, StreamNo};
 use crate::transcript::prepare::digest;
 
 /// How bad a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Stored data is not what it was.
     Damaged,
@@ -26,7 +29,7 @@ pub enum Severity {
 }
 
 /// One thing that is not as it should be.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Finding {
     pub severity: Severity,
     /// `record 17 (/path/file.jsonl, byte 1200)`, `audit row 4`, `index`.
@@ -35,7 +38,7 @@ pub struct Finding {
 }
 
 /// What was checked, and what was found.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Serialize, Debug)]
 pub struct Report {
     pub records: u64,
     pub bytes: u64,
@@ -48,7 +51,9 @@ pub struct Report {
     /// Visible files.
     pub files: u64,
     /// Records whose bytes were forgotten: nothing of them can be checked but that nothing is left (D6).
+    #[serde(skip)]
     pub forgotten: u64,
+    #[serde(skip)]
     pub findings: Vec<Finding>,
 }
 

@@ -81,6 +81,8 @@ const BESIDE: &[(&str, &str)] = &[
     ("inject", "render"),
     ("inject", "recall"),
     ("render", "distill"),
+    ("report", "forget"),
+    ("report", "verify"),
 ];
 
 pub fn sources(root: &Path) -> BTreeMap<PathBuf, String> {

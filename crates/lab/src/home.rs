@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use heirloom_embed::StaticTable;
+use heirloom_engine::capture::Totals;
 use heirloom_engine::distill::advance::{Limits, Pass};
 use heirloom_engine::distill::{compaction, handoff};
 use heirloom_engine::engine::{Embeddings, Engine, How, Options, Settings, Source};
-use heirloom_engine::error::{ErrorKind, Result};
+use heirloom_engine::error::{ErrorKind, Problem, Result};
 use heirloom_engine::home::layout;
 use heirloom_engine::index::{Embedder, Index};
 use heirloom_engine::inject::{self, Ask, Capabilities, Event, Given};
@@ -25,7 +26,7 @@ use jiff::tz::TimeZone;
 
 use crate::sources::{Sources, user_home};
 
-pub use heirloom_engine::instance::Imported;
+pub use heirloom_engine::report::import::Imported;
 
 /// Who the audit says it was.
 pub const ACTOR: &str = "lab";
@@ -81,7 +82,7 @@ impl LabHome {
     }
 
     /// Reads the files into ledger and index; nothing is distilled yet.
-    pub fn store(&self, sources: &Sources) -> Result<Imported> {
+    pub fn store(&self, sources: &Sources) -> Result<(Totals, Vec<Problem>)> {
         self.engine.instance().store(self.engine.agent(), ACTOR, &named(sources))
     }
 

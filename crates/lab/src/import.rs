@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::capture::Totals;
 use heirloom_engine::error::Result;
 use serde_json::{Value, json};
 
-use crate::home::{self, LabHome};
+use crate::home::{self, Imported as Done, LabHome};
 use crate::measure::{self, Cost, Measured};
 use crate::print;
 use crate::sources::Sources;
@@ -30,7 +29,8 @@ pub fn run(args: &Args, folder: &Path, for_people: bool) -> Result<Value> {
 
 /// What an import cost, and what it left on disk.
 pub struct Imported {
-    totals: Totals,
+    /// What was read.
+    done: Done,
     problems: usize,
     cost: Cost,
     ledger_bytes: u64,
@@ -48,12 +48,12 @@ pub fn measured(root: &Path, sources: &Sources) -> Result<Imported> {
     drop(home);
     let [ledger_bytes, index_bytes] = home::databases(root).map(|p| std::fs::metadata(p).map_or(0, |m| m.len()));
     let problems = done.problems.len();
-    Ok(Imported { totals: done.totals, problems, cost, ledger_bytes, index_bytes, peak_bytes: measure::peak_memory() })
+    Ok(Imported { done, problems, cost, ledger_bytes, index_bytes, peak_bytes: measure::peak_memory() })
 }
 
 impl Imported {
     pub fn print(&self) {
-        let t = &self.totals;
+        let t = &self.done;
         let per = |n: u64| if t.bytes == 0 { 0.0 } else { n as f64 / t.bytes as f64 };
         let mut rows = vec![
             vec![
@@ -62,7 +62,7 @@ impl Imported {
                     "{}, {}, {}",
                     print::bytes(t.bytes),
                     print::counted(t.records, "record"),
-                    print::counted(t.turns, "turn")
+                    print::counted(t.turns.new, "turn")
                 ),
             ],
             vec![
@@ -70,7 +70,7 @@ impl Imported {
                 format!(
                     "{}/s and {} turns/s of CPU ({:.2} s CPU, {:.2} s wall)",
                     print::bytes(rate(t.bytes, self.cost.cpu)),
-                    print::count(rate(t.turns, self.cost.cpu)),
+                    print::count(rate(t.turns.new, self.cost.cpu)),
                     self.cost.cpu,
                     self.cost.wall
                 ),
@@ -94,10 +94,10 @@ impl Imported {
     }
 
     pub fn to_json(&self) -> Value {
-        let t = &self.totals;
+        let t = &self.done;
         json!({
-            "bytes": t.bytes, "records": t.records, "turns": t.turns, "cpu_s": self.cost.cpu, "wall_s": self.cost.wall,
-            "bytes_per_cpu_s": rate(t.bytes, self.cost.cpu), "turns_per_cpu_s": rate(t.turns, self.cost.cpu),
+            "bytes": t.bytes, "records": t.records, "turns": t.turns.new, "cpu_s": self.cost.cpu, "wall_s": self.cost.wall,
+            "bytes_per_cpu_s": rate(t.bytes, self.cost.cpu), "turns_per_cpu_s": rate(t.turns.new, self.cost.cpu),
             "ledger_bytes": self.ledger_bytes, "index_bytes": self.index_bytes,
             "ledger_per_source_byte": self.ledger_bytes as f64 / t.bytes.max(1) as f64,
             "index_per_source_byte": self.index_bytes as f64 / t.bytes.max(1) as f64,

@@ -94,7 +94,7 @@ fn one(place: &Path, (turns, smallest): (u64, u64), rounds: u32) -> Result<Home>
     let sources = Sources::of(std::slice::from_ref(&folder))?;
     measure::forget_peak();
     let measured = Measured::start();
-    let stored = home.store(&sources)?;
+    let (stored, _) = home.store(&sources)?;
     whole.push(("import, indexed", measured.stop()));
     peak.push(("import", measure::peak_memory()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -132,7 +132,7 @@ fn one(place: &Path, (turns, smallest): (u64, u64), rounds: u32) -> Result<Home>
     for _ in 0..rounds {
         round(&home, &pass, &mut story, &folder, &mut each)?;
     }
-    Ok(Home { turns, source: stored.totals.bytes, sessions, loops, size, peak, whole, each: each.medians() })
+    Ok(Home { turns, source: stored.bytes, sessions, loops, size, peak, whole, each: each.medians() })
 }
 
 /// Costs by name, in the order they were first met.

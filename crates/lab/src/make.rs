@@ -70,7 +70,7 @@ fn fill(home: &Path, sessions: &Path) -> Result<u64> {
     print::progress("importing");
     let done = LabHome::create(home)?.import(&Sources::of(&[sessions.to_owned()])?)?;
     match done.problems.first() {
-        None => Ok(done.totals.turns),
+        None => Ok(done.turns.new),
         Some(problem) => Err(Error::usage(format!("the sessions were not imported whole: {problem}"))),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use heirloom_engine::capture::LineAck;
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::instance::LONGEST_LINE;
-use serde_json::json;
+use heirloom_engine::report::import::{LineReport, LinesReport};
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -22,31 +22,26 @@ pub struct Args {}
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::create(global)?;
     print::for_programs();
-    let stats = take_lines(&context, "cli append", true)?;
-    Ok(if stats.refused > 0 { Exit::Problems } else { Exit::Ok })
+    Ok(exit(&take_lines(&context, "cli append", true)?))
 }
 
 /// `heirloom import --format turns -`
-pub fn import_stdin(context: &Context) -> Result<Exit> {
-    let stats = take_lines(context, "cli import", false)?;
-    if context.json {
-        let json = json!({"turns": {"new": stats.stored, "known": stats.known}, "refused": stats.refused});
-        print::line(&json.to_string());
+pub fn import_stdin(global: &Global, context: &Context) -> Result<Exit> {
+    let taken = take_lines(context, "cli import", false)?;
+    if global.json {
+        print::report(&taken);
     } else {
-        print::line(&format!("{} new, {} already here", print::counted(stats.stored, "turn"), stats.known));
+        print::line(&format!("{} new, {} already here", print::counted(taken.turns.new, "turn"), taken.turns.known));
     }
-    Ok(if stats.refused > 0 { Exit::Problems } else { Exit::Ok })
+    Ok(exit(&taken))
 }
 
-#[derive(Default)]
-struct Stats {
-    stored: u64,
-    known: u64,
-    refused: u64,
+fn exit(taken: &LinesReport) -> Exit {
+    if taken.refused > 0 { Exit::Problems } else { Exit::Ok }
 }
 
-fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats> {
-    let mut stats = Stats::default();
+fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<LinesReport> {
+    let mut taken = LinesReport::default();
     context.acting_as(actor).append("turns", acknowledge, |appending| {
         let mut input = BufReader::new(std::io::stdin().lock());
         let mut line = Vec::new();
@@ -67,35 +62,15 @@ fn take_lines(context: &Context, actor: &str, acknowledge: bool) -> Result<Stats
                 continue;
             }
             let ack = appending.line(&line)?;
-            stats.count(&ack);
+            taken.count(&ack);
             if acknowledge {
-                print::line(&answer(number, &ack).to_string());
+                print::report(&LineReport::of(number, &ack));
             } else if let LineAck::Refused { reason } = ack {
                 print::note(&format!("line {number}: {reason}; not stored"));
             }
         }
     })?;
-    Ok(stats)
-}
-
-impl Stats {
-    fn count(&mut self, ack: &LineAck) {
-        match ack {
-            LineAck::Stored { .. } => self.stored += 1,
-            LineAck::Known { .. } => self.known += 1,
-            LineAck::Refused { .. } => self.refused += 1,
-        }
-    }
-}
-
-fn answer(number: u64, ack: &LineAck) -> serde_json::Value {
-    match ack {
-        LineAck::Stored { session, turn } => json!({"ok": true, "line": number, "state": "stored",
-            "session": session.as_str(), "turn": turn.map(|t| t.to_string())}),
-        LineAck::Known { session, turn } => json!({"ok": true, "line": number, "state": "known",
-            "session": session.as_str(), "turn": turn.to_string()}),
-        LineAck::Refused { reason } => json!({"ok": false, "line": number, "error": reason}),
-    }
+    Ok(taken)
 }
 
 /// One line, held up to one byte more than is allowed; the rest of a longer one is read and dropped.

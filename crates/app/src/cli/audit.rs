@@ -1,9 +1,8 @@
 //! `heirloom audit`
 
-use heirloom_engine::clock::rfc3339;
 use heirloom_engine::error::Result;
-use heirloom_engine::ledger::audit;
-use serde_json::json;
+use heirloom_engine::ledger::audit::{self, Entry};
+use heirloom_engine::report::home::AuditReport;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -30,37 +29,30 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let Command::List { limit } = args.command;
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    let entries = context.read(|tx| audit::list(tx, agent_no, limit))?;
+    let report = AuditReport { audit: context.read(|tx| audit::list(tx, agent_no, limit))? };
     if global.json {
-        let list: Vec<_> = entries
-            .iter()
-            .map(|e| {
-                json!({"no": e.no, "at": rfc3339(e.at), "agent": e.agent, "actor": e.actor, "action": e.action, "detail": e.detail})
-            })
-            .collect();
-        print::line(&json!({"audit": list}).to_string());
+        print::report(&report);
         return Ok(Exit::Ok);
     }
     let now = context.now();
-    let rows: Vec<Vec<String>> = entries
-        .iter()
-        .map(|e| {
-            let detail = e.detail.as_object().map_or(String::new(), |o| {
-                o.iter()
-                    .filter(|(k, _)| !matches!(k.as_str(), "digests" | "first_record" | "last_record"))
-                    .map(|(k, v)| format!("{k} {}", v.as_str().map_or_else(|| v.to_string(), str::to_owned)))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            });
-            vec![
-                e.no.to_string(),
-                print::when(Some(e.at), now),
-                e.actor.clone(),
-                e.action.clone(),
-                print::cut(&print::safe_line(&detail), 80),
-            ]
-        })
-        .collect();
-    print::out(&print::table(&rows));
+    let row = |e: &Entry| {
+        vec![
+            e.no.to_string(),
+            print::when(Some(e.at), now),
+            e.actor.clone(),
+            e.action.clone(),
+            print::cut(&print::safe_line(&detail(e)), 80),
+        ]
+    };
+    print::out(&print::table(&report.audit.iter().map(row).collect::<Vec<_>>()));
     Ok(Exit::Ok)
+}
+
+/// What a row says beside its action, without what only a check needs.
+fn detail(row: &Entry) -> String {
+    let said = row.detail.as_object().into_iter().flatten();
+    let said = said.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));
+    let words =
+        said.map(|(key, value)| format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    words.collect::<Vec<_>>().join(", ")
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use heirloom_engine::capture::Totals;
-use heirloom_engine::engine::Source;
+use heirloom_engine::engine::{Engine, Source};
 use heirloom_engine::error::{Error, ErrorKind, Problem, Result};
+use heirloom_engine::report::import::Imported;
 use heirloom_engine::source::file::find;
 use heirloom_harness::{Form, Harness};
 
@@ -39,7 +39,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         if args.paths.len() > 1 || args.harness.is_some() {
             return Err(Error::usage("- stands alone, with --format turns"));
         }
-        return super::append::import_stdin(&context);
+        return super::append::import_stdin(global, &context);
     }
     let mut plan = Plan::default();
     if args.paths.is_empty() {
@@ -59,19 +59,23 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
             plan.path(path, named);
         }
     }
-    let done = import(&context, plan, "cli import")?;
+    let nothing_found = plan.is_empty();
+    let done = plan.import(&context.acting_as("cli import"))?;
     if global.json {
-        print::line(&report::to_json(&done.totals, &done.problems, done.seconds).to_string());
+        print::report(&done);
+    } else if nothing_found {
+        print::line("No sessions of Claude Code, Codex, OpenCode or OpenClaw were found on this machine.");
+        print::line("Name files or folders to import: heirloom import PATH…");
     } else {
-        if done.nothing_found {
-            print::line("No sessions of Claude Code, Codex, OpenCode or OpenClaw were found on this machine.");
-            print::line("Name files or folders to import: heirloom import PATH…");
-        } else {
-            done.print_problems();
-            print::line(&report::summary(&done.totals, done.seconds));
-        }
+        report::incomplete(&done);
+        print::line(&report::summary(&done));
     }
-    Ok(done.exit())
+    Ok(exit(&done))
+}
+
+/// How a command that imports ends.
+pub fn exit(done: &Imported) -> Exit {
+    if done.problems.is_empty() { Exit::Ok } else { Exit::Problems }
 }
 
 /// What is going to be read.
@@ -92,7 +96,7 @@ impl Plan {
         self.problems.extend(found.errors.iter().map(|e| Problem::of(Path::new(""), e)));
     }
 
-    /// A file or folder someone named.
+    /// A file or folder that was named.
     pub fn path(&mut self, path: &Path, named: Option<&'static dyn Harness>) {
         if !path.is_dir() {
             match programs::whose(path, named) {
@@ -136,51 +140,16 @@ impl Plan {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.sources.is_empty() && self.problems.is_empty()
     }
-}
 
-/// What an import came to.
-pub struct Done {
-    pub totals: Totals,
-    pub problems: Vec<Problem>,
-    pub seconds: f64,
-    pub nothing_found: bool,
-}
-
-impl Done {
-    pub fn exit(&self) -> Exit {
-        if self.problems.is_empty() { Exit::Ok } else { Exit::Problems }
+    /// Reads it. What could not be found stands first among the problems.
+    pub fn import(self, engine: &Engine) -> Result<Imported> {
+        let mut done = engine.import(&self.sources)?;
+        done.problems.splice(0..0, self.problems);
+        Ok(done)
     }
-
-    pub fn print_problems(&self) {
-        if self.problems.is_empty() {
-            return;
-        }
-        let n = places(&self.problems);
-        let verb = if n == 1 { "was" } else { "were" };
-        print::line(&format!("{} {verb} not read completely:", print::counted(n, "source")));
-        report::problems(&self.problems);
-        if self.totals.quarantined > 0 {
-            print::line("  Look at what was set aside: heirloom show --quarantine");
-        }
-    }
-}
-
-fn places(problems: &[Problem]) -> u64 {
-    let mut places: Vec<&str> = problems.iter().map(|p| p.place.as_str()).collect();
-    places.sort_unstable();
-    places.dedup();
-    places.len() as u64
-}
-
-/// Reads a plan: see [`heirloom_engine::instance::Instance::import`].
-pub fn import(context: &Context, plan: Plan, actor: &str) -> Result<Done> {
-    let nothing_found = plan.is_empty();
-    let mut done = context.acting_as(actor).import(&plan.sources)?;
-    done.problems.splice(0..0, plan.problems);
-    Ok(Done { totals: done.totals, problems: done.problems, seconds: done.seconds, nothing_found })
 }
 
 fn is_lines(path: &Path) -> bool {

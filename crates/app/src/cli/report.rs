@@ -1,34 +1,17 @@
-//! What an import did, said to people and to programs alike.
+//! What an import came to, in words.
 
-use heirloom_engine::capture::Totals;
+use std::collections::BTreeSet;
+
 use heirloom_engine::error::Problem;
-use serde_json::{Value, json};
+use heirloom_engine::report::import::Imported;
 
 use crate::print::{bytes, count, counted, line, safe_line};
 
 /// How many problems are printed before the rest is only counted.
 const SHOWN: usize = 12;
 
-/// `--json` of an import.
-pub fn to_json(totals: &Totals, problems: &[Problem], seconds: f64) -> Value {
-    json!({
-        "sources": {"read": totals.sources_read, "unchanged": totals.sources_unchanged, "failed": totals.sources_failed,
-                    "rewritten": totals.rewritten},
-        "records": totals.records,
-        "bytes": totals.bytes,
-        "turns": {"new": totals.turns, "known": totals.witnesses, "shared": totals.references},
-        "set_aside": totals.quarantined,
-        "seconds": (seconds * 1000.0).round() / 1000.0,
-        "problems": problems.iter().map(problem_json).collect::<Vec<_>>(),
-    })
-}
-
-pub fn problem_json(p: &Problem) -> Value {
-    json!({"place": p.place, "offset": p.offset, "line": p.line, "what": p.what})
-}
-
 /// One line per problem, the first dozen of them.
-pub fn problems(problems: &[Problem]) {
+fn problems(problems: &[Problem]) {
     for p in problems.iter().take(SHOWN) {
         line(&format!("  {}", safe_line(&p.to_string())));
     }
@@ -37,22 +20,36 @@ pub fn problems(problems: &[Problem]) {
     }
 }
 
-/// The last lines of an import.
-pub fn summary(totals: &Totals, seconds: f64) -> String {
-    let known = match totals.references {
+/// The last line of an import.
+pub fn summary(done: &Imported) -> String {
+    let known = match done.turns.shared {
         0 => String::new(),
         n => format!(" · {} shared with the session they were copied from", count(n)),
     };
-    let speed = if totals.bytes > 1_000_000 && seconds > 0.0 {
-        format!(" · {}/s", bytes((totals.bytes as f64 / seconds) as u64))
+    let speed = if done.bytes > 1_000_000 && done.seconds > 0.0 {
+        format!(" · {}/s", bytes((done.bytes as f64 / done.seconds) as u64))
     } else {
         String::new()
     };
     format!(
         "{} read, {} unchanged · {} new · {}{known}{speed}",
-        counted(totals.sources_read, "source"),
-        count(totals.sources_unchanged),
-        counted(totals.turns, "turn"),
-        bytes(totals.bytes),
+        counted(done.sources.read, "source"),
+        count(done.sources.unchanged),
+        counted(done.turns.new, "turn"),
+        bytes(done.bytes),
     )
+}
+
+/// How an import whose sources had problems ended.
+pub fn incomplete(done: &Imported) {
+    if done.problems.is_empty() {
+        return;
+    }
+    let places: BTreeSet<&str> = done.problems.iter().map(|p| p.place.as_str()).collect();
+    let verb = if places.len() == 1 { "was" } else { "were" };
+    line(&format!("{} {verb} not read completely:", counted(places.len() as u64, "source")));
+    problems(&done.problems);
+    if done.set_aside > 0 {
+        line("  Look at what was set aside: heirloom show --quarantine");
+    }
 }

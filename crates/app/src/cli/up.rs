@@ -1,13 +1,14 @@
 //! `heirloom up`: the first minute (R13.5).
 
-use std::collections::BTreeSet;
+use std::path::Path;
 
-use heirloom_engine::clock::rfc3339;
+use heirloom_engine::clock::Millis;
 use heirloom_engine::error::Result;
-use heirloom_engine::render::memory::{self, Section, Tier1Line};
-use heirloom_engine::transcript::read::{self, SessionFilter};
+use heirloom_engine::redact::redact;
+use heirloom_engine::report::import::Imported;
+use heirloom_engine::report::status::{Lately, NowLine, Overview};
 use heirloom_harness::HostPaths;
-use serde_json::json;
+use serde::Serialize;
 
 use super::connect::{self, Ask};
 use super::import::{self, Plan};
@@ -34,8 +35,37 @@ pub struct Args {
     yes: bool,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct UpReport {
+    /// Absent where nothing was found and nothing is stored.
+    #[serde(flatten)]
+    overview: Option<Overview>,
+    programs: Vec<ProgramFound>,
+    import: Option<Imported>,
+    connect: Vec<Offer>,
+}
+
+/// A program's sessions on this machine.
+#[derive(Serialize)]
+struct ProgramFound {
+    program: &'static str,
+    /// The folder it keeps them in, where there is one.
+    root: Option<String>,
+    stores: usize,
+    bytes: u64,
+    /// Sessions the program will delete soon.
+    soon_deleted: u64,
+}
+
+/// Whether a program is connected.
+#[derive(Serialize)]
+struct Offer {
+    program: &'static str,
+    state: String,
+}
+
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
-    let paint = Paint::stdout();
     // Also for the demo: its samples lie below the user's cache folder, and nothing of theirs is read.
     let user_home = config::user_home().unwrap_or_default();
     let (global, host) = if args.demo {
@@ -48,39 +78,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         print::line("Looking for agent programs …");
     }
     let found = programs::look(&host, None);
-    let rule = retention::claude_code(&host);
-    let mut table = Vec::new();
-    let mut programs_json = Vec::new();
-    for f in &found {
-        let title = f.harness.spec().title;
-        let soon = match f.harness.spec().name {
-            "claude-code" if !args.demo => retention::soon_deleted(&f.files, &rule),
-            _ => 0,
-        };
-        programs_json.push(json!({
-            "program": f.harness.spec().name, "root": f.root.as_ref().map(|r| r.display().to_string()),
-            "stores": f.files.len(), "bytes": f.bytes, "soon_deleted": soon,
-        }));
-        table.push(match &f.root {
-            None => vec![format!("  {title}"), "not found".into()],
-            Some(root) => vec![
-                format!("  {title}"),
-                programs::tilde(root, &user_home),
-                print::counted(
-                    f.files.len() as u64,
-                    if f.harness.foreign().is_some() { "store" } else { "session file" },
-                ),
-                print::bytes(f.bytes),
-                if soon > 0 {
-                    format!("{} will be deleted by {title} within {} days", print::count(soon), retention::SOON_DAYS)
-                } else {
-                    String::new()
-                },
-            ],
-        });
-    }
+    let programs = programs_found(&found, &host, args.demo);
     if !global.json {
-        print::out(&print::table(&table));
+        let rows =
+            found.iter().zip(&programs).map(|(found, program)| program_row(found, program.soon_deleted, &user_home));
+        print::out(&print::table(&rows.collect::<Vec<_>>()));
     }
     let anything = found.iter().any(|f| !f.files.is_empty());
     let mut plan = Plan::default();
@@ -91,137 +93,145 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         plan.demo_turns(&host.home);
     }
     if !anything && !args.demo && Context::open(&global).is_err() {
-        return nothing_here(&global, &programs_json, &host, args.yes);
+        return nothing_here(&global, programs, &host, args.yes);
     }
     let context = Context::create(&global)?;
-    let done = import::import(&context, plan, if args.demo { "cli up --demo" } else { "cli up" })?;
-    let agents = context.read(read::agents)?;
-    let agent_no = context.read(|tx| read::agent_no(tx, context.agent()))?;
-    let (totals, sessions) = context.read(|tx| match agent_no {
-        Some(no) => Ok((read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?)),
-        None => Ok(Default::default()),
-    })?;
-    let threads = match agent_no {
-        Some(no) => context.read(|tx| heirloom_engine::thread::list(tx, no))?.len() as u64,
-        None => 0,
-    };
+    let engine = context.acting_as(if args.demo { "cli up --demo" } else { "cli up" });
+    let done = plan.import(&engine)?;
+    let overview = engine.instance().overview(engine.agent(), "cli up")?;
+    let exit = import::exit(&done);
+    let offer = || if args.demo { Ok(Offered::default()) } else { offer(&global, &host, args.yes) };
     if global.json {
-        let now: Vec<_> = worked_on(&context)?
-            .iter()
-            .map(|l| json!({"text": l.text, "reference": l.reference, "open": l.open}))
-            .collect();
-        let offered = if args.demo { Offered::default() } else { offer(&global, &host, args.yes)? };
-        let value = json!({
-            "threads": threads, "now": now,
-            "home": context.home().root().display().to_string(), "programs": programs_json,
-            "import": report::to_json(&done.totals, &done.problems, done.seconds),
-            "stored": {"sessions": totals.sessions, "turns": totals.turns, "workspaces": totals.workspaces,
-                       "source_bytes": totals.source_bytes, "first_at": totals.first_at.map(rfc3339),
-                       "last_at": totals.last_at.map(rfc3339)},
-            "connect": offered.programs,
-        });
-        print::line(&value.to_string());
-        return Ok(worse(done.exit(), offered.exit));
+        let offered = offer()?;
+        print::report(&UpReport { overview: Some(overview), programs, import: Some(done), connect: offered.programs });
+        return Ok(worse(exit, offered.exit));
     }
+    imported(&done);
+    people(&overview, context.now());
+    next_steps(&overview, args.demo, &user_home);
+    let offered = offer()?;
+    if offered.open {
+        step("Connect it", "heirloom connect  (shows what it would change, asks, and can undo it)");
+    }
+    Ok(worse(exit, offered.exit))
+}
+
+fn programs_found(found: &[programs::Found], host: &HostPaths, is_demo: bool) -> Vec<ProgramFound> {
+    let rule = retention::claude_code(host);
+    let program = |f: &programs::Found| ProgramFound {
+        program: f.harness.spec().name,
+        root: f.root.as_ref().map(|root| root.display().to_string()),
+        stores: f.files.len(),
+        bytes: f.bytes,
+        soon_deleted: match f.harness.spec().name {
+            "claude-code" if !is_demo => retention::soon_deleted(&f.files, &rule),
+            _ => 0,
+        },
+    };
+    found.iter().map(program).collect()
+}
+
+fn program_row(found: &programs::Found, soon: u64, user_home: &Path) -> Vec<String> {
+    let title = found.harness.spec().title;
+    let Some(root) = &found.root else { return vec![format!("  {title}"), "not found".into()] };
+    let store = if found.harness.foreign().is_some() { "store" } else { "session file" };
+    let deleted = match soon {
+        0 => String::new(),
+        n => format!("{} will be deleted by {title} within {} days", print::count(n), retention::SOON_DAYS),
+    };
+    vec![
+        format!("  {title}"),
+        programs::tilde(root, user_home),
+        print::counted(found.files.len() as u64, store),
+        print::bytes(found.bytes),
+        deleted,
+    ]
+}
+
+/// What the import came to.
+fn imported(done: &Imported) {
     print::line("");
-    let t = &done.totals;
-    if t.turns + t.records == 0 {
+    if done.turns.new + done.records == 0 {
         print::line("Nothing new since the last time.");
     } else {
-        print::line(&format!("Imported   {}", report::summary(t, done.seconds)));
+        print::line(&format!("Imported   {}", report::summary(done)));
     }
-    let kept = match t.quarantined {
-        0 => "every record kept byte for byte".to_owned(),
-        n => format!(
-            "every record kept byte for byte · {} set aside (heirloom show --quarantine)",
-            print::counted(n, "damaged line")
-        ),
+    let aside = match done.set_aside {
+        0 => String::new(),
+        n => format!(" · {} set aside (heirloom show --quarantine)", print::counted(n, "damaged line")),
     };
-    print::line(&format!("           {kept}"));
-    if !done.problems.is_empty() {
-        done.print_problems();
-    }
+    print::line(&format!("           every record kept byte for byte{aside}"));
+    report::incomplete(done);
     print::line("");
-    let used: BTreeSet<&str> = sessions.iter().map(|s| programs::title(&s.key)).collect();
-    let span = match (totals.first_at, totals.last_at) {
-        (Some(a), Some(b)) => format!(", {}", print::days(a, b)),
-        _ => String::new(),
-    };
-    if totals.sessions == 0 {
+}
+
+fn people(overview: &Overview, now: Millis) {
+    let stored = &overview.stored;
+    if stored.sessions == 0 {
         print::line("No sessions on this machine yet.");
     } else {
+        let span = stored.span.map_or(String::new(), |(first, last)| format!(", {}", print::days(first, last)));
         print::line(&format!(
             "{}, {}, {} from {}{span}. Last worked on:",
-            print::counted(totals.workspaces, "project"),
-            print::counted(totals.sessions, "session"),
-            print::counted(totals.turns, "turn"),
-            used.into_iter().collect::<Vec<_>>().join(", "),
+            print::counted(stored.workspaces, "project"),
+            print::counted(stored.sessions, "session"),
+            print::counted(stored.turns, "turn"),
+            overview.programs.join(", "),
         ));
     }
-    let now = context.now();
-    let mut shown = BTreeSet::new();
-    let mut rows = Vec::new();
-    for s in &sessions {
-        let label = s.workspace.clone().unwrap_or_else(|| "no project".into());
-        if !shown.insert(label.clone()) || rows.len() >= 6 {
-            continue;
-        }
-        rows.push(vec![
-            format!("  {}", paint.accent(&print::cut(&print::safe_line(&label), 28))),
-            print::cut(&last_words(&context, s)?, 60),
-            print::when(s.last_at, now),
-            programs::title(&s.key).to_owned(),
-        ]);
-    }
-    print::out(&print::table(&rows));
-    let open = worked_on(&context)?;
-    if !open.is_empty() {
-        print::line(&format!("\n{}. Now:", print::counted(threads, "thread")));
-        let rows = open.iter().map(|l| {
-            let text = print::safe_line(&heirloom_engine::redact::redact(&l.text.replace("**", "")));
+    let row = |l: &Lately| {
+        let project = print::safe_line(l.project.as_deref().unwrap_or("no project"));
+        vec![
+            format!("  {}", Paint::stdout().accent(&print::cut(&project, 28))),
+            print::cut(&print::safe_line(&l.words), 60),
+            print::when(l.at, now),
+            l.program.clone(),
+        ]
+    };
+    print::out(&print::table(&overview.lately.iter().map(row).collect::<Vec<_>>()));
+    if !overview.now.is_empty() {
+        print::line(&format!("\n{}. Now:", print::counted(overview.threads, "thread")));
+        let row = |l: &NowLine| {
+            let text = print::safe_line(&redact(&l.text.replace("**", "")));
             vec![format!("  {}", print::cut(&text, 84)), print::safe_line(l.reference.as_deref().unwrap_or_default())]
-        });
-        print::out(&print::table(&rows.collect::<Vec<_>>()));
+        };
+        print::out(&print::table(&overview.now.iter().map(row).collect::<Vec<_>>()));
     }
-    let others: Vec<&str> = agents
-        .iter()
-        .filter(|a| a.agent != context.agent().as_str() && a.sessions > 0)
-        .map(|a| a.agent.as_str())
-        .collect();
-    if !others.is_empty() {
-        print::line(&format!("Other agents have memories of their own: {} (--agent ID)", others.join(", ")));
+    if !overview.others.is_empty() {
+        print::line(&format!("Other agents have memories of their own: {} (--agent ID)", overview.others.join(", ")));
     }
     print::line("");
-    let at = |what: &str, how: &str| print::line(&format!("{what:12} {how}"));
-    let (home, example) = if args.demo {
-        (format!("--home {} ", context.home().root().display()), "why did we drop redis")
+}
+
+/// What can be done with it.
+fn next_steps(overview: &Overview, is_demo: bool, user_home: &Path) {
+    let (home, example) = if is_demo {
+        (format!("--home {} ", overview.home), "why did we drop redis")
     } else {
         (String::new(), "a word you remember")
     };
-    if let Ok(at_home) = context.assistant("cli up") {
-        let page = at_home.files.shown().join("MEMORY.md");
-        at("Your memory", &format!("{}  (yours to edit)", programs::tilde(&page, &user_home)));
+    if let Some(pages) = &overview.pages {
+        let page = programs::tilde(&pages.join("MEMORY.md"), user_home);
+        step("Your memory", &format!("{page}  (yours to edit)"));
     }
-    at("Search it", &format!("heirloom {home}search \"{example}\""));
-    at("Read it", &format!("heirloom {home}timeline"));
-    at("Check it", &format!("heirloom {home}verify"));
-    at("It lives in", &context.home().root().display().to_string());
-    if args.demo {
+    step("Search it", &format!("heirloom {home}search \"{example}\""));
+    step("Read it", &format!("heirloom {home}timeline"));
+    step("Check it", &format!("heirloom {home}verify"));
+    step("It lives in", &overview.home);
+    if is_demo {
         print::line("\nThese were sample sessions. Your own: heirloom up");
-        return Ok(done.exit());
     }
-    let offered = offer(&global, &host, args.yes)?;
-    if offered.open {
-        at("Connect it", "heirloom connect  (shows what it would change, asks, and can undo it)");
-    }
-    Ok(worse(done.exit(), offered.exit))
+}
+
+fn step(what: &str, how: &str) {
+    print::line(&format!("{what:12} {how}"));
 }
 
 /// What became of the offer to connect.
 struct Offered {
-    programs: Vec<serde_json::Value>,
+    programs: Vec<Offer>,
     exit: Exit,
-    /// Something could be connected, and nobody could be asked.
+    /// Something could be connected, and there was no person to ask.
     open: bool,
 }
 
@@ -265,7 +275,7 @@ fn offer(global: &Global, host: &HostPaths, yes: bool) -> Result<Offered> {
                 "not connected".to_owned()
             }
         };
-        offered.programs.push(json!({"program": harness.spec().name, "state": state}));
+        offered.programs.push(Offer { program: harness.spec().name, state });
     }
     Ok(offered)
 }
@@ -274,14 +284,7 @@ fn worse(one: Exit, other: Exit) -> Exit {
     if one == Exit::Ok { other } else { one }
 }
 
-/// What is being worked on, as MEMORY.md says it.
-fn worked_on(context: &Context) -> Result<Vec<Tier1Line>> {
-    let Ok(at) = context.assistant("cli up") else { return Ok(Vec::new()) };
-    let lines = at.read(|tx| memory::tier1(&at, tx))?;
-    Ok(lines.into_iter().filter(|l| l.section == Section::Now && l.left_out.is_none()).take(6).collect())
-}
-
-fn nothing_here(global: &Global, programs: &[serde_json::Value], host: &HostPaths, yes: bool) -> Result<Exit> {
+fn nothing_here(global: &Global, programs: Vec<ProgramFound>, host: &HostPaths, yes: bool) -> Result<Exit> {
     if !global.json {
         print::line("\nNo sessions on this machine yet; nothing was stored.");
         print::line("See it with sample sessions:  heirloom up --demo");
@@ -289,23 +292,9 @@ fn nothing_here(global: &Global, programs: &[serde_json::Value], host: &HostPath
     }
     let offered = offer(global, host, yes)?;
     if global.json {
-        print::line(&json!({"programs": programs, "import": null, "connect": offered.programs}).to_string());
+        print::report(&UpReport { overview: None, programs, import: None, connect: offered.programs });
     } else if offered.open {
         print::line("Keep what comes:              heirloom connect");
     }
     Ok(offered.exit)
-}
-
-/// What a person last said in a session, or its title.
-fn last_words(context: &Context, session: &read::SessionRow) -> Result<String> {
-    let opener = heirloom_engine::ledger::blocks::Opener::default();
-    let agent_no = context.agent_no()?;
-    let prompt = context.read(|tx| {
-        let runs = read::runs(tx, session.no)?;
-        let last = runs.iter().rev().filter(|r| r.lane.is_empty()).find_map(|r| r.prompt);
-        last.map(|id| read::turn(tx, &opener, agent_no, id)).transpose()
-    })?;
-    let words = prompt.filter(|t| t.role == heirloom_engine::event::Role::User).map(|t| t.text);
-    let words = words.or_else(|| session.title.clone()).unwrap_or_default();
-    Ok(print::safe_line(&heirloom_engine::redact::redact(&words)))
 }

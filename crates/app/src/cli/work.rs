@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use heirloom_engine::engine::Worked;
 use heirloom_engine::error::Result;
 use heirloom_engine::home::Home;
+use heirloom_engine::report::upkeep::Worked;
 use heirloom_engine::spool;
-use serde_json::json;
 
 use crate::context::{Context, Global, home_options};
 use crate::error::Exit;
@@ -52,7 +51,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         std::thread::sleep(PAUSE);
     }
     if global.json {
-        print::line(&json!({"done": total.done, "failed": total.failed, "later": total.later}).to_string());
+        print::report(&total);
     } else if total.done + total.failed + total.later == 0 {
         print::line("Nothing to do.");
     } else {

@@ -1,11 +1,8 @@
 //! `heirloom workspace`
 
-use heirloom_engine::clock::rfc3339;
-use heirloom_engine::error::{Error, Result};
-use heirloom_engine::ledger::Audit;
-use heirloom_engine::thread;
+use heirloom_engine::error::Result;
+use heirloom_engine::report::home::{ProjectReport, ProjectsReport};
 use heirloom_engine::transcript::read;
-use serde_json::json;
 
 use crate::context::{Context, Global};
 use crate::error::Exit;
@@ -36,56 +33,48 @@ enum Command {
 }
 
 pub fn run(global: &Global, args: Args) -> Result<Exit> {
+    match args.command {
+        Command::List => list(global),
+        Command::Alias { old, new } => alias(global, &old, &new),
+    }
+}
+
+fn list(global: &Global) -> Result<Exit> {
     let context = Context::open(global)?;
     let agent_no = context.agent_no()?;
-    match args.command {
-        Command::Alias { old, new } => {
-            if old == new {
-                return Err(Error::usage("a workspace cannot be an alias of itself"));
-            }
-            context.ledger().write(Audit::new("cli workspace", "workspace.alias").of_agent(agent_no), |tx| {
-                read::alias_workspace(tx, agent_no, &old, &new)?;
-                thread::rejoin(tx, agent_no)
-            })?;
-            if global.json {
-                print::line(&json!({"old": old, "new": new}).to_string());
-            } else {
-                print::line(&format!("{old} now counts as {new}."));
-            }
-        }
-        Command::List => {
-            let all = context.read(|tx| read::workspaces(tx, agent_no))?;
-            if global.json {
-                let list: Vec<_> = all
-                    .iter()
-                    .map(|w| {
-                        json!({"workspace": w.id, "label": w.label, "root": w.root.display().to_string(),
-                               "alias_of": w.alias_of, "sessions": w.sessions, "last_at": w.last_at.map(rfc3339)})
-                    })
-                    .collect();
-                print::line(&json!({"workspaces": list}).to_string());
-                return Ok(Exit::Ok);
-            }
-            if all.is_empty() {
-                print::line("No projects yet.");
-            }
-            let now = context.now();
-            let rows: Vec<Vec<String>> = all
-                .iter()
-                .map(|w| {
-                    let joined = w.alias_of.as_ref().map_or(String::new(), |a| format!("now {a}"));
-                    vec![
-                        print::safe_line(&w.label),
-                        print::counted(w.sessions, "session"),
-                        print::when(w.last_at, now),
-                        w.id.clone(),
-                        print::safe_line(&w.root.display().to_string()),
-                        joined,
-                    ]
-                })
-                .collect();
-            print::out(&print::table(&rows));
-        }
+    let report = {
+        let rows = context.read(|tx| read::workspaces(tx, agent_no))?;
+        ProjectsReport { workspaces: rows.into_iter().map(ProjectReport::from).collect() }
+    };
+    if global.json {
+        print::report(&report);
+        return Ok(Exit::Ok);
+    }
+    if report.workspaces.is_empty() {
+        print::line("No projects yet.");
+    }
+    let now = context.now();
+    let row = |w: &ProjectReport| {
+        vec![
+            print::safe_line(&w.label),
+            print::counted(w.sessions, "session"),
+            print::when(w.last, now),
+            w.workspace.clone(),
+            print::safe_line(&w.root),
+            w.alias_of.as_ref().map_or(String::new(), |id| format!("now {id}")),
+        ]
+    };
+    print::out(&print::table(&report.workspaces.iter().map(row).collect::<Vec<_>>()));
+    Ok(Exit::Ok)
+}
+
+fn alias(global: &Global, old: &str, new: &str) -> Result<Exit> {
+    let context = Context::open(global)?;
+    let joined = context.instance().join_project(context.agent(), "cli workspace", old, new)?;
+    if global.json {
+        print::report(&joined);
+    } else {
+        print::line(&format!("{old} now counts as {new}."));
     }
     Ok(Exit::Ok)
 }

@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, params};
+use serde::{Serialize, Serializer};
 
 use self::derived::Marks;
 use self::erase::Erasure;
@@ -34,6 +35,7 @@ use crate::index::Index;
 use crate::inject;
 use crate::ledger::{Ledger, Read};
 use crate::memory;
+use crate::redact::redact;
 use crate::render::{self, Occasion, Refreshed};
 use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
 use crate::tree::file_table::Entry;
@@ -74,34 +76,65 @@ pub struct Request<'r> {
 }
 
 /// What would go, and what would not. Nothing in it is a word of what is forgotten but names of files.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Preview {
     pub turns: u64,
     /// Source records whose bytes go; some make no turn.
     pub records: u64,
     pub bytes: u64,
     /// Unterminated ends of files.
+    #[serde(rename = "unterminated")]
     pub ends: u64,
     /// Turns by session; 0 where only a session's other records go.
+    #[serde(serialize_with = "as_sessions")]
     pub sessions: BTreeMap<String, u64>,
     /// Sessions that lose their title.
     pub titles: u64,
-    /// Open loops, proposals, memories and artifacts that go: id, kind, path.
-    pub items: Vec<(String, &'static str, String)>,
+    /// Open loops, proposals, memories and artifacts that go.
+    pub items: Vec<ItemGone>,
     /// Pages that show it now and are rendered again.
     pub pages: Vec<String>,
     /// Files with the words that people, or others, wrote: named, never changed.
     pub by_hand: Vec<String>,
     /// Nodes that become tombstones and are made again of what is left.
+    #[serde(serialize_with = "as_written")]
     pub nodes: Vec<NodeId>,
     /// Other rows of the ledger, by table.
+    #[serde(serialize_with = "as_map")]
     pub rows: Vec<(&'static str, u64)>,
     /// Copies of the ledger made before a migration: they go.
+    #[serde(serialize_with = "as_shown")]
     pub backups: Vec<PathBuf>,
     /// The programs' own stores, which still have it and are not ours.
+    #[serde(serialize_with = "as_shown")]
     pub not_ours: Vec<PathBuf>,
     /// Turns that have the same words and stay, since nobody named them.
+    #[serde(rename = "other_turns")]
     pub others: Vec<TurnId>,
+}
+
+/// A visible file that goes.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ItemGone {
+    pub id: String,
+    pub kind: &'static str,
+    pub path: String,
+}
+
+fn as_sessions<S: Serializer>(sessions: &BTreeMap<String, u64>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_seq(sessions.iter().map(|(key, turns)| serde_json::json!({"session": key, "turns": turns})))
+}
+
+fn as_written<S: Serializer>(nodes: &[NodeId], to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_seq(nodes.iter().map(NodeId::to_string))
+}
+
+fn as_map<S: Serializer>(rows: &[(&'static str, u64)], to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_map(rows.iter().copied())
+}
+
+fn as_shown<S: Serializer>(paths: &[PathBuf], to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
 
 /// A wish with everything it takes.
@@ -174,13 +207,15 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         }
         Ok((titles, preview))
     })?;
-    let of_item = |e: &crate::tree::file_table::Entry| {
-        (e.item.clone().unwrap_or_default(), e.kind.name(), e.path.as_str().to_owned())
+    let of_item = |e: &crate::tree::file_table::Entry| ItemGone {
+        id: redact(e.item.as_deref().unwrap_or_default()).into_owned(),
+        kind: e.kind.name(),
+        path: redact(e.path.as_str()).into_owned(),
     };
     let preview = Preview {
         items: files.items.iter().map(of_item).collect(),
         pages: files.pages.iter().map(|e| e.path.as_str().to_owned()).collect(),
-        by_hand: files.by_hand.clone(),
+        by_hand: files.by_hand.iter().map(|path| redact(path).into_owned()).collect(),
         backups: backups(at)?,
         ..preview
     };

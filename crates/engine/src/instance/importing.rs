@@ -13,6 +13,7 @@ use crate::error::{Problem, Result};
 use crate::ledger::Audit;
 use crate::ledger::jobs::{self, JobKind};
 use crate::program::{Form, Program};
+use crate::report::import::Imported;
 use crate::scope::AgentId;
 use crate::source::file::find;
 use crate::worker;
@@ -27,14 +28,6 @@ pub struct Source {
     pub program: &'static str,
     pub form: Form,
     pub path: PathBuf,
-}
-
-/// What an import came to.
-#[derive(Clone, Default, Debug)]
-pub struct Imported {
-    pub totals: Totals,
-    pub problems: Vec<Problem>,
-    pub seconds: f64,
 }
 
 impl Instance {
@@ -57,20 +50,19 @@ impl Instance {
     /// is wrong with a source is a problem of the result; the next one is read.
     pub fn import(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<Imported> {
         let started = Instant::now();
-        let mut done = self.store(agent, actor, sources)?;
-        done.problems.extend(self.distil(actor, None)?.problems);
+        let (totals, mut problems) = self.store(agent, actor, sources)?;
+        problems.extend(self.distil(actor, None)?.problems);
         // The nodes that were just made are found, too.
         self.index()?.catch_up(&self.ledger, None, &mut |_| {})?;
-        if done.totals.records > 0 || self.agent_no(agent)?.is_some() {
+        if totals.records > 0 || self.agent_no(agent)?.is_some() {
             self.settle_conversations(agent, actor);
         }
-        Ok(Imported { seconds: started.elapsed().as_secs_f64(), ..done })
+        Ok(Imported::of(&totals, problems, started.elapsed().as_secs_f64()))
     }
 
     /// The first part of [`Instance::import`]: what was said is in the ledger and the index, and its sessions are due to
     /// be distilled.
-    pub fn store(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<Imported> {
-        let started = Instant::now();
+    pub fn store(&self, agent: &AgentId, actor: &str, sources: &[Source]) -> Result<(Totals, Vec<Problem>)> {
         // Two imports at once are safe, but each would read what the other has just read.
         let _lock = self.home.try_lock("import")?;
         let mut index = self.index()?;
@@ -96,7 +88,7 @@ impl Instance {
             })?;
             self.drain(&mut index, actor)?;
         }
-        Ok(Imported { totals, problems, seconds: started.elapsed().as_secs_f64() })
+        Ok((totals, problems))
     }
 
     fn read_sources(

@@ -10,11 +10,16 @@ use super::Instance;
 use super::listener::{Notice, Progress, Task};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Embedder, Index, Rebuilt};
+use crate::report::round;
+use crate::report::upkeep::Reindexed;
 use crate::scope::{AgentId, AgentNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
 /// How long a verb waits for another process that writes the index before it does without.
 pub const BUSY: Duration = Duration::from_millis(200);
+
+/// How long other processes are waited for where a person asked for a new index.
+const BUSY_FOR_A_NEW_ONE: Duration = Duration::from_secs(5);
 
 /// What a search may spend on bringing the index up to date before it answers (R10.10).
 const CATCH_UP: Duration = Duration::from_millis(50);
@@ -222,6 +227,17 @@ impl Instance {
             files += at.read(|tx| file_table::count(tx, at.agent_no))?;
         }
         Ok(files)
+    }
+
+    /// Makes the index anew from the ledger and the visible files. Nothing can be lost.
+    pub fn reindex(&self, actor: &str) -> Result<Reindexed> {
+        let started = Instant::now();
+        let _lock = self.home.try_lock("import")?;
+        let mut index = self.recreate_index(BUSY_FOR_A_NEW_ONE)?;
+        let turns = self.build(&mut index)?;
+        let files = self.build_files(&mut index, actor)?;
+        let seconds = round(started.elapsed().as_secs_f64());
+        Ok(Reindexed { turns, files, bytes: index.bytes_on_disk(), seconds })
     }
 
     /// Adds what the index lacks, if it lacks anything.

@@ -65,4 +65,8 @@ pub enum Task {
     Indexing,
     /// In sessions.
     Distilling,
+    /// In bytes of source.
+    Verifying,
+    /// For what is to be forgotten; in bytes of source, twice.
+    Looking,
 }

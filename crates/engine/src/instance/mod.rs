@@ -3,16 +3,18 @@
 //!
 //! [`opening`](Instance::open) makes or opens the home, stores what hooks left in the spool and finishes what was
 //! forgotten half-way. [`pages`] keeps the visible files and the ledger's table of them in step; [`indexes`] does so for
-//! the search index; [`distilling`] makes summaries of what was stored. The verbs that bring something in have their
-//! files here: [`importing`], [`appending`], [`hooking`], [`working`]; those that give something back or need more than
-//! one room theirs: [`searching`], [`recalling`], [`contexts`], [`sessions`], [`remembered`], [`reviewing`].
+//! the search index; [`distilling`] makes summaries of what was stored. The verbs that do more than call one room have
+//! their files here: [`importing`], [`appending`], [`hooking`], [`searching`], [`recalling`], [`contexts`], [`sessions`],
+//! [`remembered`], [`reviewing`], [`compacting`], [`working`], [`status`], [`verifying`], [`forgetting`].
 //!
 //! Prints nothing and asks nobody: what a caller may want to tell a person goes to its [`Listener`]. The door in front
 //! of all this is [`Engine`](crate::engine::Engine).
 
 mod appending;
+mod compacting;
 mod contexts;
 mod distilling;
+mod forgetting;
 mod hooking;
 mod importing;
 mod indexes;
@@ -26,6 +28,8 @@ mod reviewing;
 mod searching;
 mod sessions;
 mod settings;
+mod status;
+mod verifying;
 mod working;
 
 use std::path::PathBuf;
@@ -39,13 +43,13 @@ use crate::index::{Embedder, Index};
 use crate::ledger::{Audit, Ledger};
 use crate::profile;
 use crate::program::Program;
-use crate::scope::{AgentId, AgentNo};
+use crate::scope::{AgentId, AgentNo, SessionKey};
 use crate::transcript::read;
 use crate::zone;
 
 pub use appending::{Appending, LONGEST_LINE};
 pub use contexts::ContextRequest;
-pub use importing::{Imported, Source};
+pub use importing::Source;
 pub use indexes::Lent;
 pub use listener::{Listener, Notice, Progress, Silent, Task};
 pub use opening::{How, Options};
@@ -54,7 +58,6 @@ pub use recalling::RecallRequest;
 pub use reviewing::Verdict;
 pub use searching::SearchRequest;
 pub use settings::{Embeddings, Settings, Wrong};
-pub use working::Worked;
 
 /// An opened home. `Send + Sync`: the ledger has one writer and a few readers, and each thread that needs the index takes
 /// one from a pool.
@@ -76,6 +79,11 @@ impl Instance {
     /// The program of that name, if the engine was opened with it.
     pub fn program(&self, name: &str) -> Option<&dyn Program> {
         self.programs.iter().find(|p| p.name() == name).map(AsRef::as_ref)
+    }
+
+    /// People's name of a session's program.
+    pub fn program_title(&self, session: &SessionKey) -> &'static str {
+        self.program(session.harness()).map_or("unknown program", Program::title)
     }
 
     /// The number of an agent. `None`: nothing is stored for it yet.

@@ -1,11 +1,14 @@
 //! The visible files around a verb: hand edits are read before it, pages that show a change are rendered after it.
 
+use std::path::Path;
+
 use super::Instance;
 use super::listener::Notice;
 use crate::error::{Problem, Result};
 use crate::render::{self, Occasion};
+use crate::report::home::Adopted;
 use crate::scope::AgentId;
-use crate::tree::{AssistantHome, journal, scan};
+use crate::tree::{AssistantHome, adopt, journal, scan};
 
 impl Instance {
     /// The assistant home of an agent, made and furnished where there is none: for verbs that change it.
@@ -40,6 +43,21 @@ impl Instance {
             self.render(&at, Occasion::Look);
         }
         Ok(Some((at, scanned.problems)))
+    }
+
+    /// Lets an agent's pages be those in another program's `folder` from now on, where they are and as they are; `None`:
+    /// in the home again. An agent that is new is made known. Errors as [`adopt::adopt`].
+    pub fn adopt(&self, agent: &AgentId, actor: &str, folder: Option<&Path>) -> Result<Adopted> {
+        if let Some(folder) = folder {
+            // Refused before the agent is made known for it.
+            self.home.open_elsewhere(folder)?;
+        }
+        let agent_no = self.ensure_agent(agent, actor)?;
+        adopt::adopt(&self.home, &self.ledger, agent_no, actor, folder)?;
+        let at = self.assistant(agent, actor)?;
+        scan::scan(&at)?;
+        let root = at.files.shown().display().to_string();
+        Ok(Adopted { agent: agent.as_str().to_owned(), root, adopted: at.is_adopted() })
     }
 
     /// [`Instance::look_at`] for every agent that has an assistant home.

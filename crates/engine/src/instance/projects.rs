@@ -4,9 +4,12 @@ use std::path::Path;
 
 use super::Instance;
 use crate::error::{Error, Result};
+use crate::ledger::Audit;
 use crate::redact::redact;
+use crate::report::home::ProjectJoined;
 use crate::scope::AgentId;
 use crate::source::project::project_root;
+use crate::thread;
 use crate::transcript::read;
 use crate::tree::file_table;
 
@@ -54,6 +57,19 @@ impl Instance {
         let project = project_root(&at, self.settings.user_home.as_deref())
             .ok_or_else(|| Error::usage(format!("{} is no place for a project", at.display())))?;
         Ok(canonical(&project.workspace_id))
+    }
+
+    /// Joins a project to another one: what was said under `old` belongs to `new`. Both are named by id or folder.
+    pub fn join_project(&self, agent: &AgentId, actor: &str, old: &str, new: &str) -> Result<ProjectJoined> {
+        let agent_no = self.known_agent(agent)?;
+        if old == new {
+            return Err(Error::usage("a workspace cannot be an alias of itself"));
+        }
+        self.ledger.write(Audit::new(actor, "workspace.alias").of_agent(agent_no), |tx| {
+            read::alias_workspace(tx, agent_no, old, new)?;
+            thread::rejoin(tx, agent_no)
+        })?;
+        Ok(ProjectJoined { old: old.to_owned(), new: new.to_owned() })
     }
 }
 

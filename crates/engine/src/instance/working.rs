@@ -1,21 +1,11 @@
 //! Everything that is due, once: jobs, summaries, pages, rows of the index.
 
 use super::Instance;
-use crate::error::{Problem, Result};
+use crate::error::Result;
 use crate::ledger::jobs;
 use crate::lineage::marks;
+use crate::report::upkeep::Worked;
 use crate::scope::AgentId;
-
-/// What a pass over everything that is due came to.
-#[derive(Clone, Default, Debug)]
-pub struct Worked {
-    /// Jobs done and sessions distilled.
-    pub done: u64,
-    pub failed: u64,
-    /// Jobs and sessions that are not due yet.
-    pub later: u64,
-    pub problems: Vec<Problem>,
-}
 
 impl Instance {
     /// Does what is due now.

@@ -1,9 +1,10 @@
 //! Who did what, when, and why: append-only and hash-chained, one row per transaction (R4.2).
 
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::AgentNo;
@@ -31,9 +32,10 @@ impl Audit {
 }
 
 /// One row, as listed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Entry {
     pub no: i64,
+    #[serde(serialize_with = "as_rfc3339")]
     pub at: Millis,
     pub agent: Option<String>,
     pub actor: String,

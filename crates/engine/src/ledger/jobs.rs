@@ -119,7 +119,7 @@ pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
 }
 
 /// How many jobs stand in each state.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, serde::Serialize, Debug)]
 pub struct Counts {
     pub due: u64,
     pub later: u64,

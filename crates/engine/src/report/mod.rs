@@ -9,13 +9,17 @@
 //! Times are RFC 3339 in UTC, ids as people see them (`t30`, `n7f3a`, `l:…`), sizes in bytes, shares from 0 to 1.
 
 pub mod channel;
+pub mod compact;
 pub mod contexts;
 pub mod drafts;
 pub mod expanded;
 pub mod file;
 pub mod file_shown;
+pub mod forget;
 pub mod heads;
 pub mod hits;
+pub mod home;
+pub mod import;
 pub mod items;
 pub mod memories;
 pub mod profile;
@@ -24,12 +28,33 @@ pub mod review;
 pub mod scheduled;
 pub mod search;
 pub mod sessions;
+pub mod status;
 pub mod threads;
 pub mod turns;
 pub mod understood;
+pub mod upkeep;
+pub mod verify;
 pub mod visible;
 
 /// To three decimals: more would promise what no score means.
 pub(crate) fn round(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
+}
+
+/// `118,204`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1 session`, `2 sessions`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }

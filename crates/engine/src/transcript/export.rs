@@ -1,5 +1,7 @@
 //! The way back to the bytes: a stream comes out as its program wrote it (D6).
 
+mod choose;
+
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, params};
@@ -9,6 +11,8 @@ use crate::ledger::Read;
 use crate::ledger::blocks::{self, Opener};
 use crate::scope::{AgentNo, BlockNo, SessionNo, StreamNo};
 use crate::transcript::prepare::OriginForm;
+
+pub use choose::{Beside, Part, files_of_session, part_of_file, part_of_session, write};
 
 /// A stream of a session, as offered for export.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
 
 use super::codes::{kind_of, role_of, status_name};
 use super::runs::RunUsage;
-use crate::clock::Millis;
+use crate::clock::{Millis, as_rfc3339};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Role, TurnKind};
 pub use crate::ledger::agents::{agent_no, ensure_agent};
@@ -17,10 +18,11 @@ use crate::redact::redact;
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
 /// An agent, as listed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct AgentRow {
     pub agent: String,
     pub sessions: u64,
+    #[serde(serialize_with = "as_rfc3339")]
     pub created_at: Millis,
 }
 

@@ -1,0 +1,187 @@
+//! What is stored, how big, what is pending, what is wrong; and what there is to see of it first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Instance;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Role;
+use crate::ledger::Read;
+use crate::ledger::blocks::Opener;
+use crate::ledger::jobs;
+use crate::redact::redact;
+use crate::render::memory::{self, Section};
+use crate::report::counted;
+use crate::report::status::{Lately, ModelReport, NowLine, Overview, ProgramShare, StatusReport, Stored};
+use crate::report::visible::VisibleReport;
+use crate::scope::{AgentId, AgentNo};
+use crate::see::See;
+use crate::thread;
+use crate::transcript::read::{self, SessionFilter, SessionRow, Totals};
+
+/// So many turns a search takes in on its way (R10.10: within 50 ms).
+const A_FEW: u64 = 200;
+
+/// Projects, and lines of what is being worked on, that are shown first.
+const FIRST: usize = 6;
+
+impl Instance {
+    /// The state of an agent's memory, with its files just looked at. What is wrong with a part of it is said in the
+    /// report.
+    pub fn status(&self, agent: &AgentId, actor: &str) -> Result<StatusReport> {
+        let now = self.ledger.now();
+        let (totals, sessions, jobs) = self.ledger.read(|tx| {
+            let (totals, sessions) = stored(tx, read::agent_no(tx, agent)?)?;
+            Ok((totals, sessions, jobs::counts(tx, now)?))
+        })?;
+        let has_index = self.index_path()?.exists();
+        let mut wrong = Vec::new();
+        // Pages out of reach are something to say, and no reason to say nothing else.
+        let looked = match self.look_at(agent, actor) {
+            Err(e) if matches!(e.kind(), ErrorKind::Refused | ErrorKind::NotFound) => {
+                wrong.push(with_next_step(&e, "; "));
+                None
+            }
+            other => other?,
+        };
+        let (not_indexed, files_not_indexed, index_bytes) = match self.index() {
+            Ok(mut index) => {
+                let of_files = match &looked {
+                    Some((at, _)) => self.catch_up_files(&mut index, at).ok(),
+                    None => Some(0),
+                };
+                (self.ledger.read(|tx| index.coverage(tx)).map(|c| c.missing).ok(), of_files, index.bytes_on_disk())
+            }
+            Err(_) => (None, None, 0),
+        };
+        let files = looked.as_ref().map(|(at, problems)| VisibleReport::of(at, problems)).transpose()?;
+        wrong.extend(files.iter().flat_map(|f| f.wrong.clone()));
+        if !has_index && totals.turns > 0 {
+            wrong.push(format!("the search index is missing: {}", See::new("reindex")));
+        }
+        match not_indexed {
+            // A search follows these by itself; a hook that stored some has queued the rest.
+            Some(n) if n <= A_FEW => {}
+            Some(n) => {
+                wrong.push(format!("{} not in the search index yet: {}", counted(n, "turn"), See::new("work")));
+            }
+            None => wrong.push(format!("the search index does not fit the ledger: {}", See::new("reindex"))),
+        }
+        // Files that are missing are not wrong: the next searches follow, a little at a time.
+        if files_not_indexed.is_none() && not_indexed.is_some() {
+            wrong.push(format!("the search index does not fit the files: {}", See::new("reindex")));
+        }
+        wrong.extend(self.without_model().map(|e| format!("found by words only: {}", with_next_step(e, ": "))));
+        if jobs.dead > 0 {
+            wrong.push(format!("{} failed for good: {}", counted(jobs.dead, "job"), See::new("audit list")));
+        }
+        let findings = self.home.findings_at_a_glance();
+        wrong.extend(findings.iter().map(|f| format!("{}: {} ({})", f.path.display(), f.what, f.fix)));
+        let (model, model_at) = self.model();
+        Ok(StatusReport {
+            home: self.home.root().display().to_string(),
+            agent: agent.as_str().to_owned(),
+            stored: Stored::from(&totals),
+            records: totals.records,
+            ledger_bytes: self.ledger.bytes_on_disk(),
+            index_bytes,
+            programs: self.shares(&sessions),
+            set_aside: totals.quarantined,
+            embeddings: ModelReport {
+                model: model.map(str::to_owned),
+                at: model_at.to_owned(),
+                problem: self.without_model().map(Error::to_string),
+            },
+            not_indexed,
+            files_not_indexed,
+            jobs,
+            assistant: files,
+            wrong,
+        })
+    }
+
+    fn shares(&self, sessions: &[SessionRow]) -> Vec<ProgramShare> {
+        let mut shares: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for session in sessions {
+            let (sessions, turns) = shares.entry(self.program_title(&session.key)).or_default();
+            *sessions += 1;
+            *turns += session.turns;
+        }
+        let share = |(program, (sessions, turns)): (&str, (u64, u64))| ProgramShare {
+            program: program.to_owned(),
+            sessions,
+            turns,
+        };
+        shares.into_iter().map(share).collect()
+    }
+
+    /// What is there to see first. The agent's pages are made where there are none; where that cannot be, the rest is
+    /// said without them.
+    pub fn overview(&self, agent: &AgentId, actor: &str) -> Result<Overview> {
+        let (totals, lately, programs, threads, others) = self.ledger.read(|tx| {
+            let agent_no = read::agent_no(tx, agent)?;
+            let (totals, sessions) = stored(tx, agent_no)?;
+            let programs: BTreeSet<&str> = sessions.iter().map(|s| self.program_title(&s.key)).collect();
+            let (lately, threads) = match agent_no {
+                Some(no) => (self.lately(tx, no, &sessions)?, thread::list(tx, no)?.len()),
+                None => (Vec::new(), 0),
+            };
+            let mut others = read::agents(tx)?;
+            others.retain(|a| a.agent != agent.as_str() && a.sessions > 0);
+            let programs: Vec<String> = programs.into_iter().map(str::to_owned).collect();
+            Ok((totals, lately, programs, threads as u64, others))
+        })?;
+        let at = self.assistant(agent, actor).ok();
+        let now = match &at {
+            Some(at) => at.read(|tx| memory::tier1(at, tx))?,
+            None => Vec::new(),
+        };
+        let now = now.into_iter().filter(|l| l.section == Section::Now && l.left_out.is_none());
+        Ok(Overview {
+            home: self.home.root().display().to_string(),
+            threads,
+            now: now.take(FIRST).map(NowLine::from).collect(),
+            stored: Stored::from(&totals),
+            lately,
+            programs,
+            others: others.into_iter().map(|a| a.agent).collect(),
+            pages: at.map(|at| at.files.shown().to_owned()),
+        })
+    }
+
+    /// The newest session of each of the projects that were worked in last.
+    fn lately(&self, tx: &Read, agent_no: AgentNo, sessions: &[SessionRow]) -> Result<Vec<Lately>> {
+        let opener = Opener::default();
+        let mut projects = BTreeSet::new();
+        let newest = sessions.iter().filter(|s| projects.insert(s.workspace.as_deref())).take(FIRST);
+        let lately = newest.map(|session| {
+            Ok(Lately {
+                project: session.workspace.clone(),
+                words: last_words(tx, &opener, agent_no, session)?,
+                at: session.last_at,
+                program: self.program_title(&session.key).to_owned(),
+            })
+        });
+        lately.collect()
+    }
+}
+
+fn stored(tx: &Read, agent_no: Option<AgentNo>) -> Result<(Totals, Vec<SessionRow>)> {
+    match agent_no {
+        Some(no) => Ok((read::totals(tx, no)?, read::sessions(tx, no, &SessionFilter::default())?)),
+        None => Ok(Default::default()),
+    }
+}
+
+/// What a person last said in a session, or its title.
+fn last_words(tx: &Read, opener: &Opener, agent_no: AgentNo, session: &SessionRow) -> Result<String> {
+    let runs = read::runs(tx, session.no)?;
+    let last = runs.iter().rev().filter(|r| r.lane.is_empty()).find_map(|r| r.prompt);
+    let prompt = last.map(|id| read::turn(tx, opener, agent_no, id)).transpose()?;
+    let words = prompt.filter(|turn| turn.role == Role::User).map(|turn| turn.text);
+    let words = words.or_else(|| session.title.clone()).unwrap_or_default();
+    Ok(redact(&words).into_owned())
+}
+
+fn with_next_step(error: &Error, between: &str) -> String {
+    error.next_step().map_or_else(|| error.to_string(), |next| format!("{error}{between}{next}"))
+}

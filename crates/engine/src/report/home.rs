@@ -1,0 +1,104 @@
+//! What a home holds: agents, their projects, who changed what, and the files of an export.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::clock::{Millis, rfc3339};
+use crate::ledger::audit;
+use crate::transcript::export::Written;
+use crate::transcript::read::{AgentRow, WorkspaceRow};
+
+/// The agents of a home.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct AgentsReport {
+    pub agents: Vec<AgentRow>,
+    /// The one that is meant where none is named.
+    pub default: String,
+}
+
+/// An agent was made known.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct AgentAdded {
+    pub agent: String,
+    /// It was not known before.
+    pub new: bool,
+}
+
+/// Which folder holds an agent's pages.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Adopted {
+    pub agent: String,
+    pub root: String,
+    /// It is another program's folder, outside the home.
+    pub adopted: bool,
+}
+
+/// The projects of an agent, the one last worked in first.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProjectsReport {
+    pub workspaces: Vec<ProjectReport>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProjectReport {
+    /// Its id.
+    pub workspace: String,
+    pub label: String,
+    /// Its folder.
+    pub root: String,
+    /// The id of the project that goes on with it.
+    pub alias_of: Option<String>,
+    pub sessions: u64,
+    pub last_at: Option<String>,
+    /// `last_at`, in milliseconds.
+    #[serde(skip)]
+    pub last: Option<Millis>,
+}
+
+impl From<WorkspaceRow> for ProjectReport {
+    fn from(row: WorkspaceRow) -> ProjectReport {
+        ProjectReport {
+            root: row.root.display().to_string(),
+            workspace: row.id,
+            label: row.label,
+            alias_of: row.alias_of,
+            sessions: row.sessions,
+            last_at: row.last_at.map(rfc3339),
+            last: row.last_at,
+        }
+    }
+}
+
+/// Two projects were joined: what was said under `old` counts as said under `new`.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProjectJoined {
+    pub old: String,
+    pub new: String,
+}
+
+/// Who changed what, newest first.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct AuditReport {
+    pub audit: Vec<audit::Entry>,
+}
+
+/// The files an export wrote.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct ExportReport {
+    pub written: Vec<FileWritten>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct FileWritten {
+    pub path: String,
+    pub bytes: u64,
+    /// Records that were forgotten and are left out.
+    pub forgotten: u64,
+}
+
+impl FileWritten {
+    pub fn of(path: &Path, written: Written) -> FileWritten {
+        FileWritten { path: path.display().to_string(), bytes: written.bytes, forgotten: written.forgotten }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is stored, how big, what is pending, what is wrong; and what there is to see of it first.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::visible::VisibleReport;
+use crate::clock::{Millis, rfc3339};
+use crate::ledger::jobs;
+use crate::render::memory::Tier1Line;
+use crate::transcript::read::Totals;
+
+/// The state of a memory.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct StatusReport {
+    pub home: String,
+    pub agent: String,
+    #[serde(flatten)]
+    pub stored: Stored,
+    pub records: u64,
+    pub ledger_bytes: u64,
+    pub index_bytes: u64,
+    pub programs: Vec<ProgramShare>,
+    /// Records that could not be decoded; their bytes are kept.
+    pub set_aside: u64,
+    pub embeddings: ModelReport,
+    /// Turns that are not in the search index yet. Null where the index does not fit the ledger.
+    pub not_indexed: Option<u64>,
+    /// Changed files that are not in the search index yet. Null where it does not fit the files.
+    pub files_not_indexed: Option<u64>,
+    pub jobs: jobs::Counts,
+    /// The visible files; null where there are none yet, or where they are out of reach.
+    pub assistant: Option<VisibleReport>,
+    /// What is wrong, each with what to do about it.
+    pub wrong: Vec<String>,
+}
+
+/// How much is stored for an agent.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Stored {
+    pub sessions: u64,
+    pub turns: u64,
+    /// Projects; those joined by an alias count once.
+    pub workspaces: u64,
+    pub source_bytes: u64,
+    pub first_at: Option<String>,
+    pub last_at: Option<String>,
+    /// `first_at` and `last_at`, in milliseconds.
+    #[serde(skip)]
+    pub span: Option<(Millis, Millis)>,
+}
+
+impl From<&Totals> for Stored {
+    fn from(totals: &Totals) -> Stored {
+        Stored {
+            sessions: totals.sessions,
+            turns: totals.turns,
+            workspaces: totals.workspaces,
+            source_bytes: totals.source_bytes,
+            first_at: totals.first_at.map(rfc3339),
+            last_at: totals.last_at.map(rfc3339),
+            span: totals.first_at.zip(totals.last_at),
+        }
+    }
+}
+
+/// How much of it is of one program.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ProgramShare {
+    /// Its name for people.
+    pub program: String,
+    pub sessions: u64,
+    pub turns: u64,
+}
+
+/// The model that places texts in space.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct ModelReport {
+    /// Null: words alone are searched.
+    pub model: Option<String>,
+    /// Where it is: `built in`.
+    pub at: String,
+    /// Why the one that is wanted cannot be had.
+    pub problem: Option<String>,
+}
+
+/// What is there to see first: what was worked on, and what is being worked on now.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Overview {
+    pub home: String,
+    pub threads: u64,
+    /// What is being worked on, as MEMORY.md says it.
+    pub now: Vec<NowLine>,
+    pub stored: Stored,
+    /// The sessions last worked in, one for each project.
+    #[serde(skip)]
+    pub lately: Vec<Lately>,
+    /// People's names of the programs they are of.
+    #[serde(skip)]
+    pub programs: Vec<String>,
+    /// Other agents for whom something is stored.
+    #[serde(skip)]
+    pub others: Vec<String>,
+    /// The folder of the visible files. `None`: out of reach.
+    #[serde(skip)]
+    pub pages: Option<PathBuf>,
+}
+
+/// A line of what is being worked on.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct NowLine {
+    pub text: String,
+    /// Where it leads to.
+    pub reference: Option<String>,
+    /// How many items are open in it.
+    pub open: usize,
+}
+
+impl From<Tier1Line> for NowLine {
+    fn from(line: Tier1Line) -> NowLine {
+        NowLine { text: line.text, reference: line.reference, open: line.open }
+    }
+}
+
+/// A session that was worked in lately.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lately {
+    pub project: Option<String>,
+    /// What a person last said in it, or its title; without credentials.
+    pub words: String,
+    pub at: Option<Millis>,
+    /// People's name of its program.
+    pub program: String,
+}

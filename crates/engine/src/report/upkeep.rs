@@ -1,0 +1,27 @@
+//! What keeping a memory in order came to: queued work, and an index made again.
+
+use serde::Serialize;
+
+use crate::error::Problem;
+
+/// What a pass over everything that is due came to.
+#[derive(Clone, Default, Serialize, Debug)]
+pub struct Worked {
+    /// Jobs done and sessions distilled.
+    pub done: u64,
+    pub failed: u64,
+    /// Jobs and sessions that are not due yet.
+    pub later: u64,
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+/// What making the search index again came to.
+#[derive(Clone, Copy, PartialEq, Serialize, Debug)]
+pub struct Reindexed {
+    pub turns: u64,
+    pub files: u64,
+    /// How large the index is now.
+    pub bytes: u64,
+    pub seconds: f64,
+}
