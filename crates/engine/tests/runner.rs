@@ -6,6 +6,7 @@ mod canary;
 mod closing;
 mod concurrent;
 mod continuity;
+mod door;
 mod drift;
 mod expand;
 mod files;

@@ -1,0 +1,144 @@
+//! The door: one engine for several threads, several engines on one home, and the examples that show it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use heirloom_engine::clock::Clock;
+use heirloom_engine::continuity::open_loop::{self, NewLoop};
+use heirloom_engine::engine::{ContextRequest, Engine, How, Options, RecallRequest, SearchRequest};
+use heirloom_engine::inject::Event;
+use heirloom_engine::scope::AgentId;
+use heirloom_engine::verify::verify;
+
+use crate::world::{LITTLE, Little, NOON};
+
+/// How many lines each thread and each process hands over.
+const LINES: usize = 12;
+
+/// Where the processes of the stress test find the home: they are this test binary, started again.
+const HOME: &str = "HEIRLOOM_TEST_DOOR_HOME";
+
+fn open(home: &Path) -> Engine {
+    let little = Little { global_ids: LITTLE.global_ids };
+    let options = Options { clock: Clock::Fixed(NOON), programs: vec![Arc::new(little)], ..Options::default() };
+    Engine::open(home, How::Create, options).unwrap()
+}
+
+/// A worker's day: lines come in, loops are opened, and questions are asked in between.
+fn work(engine: &Engine, name: &str) {
+    let engine = engine.acting_as(name);
+    for n in 0..LINES {
+        let line =
+            format!("{{\"session\":\"{name}\",\"id\":\"{n}\",\"role\":\"user\",\"text\":\"Word {n} of {name}.\"}}");
+        engine.append("little", true, |appending| appending.line(line.as_bytes())).unwrap();
+        if n % 4 == 0 {
+            let new = NewLoop { title: format!("Loop {n} of {name}"), ..NewLoop::default() };
+            engine.act(|lock| open_loop::add(lock, &new)).unwrap();
+        }
+        let found = engine.search(&SearchRequest { query: format!("word {n}"), ..SearchRequest::default() });
+        // Another process may be putting a new index in place just then.
+        if let Err(e) = found {
+            assert_eq!(e.kind(), heirloom_engine::error::ErrorKind::Busy, "{e}");
+        }
+    }
+}
+
+#[test]
+fn an_engine_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<Engine>();
+}
+
+#[test]
+fn two_threads_and_four_processes_work_on_one_home() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let engine = open(&home);
+    let processes: Vec<_> = (0..4)
+        .map(|n| {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "door::one_process_of_the_stress_test", "--ignored", "--nocapture"])
+                .env(HOME, &home)
+                .env("HEIRLOOM_TEST_DOOR_NAME", format!("process{n}"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for n in 0..2 {
+            let engine = engine.clone();
+            scope.spawn(move || work(&engine, &format!("thread{n}")));
+        }
+    });
+    for process in processes {
+        let ended = process.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let status = engine.status().unwrap();
+    assert_eq!((status.stored.sessions, status.stored.turns), (6, 6 * LINES as u64));
+    assert_eq!(engine.loops(false, None, 100).unwrap().all, 6 * LINES.div_ceil(4));
+    let report = verify(engine.ledger(), None, &mut |_| {}).unwrap();
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    for name in ["thread1", "process3"] {
+        let found =
+            engine.search(&SearchRequest { query: name.into(), limit: 50, ..SearchRequest::default() }).unwrap();
+        assert_eq!(found.hits.iter().filter(|h| h.session == format!("little:{name}")).count(), LINES);
+    }
+}
+
+#[test]
+#[ignore = "started by two_threads_and_four_processes_work_on_one_home"]
+fn one_process_of_the_stress_test() {
+    let home = PathBuf::from(std::env::var_os(HOME).expect(HOME));
+    work(&open(&home), &std::env::var("HEIRLOOM_TEST_DOOR_NAME").unwrap());
+}
+
+#[test]
+fn clones_act_for_their_own_agent_in_their_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(&folder.path().join("home"));
+    let other = engine.for_agent(AgentId::parse("other").unwrap()).acting_as("a friend");
+    other.act(|lock| open_loop::add(lock, &NewLoop { title: "Theirs".into(), ..NewLoop::default() })).unwrap();
+    engine.act(|lock| open_loop::add(lock, &NewLoop { title: "Ours".into(), ..NewLoop::default() })).unwrap();
+    let titles = |engine: &Engine| -> Vec<String> {
+        engine.loops(false, None, 9).unwrap().loops.into_iter().map(|l| l.title).collect()
+    };
+    assert_eq!((titles(&engine), titles(&other)), (vec!["Ours".to_owned()], vec!["Theirs".to_owned()]));
+    let actors = engine
+        .read(|tx| {
+            let mut rows = tx.prepare("SELECT actor FROM audit WHERE action = 'loop.add' ORDER BY audit_no")?;
+            let actors = rows.query_map([], |r| r.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(actors)
+        })
+        .unwrap();
+    assert_eq!(actors, ["a friend", "library"]);
+}
+
+#[test]
+fn every_reading_verb_answers_in_an_empty_home_or_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(&folder.path().join("home"));
+    let refused = [
+        engine.search(&SearchRequest { query: "x".into(), ..SearchRequest::default() }).err(),
+        engine.recall(&RecallRequest::default()).err(),
+        engine.context(&ContextRequest { dry_run: true, ..ContextRequest::new("little:x", Event::Start, "t") }).err(),
+        engine.compact("little:x", None, true).err(),
+    ];
+    for error in refused {
+        let error = error.expect("there is nothing to find yet");
+        assert!(error.next_step().is_some(), "{error}");
+    }
+    assert_eq!(engine.status().unwrap().stored.turns, 0);
+    assert!(engine.verify().is_ok());
+    assert_eq!(engine.work().unwrap().failed, 0);
+}
+
+#[test]
+fn the_first_example_is_shorter_than_thirty_lines() {
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/first_twenty_lines.rs")).unwrap();
+    assert!(text.lines().count() < 30, "{} lines", text.lines().count());
+}
