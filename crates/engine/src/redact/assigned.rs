@@ -1,21 +1,21 @@
-//! Credentials known by the name they are given to: assignments, headers, arguments, cookies.
+//! Credentials recognised by the name they are assigned to: assignments, headers, arguments, cookies.
 
 use std::ops::Range;
 
 use super::value::{self, Trust, Written};
 use super::{Kind, Scan, is_blank, is_word};
 
-/// What is looked at of a name before the word that tells, and of blanks.
+/// How many bytes of a name before its decisive word, or of blanks, are examined.
 const NAME: usize = 64;
-/// How far a name goes on from the beginning of that word: `secret_key_base`, `Authorization`.
+/// How far a name continues from the beginning of that word: `secret_key_base`, `Authorization`.
 const SUFFIX: usize = 16;
-/// Quoted values whose end is not within this are read as if there was no quote.
+/// A quote that is not closed within this many bytes is ignored.
 const VALUE: usize = 2048;
 
-/// Asked at each word that may be part of a telling name.
+/// Called at each word that may be part of a secret's name.
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     let name = name_around(scan, at)?;
-    // Almost every word of prose ends here: something has to be given to it.
+    // Almost every word of prose ends here: nothing is assigned to it.
     let place = given(scan, &name)?;
     match what_is(&scan.bytes[name.clone()])? {
         Name::Cookie => cookies(scan, place.start),
@@ -45,15 +45,15 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the address so far is one that sets up one-time passwords.
+/// Whether the URL up to here sets up one-time passwords.
 fn is_one_time(scan: &Scan, at: usize) -> bool {
     let before = &scan.bytes[at.saturating_sub(256)..at];
     let from = before.iter().rposition(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<'));
     memchr::memmem::find(&before[from.unwrap_or(0)..], b"otpauth://").is_some()
 }
 
-/// The name that ends with this word, give or take a suffix. A longer rest has its own words to be asked at, and may
-/// hold a credential that would be jumped over.
+/// The name that ends with this word, apart from a suffix. If more follows, the later words are examined on their own,
+/// so that no credential is skipped.
 fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let after = scan.bytes[at..].iter().take(SUFFIX + 1).take_while(|b| is_word(**b)).count();
     if after > SUFFIX {
@@ -62,7 +62,7 @@ fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(NAME));
     let before = scan.bytes[from..at].iter().rev().take_while(|b| is_word(**b)).count();
     let mut start = at - before;
-    // The letter of `\n` is no part of the name after it.
+    // The letter of `\n` does not belong to the name after it.
     if matches!(scan.at(start), b'n' | b'r' | b't') && scan.before(start) == b'\\' && start < at {
         start += 1;
     }
@@ -76,7 +76,7 @@ enum Name {
     Signature,
 }
 
-/// What a name announces: its last words decide.
+/// What kind of value a name announces; its last words decide.
 fn what_is(name: &[u8]) -> Option<Name> {
     let mut joined = String::with_capacity(name.len());
     let mut last = 0;
@@ -116,7 +116,7 @@ fn what_is(name: &[u8]) -> Option<Name> {
         return Some(Name::Secret(Kind::AzureKey, Trust::Made));
     }
     if ends(&["token"]) {
-        // Counted or handed on to turn a page, not to be let in.
+        // Tokens that are counted or used for paging are not credentials.
         let counted =
             has(&["max", "num", "count", "page", "next", "continuation", "cursor", "cancel", "public", "sync"])
                 || ["eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "stoptoken"].contains(&name);
@@ -148,14 +148,14 @@ fn what_is(name: &[u8]) -> Option<Name> {
     (last == "auth").then_some(Name::Secret(Kind::Token, Trust::Vague))
 }
 
-/// Where the value of a name begins, and what is known about how it is given.
+/// Where the value of a name begins, and how it is assigned.
 struct Place {
     start: usize,
-    /// The sign between the two.
+    /// The sign between name and value.
     sign: u8,
     literal: bool,
     compared: bool,
-    /// Within the query of an address.
+    /// Whether it is in the query of a URL.
     query: bool,
 }
 
@@ -206,7 +206,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
             at = named_apart(scan, at, quoted_name)?;
         }
     }
-    // Emphasis and code marks, a continued line, a line of its own after a quoted name.
+    // Emphasis and code marks, a continued line, or a separate line after a quoted name.
     let mut start = at;
     for _ in 0..4 {
         start = blanks(scan, start);
@@ -221,7 +221,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
             break;
         }
     }
-    // A block of YAML: the value is the line below.
+    // A YAML block scalar: the value is the line below.
     if sign == b':' && matches!(scan.at(start), b'|' | b'>') {
         let line = scan.run(start, |b| matches!(b, b'|' | b'>' | b'-' | b'+'));
         if scan.at(line) == b'\n' {
@@ -236,7 +236,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
     Some(Place { start, sign, literal, compared, query })
 }
 
-/// `name: DB_PASSWORD, value: …`: lists of variables keep the two apart.
+/// `name: DB_PASSWORD, value: …`: lists of variables separate name and value.
 fn named_apart(scan: &Scan, at: usize, quoted: bool) -> Option<usize> {
     let gap = scan.bytes.get(at..)?.iter().take(64);
     let skip = |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b'"' | b'\'' | b'\\');
@@ -291,7 +291,7 @@ fn secret(scan: &Scan, place: &Place, trust: Trust) -> Option<Range<usize>> {
     value::is_secret(&scan.text[range.clone()], trust, written).then_some(range)
 }
 
-/// What stands between quotes from here. Quotes within JSON within JSON carry backslashes; the closing one carries as
+/// The text between quotes from here. Quotes in JSON nested in JSON carry backslashes; the closing quote carries as
 /// many as the opening one, or fewer when the whole text ends first.
 fn quoted(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let slashes = scan.bytes.get(at..)?.iter().take(16).take_while(|b| **b == b'\\').count();
@@ -319,7 +319,7 @@ fn quoted(scan: &Scan, at: usize) -> Option<Range<usize>> {
     None
 }
 
-/// What stands from here up to what cannot be part of a value that is not quoted.
+/// The text from here up to a character that cannot be part of an unquoted value.
 fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -> Range<usize> {
     let mut end = at.min(scan.bytes.len());
     while let Some(byte) = scan.bytes.get(end) {
@@ -338,7 +338,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
             break;
         }
         end += 1;
-        // A value longer than this is no secret of a kind that is given without quotes.
+        // Secrets written without quotes are never longer than this.
         if end - at > VALUE {
             return at..at;
         }
@@ -348,7 +348,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
     at.min(end)..end - trailing
 }
 
-/// `Bearer …` anywhere: the word alone is followed by prose often enough, so the rest must look made.
+/// `Bearer …` anywhere: prose often follows the word alone, so the rest must look generated.
 pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     if !scan.free(at) {
         return None;
@@ -367,7 +367,7 @@ pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(start..end, kind)
 }
 
-/// `Authorization: Basic …`: what follows the scheme.
+/// `Authorization: Basic …`: the text after the scheme.
 fn authorization(scan: &mut Scan, place: &Place) -> Option<usize> {
     let slashes = scan.bytes.get(place.start..)?.iter().take(16).take_while(|b| **b == b'\\').count();
     let quote = place.start + slashes;
@@ -431,7 +431,7 @@ fn cookies(scan: &mut Scan, at: usize) -> Option<usize> {
                 let kind = scan.shape_at(start).map_or(Kind::Cookie, |s| s.kind);
                 last = scan.add(start..end, kind);
             } else if !scan.bytes[start..end].iter().all(|b| is_word(*b) || b".%~|+/[]".contains(b)) {
-                // Not stepped over: another rule may find something in it.
+                // Not skipped: another rule may find something in it.
                 return last;
             }
             at = end;

@@ -1,4 +1,4 @@
-//! Walking a tree that is odd, deep, or being rebuilt while we look.
+//! Walking a tree with special files, a deep one, and one that changes during the walk.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -87,7 +87,7 @@ fn what_comes_and_goes_is_no_problem() {
     assert!(rounds > 10, "{rounds}");
 }
 
-/// A file that is written into while it is read is never given out half old and half new with a stamp.
+/// A file that is written to while it is read is never returned half old and half new with a stamp.
 #[test]
 fn a_stamp_stands_for_the_bytes_that_were_read() {
     let (_dir, home) = new_home();
