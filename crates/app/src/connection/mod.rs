@@ -1,6 +1,6 @@
-//! Connecting the programs on this machine: what a plan would change in their files, the change itself, all of it or
-//! nothing, and how a connection stands. Knows how files are written and nothing of what a program wants in them, which
-//! is its adapter's.
+//! Connects the programs on this machine: computes what a plan would change in their files, makes the change as a whole
+//! or not at all, and reports the state of a connection. What belongs in the files is defined by each program's
+//! adapter.
 
 mod binary;
 mod place;
@@ -21,7 +21,7 @@ use place::Place;
 use record::Memo;
 pub use record::Record;
 
-/// The lock that keeps two commands from connecting at once.
+/// The lock that prevents two commands from connecting at once.
 const LOCK: &str = "connect";
 
 /// A program, its plan, and its files as they are.
@@ -31,7 +31,7 @@ pub struct Target {
     places: Vec<Place>,
 }
 
-/// What is to happen to a file.
+/// A planned change of a file.
 pub struct FileChange {
     place: usize,
     pub path: PathBuf,
@@ -41,11 +41,11 @@ pub struct FileChange {
     memo: Option<Memo>,
 }
 
-/// How a program's connection stands.
+/// The state of a program's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Connected,
-    /// In another way, which the plan does not touch.
+    /// Connected in another way, which the plan does not touch.
     Otherwise(&'static str),
     Older,
     Partly,
@@ -59,7 +59,7 @@ pub fn connectable() -> impl Iterator<Item = &'static dyn Harness> {
     ALL.iter().copied().filter(move |h| h.install_plan(&nowhere, &nothing).is_some())
 }
 
-/// Those with these names, in the order given; an unknown one is a usage error.
+/// The programs with these names, in the order given; an unknown one is a usage error.
 pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
     names
         .iter()
@@ -73,7 +73,7 @@ pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
         .collect()
 }
 
-/// Whether the program was ever started here, by its folders.
+/// Whether the program was ever started here, judged by its folders.
 pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
     let nothing = Installed { command: Vec::new() };
     let folder = harness.install_plan(host, &nothing).map(|plan| plan.folder);
@@ -83,7 +83,7 @@ pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
 impl Target {
     /// Reads the program's files.
     pub fn look(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Target> {
-        // Codex resolves the folder it is told, and keeps the user's trust under what comes out.
+        // Codex resolves this folder, and keys the user's trust by the resolved path.
         let codex_home = host.codex_home.as_ref().map(|p| std::fs::canonicalize(p).unwrap_or_else(|_| p.clone()));
         let host = &HostPaths { codex_home, ..host.clone() };
         let plan = harness
@@ -101,8 +101,8 @@ impl Target {
         self.places.first().and_then(|p| p.now.as_deref()).unwrap_or_default()
     }
 
-    /// What connecting would change; nothing where it is connected. `trust` also writes what the user's trust is kept
-    /// as. Refused, and nothing is planned, where a file is not what it should be or is not ours to change.
+    /// The changes that connect the program; none if it is connected. `trust` also writes the user's trust in our
+    /// hooks. Refused, with nothing planned, if a file is not what it should be or may not be changed by us.
     pub fn connect(&self, record: &Record, trust: bool) -> Result<Vec<FileChange>> {
         if let Some((path, why)) = self.forbidden() {
             return Err(Error::refused(format!("{} forbids it: {why}", path.display()))
@@ -144,7 +144,7 @@ impl Target {
         Ok(changes)
     }
 
-    /// What disconnecting would change, in the order it has to be done.
+    /// The changes that disconnect the program, in the order they must be made.
     pub fn disconnect(&self, record: &Record) -> Result<Vec<FileChange>> {
         let mut changes = Vec::new();
         for (i, (edit, place)) in self.plan.edits.iter().zip(&self.places).enumerate().rev() {
@@ -175,12 +175,12 @@ impl Target {
         Ok(changes)
     }
 
-    /// Writes the changes, all of them or none, and remembers the way back.
+    /// Makes the changes, all or none, and records how to undo them.
     pub fn apply(&self, home: &Home, changes: &[FileChange]) -> Result<()> {
         let held = home.lock(LOCK)?;
         let old = Record::load(home);
         let mut new = old.clone();
-        // What is remembered comes first: of a change that was cut off, the way back is known, too.
+        // The record is written first, so that an interrupted change can be undone, too.
         for change in changes.iter().filter(|c| c.memo.is_some()) {
             new.set(&change.path, change.memo.clone());
         }
@@ -195,7 +195,7 @@ impl Target {
                     crate::print::note(&format!("{} could not be put back: {e}", done.path.display()));
                 }
             }
-            // Why it failed is what counts; what could not be cleared away is told beside it.
+            // The first error is returned; a failure of the cleanup is only printed.
             if let Err(e) = self.remove_folders(changes, &new).and_then(|()| old.save(home, &held)) {
                 crate::print::note(&format!("what was made for it could not be cleared away: {e}"));
             }
@@ -211,7 +211,7 @@ impl Target {
         Ok(())
     }
 
-    /// The folders that were made for files that are gone, if nothing else is in them.
+    /// Removes folders that were created for files that are gone, if they are empty.
     fn remove_folders(&self, changes: &[FileChange], record: &Record) -> Result<()> {
         for change in changes {
             let folders = record.get(&change.path).map(|m| m.folders.as_slice()).unwrap_or_default();
@@ -222,7 +222,7 @@ impl Target {
         Ok(())
     }
 
-    /// How the connection stands. An error is about a file that cannot be made sense of.
+    /// The state of the connection. An error means that a file cannot be understood.
     pub fn state(&self) -> Result<State> {
         let mut all = Vec::new();
         for (edit, place) in self.plan.edits.iter().zip(&self.places) {
@@ -247,7 +247,7 @@ impl Target {
         })
     }
 
-    /// Whether anything of ours is in the program's own files, however it is connected.
+    /// Whether the program's files contain anything of ours, however it is connected.
     pub fn has_ours(&self) -> bool {
         let mut pairs = self.plan.edits.iter().zip(&self.places);
         pairs.any(|(e, p)| {
@@ -256,7 +256,8 @@ impl Target {
         })
     }
 
-    /// What the program keeps of the user's trust in our hooks: the weakest of them. `None` where it asks for none.
+    /// The user's trust in our hooks as the program stores it: the weakest of them. `None` if the program asks for
+    /// none.
     pub fn trusted(&self) -> Result<Option<Trusted>> {
         for (edit, place) in self.plan.edits.iter().zip(&self.places) {
             let Change::Trust { hooks, harness } = &edit.change else { continue };
@@ -269,7 +270,7 @@ impl Target {
         Ok(None)
     }
 
-    /// What our hooks and plugins in its files call, once each.
+    /// The binaries that our hooks and plugins in its files call, each once.
     pub fn calls(&self) -> Vec<String> {
         let pairs = self.plan.edits.iter().zip(&self.places);
         let mut all: Vec<String> =
@@ -279,25 +280,26 @@ impl Target {
         all
     }
 
-    /// The permissions it lacks, by the names they have in its settings.
+    /// The missing permissions, by their names in its settings.
     pub fn lacks(&self) -> Vec<String> {
         let pairs = self.plan.edits.iter().zip(&self.places);
         pairs.flat_map(|(e, p)| e.change.lacks(p.now.as_deref().unwrap_or_default())).collect()
     }
 
-    /// Whether hooks of others stand behind ours, which trust by place notices when ours go.
+    /// Whether hooks of others follow ours in a file whose trust is keyed by position, so that they lose their trust
+    /// when ours are removed.
     pub fn moves_trusted(&self) -> bool {
         let asks = self.plan.edits.iter().any(|e| matches!(e.change, Change::Trust { .. }));
         let mut pairs = self.plan.edits.iter().zip(&self.places);
         asks && pairs.any(|(e, p)| e.change.moves_others(p.now.as_deref().unwrap_or_default()))
     }
 
-    /// What in its own settings keeps it from calling us, and what to do.
+    /// The setting of its own that keeps it from calling us, and what to do.
     pub fn obstacle(&self) -> Option<(&'static str, &'static str)> {
         (self.plan.obstacle)(&self.texts())
     }
 
-    /// The administrator's file that forbids it, and why.
+    /// The administrator's file that forbids the connection, and why.
     pub fn forbidden(&self) -> Option<(PathBuf, &'static str)> {
         let mut files: Vec<PathBuf> = Vec::new();
         for path in &self.plan.policies {
@@ -314,7 +316,7 @@ impl Target {
         })
     }
 
-    /// What a person puts into which file where Heirloom may not.
+    /// The files a person must edit, and what to add, where Heirloom may not.
     pub fn by_hand(&self) -> Vec<(PathBuf, String)> {
         let pairs = self.plan.edits.iter().zip(&self.places);
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -323,7 +325,7 @@ impl Target {
 }
 
 impl FileChange {
-    /// The change as programs and people write it down; credentials in the lines around it are not shown.
+    /// The change as a unified diff; credentials in the lines around it are not shown.
     pub fn diff(&self) -> String {
         let (old, new) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
         let name = self.path.display().to_string();
@@ -369,7 +371,7 @@ fn declined(why: Declined, path: &Path) -> Error {
     Error::refused(what).hint(next)
 }
 
-/// An error of connecting, told to whoever disconnects: what would be put in by hand is to be taken out by hand.
+/// Rewords an error of connecting for disconnecting: what was to be added by hand is to be removed by hand.
 fn taken_by_hand(error: &Error) -> Error {
     let by_hand = error.next_step().is_some_and(|next| next.contains("by hand"));
     match by_hand {
@@ -379,7 +381,7 @@ fn taken_by_hand(error: &Error) -> Error {
     }
 }
 
-/// An error told once more.
+/// A copy of an error.
 fn again(error: &Error) -> Error {
     let told = Error::new(error.kind(), error.to_string());
     match error.next_step() {
@@ -388,8 +390,8 @@ fn again(error: &Error) -> Error {
     }
 }
 
-/// Files of ours in a folder a person named: those that are not there in this form yet, written unless it is only for
-/// looking. Refused, with nothing written, where something else is in the place of one.
+/// The files of ours that are missing or outdated in a folder a person named; written only if `home` is given.
+/// Refused, with nothing written, if something else has the name of one.
 pub fn own_folder(
     home: Option<&Home>,
     user: &Path,

@@ -1,9 +1,9 @@
-//! Settings files in JSON, read with the place of everything in them. Reads JSON5, which includes plain JSON and JSON with
-//! comments. How they are changed: `json/edit.rs`.
+//! Reads settings files in JSON with the position of every value. Accepts JSON5, which includes plain JSON and JSON
+//! with comments. Edits are in `json/edit.rs`.
 //!
-//! The text is read by `jsonc-parser`. Its editor (the feature `cst`) is not used, because it changes bytes of others: it
-//! breaks a file of one line into several, refuses a byte-order mark and adds trailing commas, and its result is a whole
-//! text, while disconnecting needs to know which bytes were inserted ([`super::draft`]).
+//! The text is parsed by `jsonc-parser`. Its editor (the feature `cst`) is not used, because it changes bytes of
+//! others: it breaks a file of one line into several, refuses a byte-order mark and adds trailing commas, and its
+//! result is a whole text, while disconnecting needs to know which bytes were inserted ([`super::draft`]).
 
 mod edit;
 
@@ -18,14 +18,14 @@ use serde_json::Value as Json;
 
 pub use edit::{insert, push, remove, remove_member, replace};
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
     pub span: Range<usize>,
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The contents of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     Object(Vec<Member>),
@@ -46,7 +46,7 @@ pub struct Member {
     pub value: Node,
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// One-based.
@@ -54,15 +54,15 @@ pub struct Malformed {
     pub what: String,
 }
 
-/// Why a text, though it is JSON, is not changed.
+/// Why a valid JSON file is not changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Odd {
     Malformed(Malformed),
-    /// A key on the way stands there twice: which one counts is the program's business.
+    /// A key on the path occurs twice: which one the program uses is unknown.
     Twice(String),
-    /// Something on the way is not what the program says it is.
+    /// Something on the path does not have the type the program documents.
     NotA(&'static str, String),
-    /// This part of the settings comes from another file.
+    /// This part of the settings is included from another file.
     Elsewhere(String),
 }
 
@@ -73,7 +73,7 @@ impl From<Malformed> for Odd {
 }
 
 impl Node {
-    /// The members of an object, the children of an array as spans, in order.
+    /// The spans of an object's members or an array's children, in order.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| m.span.clone()).collect(),
@@ -86,7 +86,7 @@ impl Node {
         self.children().is_empty()
     }
 
-    /// The value of a key that stands there at most once.
+    /// The member with a key, which may occur at most once.
     pub fn get(&self, key: &str) -> Result<Option<&Member>, Odd> {
         let Kind::Object(members) = &self.kind else { return Err(Odd::NotA("an object", key.to_owned())) };
         let mut found = members.iter().filter(|m| m.key == key);
@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// What it says, for comparing.
+    /// The value without positions, for comparing.
     pub fn json(&self) -> Json {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| (m.key.clone(), m.value.json())).collect(),
@@ -109,7 +109,7 @@ impl Node {
     }
 }
 
-/// The value along a path of keys; `None` where one of them is missing. Everything on the way is an object.
+/// The value along a path of keys; `None` where one of them is missing. Every value on the way must be an object.
 pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
     let mut node = root;
     for (i, key) in path.iter().enumerate() {
@@ -127,7 +127,7 @@ pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
     Ok(Some(node))
 }
 
-/// The value along a path of keys in a file; `None` too where the file is blank.
+/// The value along a path of keys in a file; `None` also where the file is blank.
 pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, Odd> {
     match is_blank(text) {
         true => Ok(None),
@@ -135,14 +135,14 @@ pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, Odd> {
     }
 }
 
-/// A file in which nothing stands yet.
+/// Whether a file contains nothing yet.
 pub fn is_blank(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim().is_empty()
 }
 
-/// Reads JSON5. Byte-order marks at the beginning are skipped.
+/// Parses JSON5. Byte-order marks at the beginning are skipped.
 pub fn parse(text: &str) -> Result<Node, Malformed> {
-    // jsonc-parser takes a byte-order mark for a word.
+    // jsonc-parser reads a byte-order mark as a word.
     let body = text.trim_start_matches('\u{feff}');
     let start = text.len() - body.len();
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
@@ -158,7 +158,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     }
 }
 
-/// An error of the parser as people are shown it.
+/// A parser error in words for people.
 fn wording(kind: &ParseErrorKind) -> String {
     let plain = match kind {
         ParseErrorKind::ExpectedComma => "a comma or a closing bracket was expected",
@@ -175,8 +175,8 @@ fn wording(kind: &ParseErrorKind) -> String {
     plain.to_owned()
 }
 
-/// What jsonc-parser reads and JSON5 does not allow, with its place. A program may read such a file in another way or
-/// not at all, so it is left alone.
+/// The first thing that jsonc-parser accepts and JSON5 does not allow, with its position. A program may read such a
+/// file differently or not at all, so it is left alone.
 fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static str)> {
     let mut key = "";
     for TokenAndRange { token, range } in tokens {
@@ -196,7 +196,7 @@ fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static
     None
 }
 
-/// Whether a string, as it is written, has an end of line in it that no backslash stands before.
+/// Whether a string's source contains an end of line that is not escaped by a backslash.
 fn has_line_end(raw: &str) -> bool {
     raw.contains(['\n', '\r']) && {
         let escaped = ["\\\\", "\\\r\n", "\\\n", "\\\r"];
@@ -209,7 +209,7 @@ fn is_name(key: &str) -> bool {
     !key.starts_with(|c: char| c.is_ascii_digit()) && key.chars().all(|c| c.is_alphanumeric() || "_$".contains(c))
 }
 
-/// A value of the syntax tree, its places counted from the beginning of the file.
+/// Converts a value of the syntax tree, with positions counted from the beginning of the file.
 fn node(value: &Value, start: usize) -> Node {
     let span = |range: jsonc_parser::common::Range| start + range.start..start + range.end;
     let kind = match value {

@@ -1,9 +1,9 @@
-//! Codex runs a hook only when the user trusts it. Trust stands in `config.toml` as a digest per hook, addressed by the
-//! file, the event and the hook's place in it; this is how that digest is made, looked up, and, where the user said so,
-//! written. Nothing else in the file is touched.
+//! Codex runs a hook only when the user trusts it. Trust is stored in `config.toml` as one digest per hook, under a key
+//! of file, event and the hook's position in it. This module computes the digests, looks them up and, if the user asked
+//! for it, writes them. Nothing else in the file is touched.
 //!
-//! `toml` reads the file and tells the places; the edits are made in the text. `toml_edit` does not serve: it writes every
-//! line end as LF, leaves a byte-order mark out and ends the last line, and so changes bytes of others.
+//! `toml` parses the file and gives the positions; the edits are made in the text. `toml_edit` is not used: it writes
+//! every line end as LF, drops a byte-order mark and ends the last line, and so changes bytes of others.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::json::{self, Malformed, Odd};
 use super::merge::{self, Place};
 
-/// A digest that says "run this one".
+/// The digest that makes Codex run a hook, and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trust {
     /// `<hooks.json>:<event>:<group>:<hook>`
@@ -23,20 +23,20 @@ pub struct Trust {
     pub digest: String,
 }
 
-/// What Codex will do with a hook.
+/// How Codex treats a hook.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trusted {
     Yes,
-    /// The user trusted something else at this place.
+    /// The user trusted another hook at this position.
     Modified,
     No,
-    /// Trusted or not, it is switched off.
+    /// Switched off, whether trusted or not.
     Off,
 }
 
-/// The longest Codex waits for a hook at the end of a session, in seconds, whatever is asked.
+/// The longest Codex waits for a hook at the end of a session, in seconds, whatever the settings say.
 const SHORT: u64 = 3;
-/// What it waits where nothing is said: at the end of a session, and else.
+/// Codex's default waits in seconds: at the end of a session, and otherwise.
 const DEFAULTS: (u64, u64) = (1, 600);
 
 /// The digests of our hooks in a `hooks.json`.
@@ -55,7 +55,7 @@ fn of(place: &Place, path: &str) -> Trust {
     let timeout = if short { timeout.min(SHORT) } else { timeout };
     let text = |s: &str| serde_json::Value::from(s).to_string();
     let matcher = place.matcher.as_deref().map_or(String::new(), |m| format!(",\"matcher\":{}", text(m)));
-    // Compact, keys in order: the bytes are what counts.
+    // Compact, keys in order: Codex hashes exactly these bytes.
     let identity = format!(
         "{{\"event_name\":{},\"hooks\":[{{\"async\":false,\"command\":{},\"timeout\":{timeout},\"type\":\"command\"}}]{matcher}}}",
         text(&event),
@@ -65,7 +65,7 @@ fn of(place: &Place, path: &str) -> Trust {
     Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest }
 }
 
-/// What a `config.toml` says of these hooks.
+/// What `config.toml` says about these hooks.
 pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, Odd> {
     let table = parse(config)?;
     Ok(wanted
@@ -85,7 +85,7 @@ pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, Odd> {
         .collect())
 }
 
-/// Whether the file switches hooks off altogether.
+/// Whether the file disables all hooks.
 pub fn hooks_are_off(config: &str) -> bool {
     let Ok(table) = parse(config) else { return false };
     let features = table.get_ref().get("features");
@@ -127,7 +127,7 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
             }
         }
     }
-    // What others wrote still says what it said.
+    // Settings of others must not have changed.
     let mut after =
         values(draft.text()).map_err(|_| Odd::NotA("a table others can add to", "hooks.state".to_owned()))?;
     let mut before = before;
@@ -141,7 +141,7 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
     }
 }
 
-/// Takes the digests out that say just this. Returns how many stay, because they are written in another form.
+/// Removes the digests of ours. Returns how many remain because they are written in another form.
 pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, Odd> {
     let mut left = 0;
     for trust in known {
@@ -162,7 +162,7 @@ pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, Odd> {
     Ok(left)
 }
 
-/// The lines of a table that holds one digest: its header, the digest, and the blank line before them.
+/// The lines of a table that contains one digest: its header, the digest, and the blank line before them.
 fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
     let line = text[..digest.start].rfind('\n')? + 1;
     if text[line..digest.start].trim_end().strip_suffix('=')?.trim() != "trusted_hash" {
@@ -175,7 +175,7 @@ fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
     let header = text[..line - 1].rfind('\n').map_or(0, |n| n + 1);
     let alone = parse(text[header..line].trim_end()).ok()?;
     entry_of(&alone, key)?;
-    // The blank line we put before it, or the program did.
+    // The blank line that we, or the program, put before it.
     let above = &text[..header];
     let begin = match above.strip_suffix('\n').map(|a| a.strip_suffix('\r').unwrap_or(a)) {
         Some(a) if a.is_empty() || a.ends_with('\n') => a.len(),

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: OpenCode, OpenClaw.
+//! OpenAI Chat Completions, the protocol of OpenCode and OpenClaw.
 
 use serde_json::{Value, json};
 

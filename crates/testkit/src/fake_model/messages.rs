@@ -1,4 +1,4 @@
-//! Anthropic Messages: Claude Code.
+//! Anthropic Messages, the protocol of Claude Code.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! OpenAI Responses: Codex.
+//! OpenAI Responses, the protocol of Codex.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn read(body: &Value, reading: &mut Reading) {
             ("message", "user") => reading.said(&text_of(&item["content"])),
             ("message", "system" | "developer") => reading.told(&text_of(&item["content"])),
             (kind, _) if kind.ends_with("_output") => reading.tool_result(&text_of(&item["output"])),
-            // Its messages, its thoughts, its calls.
+            // The model's messages, reasoning and calls.
             _ => reading.own_words(),
         }
     }
