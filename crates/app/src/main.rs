@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     };
     let json = cli.global.json;
     if json {
-        print::for_programs();
+        print::set_json();
     }
     match cli::run(cli) {
         Ok(exit) => exit.into(),
@@ -56,10 +56,10 @@ fn main() -> ExitCode {
 
 /// Prints a usage error as JSON for programs.
 fn misused(e: &clap::Error) -> ExitCode {
-    let said = e.render().to_string();
-    let what = said.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let next = said.trim_end().rsplit("\n\n").next();
-    print::for_programs();
+    let rendered = e.render().to_string();
+    let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let next = rendered.trim_end().rsplit("\n\n").next();
+    print::set_json();
     let kind = kind_name(heirloom_engine::error::ErrorKind::Usage);
     print::line(&serde_json::json!({"error": {"kind": kind, "what": what, "next": next}}).to_string());
     Exit::Usage.into()

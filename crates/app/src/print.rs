@@ -110,17 +110,17 @@ fn named_zone() -> Option<TimeZone> {
 }
 
 /// The time zone in the profile of this process's agent.
-static LIVES_IN: OnceLock<TimeZone> = OnceLock::new();
+static USER_ZONE: OnceLock<TimeZone> = OnceLock::new();
 
 /// Sets the zone in which days and times are printed, so that they agree with the pages.
-pub fn live_in(zone: TimeZone) {
+pub fn set_zone(zone: TimeZone) {
     // A process has one home and one agent.
-    let _ = LIVES_IN.set(zone);
+    let _ = USER_ZONE.set(zone);
 }
 
 /// The user's time zone: that of their profile, else the machine's.
 pub fn zone() -> TimeZone {
-    LIVES_IN.get().cloned().unwrap_or_else(machine_zone)
+    USER_ZONE.get().cloned().unwrap_or_else(machine_zone)
 }
 
 /// A time in the user's zone.
@@ -248,17 +248,18 @@ pub fn report(report: &impl serde::Serialize) {
 /// Codes of [`Paint`]: the only escape sequences that reach a terminal.
 const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];
 
-static MACHINE: AtomicBool = AtomicBool::new(false);
+static JSON_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// Sets the output to JSON: control characters are then escaped as in JSON.
-pub fn for_programs() {
-    MACHINE.store(true, Ordering::Relaxed);
+pub fn set_json() {
+    JSON_OUTPUT.store(true, Ordering::Relaxed);
 }
 
 /// Writes to standard output; a closed reader (`| head`) is not an error. Text a caller did not make safe is made safe
 /// here.
 pub fn out(text: &str) {
-    let text = if MACHINE.load(Ordering::Relaxed) { escaped(text) } else { tamed(text, Paint::stdout()) };
+    let text =
+        if JSON_OUTPUT.load(Ordering::Relaxed) { escaped(text) } else { safe_except_paint(text, Paint::stdout()) };
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
@@ -293,7 +294,7 @@ pub fn note(text: &str) {
 }
 
 /// [`safe`], except for our own colour codes.
-fn tamed(text: &str, paint: Paint) -> String {
+fn safe_except_paint(text: &str, paint: Paint) -> String {
     let mut parts = text.split('\u{1b}');
     let mut out = safe(parts.next().unwrap_or_default());
     for part in parts {
@@ -349,8 +350,8 @@ mod tests {
     fn only_our_own_paint_reaches_the_terminal() {
         let paint = Paint { on: true };
         let line = format!("{} \u{1b}]0;x\u{7} \u{1b}[2J", paint.found("hit"));
-        assert_eq!(tamed(&line, paint), "\u{1b}[1;33mhit\u{1b}[0m ␛]0;x␇ ␛[2J");
-        assert_eq!(tamed("\u{1b}[1mx", Paint { on: false }), "␛[1mx");
+        assert_eq!(safe_except_paint(&line, paint), "\u{1b}[1;33mhit\u{1b}[0m ␛]0;x␇ ␛[2J");
+        assert_eq!(safe_except_paint("\u{1b}[1mx", Paint { on: false }), "␛[1mx");
     }
 
     #[test]

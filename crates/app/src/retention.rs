@@ -24,12 +24,12 @@ pub struct Retention {
 pub fn claude_code(host: &HostPaths) -> Retention {
     let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.join(".claude"));
     let settings = folder.join("settings.json");
-    let said = std::fs::read(&settings)
+    let days = std::fs::read(&settings)
         .ok()
         .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
         .and_then(|v| v.get("cleanupPeriodDays").and_then(serde_json::Value::as_i64))
         .filter(|days| *days >= 0);
-    Retention { days: said.unwrap_or(DEFAULT_DAYS), settings, is_default: said.is_none() }
+    Retention { days: days.unwrap_or(DEFAULT_DAYS), settings, is_default: days.is_none() }
 }
 
 /// How many of these files the rule deletes within [`SOON_DAYS`].

@@ -63,13 +63,13 @@ pub struct HttpEmbedder {
     endpoint: Endpoint,
     agent: Agent,
     /// Scheme, host and port, for errors; path and query may contain a secret.
-    place: String,
+    origin: String,
     model: String,
 }
 
 impl fmt::Debug for HttpEmbedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpEmbedder").field("place", &self.place).field("model", &self.model).finish_non_exhaustive()
+        f.debug_struct("HttpEmbedder").field("origin", &self.origin).field("model", &self.model).finish_non_exhaustive()
     }
 }
 
@@ -110,7 +110,7 @@ impl HttpEmbedder {
     /// Checks the settings; sends no request. `Usage` for settings that can never work, `Refused` if the key would be
     /// sent unencrypted over a network.
     pub fn new(endpoint: Endpoint) -> Result<HttpEmbedder> {
-        let place = place(&endpoint)?;
+        let origin = origin(&endpoint)?;
         for (what, value) in
             [("dimensions", endpoint.dimensions), ("batch", endpoint.batch), ("bytes of a text", endpoint.most_bytes)]
         {
@@ -131,7 +131,7 @@ impl HttpEmbedder {
             .build()
             .new_agent();
         let model = format!("endpoint:{}:{}", endpoint.model, endpoint.dimensions);
-        Ok(HttpEmbedder { endpoint, agent, place, model })
+        Ok(HttpEmbedder { endpoint, agent, origin, model })
     }
 
     /// The vectors of texts that are not blank.
@@ -200,7 +200,7 @@ impl HttpEmbedder {
             ureq::Error::Tls(_) | ureq::Error::Rustls(_) => "did not agree on a secure connection".into(),
             _ => "cannot be talked to in HTTP".into(),
         };
-        Error::new(ErrorKind::Busy, format!("the embedding endpoint at {} {why}", self.place))
+        Error::new(ErrorKind::Busy, format!("the embedding endpoint at {} {why}", self.origin))
             .hint("start it, or check its address; search goes on with words until it answers")
     }
 
@@ -212,7 +212,7 @@ impl HttpEmbedder {
             404 => (ErrorKind::Refused, "check the path of its address (/v1/embeddings) and the model's name"),
             _ => (ErrorKind::Refused, "check the model's name and what it takes"),
         };
-        let mut what = format!("the embedding endpoint at {} answered with status {status}", self.place);
+        let mut what = format!("the embedding endpoint at {} answered with status {status}", self.origin);
         if let Ok(Complaint { error: ComplaintText::Full { message } | ComplaintText::Plain(message) }) =
             serde_json::from_slice(body)
         {
@@ -235,7 +235,7 @@ impl HttpEmbedder {
     }
 
     fn malformed(&self, why: &str) -> Error {
-        Error::refused(format!("the answer of the embedding endpoint at {} {why}", self.place))
+        Error::refused(format!("the answer of the embedding endpoint at {} {why}", self.origin))
             .hint("check that it is an OpenAI-compatible /v1/embeddings endpoint and that the model makes embeddings")
     }
 }
@@ -264,7 +264,7 @@ impl Embedder for HttpEmbedder {
 }
 
 /// Scheme, host and port of a valid endpoint URL.
-fn place(endpoint: &Endpoint) -> Result<String> {
+fn origin(endpoint: &Endpoint) -> Result<String> {
     let bad = |why: &str| {
         Error::usage(format!("the address of the embedding endpoint {why}"))
             .hint("write it like http://127.0.0.1:11434/v1/embeddings")

@@ -1,5 +1,5 @@
-//! The models that place texts in space, behind the engine's one trait, apart from everything else so that their weight
-//! never enters the engine's tests (R10.8).
+//! Embedding models, which implement the engine's trait, in a crate of their own so that the engine's tests do not carry
+//! their weight (R10.8).
 //!
 //! * [`StaticTable`] is built into the binary: no file, no network, no load step.
 //! * [`HttpEmbedder`] asks an OpenAI-compatible endpoint.

@@ -1,7 +1,7 @@
-//! The embedding table built into the binary (R10.8), read where the binary has it: opening it does nothing, and a text
-//! touches only the rows of its own words.
+//! The embedding table built into the binary (R10.8) and used in place: opening it costs nothing, and a text reads only
+//! the rows of its own words.
 //!
-//! What is in the file, little-endian, one after another; `tools/distill` writes it:
+//! The file format, little-endian, written by `tools/distill`:
 //!
 //! ```text
 //! "HEIRSTAT", then u32: format 1, dimensions D, rows N, buckets B, bytes of pieces T, longest piece
@@ -11,11 +11,11 @@
 //! N × (u16 + D/2 bytes)   scale (14 bits) and 4-bit values; byte k has dimension k in its low half, k + D/2 in its high
 //! ```
 //!
-//! A value is `scale × (nibble - 8)`. A text's vector is the sum of its pieces' rows, made as long as 1. Sums are of
-//! integers, so no order of adding, no machine and no vector unit changes a bit of the outcome.
+//! A value is `scale × (nibble - 8)`. A text's vector is the sum of its pieces' rows, scaled to length 1. Sums are of
+//! integers, so the result is the same bit for bit whatever the order, the machine and the vector unit.
 //!
-//! A piece is found without any map being built: its hash names a bucket, and the bucket's number says with which hash,
-//! or directly (top bit) in which row, the bucket's pieces are found; the text of the row's piece is compared.
+//! A piece is looked up without building a map: its hash selects a bucket, and the bucket's number is either the seed of
+//! a second hash or (top bit) the row itself; the text of the row's piece is compared.
 
 use heirloom_engine::error::Result;
 use heirloom_engine::index::Embedder;
@@ -106,10 +106,10 @@ impl StaticTable {
 
     fn row_of(&self, hash: u64, is_it: impl Fn(&[u8]) -> bool) -> Option<u32> {
         let hash = mixed(hash);
-        let bucket = u16_at(self.buckets, 2 * place(hash, self.buckets.len() / 2));
+        let bucket = u16_at(self.buckets, 2 * slot(hash, self.buckets.len() / 2));
         let row = match bucket {
             0x8000.. => usize::from(bucket & 0x7FFF),
-            _ => place(mixed(hash ^ u64::from(bucket).wrapping_mul(STEP)), self.ends.len() / 4),
+            _ => slot(mixed(hash ^ u64::from(bucket).wrapping_mul(STEP)), self.ends.len() / 4),
         };
         let start = if row == 0 { 0 } else { u32_at(self.ends, 4 * (row - 1)) };
         is_it(&self.pieces[start as usize..u32_at(self.ends, 4 * row) as usize]).then_some(row as u32)
@@ -169,7 +169,7 @@ fn mixed(hash: u64) -> u64 {
 }
 
 /// Maps a hash to one of `n` slots.
-fn place(hash: u64, n: usize) -> usize {
+fn slot(hash: u64, n: usize) -> usize {
     (((hash & 0xFFFF_FFFF) * n as u64) >> 32) as usize
 }
 

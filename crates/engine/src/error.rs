@@ -156,8 +156,8 @@ impl Problem {
     /// Turns an error about a place into a finding: what went wrong and what to do, without naming the place twice.
     pub fn of(place: &Path, error: &Error) -> Problem {
         let place = place.display().to_string();
-        let said = error.to_string();
-        let what = said.strip_prefix(&format!("{place} ")).unwrap_or(&said).replace(&format!(" {place}:"), ":");
+        let message = error.to_string();
+        let what = message.strip_prefix(&format!("{place} ")).unwrap_or(&message).replace(&format!(" {place}:"), ":");
         let what = match error.next_step() {
             Some(next) => format!("{what} ({next})"),
             None => what,

@@ -40,7 +40,7 @@ pub const TABLE: &[Row] = &[
             Full,
             Full,
             Degraded(
-                "before one that comes by itself the summariser is told what must not get lost; before one somebody asks for it is told nothing, because the program shows the model the same again with the next prompt",
+                "before an automatic one the summariser is told what must not get lost; before one that a person asks for it is told nothing, because the program shows the model the same again with the next prompt",
             ),
             Full,
             Full,
@@ -100,8 +100,8 @@ pub const TABLE: &[Row] = &[
         title: "OpenClaw without the plugin",
         seen: "2026.9.6",
         cells: [
-            Absent("`heirloom context` prints what a session would begin with, for whoever asks"),
-            Absent("`heirloom recall` finds, `heirloom remember` keeps, when somebody calls them"),
+            Absent("`heirloom context` prints on request what a session would begin with"),
+            Absent("`heirloom recall` and `heirloom remember` work when they are called"),
             Degraded("no hook tells of a turn; `heirloom import` reads its database"),
             Absent("the compaction is found by the next import"),
             Degraded("the summary becomes a node with the next import; nothing is given back by itself"),

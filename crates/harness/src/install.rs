@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use draft::Draft;
-use json::Odd;
+use json::SettingsError;
 use merge::Merge;
 
 /// How programs call Heirloom.
@@ -134,14 +134,14 @@ pub struct Past {
 /// Why a file is left alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Declined {
-    Odd(Odd),
+    Settings(SettingsError),
     /// A file of ours was changed by others, or was never ours.
     NotOurs,
 }
 
-impl From<Odd> for Declined {
-    fn from(what: Odd) -> Declined {
-        Declined::Odd(what)
+impl From<SettingsError> for Declined {
+    fn from(what: SettingsError) -> Declined {
+        Declined::Settings(what)
     }
 }
 

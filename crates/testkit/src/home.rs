@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longer than any command in a test takes on a slow machine; a command still running then hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Two folders with unguessable names that are deleted when this is dropped: the user's home and, inside, Heirloom's.
 #[derive(Debug)]
@@ -101,11 +101,11 @@ pub fn run(mut command: Command, stdin: &[u8]) -> Output {
             if let Some(status) = child.try_wait().expect("a child of ours") {
                 break status;
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > TIMEOUT {
                 // Killed first: the threads above end only when its pipes close.
                 let _ = child.kill();
                 let _ = child.wait();
-                panic!("{command:?} was still running after {PATIENCE:?}");
+                panic!("{command:?} was still running after {TIMEOUT:?}");
             }
             std::thread::sleep(Duration::from_millis(2));
         };

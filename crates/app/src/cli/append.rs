@@ -21,7 +21,7 @@ pub struct Args {}
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::create(global)?;
-    print::for_programs();
+    print::set_json();
     let stats = take_lines(&context, "cli append", true)?;
     Ok(if stats.refused > 0 { Exit::Problems } else { Exit::Ok })
 }

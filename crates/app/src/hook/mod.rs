@@ -35,7 +35,7 @@ const DEADLINE_AT_END: Duration = Duration::from_millis(300);
 
 /// How long writing to the spool may take after the deadline. On a slower disk the payload is not spooled; the
 /// program's own store has its contents.
-const LAST_WORDS: Duration = Duration::from_millis(400);
+const SPOOL_LIMIT: Duration = Duration::from_millis(400);
 
 /// How long it waits for another process that writes the ledger; then the payload goes to the spool.
 const BUSY: Duration = Duration::from_millis(150);
@@ -74,13 +74,13 @@ pub fn run(global: &Global, program: &str, event: &str) {
 }
 
 /// Starts the timer: at the deadline, it spools a payload that has not been stored and ends the process, at the latest
-/// [`LAST_WORDS`] after that.
+/// [`SPOOL_LIMIT`] after that.
 fn arm(rescue: &Rescue, deadline: Duration, home: Option<PathBuf>) {
     let rescue = Arc::clone(rescue);
     std::thread::spawn(move || {
         std::thread::sleep(deadline);
         std::thread::spawn(|| {
-            std::thread::sleep(LAST_WORDS);
+            std::thread::sleep(SPOOL_LIMIT);
             std::process::exit(0);
         });
         if let Ok(mut unsaved) = rescue.lock() {

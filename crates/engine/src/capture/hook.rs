@@ -21,8 +21,8 @@ const INLINE_BYTES: u64 = 256 * 1024;
 const INLINE_STORE: u64 = 1 << 20;
 
 impl Capture<'_> {
-    /// Plans what a hook told as a record of the session's stream of hooks. Its place is given at the commit.
-    pub fn told(
+    /// Plans a hook payload as a record of the session's stream of hooks. Its offset is assigned at the commit.
+    pub fn hook_payload(
         &mut self,
         program: &dyn Program,
         agent: &AgentId,
@@ -51,7 +51,7 @@ impl Capture<'_> {
 
     /// Plans the new part of a session file, if it is small: a hook has no time for more (R12.5). `false`: it is left
     /// to the worker.
-    pub fn little_of(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<bool> {
+    pub fn file_if_small(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<bool> {
         let Ok(size) = std::fs::metadata(path).map(|m| m.len()) else { return Ok(false) };
         if size > INLINE_STORE || size > INLINE_BYTES + super::file::stored(self, program, agent, path)? {
             return Ok(false);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 /// Words that some YAML readers do not read as strings.
-const SPOKEN_FOR: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+const RESERVED_WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
 /// Prints a value on one line.
 pub(super) fn value(value: &Value) -> String {
@@ -83,7 +83,7 @@ fn plain(words: &str, nested: bool) -> bool {
         && !words.contains(" #")
         && !(nested && words.contains(['[', ']', '{', '}', ',', '"', '\'', ':', '#', '?']) && !day(words))
         && !words.chars().any(hidden)
-        && !SPOKEN_FOR.iter().any(|w| words.eq_ignore_ascii_case(w))
+        && !RESERVED_WORDS.iter().any(|w| words.eq_ignore_ascii_case(w))
         && !(first.is_ascii_digit() && like_a_number(words) && !day(words))
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::lines::{bare, lines};
+use super::lines::{lines, without_break};
 
 /// A longer block, in bytes, is not read as front matter.
 const LARGEST: usize = 64 * 1024;
@@ -103,7 +103,7 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
     };
     match serde_saphyr::from_str_with_options::<Tree>(text, options) {
         Ok(Tree(Value::Object(fields))) => Ok(fields),
-        Ok(Tree(Value::Null)) if text.lines().all(silent) => Ok(Map::new()),
+        Ok(Tree(Value::Null)) if text.lines().all(is_blank_or_comment) => Ok(Map::new()),
         Ok(_) => Err((1, "the front matter is not a list of `key: value` lines".into())),
         Err(e) => {
             let line = e.location().map_or(1, |l| usize::try_from(l.line()).unwrap_or(1));
@@ -113,7 +113,7 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
 }
 
 /// A blank line or a comment.
-pub(super) fn silent(line: &str) -> bool {
+pub(super) fn is_blank_or_comment(line: &str) -> bool {
     let line = line.trim_ascii_start();
     line.is_empty() || line.starts_with('#')
 }
@@ -129,8 +129,8 @@ fn in_words(error: &serde_saphyr::Error) -> String {
         }
         E::AliasError { error, .. } => in_words(error),
         other => {
-            let said = UserMessageFormatter.format_message(other);
-            said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+            let message = UserMessageFormatter.format_message(other);
+            message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
         }
     }
 }
@@ -221,7 +221,7 @@ pub(super) struct Owned {
 pub(super) fn keys(yaml: &str) -> Vec<Owned> {
     let mut found: Vec<Owned> = Vec::new();
     for line in lines(yaml.as_bytes(), 0) {
-        let text = &yaml[line.start..line.start + bare(&yaml.as_bytes()[line.clone()]).len()];
+        let text = &yaml[line.start..line.start + without_break(&yaml.as_bytes()[line.clone()]).len()];
         if let Some((key, colon)) = key_of(text) {
             found.push(Owned { key, colon: line.start + colon, lines: line });
         } else if let Some(last) = found.last_mut()

@@ -14,7 +14,7 @@ pub(super) fn lines(bytes: &[u8], mut at: usize) -> impl Iterator<Item = Range<u
 }
 
 /// A line without its line break.
-pub(super) fn bare(line: &[u8]) -> &[u8] {
+pub(super) fn without_break(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }

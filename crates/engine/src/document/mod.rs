@@ -22,7 +22,7 @@ pub use front::Front;
 pub use region::{Found, Placed, Region, RegionFault};
 
 use front::{BOM, Owned};
-use lines::{Fence, bare, line_break, lines, split};
+use lines::{Fence, line_break, lines, split, without_break};
 use region::Care;
 
 /// A text made safe to stand in a region's content before other texts: lines that look like markers are escaped, an
@@ -198,7 +198,7 @@ impl Document {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = line_break(&self.bytes);
         let first = lines(&self.bytes, self.body).find(|l| !self.bytes[l.clone()].trim_ascii().is_empty());
-        let (place, with) = match first.map(|l| l.start..l.start + bare(&self.bytes[l]).len()) {
+        let (place, with) = match first.map(|l| l.start..l.start + without_break(&self.bytes[l]).len()) {
             Some(place) if heading_of(&self.bytes[place.clone()]).is_some() => (place, format!("# {title}")),
             _ => (self.body..self.body, format!("# {title}{end}{end}")),
         };
@@ -227,7 +227,7 @@ impl Document {
             bytes.extend_from_slice(if bytes.ends_with(b"\r") { "\n" } else { end }.as_bytes());
         }
         let last = lines(&bytes, self.body).last();
-        if apart && last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+        if apart && last.is_some_and(|l| !without_break(&bytes[l]).trim_ascii().is_empty()) {
             bytes.extend_from_slice(end.as_bytes());
         }
         for line in split(text.trim_end_matches(['\r', '\n'])) {
@@ -252,7 +252,7 @@ impl Document {
     /// that have no front matter. The first other line ends them; blank lines before them do not.
     pub fn bullets(&self) -> Vec<(String, String)> {
         let from = |at: usize| -> Vec<(String, String)> {
-            let texts = lines(&self.bytes, at).map(|l| bare(&self.bytes[l]));
+            let texts = lines(&self.bytes, at).map(|l| without_break(&self.bytes[l]));
             texts.skip_while(|l| l.trim_ascii().is_empty()).map_while(bullet).collect()
         };
         let first = from(self.prose);
@@ -349,7 +349,7 @@ impl Document {
                     bytes.extend_from_slice(end.as_bytes());
                 }
                 let last = lines(&bytes, self.body).last();
-                if place.is_none() && last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+                if place.is_none() && last.is_some_and(|l| !without_break(&bytes[l]).trim_ascii().is_empty()) {
                     bytes.extend_from_slice(end.as_bytes());
                 }
                 bytes.extend_from_slice(opening.as_bytes());
@@ -403,7 +403,7 @@ impl Document {
     fn first_line(&self, owned: &Owned) -> FirstLine {
         let yaml = self.yaml_text();
         let end_with_break = yaml[owned.lines.start..].find('\n').map_or(yaml.len(), |at| owned.lines.start + at + 1);
-        let line = bare(&yaml.as_bytes()[owned.lines.start..end_with_break]);
+        let line = without_break(&yaml.as_bytes()[owned.lines.start..end_with_break]);
         FirstLine { end: owned.lines.start + line.len(), end_with_break }
     }
 
@@ -453,7 +453,7 @@ impl Document {
     fn first_heading(&self) -> Option<(String, usize)> {
         let mut open = None;
         for place in lines(&self.bytes, self.prose) {
-            let line = bare(&self.bytes[place.clone()]);
+            let line = without_break(&self.bytes[place.clone()]);
             if open.is_none()
                 && let Some(text) = heading_of(line)
             {

@@ -1,5 +1,5 @@
-//! Managed regions: the parts of a file between two comment lines, which the program renders. Everything else belongs
-//! to people.
+//! Managed regions: the parts of a file between two comment lines, which the program writes. Everything else belongs to
+//! people and is not changed.
 //!
 //! ```text
 //! <!-- heirloom:NAME attributes · any words -->
@@ -7,17 +7,17 @@
 //! <!-- /heirloom:NAME -->
 //! ```
 //!
-//! Which pair of markers counts: the first opening marker whose next marker of the same name is a closing one. Looking
-//! for the *next* one only, and not for any later one, is what keeps people's text safe when somebody deletes a closing
-//! marker: the text below it never becomes part of a region.
+//! The pair of markers that is used is the first opening marker whose next marker of the same name is a closing one.
+//! Only the *next* marker is considered, not any later one, so that after a person deletes a closing marker the text
+//! below it does not become part of a region.
 //!
-//! Markers in closed code fences are text. A fence that is never closed hides nothing: otherwise a forgotten one would
-//! hide the region that is appended below it, and each further write would append another.
+//! Markers in closed code fences are text. A fence that is never closed hides nothing: otherwise it would hide a region
+//! that is appended below it, and each further write would append another.
 
 use std::ops::Range;
 
 use super::front::closes;
-use super::lines::{Fence, bare, lines, split};
+use super::lines::{Fence, lines, split, without_break};
 
 /// The region of one name in a file, and its faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,7 +124,7 @@ pub(super) fn find<'a>(bytes: &'a [u8], from: usize, line: usize, name: &str) ->
 fn markers<'a>(bytes: &'a [u8], from: usize, first: usize, name: &str) -> Vec<Marker<'a>> {
     let mut events = Vec::new();
     for (i, place) in lines(bytes, from).enumerate() {
-        let line = bare(&bytes[place.clone()]);
+        let line = without_break(&bytes[place.clone()]);
         if let Some(fence) = Fence::of(line) {
             events.push(Event::Fence(fence));
         } else if let Some(marker) = marker_of(line, place, first + i).filter(|m| m.name == name) {

@@ -174,14 +174,14 @@ mod tests {
             .unwrap();
         assert_eq!(version(&conn).unwrap(), 2);
         assert_eq!(conn.query_row("SELECT x FROM next", [], |r| r.get::<_, i64>(0)).unwrap(), 7);
-        let said: Vec<String> = conn
+        let values: Vec<String> = conn
             .prepare("SELECT detail FROM audit WHERE action = 'ledger.migrate' ORDER BY audit_no")
             .unwrap()
             .query_map([], |r| r.get(0))
             .unwrap()
             .collect::<rusqlite::Result<_>>()
             .unwrap();
-        assert_eq!(said, [r#"{"schema":2}"#]);
+        assert_eq!(values, [r#"{"schema":2}"#]);
 
         let [backup] = &backups(folder.path())[..] else { panic!("one backup") };
         assert_eq!(std::fs::metadata(backup).unwrap().permissions().mode() & 0o777, 0o600);

@@ -113,7 +113,7 @@ impl Ledger {
         }
         // FULL: a commit is acknowledged only when it has been synced. cell_size_check: damaged pages are noticed when
         // they are read. trusted_schema off: nothing in a schema may call functions with side effects. secure_delete:
-        // what a row said before is overwritten, so that what is forgotten is in no unused page.
+        // deleted data is overwritten, so that no unused page contains what was forgotten.
         conn.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;
@@ -212,7 +212,7 @@ impl Ledger {
         if self.empty_log()? {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Busy, "somebody is reading the ledger, so its log cannot be emptied"))
+        Err(Error::new(ErrorKind::Busy, "the ledger is being read, so its log cannot be emptied"))
     }
 
     /// The writing connection. A thread that panicked leaves no half transaction behind: dropping one rolls it back.

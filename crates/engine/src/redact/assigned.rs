@@ -16,28 +16,28 @@ const VALUE: usize = 2048;
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     let name = name_around(scan, at)?;
     // Almost every word of prose ends here: nothing is assigned to it.
-    let place = given(scan, &name)?;
-    match what_is(&scan.bytes[name.clone()])? {
-        Name::Cookie => cookies(scan, place.start),
-        Name::Authorization => authorization(scan, &place),
+    let assignment = assignment(scan, &name)?;
+    match announced_by(&scan.bytes[name.clone()])? {
+        Name::Cookie => cookies(scan, assignment.start),
+        Name::Authorization => authorization(scan, &assignment),
         Name::Signature => {
-            let end = scan.run(place.start, |b| is_word(b) || matches!(b, b'%' | b'+' | b'/' | b'='));
-            let query = matches!(scan.before(name.start), b'?' | b'&') && end - place.start >= 40;
-            if !query || !value::looks_made(&scan.bytes[place.start..end]) {
+            let end = scan.run(assignment.start, |b| is_word(b) || matches!(b, b'%' | b'+' | b'/' | b'='));
+            let query = matches!(scan.before(name.start), b'?' | b'&') && end - assignment.start >= 40;
+            if !query || !value::looks_generated(&scan.bytes[assignment.start..end]) {
                 return None;
             }
-            scan.add(place.start..end, Kind::AzureKey)
+            scan.add(assignment.start..end, Kind::AzureKey)
         }
-        Name::Secret(Kind::Secret, _) if place.query && is_one_time(scan, name.start) => {
-            let end = scan.run(place.start, |b| b.is_ascii_alphanumeric() || b == b'=');
-            let text = scan.text.get(place.start..end)?;
+        Name::Secret(Kind::Secret, _) if assignment.query && is_one_time(scan, name.start) => {
+            let end = scan.run(assignment.start, |b| b.is_ascii_alphanumeric() || b == b'=');
+            let text = scan.text.get(assignment.start..end)?;
             if text.len() < 8 || value::is_placeholder(text) || value::is_reference(text) {
                 return None;
             }
-            scan.add(place.start..end, Kind::OtpSecret)
+            scan.add(assignment.start..end, Kind::OtpSecret)
         }
         Name::Secret(kind, trust) => {
-            let range = secret(scan, &place, trust)?;
+            let range = secret(scan, &assignment, trust)?;
             let shape = scan.shape_at(range.start).filter(|s| s.range.start == range.start);
             let end = shape.as_ref().map_or(range.end, |s| s.range.end.max(range.end));
             scan.add(range.start..end, shape.map_or(kind, |s| s.kind))
@@ -77,7 +77,7 @@ enum Name {
 }
 
 /// What kind of value a name announces; its last words decide.
-fn what_is(name: &[u8]) -> Option<Name> {
+fn announced_by(name: &[u8]) -> Option<Name> {
     let mut joined = String::with_capacity(name.len());
     let mut last = 0;
     for (at, byte) in name.iter().enumerate() {
@@ -110,20 +110,20 @@ fn what_is(name: &[u8]) -> Option<Name> {
         return Some(Name::Signature);
     }
     if ends(&["awssecretaccesskey", "awssecretkey", "awssecret", "secretaccesskey"]) {
-        return Some(Name::Secret(Kind::AwsSecret, Trust::Made));
+        return Some(Name::Secret(Kind::AwsSecret, Trust::Generated));
     }
     if ends(&["accountkey", "sharedaccesskey"]) {
-        return Some(Name::Secret(Kind::AzureKey, Trust::Made));
+        return Some(Name::Secret(Kind::AzureKey, Trust::Generated));
     }
     if ends(&["token"]) {
         // Tokens that are counted or used for paging are not credentials.
         let counted =
             has(&["max", "num", "count", "page", "next", "continuation", "cursor", "cancel", "public", "sync"])
                 || ["eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "stoptoken"].contains(&name);
-        return (!counted).then_some(Name::Secret(Kind::Token, Trust::Made));
+        return (!counted).then_some(Name::Secret(Kind::Token, Trust::Generated));
     }
     if ends(&["secret", "secretvalue", "secretkeybase", "clientsecret"]) {
-        return Some(Name::Secret(Kind::Secret, Trust::Made));
+        return Some(Name::Secret(Kind::Secret, Trust::Generated));
     }
     let keys = [
         "apikey",
@@ -143,13 +143,13 @@ fn what_is(name: &[u8]) -> Option<Name> {
         "licensekey",
     ];
     if ends(&keys) {
-        return Some(Name::Secret(Kind::ApiKey, Trust::Made));
+        return Some(Name::Secret(Kind::ApiKey, Trust::Generated));
     }
     (last == "auth").then_some(Name::Secret(Kind::Token, Trust::Vague))
 }
 
 /// Where the value of a name begins, and how it is assigned.
-struct Place {
+struct Assignment {
     start: usize,
     /// The sign between name and value.
     sign: u8,
@@ -159,7 +159,7 @@ struct Place {
     query: bool,
 }
 
-fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
+fn assignment(scan: &Scan, name: &Range<usize>) -> Option<Assignment> {
     let closers = scan.bytes[name.end..].iter().take(8).take_while(|b| b"\"'`]*\\".contains(b)).count();
     let quoted_name = closers > 0 && scan.bytes[name.end..name.end + closers].iter().any(|b| b"\"'`".contains(b));
     let mut at = name.end + closers;
@@ -167,7 +167,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
     let argument = text.starts_with(b"--") || text.starts_with(b"-") && text.len() > 6;
     let before = scan.before(name.start);
     if scan.at(at) == b'>' && before == b'<' {
-        return Some(Place { start: at + 1, sign: b'>', literal: true, compared: false, query: false });
+        return Some(Assignment { start: at + 1, sign: b'>', literal: true, compared: false, query: false });
     }
     let spaced = blanks(scan, at);
     let (mut literal, mut compared) = (false, false);
@@ -233,7 +233,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
         start += 1;
     }
     let query = sign == b'=' && matches!(before, b'?' | b'&');
-    Some(Place { start, sign, literal, compared, query })
+    Some(Assignment { start, sign, literal, compared, query })
 }
 
 /// `name: DB_PASSWORD, value: …`: lists of variables separate name and value.
@@ -261,8 +261,8 @@ fn blanks(scan: &Scan, at: usize) -> usize {
 }
 
 /// The span of the value, if it looks like a secret.
-fn secret(scan: &Scan, place: &Place, trust: Trust) -> Option<Range<usize>> {
-    let Place { start, sign, literal, compared, query } = *place;
+fn secret(scan: &Scan, assignment: &Assignment, trust: Trust) -> Option<Range<usize>> {
+    let Assignment { start, sign, literal, compared, query } = *assignment;
     if let Some(range) = quoted(scan, start) {
         let written = Written { quoted: true, literal: false, compared };
         return value::is_secret(&scan.text[range.clone()], trust, written).then_some(range);
@@ -359,7 +359,7 @@ pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     let end = start + scan.bytes[start..limit].iter().take_while(|b| fine(b)).count();
     let end = if scan.before(end) == b'.' { end - 1 } else { end };
     let text = scan.text.get(start..end)?;
-    let made = text.len() >= 16 && value::looks_made(text.as_bytes()) && !value::is_placeholder(text);
+    let made = text.len() >= 16 && value::looks_generated(text.as_bytes()) && !value::is_placeholder(text);
     if !made || value::is_reference(text) {
         return None;
     }
@@ -368,10 +368,10 @@ pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
 }
 
 /// `Authorization: Basic …`: the text after the scheme.
-fn authorization(scan: &mut Scan, place: &Place) -> Option<usize> {
-    let slashes = scan.bytes.get(place.start..)?.iter().take(16).take_while(|b| **b == b'\\').count();
-    let quote = place.start + slashes;
-    let start = if matches!(scan.at(quote), b'"' | b'\'' | b'`') { quote + 1 } else { place.start };
+fn authorization(scan: &mut Scan, assignment: &Assignment) -> Option<usize> {
+    let slashes = scan.bytes.get(assignment.start..)?.iter().take(16).take_while(|b| **b == b'\\').count();
+    let quote = assignment.start + slashes;
+    let start = if matches!(scan.at(quote), b'"' | b'\'' | b'`') { quote + 1 } else { assignment.start };
     let scheme_end = start + scan.bytes[start..].iter().take(24).take_while(|b| is_word(**b)).count();
     let scheme = &scan.bytes[start..scheme_end];
     let basic = scheme.eq_ignore_ascii_case(b"basic");
@@ -386,9 +386,9 @@ fn authorization(scan: &mut Scan, place: &Place) -> Option<usize> {
         let mixed = bytes.iter().any(u8::is_ascii_uppercase) || bytes.iter().any(u8::is_ascii_digit);
         bytes.len() >= 8 && bytes.iter().all(base64) && mixed
     } else if with_scheme {
-        known.iter().any(|k| scheme.eq_ignore_ascii_case(k)) && bytes.len() >= 8 && value::looks_made(bytes)
+        known.iter().any(|k| scheme.eq_ignore_ascii_case(k)) && bytes.len() >= 8 && value::looks_generated(bytes)
     } else {
-        bytes.len() >= 16 && value::looks_made(bytes)
+        bytes.len() >= 16 && value::looks_generated(bytes)
     };
     if !fine || value::is_reference(text) || (!basic && value::is_placeholder(text)) || text.contains('(') {
         return None;
@@ -424,7 +424,7 @@ fn cookies(scan: &mut Scan, at: usize) -> Option<usize> {
             if let Some(text) = scan.text.get(start..end)
                 && !attribute
                 && text.len() >= needed
-                && value::looks_made(text.as_bytes())
+                && value::looks_generated(text.as_bytes())
                 && !value::is_reference(text)
                 && !value::is_placeholder(text)
             {

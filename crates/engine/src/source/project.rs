@@ -39,10 +39,10 @@ impl ProjectRoot {
     }
 }
 
-/// The project a working directory belongs to; `None` when `cwd` is empty or relative and so says nothing.
+/// The project a working directory belongs to; `None` when `cwd` is empty or relative.
 ///
 /// The search for a repository goes upwards and ends at `stop_at` (the user's home) and at `/`: a repository there
-/// would swallow every project below it, so it counts only for a `cwd` that is exactly that folder.
+/// would include every project below it, so it is used only for a `cwd` that is exactly that folder.
 ///
 /// - a `.git` directory with a `HEAD` in it: the repository is here. Without one git does not see a repository either,
 ///   and the search goes on;

@@ -73,9 +73,9 @@ pub(super) enum Removed {
     /// Nothing a person wrote, as far as the file shows.
     Nothing,
     /// A prompt that no record has reported yet, and when it was typed, if known.
-    Said { text: String, at: Option<i64> },
+    New { text: String, at: Option<i64> },
     /// A prompt that the attachment with this entry id has reported.
-    Told { text: String, entry: Option<String> },
+    Reported { text: String, entry: Option<String> },
 }
 
 impl Queue {
@@ -154,8 +154,8 @@ impl Queue {
         entry: Option<&str>,
         machine: bool,
     ) -> Option<Option<String>> {
-        let told = |handed: &Handed| !handed.attached && handed.is(command, Some(text));
-        if let Some(place) = self.handed.iter().position(told) {
+        let reported = |handed: &Handed| !handed.attached && handed.is(command, Some(text));
+        if let Some(place) = self.handed.iter().position(reported) {
             return self.handed.remove(place).map(|handed| handed.entry);
         }
         self.hand(Handed {
@@ -171,10 +171,10 @@ impl Queue {
     /// A prompt left the queue in the middle of a run. If the record has no text, it is the one whose attachment came
     /// before, or else the oldest.
     pub fn remove(&mut self, text: Option<&str>, command: &str) -> Removed {
-        let told = |handed: &Handed| handed.attached && handed.is(command, text);
-        let told = self.handed.iter().position(told).and_then(|place| self.handed.remove(place));
-        let waited = match (&told, text) {
-            (Some(told), None) => self.take(|waiting| fingerprint(waiting) == told.text),
+        let reported = |handed: &Handed| handed.attached && handed.is(command, text);
+        let reported = self.handed.iter().position(reported).and_then(|place| self.handed.remove(place));
+        let waited = match (&reported, text) {
+            (Some(reported), None) => self.take(|waiting| fingerprint(waiting) == reported.text),
             (_, Some(text)) => {
                 let text = shortened(text);
                 self.take(|waiting| waiting == text)
@@ -187,10 +187,10 @@ impl Queue {
         // A waiting text may have been emptied because it was forgotten.
         let text = text.map(str::to_owned).or(waited.text).filter(|text| !text.trim().is_empty());
         let Some(text) = text else { return Removed::Nothing };
-        match told {
-            Some(told) if told.machine => Removed::Nothing,
-            Some(told) => Removed::Told { text, entry: told.entry },
-            None => Removed::Said { text, at: waited.at },
+        match reported {
+            Some(reported) if reported.machine => Removed::Nothing,
+            Some(reported) => Removed::Reported { text, entry: reported.entry },
+            None => Removed::New { text, at: waited.at },
         }
     }
 
@@ -204,7 +204,7 @@ impl Queue {
     }
 
     /// A turn was made from a `remove`; an attachment may still report the same prompt.
-    pub fn told(&mut self, text: &str, command: &str, entry: Option<&str>) {
+    pub fn handed_over(&mut self, text: &str, command: &str, entry: Option<&str>) {
         self.hand(Handed {
             entry: entry.map(str::to_owned),
             command: command.to_owned(),

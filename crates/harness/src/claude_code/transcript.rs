@@ -184,7 +184,7 @@ impl Transcript {
         for (place, block) in blocks.into_iter().enumerate() {
             match block.kind.or_empty() {
                 "text" => {
-                    let Some(text) = said(block.text, "text", &mut unread) else { continue };
+                    let Some(text) = required_text(block.text, "text", &mut unread) else { continue };
                     if text.trim().is_empty() {
                         continue;
                     }
@@ -246,8 +246,8 @@ impl Transcript {
         let ends_thinking = blocks.last().is_some_and(|block| block.kind.or_empty().ends_with("thinking"));
         for (place, block) in blocks.into_iter().enumerate() {
             let (kind, text) = match block.kind.or_empty() {
-                "text" => (TurnKind::Message, said(block.text, "text", &mut unread)),
-                "thinking" => (TurnKind::Thinking, said(block.thinking, "thinking", &mut unread)),
+                "text" => (TurnKind::Message, required_text(block.text, "text", &mut unread)),
+                "thinking" => (TurnKind::Thinking, required_text(block.thinking, "thinking", &mut unread)),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let mut turn = self.turn(
                         record,
@@ -372,10 +372,10 @@ impl Transcript {
         let time = at(record);
         let same_time = time.map(|time| queue.removed_at(time));
         let mut turn = match queue.remove(text, command) {
-            Removed::Told { text, entry } => {
+            Removed::Reported { text, entry } => {
                 NewTurn { entry, echo: true, ..NewTurn::new(Role::User, TurnKind::Message, text) }
             }
-            Removed::Said { text, at } if handed_over && !by_machine => {
+            Removed::New { text, at } if handed_over && !by_machine => {
                 // Named after this record alone: records before it may have been read by another process, or not at
                 // all.
                 let session = record.session_id.filled().unwrap_or(&self.placement.native);
@@ -385,10 +385,10 @@ impl Transcript {
                     (None, Some(time), Some(n)) => Some(format!("queued:{session}:{time}:{n}")),
                     _ => None,
                 };
-                queue.told(&text, command, entry.as_deref());
+                queue.handed_over(&text, command, entry.as_deref());
                 NewTurn { entry, at, ..NewTurn::new(Role::User, TurnKind::Message, text) }
             }
-            Removed::Said { .. } | Removed::Nothing => return None,
+            Removed::New { .. } | Removed::Nothing => return None,
         };
         turn.at = turn.at.or(time);
         turn.run = record.prompt_id.filled().map(str::to_owned);
@@ -596,7 +596,7 @@ fn blocks_text(raw: Option<&RawValue>) -> Option<String> {
 }
 
 /// The text of a block that must have some; otherwise sets `unread` to the reason.
-fn said(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
+fn required_text(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
     if text.get().is_none() {
         *unread = Some(format!("a block of the message has no readable {what}"));
         return None;

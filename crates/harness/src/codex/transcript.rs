@@ -166,7 +166,7 @@ impl Rollout {
                 "assistant" if compaction_output => decoded.class = RecordClass::Compaction,
                 "assistant" => {
                     let parts = contents(item.content, "payload.content")?;
-                    decoded.turns = self.said(&common, TurnKind::Message, texts(parts));
+                    decoded.turns = self.turns_of_kind(&common, TurnKind::Message, texts(parts));
                 }
                 _ => decoded.class = RecordClass::Attachment,
             },
@@ -175,7 +175,7 @@ impl Rollout {
                 if parts.iter().all(|text| text.trim().is_empty()) {
                     parts = texts(contents(item.content, "payload.content")?);
                 }
-                decoded.turns = self.said(&common, TurnKind::Thinking, parts);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Thinking, parts);
             }
             "compaction" | "compaction_summary" | "context_compaction" => decoded.class = RecordClass::Compaction,
             "ghost_snapshot" => decoded.class = RecordClass::Meta,
@@ -227,7 +227,7 @@ impl Rollout {
     }
 
     /// Turns of the model's messages or reasoning, one per piece.
-    fn said(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
+    fn turns_of_kind(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
         let pieces = texts.into_iter().enumerate().filter(|(_, text)| !text.trim().is_empty());
         pieces
             .map(|(place, text)| NewTurn {
@@ -281,10 +281,10 @@ impl Rollout {
                 decoded.turns = self.prompt(&common, parts, |_, text| !opens_like_machine(text));
             }
             "agent_message" => {
-                decoded.turns = self.said(&common, TurnKind::Message, vec![event.message.into_string()]);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Message, vec![event.message.into_string()]);
             }
             "agent_reasoning" | "agent_reasoning_raw_content" => {
-                decoded.turns = self.said(&common, TurnKind::Thinking, vec![event.text.into_string()]);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Thinking, vec![event.text.into_string()]);
             }
             "task_started" | "turn_started" => {
                 decoded.class = RecordClass::Meta;
@@ -346,11 +346,11 @@ impl Rollout {
             }
             "AgentMessage" => {
                 let parts = contents(item.content, "payload.item.content")?;
-                decoded.turns = self.said(&common, TurnKind::Message, texts(parts));
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Message, texts(parts));
             }
             "Reasoning" => {
                 let parts = item.summary_text.0.into_iter().map(Str::into_string).collect();
-                decoded.turns = self.said(&common, TurnKind::Thinking, parts);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Thinking, parts);
             }
             "ContextCompaction" => decoded.class = RecordClass::Compaction,
             "CollabAgentToolCall" => {

@@ -56,19 +56,19 @@ pub struct Malformed {
 
 /// Why a valid JSON file is not changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Odd {
+pub enum SettingsError {
     Malformed(Malformed),
     /// A key on the path occurs twice: which one the program uses is unknown.
-    Twice(String),
+    DuplicateKey(String),
     /// Something on the path does not have the type the program documents.
-    NotA(&'static str, String),
+    WrongType(&'static str, String),
     /// This part of the settings is included from another file.
-    Elsewhere(String),
+    Included(String),
 }
 
-impl From<Malformed> for Odd {
-    fn from(what: Malformed) -> Odd {
-        Odd::Malformed(what)
+impl From<Malformed> for SettingsError {
+    fn from(what: Malformed) -> SettingsError {
+        SettingsError::Malformed(what)
     }
 }
 
@@ -87,11 +87,13 @@ impl Node {
     }
 
     /// The member with a key, which may occur at most once.
-    pub fn get(&self, key: &str) -> Result<Option<&Member>, Odd> {
-        let Kind::Object(members) = &self.kind else { return Err(Odd::NotA("an object", key.to_owned())) };
+    pub fn get(&self, key: &str) -> Result<Option<&Member>, SettingsError> {
+        let Kind::Object(members) = &self.kind else {
+            return Err(SettingsError::WrongType("an object", key.to_owned()));
+        };
         let mut found = members.iter().filter(|m| m.key == key);
         match (found.next(), found.next()) {
-            (_, Some(_)) => Err(Odd::Twice(key.to_owned())),
+            (_, Some(_)) => Err(SettingsError::DuplicateKey(key.to_owned())),
             (one, None) => Ok(one),
         }
     }
@@ -110,14 +112,17 @@ impl Node {
 }
 
 /// The value along a path of keys; `None` where one of them is missing. Every value on the way must be an object.
-pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
+pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, SettingsError> {
     let mut node = root;
     for (i, key) in path.iter().enumerate() {
         if !matches!(node.kind, Kind::Object(_)) {
-            return Err(Odd::NotA("an object", if i == 0 { "the file".into() } else { path[..i].join(".") }));
+            return Err(SettingsError::WrongType(
+                "an object",
+                if i == 0 { "the file".into() } else { path[..i].join(".") },
+            ));
         }
         if node.get("$include")?.is_some() {
-            return Err(Odd::Elsewhere(if i == 0 { "the file".into() } else { path[..i].join(".") }));
+            return Err(SettingsError::Included(if i == 0 { "the file".into() } else { path[..i].join(".") }));
         }
         match node.get(key)? {
             Some(member) => node = &member.value,
@@ -128,7 +133,7 @@ pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
 }
 
 /// The value along a path of keys in a file; `None` also where the file is blank.
-pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, Odd> {
+pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, SettingsError> {
     match is_blank(text) {
         true => Ok(None),
         false => Ok(at(&parse(text)?, path)?.cloned()),

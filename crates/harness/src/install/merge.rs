@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::draft::Draft;
-use super::json::{self, Kind, Node, Odd};
+use super::json::{self, Kind, Node, SettingsError};
 use super::{Standing, command_is_ours, words};
 
 /// All entries of ours in one file.
@@ -57,7 +57,7 @@ impl Hook {
 
 /// The position of a hook of ours: event, group, index in the group.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct HookPosition {
     pub event: String,
     pub group: usize,
     pub hook: usize,
@@ -70,7 +70,7 @@ pub struct Place {
 
 impl Merge {
     /// How much of this is in the file.
-    pub fn standing(&self, text: &str) -> Result<Standing, Odd> {
+    pub fn standing(&self, text: &str) -> Result<Standing, SettingsError> {
         let mut draft = Draft::new(text);
         let found = self.found(text)?;
         let other = self.items.iter().any(|item| self.item_at(text, item).is_ok_and(|i| !i.is_empty()))
@@ -91,7 +91,7 @@ impl Merge {
 
     /// Adds each entry once, and updates entries of ours that have another form. Returns the paths of the containers it
     /// created.
-    pub fn put(&self, draft: &mut Draft) -> Result<Vec<String>, Odd> {
+    pub fn put(&self, draft: &mut Draft) -> Result<Vec<String>, SettingsError> {
         let mut made = Vec::new();
         // Remove hooks that an older version installed and this one does not.
         let wanted: Vec<&str> = self.hooks.iter().map(|h| h.event).collect();
@@ -100,7 +100,7 @@ impl Merge {
         }
         for hook in &self.hooks {
             let found = self.found(draft.text())?;
-            let found: Vec<Place> = found.into_iter().filter(|p| p.event == hook.event).collect();
+            let found: Vec<HookPosition> = found.into_iter().filter(|p| p.event == hook.event).collect();
             match found.as_slice() {
                 [one] if one.alone => {
                     let groups = json::find(draft.text(), &["hooks", hook.event])?;
@@ -126,7 +126,7 @@ impl Merge {
 
     /// Removes everything of ours, and the containers in `made` that are then empty. Without a list: those that are
     /// empty now and were not before.
-    pub fn take(&self, draft: &mut Draft, made: Option<&[String]>) -> Result<(), Odd> {
+    pub fn take(&self, draft: &mut Draft, made: Option<&[String]>) -> Result<(), SettingsError> {
         if json::is_blank(draft.text()) {
             return Ok(());
         }
@@ -216,17 +216,17 @@ impl Merge {
     }
 
     /// The positions of our hooks. Where we have none, the program may use that key for something else.
-    fn found(&self, text: &str) -> Result<Vec<Place>, Odd> {
+    fn found(&self, text: &str) -> Result<Vec<HookPosition>, SettingsError> {
         match self.hooks.is_empty() || json::is_blank(text) {
             true => Ok(Vec::new()),
-            false => places(&json::parse(text)?, self.harness),
+            false => hook_positions(&json::parse(text)?, self.harness),
         }
     }
 
-    fn take_hooks(&self, draft: &mut Draft, event: &str) -> Result<(), Odd> {
+    fn take_hooks(&self, draft: &mut Draft, event: &str) -> Result<(), SettingsError> {
         loop {
             let root = json::parse(draft.text())?;
-            let found = places(&root, self.harness)?;
+            let found = hook_positions(&root, self.harness)?;
             let Some(place) = found.iter().rev().find(|p| p.event == event) else { return Ok(()) };
             let Some(groups) = json::at(&root, &["hooks", event])? else { return Ok(()) };
             if place.alone {
@@ -240,9 +240,11 @@ impl Merge {
     }
 
     /// The positions of our values in a list.
-    fn item_at(&self, text: &str, item: &Item) -> Result<Vec<usize>, Odd> {
+    fn item_at(&self, text: &str, item: &Item) -> Result<Vec<usize>, SettingsError> {
         let Some(list) = json::find(text, item.path)? else { return Ok(Vec::new()) };
-        let Kind::Array(items) = &list.kind else { return Err(Odd::NotA("a list", item.path.join("."))) };
+        let Kind::Array(items) = &list.kind else {
+            return Err(SettingsError::WrongType("a list", item.path.join(".")));
+        };
         let ours = |node: &Node| match &node.kind {
             Kind::String(text) => *text == item.value || (item.ending.len() > 1 && text.ends_with(item.ending)),
             _ => false,
@@ -250,7 +252,7 @@ impl Merge {
         Ok(items.iter().enumerate().filter(|(_, node)| ours(node)).map(|(i, _)| i).collect())
     }
 
-    fn put_item(&self, draft: &mut Draft, item: &Item) -> Result<Vec<String>, Odd> {
+    fn put_item(&self, draft: &mut Draft, item: &Item) -> Result<Vec<String>, SettingsError> {
         let found = self.item_at(draft.text(), item)?;
         let value = Json::from(item.value.as_str());
         let Some((first, more)) = found.split_first() else {
@@ -272,7 +274,7 @@ impl Merge {
     }
 }
 
-fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, Odd> {
+fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, SettingsError> {
     if json::find(draft.text(), entry.path)?.is_none() {
         let mut value = json!({});
         for (path, yes) in entry.members {
@@ -296,13 +298,13 @@ fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, Odd> {
 }
 
 /// The hooks with a command of ours, in order. Fails if the structure above them is not what the program documents.
-pub fn places(root: &Node, harness: &str) -> Result<Vec<Place>, Odd> {
+pub fn hook_positions(root: &Node, harness: &str) -> Result<Vec<HookPosition>, SettingsError> {
     let mut found = Vec::new();
     let Some(hooks) = json::at(root, &["hooks"])? else { return Ok(found) };
-    let Kind::Object(events) = &hooks.kind else { return Err(Odd::NotA("an object", "hooks".into())) };
+    let Kind::Object(events) = &hooks.kind else { return Err(SettingsError::WrongType("an object", "hooks".into())) };
     for (n, event) in events.iter().enumerate() {
         if events[..n].iter().any(|e| e.key == event.key) {
-            return Err(Odd::Twice(format!("hooks.{}", event.key)));
+            return Err(SettingsError::DuplicateKey(format!("hooks.{}", event.key)));
         }
         let Kind::Array(groups) = &event.value.kind else { continue };
         for (g, group) in groups.iter().enumerate() {
@@ -319,7 +321,7 @@ pub fn places(root: &Node, harness: &str) -> Result<Vec<Place>, Odd> {
             for (h, hook) in list.iter().enumerate() {
                 let hook = hook.json();
                 let Some(command) = hook["command"].as_str().filter(|c| command_is_ours(c, harness)) else { continue };
-                found.push(Place {
+                found.push(HookPosition {
                     event: event.key.clone(),
                     group: g,
                     hook: h,

@@ -11,8 +11,8 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::draft::Draft;
-use super::json::{self, Malformed, Odd};
-use super::merge::{self, Place};
+use super::json::{self, Malformed, SettingsError};
+use super::merge::{self, HookPosition};
 
 /// The digest that makes Codex run a hook, and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,15 +40,15 @@ const SHORT: u64 = 3;
 const DEFAULTS: (u64, u64) = (1, 600);
 
 /// The digests of our hooks in a `hooks.json`.
-pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, Odd> {
+pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, SettingsError> {
     if json::is_blank(hooks_json) {
         return Ok(Vec::new());
     }
-    let found = merge::places(&json::parse(hooks_json)?, harness)?;
+    let found = merge::hook_positions(&json::parse(hooks_json)?, harness)?;
     Ok(found.iter().map(|place| of(place, path)).collect())
 }
 
-fn of(place: &Place, path: &str) -> Trust {
+fn of(place: &HookPosition, path: &str) -> Trust {
     let event = snake(&place.event);
     let short = matches!(place.event.as_str(), "SessionEnd" | "Interrupt");
     let timeout = place.timeout.unwrap_or(if short { DEFAULTS.0 } else { DEFAULTS.1 });
@@ -66,7 +66,7 @@ fn of(place: &Place, path: &str) -> Trust {
 }
 
 /// What `config.toml` says about these hooks.
-pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, Odd> {
+pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, SettingsError> {
     let table = parse(config)?;
     Ok(wanted
         .iter()
@@ -93,7 +93,7 @@ pub fn hooks_are_off(config: &str) -> bool {
 }
 
 /// Writes the digests.
-pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
+pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), SettingsError> {
     let before = values(draft.text())?;
     for trust in wanted {
         let table = parse(draft.text())?;
@@ -107,7 +107,7 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
             _ if same => {}
             Some(span) => draft.replace(span, &quoted(&trust.digest)),
             None if elsewhere => {
-                return Err(Odd::NotA("a table with a digest", format!("hooks.state of {}", trust.key)));
+                return Err(SettingsError::WrongType("a table with a digest", format!("hooks.state of {}", trust.key)));
             }
             None => {
                 let text = draft.text();
@@ -128,8 +128,8 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
         }
     }
     // Settings of others must not have changed.
-    let mut after =
-        values(draft.text()).map_err(|_| Odd::NotA("a table others can add to", "hooks.state".to_owned()))?;
+    let mut after = values(draft.text())
+        .map_err(|_| SettingsError::WrongType("a table others can add to", "hooks.state".to_owned()))?;
     let mut before = before;
     for trust in wanted {
         forget(&mut after, &trust.key);
@@ -137,12 +137,12 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
     }
     match after == before {
         true => Ok(()),
-        false => Err(Odd::NotA("a table others can add to", "hooks.state".to_owned())),
+        false => Err(SettingsError::WrongType("a table others can add to", "hooks.state".to_owned())),
     }
 }
 
 /// Removes the digests of ours. Returns how many remain because they are written in another form.
-pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, Odd> {
+pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, SettingsError> {
     let mut left = 0;
     for trust in known {
         let table = parse(draft.text())?;
@@ -186,16 +186,17 @@ fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
 
 type Table<'t> = Spanned<DeTable<'t>>;
 
-fn parse(config: &str) -> Result<Table<'_>, Odd> {
+fn parse(config: &str) -> Result<Table<'_>, SettingsError> {
     DeTable::parse(config).map_err(|e| {
         let line = e.span().map_or(1, |s| config[..s.start.min(config.len())].matches('\n').count() + 1);
-        Odd::Malformed(Malformed { line, what: "it is not TOML".to_owned() })
+        SettingsError::Malformed(Malformed { line, what: "it is not TOML".to_owned() })
     })
 }
 
-fn values(config: &str) -> Result<toml::Table, Odd> {
+fn values(config: &str) -> Result<toml::Table, SettingsError> {
     parse(config)?;
-    toml::from_str(config).map_err(|_| Odd::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
+    toml::from_str(config)
+        .map_err(|_| SettingsError::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
 }
 
 fn forget(table: &mut toml::Table, key: &str) {

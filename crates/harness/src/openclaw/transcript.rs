@@ -142,7 +142,7 @@ impl Transcript {
                 });
             }
             "assistant" => {
-                decoded.turns = blocks.into_iter().filter_map(said).collect();
+                decoded.turns = blocks.into_iter().filter_map(block_turn).collect();
                 // Text delivered to a channel is written once more, under this model name.
                 let echo = message.model.as_deref() == Some("delivery-mirror");
                 let usage = message.usage.as_ref().map(|u| Usage {
@@ -298,7 +298,7 @@ fn words(blocks: &[Block]) -> String {
 }
 
 /// The turn of one block of the model's message.
-fn said(block: Block) -> Option<NewTurn> {
+fn block_turn(block: Block) -> Option<NewTurn> {
     let turn = |kind, text| Some(NewTurn::new(Role::Assistant, kind, text));
     match block.kind.as_str() {
         "text" => turn(TurnKind::Message, block.text.0),

@@ -54,10 +54,10 @@ impl Transcript {
             Some(parent) => Fact::Session { native: parent.into(), lane: id, parent_call: None },
             None => Fact::Session { native: id, lane: String::new(), parent_call: None },
         });
-        let said = |column| row.text(column).filter(|text: &&str| !text.trim().is_empty()).map(String::from);
-        decoded.facts.extend(said("title").map(Fact::Title));
-        decoded.facts.extend(said("directory").map(Fact::Cwd));
-        decoded.facts.extend(said("version").map(Fact::Version));
+        let filled = |column| row.text(column).filter(|text: &&str| !text.trim().is_empty()).map(String::from);
+        decoded.facts.extend(filled("title").map(Fact::Title));
+        decoded.facts.extend(filled("directory").map(Fact::Cwd));
+        decoded.facts.extend(filled("version").map(Fact::Version));
         decoded
     }
 

@@ -31,7 +31,7 @@ const MOST_REQUESTS: usize = 10_000;
 const MOST_CONNECTIONS: usize = 128;
 
 /// A client that sends nothing for this long is disconnected.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One request, as received.
 #[derive(Clone, Debug)]
@@ -311,8 +311,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn serve(mut stream: TcpStream, shared: &Shared) {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let _ = stream.set_write_timeout(Some(PATIENCE));
+    let _ = stream.set_read_timeout(Some(TIMEOUT));
+    let _ = stream.set_write_timeout(Some(TIMEOUT));
     let incoming = match Incoming::read(&mut stream) {
         Ok(incoming) => incoming,
         Err(Refusal::Gone) => return,
@@ -381,7 +381,7 @@ impl Shared {
             return asked.dialect.write(&body, &asked, &reply, reply.input_tokens.unwrap_or(size / 4 + 50));
         }
         match path {
-            _ if outside => refused(403, "nobody is reached from here"),
+            _ if outside => refused(403, "no other machine is reached from here"),
             _ if upgrade => refused(404, "there is only HTTP"),
             "/v1/messages/count_tokens" if post => Outgoing::json(200, &json!({"input_tokens": size / 4 + 10})),
             "/v1/models" => models(),
@@ -510,18 +510,18 @@ impl Reading {
     }
 
     /// Adds input of any role.
-    fn told(&mut self, text: &str) {
+    fn input(&mut self, text: &str) {
         append(&mut self.heard, text);
     }
 
     /// Adds input of the user.
-    fn said(&mut self, text: &str) {
-        self.told(text);
+    fn user_input(&mut self, text: &str) {
+        self.input(text);
         append(&mut self.prompt, &without_reminders(text));
     }
 
     fn tool_result(&mut self, text: &str) {
-        self.told(text);
+        self.input(text);
         self.after_tool = true;
     }
 

@@ -26,9 +26,9 @@ const HUMAN: &[u8] = b"what somebody saved in the instant between\n";
 /// Not a test of its own: the code that runs under the tracer.
 #[test]
 fn child() {
-    let Ok(told) = std::env::var(MARK) else { return };
+    let Ok(task) = std::env::var(MARK) else { return };
     run_ahead();
-    let (scenario, root) = told.split_once(':').unwrap();
+    let (scenario, root) = task.split_once(':').unwrap();
     let home = Home::open(Path::new(root)).unwrap();
     let (lock, x) = (home.lock("head").unwrap(), rel("workspaces/x.md"));
     let base = (scenario != "new").then(|| digest(OLD));
@@ -266,31 +266,34 @@ fn an_error_at_any_call_leaves_the_old_and_no_rubbish() {
                     "-e",
                     &format!("inject={call}:error={error}:when={n}"),
                 ]);
-                let said = String::from_utf8_lossy(&ran.stdout);
+                let output = String::from_utf8_lossy(&ran.stdout);
                 let at = format!("{scenario}, {error} at {call} number {}", n - before);
                 // `keep` belongs to the test and may panic; every other error must be handled.
-                let told = said.lines().find_map(|line| Some(line.split_once("outcome: ")?.1));
+                let outcome = output.lines().find_map(|line| Some(line.split_once("outcome: ")?.1));
                 let x = stage.bytes("workspaces/x.md");
-                let Some(told) = told else {
-                    assert_eq!(scenario, "displaced", "{at}: {said}{}", String::from_utf8_lossy(&ran.stderr));
+                let Some(outcome) = outcome else {
+                    assert_eq!(scenario, "displaced", "{at}: {output}{}", String::from_utf8_lossy(&ran.stderr));
                     continue;
                 };
-                if told.starts_with("Written") || told.starts_with("Displaced") {
+                if outcome.starts_with("Written") || outcome.starts_with("Displaced") {
                     survived += 1;
-                    assert_eq!(x.as_deref(), Some(NEW), "{at}: {told}");
-                    if told.starts_with("Displaced") {
-                        assert_eq!(stage.bytes("logs/kept").as_deref(), Some(HUMAN), "{at}: {told}");
+                    assert_eq!(x.as_deref(), Some(NEW), "{at}: {outcome}");
+                    if outcome.starts_with("Displaced") {
+                        assert_eq!(stage.bytes("logs/kept").as_deref(), Some(HUMAN), "{at}: {outcome}");
                     }
                 } else {
                     failed += 1;
                     let old = if scenario == "replace" { OLD } else { HUMAN };
-                    assert_eq!(x.as_deref(), Some(old), "{at}: {told}");
+                    assert_eq!(x.as_deref(), Some(old), "{at}: {outcome}");
                     if *error == "ENOSPC" {
-                        assert!(told.contains("No space left") && told.contains("free some space"), "{at}: {told}");
+                        assert!(
+                            outcome.contains("No space left") && outcome.contains("free some space"),
+                            "{at}: {outcome}"
+                        );
                     }
                 }
                 if call != "unlinkat" {
-                    assert_eq!(stage.temporaries(), [], "{at}: {told}");
+                    assert_eq!(stage.temporaries(), [], "{at}: {outcome}");
                 }
             }
         }
@@ -309,13 +312,13 @@ fn without_an_exchange_it_still_works() {
             return;
         }
         let ran = stage.run(&without);
-        let said = String::from_utf8_lossy(&ran.stdout);
-        let (told, file, bytes) = match scenario {
+        let output = String::from_utf8_lossy(&ran.stdout);
+        let (outcome, file, bytes) = match scenario {
             "displaced" => ("outcome: Moved", "workspaces/x.md", HUMAN),
             "moved" => ("outcome: Done", "workspaces/archive/y.md", OLD),
             _ => ("outcome: Written", "workspaces/x.md", NEW),
         };
-        assert!(said.contains(told), "{scenario}: {said}");
+        assert!(output.contains(outcome), "{scenario}: {output}");
         assert_eq!(stage.bytes(file).as_deref(), Some(bytes), "{scenario}");
         assert_eq!(stage.temporaries(), [], "{scenario}");
         assert_eq!(stage.bytes("workspaces/x.md").is_none(), scenario == "moved");

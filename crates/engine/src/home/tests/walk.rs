@@ -41,9 +41,9 @@ fn everything_is_shown_as_what_it_is() {
             ("z.md", Kind::File),
         ];
         assert_eq!(seen.iter().map(|(p, k)| (p.as_str(), *k)).collect::<Vec<_>>(), expected);
-        let told: Vec<_> = walked.problems.iter().map(|p| p.what.as_str()).collect();
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].contains("control character") && told[1].contains("not UTF-8"), "{told:?}");
+        let problems: Vec<_> = walked.problems.iter().map(|p| p.what.as_str()).collect();
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].contains("control character") && problems[1].contains("not UTF-8"), "{problems:?}");
         assert_eq!(walked.unseen, []);
     }
     let (seen, walked) = walk(&home, 1);

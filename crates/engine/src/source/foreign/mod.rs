@@ -456,10 +456,10 @@ fn helped_by_copy(cause: &rusqlite::Error) -> bool {
 /// An error of a foreign store, worded so that it names the store and not the home.
 fn failed(path: &Path, cause: rusqlite::Error) -> Error {
     let path = path.display();
-    let said = cause.to_string();
+    let message = cause.to_string();
     for kind in ["table", "column"] {
         // SQLite has one code for every mistake in a statement; only the message says what is missing.
-        if let Some((_, rest)) = said.split_once(&format!("no such {kind}: ")) {
+        if let Some((_, rest)) = message.split_once(&format!("no such {kind}: ")) {
             let name = rest.split([' ', '\n']).next().unwrap_or_default();
             let what = format!("{path} has no {kind} {name}; this version of the program's store is not known");
             return Error::refused(what).hint("nothing of it was read; update heirloom").because(cause);

@@ -8,12 +8,12 @@ use jsonc_parser::tokens::Token;
 use jsonc_parser::{Scanner, ScannerOptions};
 use serde_json::Value as Json;
 
-use super::{Kind, Node, Odd, at, find, is_blank, parse};
+use super::{Kind, Node, SettingsError, at, find, is_blank, parse};
 use crate::install::draft::Draft;
 
 /// Inserts a value under a path of keys and creates the objects on the way; the member must not exist. Returns the
 /// paths of the containers it created.
-pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, Odd> {
+pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, SettingsError> {
     let root = whole(draft)?;
     let mut have = 0;
     let mut node = &root;
@@ -26,7 +26,7 @@ pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<Stri
     }
     // Also checks the innermost object: its last key must not be there, and the object may come from another file.
     if at(node, &path[have..=have])?.is_some() {
-        return Err(Odd::Twice(path.join(".")));
+        return Err(SettingsError::DuplicateKey(path.join(".")));
     }
     let mut wrapped = value.clone();
     for key in path[have + 1..].iter().rev() {
@@ -41,7 +41,7 @@ pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<Stri
 }
 
 /// Appends a value to the array under a path, creating it if missing. Returns the paths of the containers it created.
-pub fn push(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, Odd> {
+pub fn push(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, SettingsError> {
     let root = whole(draft)?;
     match at(&root, path)? {
         None => insert(draft, path, &Json::Array(vec![value.clone()])),
@@ -49,7 +49,7 @@ pub fn push(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String
             append(draft, array, None, value);
             Ok(Vec::new())
         }
-        Some(_) => Err(Odd::NotA("a list", path.join("."))),
+        Some(_) => Err(SettingsError::WrongType("a list", path.join("."))),
     }
 }
 
@@ -109,7 +109,7 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
 }
 
 /// Removes the member under a path, if it is there.
-pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, Odd> {
+pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, SettingsError> {
     let Some((key, above)) = path.split_last() else { return Ok(false) };
     let Some(object) = find(draft.text(), above)? else { return Ok(false) };
     let (Some(_), Kind::Object(members)) = (object.get(key)?, &object.kind) else { return Ok(false) };
@@ -119,7 +119,7 @@ pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, Odd> {
 }
 
 /// The syntax tree of a draft; a blank text becomes an object first.
-fn whole(draft: &mut Draft) -> Result<Node, Odd> {
+fn whole(draft: &mut Draft) -> Result<Node, SettingsError> {
     if is_blank(draft.text()) {
         let end = draft.text().len();
         draft.replace(end..end, "{}\n");
@@ -127,7 +127,7 @@ fn whole(draft: &mut Draft) -> Result<Node, Odd> {
     let root = parse(draft.text())?;
     match root.kind {
         Kind::Object(_) => Ok(root),
-        _ => Err(Odd::NotA("an object", "the file".into())),
+        _ => Err(SettingsError::WrongType("an object", "the file".into())),
     }
 }
 

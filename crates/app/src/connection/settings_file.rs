@@ -13,7 +13,7 @@ use heirloom_engine::home::{Home, HomeLock, Publication, Published, RelPath, Roo
 const LARGEST: u64 = 4 << 20;
 
 /// A settings file and its contents.
-pub struct Place {
+pub struct SettingsFile {
     /// Its path, for people and for the record of changes.
     pub path: PathBuf,
     /// The text; `None` if there is no file.
@@ -24,10 +24,10 @@ pub struct Place {
     below: Option<RelPath>,
 }
 
-impl Place {
+impl SettingsFile {
     /// Finds and reads `folder/name`. Links are allowed in the path of the user's home, or of the folder that an
     /// environment variable names, and nowhere below.
-    pub fn find(home: &Path, folder: &Path, name: &str) -> Result<Place> {
+    pub fn find(home: &Path, folder: &Path, name: &str) -> Result<SettingsFile> {
         let path = folder.join(name);
         let anchor = match folder.starts_with(home) {
             true => home,
@@ -41,13 +41,13 @@ impl Place {
         if let Some(fixed) = link(anchor, below, &path) {
             // Reading through the link is harmless, and a person may have added our hooks by hand.
             let now = std::fs::read_to_string(&path).ok();
-            return Ok(Place { path, now, fixed: Some(fixed), root: None, below: None });
+            return Ok(SettingsFile { path, now, fixed: Some(fixed), root: None, below: None });
         }
         let below = RelPath::parse(below)?;
         let root = match Home::foreign(anchor) {
             Ok(root) => root,
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Ok(Place { path, now: None, fixed: Some(e), root: None, below: None });
+                return Ok(SettingsFile { path, now: None, fixed: Some(e), root: None, below: None });
             }
             Err(e) => return Err(e),
         };
@@ -58,9 +58,9 @@ impl Place {
         let read_only = std::fs::symlink_metadata(&path).is_ok_and(|m| m.permissions().mode() & 0o200 == 0);
         let fixed = read_only.then(|| {
             Error::refused(format!("{} is read-only", path.display()))
-                .hint("somebody wants it to stay as it is; make it writable (chmod u+w) if that was you")
+                .hint("make it writable (chmod u+w) if Heirloom may change it")
         });
-        Ok(Place { path, now, fixed, root: Some(root), below: Some(below) })
+        Ok(SettingsFile { path, now, fixed, root: Some(root), below: Some(below) })
     }
 
     /// The missing folders above the file, outermost first, below the folder it was looked for in.
@@ -114,7 +114,7 @@ impl Place {
     }
 
     fn busy(&self) -> Error {
-        Error::new(ErrorKind::Busy, format!("{} was saved by somebody else in this moment", self.path.display()))
+        Error::new(ErrorKind::Busy, format!("{} was changed by another program at this moment", self.path.display()))
             .hint("nothing was changed; run the same command again")
     }
 }
@@ -163,21 +163,21 @@ mod tests {
         let user = folder.path().join("user");
         let settings = user.join(".claude/settings.json");
         std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
-        let look = || Place::find(&user, &user.join(".claude"), "settings.json").unwrap();
+        let look = || SettingsFile::find(&user, &user.join(".claude"), "settings.json").unwrap();
         // Created, changed and removed by the program after it was read.
-        let place = look();
+        let file = look();
         std::fs::write(&settings, "theirs").unwrap();
         let busy = |result: Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::Busy);
-        busy(place.write(&held, None, Some("ours")));
+        busy(file.write(&held, None, Some("ours")));
         assert_eq!(std::fs::read_to_string(&settings).unwrap(), "theirs");
-        let place = look();
+        let file = look();
         std::fs::write(&settings, "later").unwrap();
-        busy(place.write(&held, place.now.as_deref(), Some("ours")));
-        busy(place.write(&held, place.now.as_deref(), None));
+        busy(file.write(&held, file.now.as_deref(), Some("ours")));
+        busy(file.write(&held, file.now.as_deref(), None));
         assert_eq!(std::fs::read_to_string(&settings).unwrap(), "later");
-        let place = look();
+        let file = look();
         std::fs::remove_file(&settings).unwrap();
-        busy(place.write(&held, place.now.as_deref(), Some("ours")));
+        busy(file.write(&held, file.now.as_deref(), Some("ours")));
         assert!(!settings.exists());
         // Without a change in between, the write succeeds at once, however recent the file is.
         std::fs::write(&settings, "fresh").unwrap();
