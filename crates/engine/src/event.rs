@@ -247,7 +247,7 @@ pub enum Cell {
 
 /// Decodes the records of one stream, one value per stream. It may remember what earlier records said (working
 /// directory, model, current run); that memory must be part of [`Decoder::state`], since a stream is read in several
-/// sessions of reading. Must never panic, whatever the bytes.
+/// steps. Must never panic, whatever the bytes.
 pub trait Decoder {
     /// One line of a file, without its newline. Never called for blank lines.
     fn line(&mut self, bytes: &[u8]) -> Decoded;

@@ -36,7 +36,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     {
         return Ok(Outcome::Unchanged);
     }
-    // A stat proves only that changes older than it would be noticed.
+    // The stat is proof only if the last change was old enough when it was taken.
     let opened_at = capture.ledger.now();
     // The stream of a compressed file is its unpacked contents; the stat of the file itself shows whether they can have
     // changed.

@@ -350,7 +350,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
 
 /// `Bearer …` anywhere: prose often follows the word alone, so the rest must look generated.
 pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let start = blanks(scan, at + 6);

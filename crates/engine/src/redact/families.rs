@@ -270,7 +270,7 @@ impl Family {
             Rule::Token { kind, of, min, max, look } => {
                 let head = self.heads.iter().find(|h| scan.starts(at, h))?;
                 let alone = look != Look::Alone || !matches!(scan.before(at), b'_' | b'-');
-                if !alone || !scan.free(at) {
+                if !alone || !scan.may_begin(at) {
                     return None;
                 }
                 let start = at + head.len();
@@ -343,7 +343,7 @@ fn already(scan: &mut Scan, at: usize) -> Option<usize> {
 }
 
 fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let end = segments(scan, at + 2, &[(16, 30), (30, ANY)])?;
@@ -353,7 +353,7 @@ fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
 /// Header, content and signature; the header is JSON, so its base64 is known to begin with `eyJ`.
 fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
     let header = scan.word_end(at);
-    if header - at < 12 || !scan.free(at) || value::variety(&scan.bytes[at..at + 12]) < 5 {
+    if header - at < 12 || !scan.may_begin(at) || value::variety(&scan.bytes[at..at + 12]) < 5 {
         return None;
     }
     let mut end = segments(scan, header, &[(10, ANY), (10, ANY)])?;
@@ -366,7 +366,7 @@ fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
 
 /// Account, time and signature.
 fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let account = scan.word_end(at);
@@ -394,7 +394,7 @@ fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Optio
 
 /// `SK` and 32 hex digits is a key; `AC…` is an account, which is not secret, but the part after its colon is.
 fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let id = |from: usize| {
@@ -477,8 +477,8 @@ pub(super) fn telegram(scan: &mut Scan, start: usize) -> Option<Span> {
     let colon =
         start + scan.bytes[start.min(scan.bytes.len())..].iter().take(11).take_while(|b| b.is_ascii_digit()).count();
     // In an address the number follows the word `bot`.
-    let free = scan.free(start) || scan.bytes[..start].ends_with(b"bot");
-    if !(8..=10).contains(&(colon - start)) || !free || !scan.starts(colon, ":AA") {
+    let begins = scan.may_begin(start) || scan.bytes[..start].ends_with(b"bot");
+    if !(8..=10).contains(&(colon - start)) || !begins || !scan.starts(colon, ":AA") {
         return None;
     }
     let end = scan.word_end(colon + 1);

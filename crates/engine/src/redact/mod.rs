@@ -68,10 +68,10 @@ fn replaced(text: &str, keep: impl Fn(&mut String, &str)) -> Cow<'_, str> {
 /// The spans that would be replaced, in order and not overlapping.
 pub fn spans(text: &str) -> Vec<Span> {
     let mut scan =
-        Scan { text, bytes: text.as_bytes(), found: Vec::new(), asked: 0, runs: Default::default(), oldest: 0 };
+        Scan { text, bytes: text.as_bytes(), found: Vec::new(), rule_start: 0, runs: Default::default(), oldest: 0 };
     let mut at = 0;
     while let Some((candidate, mask)) = families::next(scan.bytes, at) {
-        at = scan.ask(candidate, mask).unwrap_or(candidate + 1);
+        at = scan.run_rules(candidate, mask).unwrap_or(candidate + 1);
     }
     scan.found
 }
@@ -81,8 +81,8 @@ struct Scan<'a> {
     text: &'a str,
     bytes: &'a [u8],
     found: Vec<Span>,
-    /// The position at which the running rule was started.
-    asked: usize,
+    /// One byte after the position at which the running rule was started.
+    rule_start: usize,
     /// The long runs of word characters measured most recently, so that each is measured once. A token has at most five
     /// parts.
     runs: [Range<usize>; 8],
@@ -91,8 +91,8 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// Runs the rules that may begin here. Returns where to continue, if one found something.
-    fn ask(&mut self, at: usize, mask: u64) -> Option<usize> {
-        self.asked = at + 1;
+    fn run_rules(&mut self, at: usize, mask: u64) -> Option<usize> {
+        self.rule_start = at + 1;
         families::of(mask).find_map(|family| family.read(self, at))
     }
 
@@ -106,7 +106,7 @@ impl Scan<'_> {
     /// Adds a span, and before it those the rule skipped: in `https://TOKEN:password@host` the user is a credential
     /// too.
     fn add(&mut self, range: Range<usize>, kind: Kind) -> Option<usize> {
-        let mut at = self.found.last().map_or(0, |last| last.range.end).max(self.asked);
+        let mut at = self.found.last().map_or(0, |last| last.range.end).max(self.rule_start);
         while at < range.start
             && let Some((candidate, mask)) = families::next(&self.bytes[..range.start], at)
         {
@@ -161,7 +161,7 @@ impl Scan<'_> {
 
     /// Whether a credential may begin here: not in the middle of a word. The letter of an escape (`\n`, `\u001b`,
     /// `%3D`) and the end of a terminal colour do not count as part of the word after them.
-    fn free(&self, at: usize) -> bool {
+    fn may_begin(&self, at: usize) -> bool {
         if !self.before(at).is_ascii_alphanumeric() {
             return true;
         }
