@@ -1,5 +1,5 @@
-//! Settings: the command line first, then the environment, then `config.toml` in the home, then the default. Every value
-//! remembers where it came from. Nothing is ever read from the current directory (R14.3).
+//! Settings, in order of precedence: command line, environment, `config.toml` in the home, default. Every value records
+//! its origin. Nothing is ever read from the current directory (R14.3).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::print;
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum From {
     Option,
@@ -43,7 +43,7 @@ pub struct Set<T> {
     pub from: From,
 }
 
-/// `config.toml`. Unknown keys are other versions' business.
+/// `config.toml`. Unknown keys are ignored: other versions may use them.
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct File {
@@ -52,21 +52,21 @@ pub struct File {
     pub embeddings: Embeddings,
 }
 
-/// What places texts in space. Without an endpoint or a folder: the table that is built in, which needs nothing.
+/// The embedding model. Without an endpoint or a folder: the built-in table.
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Embeddings {
-    /// The address of an OpenAI-compatible endpoint, up to and with `/embeddings`.
+    /// The URL of an OpenAI-compatible endpoint, including `/embeddings`.
     pub endpoint: Option<String>,
     pub model: Option<String>,
     pub dimensions: Option<usize>,
     /// The environment variable that holds its key.
     pub key_from: Option<String>,
-    /// A folder with a sentence model of the MiniLM kind, of which this process has to be built to be able to run one.
+    /// A folder with a sentence model of the MiniLM kind; only for builds that can run one.
     pub model_folder: Option<PathBuf>,
 }
 
-/// Where the model is.
+/// The location of the model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ModelAt<'s> {
     BuiltIn,
@@ -86,7 +86,7 @@ impl ModelAt<'_> {
 }
 
 impl Embeddings {
-    /// Where the settings say the model is. `Usage` where they contradict themselves.
+    /// The location of the model by these settings. `Usage` if they contradict each other.
     pub fn model_at(&self) -> Result<ModelAt<'_>> {
         match (&self.endpoint, &self.model_folder) {
             (Some(_), Some(_)) => {
@@ -95,7 +95,7 @@ impl Embeddings {
             }
             (None, None) => Ok(ModelAt::BuiltIn),
             (None, Some(folder)) if folder.is_absolute() => Ok(ModelAt::Folder(folder)),
-            // Nothing is looked for below the current directory (R14.3).
+            // Relative paths are refused, so that nothing below the current directory is read (R14.3).
             (None, Some(folder)) => {
                 let shown = print::safe_line(&folder.display().to_string());
                 Err(Error::usage(format!("model_folder in config.toml is no whole path: {shown}"))
@@ -109,8 +109,8 @@ impl Embeddings {
         }
     }
 
-    /// The model. An endpoint is asked nothing yet; a folder is read. Errors as [`Embeddings::model_at`], and those of a
-    /// folder that holds no such model or of a build that runs none.
+    /// Creates the model. An endpoint is not contacted yet; a folder is read. Errors as [`Embeddings::model_at`], and
+    /// if the folder contains no such model or this build cannot run one.
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
         match self.model_at()? {
             ModelAt::BuiltIn => Ok(Arc::new(StaticTable::built_in())),
@@ -138,17 +138,17 @@ fn of_folder(folder: &Path) -> Result<Arc<dyn Embedder>> {
     ))
 }
 
-/// How conversations are cut and compacted; what is not said is as in [`Limits`].
+/// How conversations are cut into chunks and compacted; missing values are as in [`Limits`].
 #[derive(Deserialize, Default, Debug)]
 #[serde(default)]
 pub struct Lineage {
-    /// Turns, and tokens, at which a chunk is full.
+    /// The number of turns, and of tokens, at which a chunk is full.
     pub chunk_turns: Option<usize>,
     pub chunk_tokens: Option<u64>,
-    /// Turns, and tokens, without a compaction at which we make one; 0 is never.
+    /// The number of turns, and of tokens, without a compaction after which Heirloom makes one; 0 is never.
     pub compact_turns: Option<u64>,
     pub compact_tokens: Option<u64>,
-    /// The newest words that stay raw behind it, in tokens.
+    /// How many of the newest tokens are kept raw after it.
     pub tail_tokens: Option<u64>,
     /// The longest handoff, in tokens.
     pub handoff_tokens: Option<usize>,
@@ -179,7 +179,7 @@ pub struct Daemon {
     pub workspace: Option<String>,
 }
 
-/// The settings of a home, for the engine. `agent`: the option, where it was given.
+/// The settings of a home, for the engine. `agent`: the command-line option, if given.
 pub fn settings(home: &heirloom_engine::home::Home, agent: Option<&str>) -> Result<Settings> {
     let file = file(home)?;
     Ok(Settings {
@@ -214,7 +214,7 @@ pub fn home(option: Option<&Path>) -> Result<Set<PathBuf>> {
     }
 }
 
-/// The settings file of a home; a missing one is empty.
+/// The settings file of a home; a missing one reads as empty.
 pub fn file(home: &heirloom_engine::home::Home) -> Result<File> {
     let Some(bytes) = home.read(&layout::CONFIG, 1 << 20)? else { return Ok(File::default()) };
     let text = String::from_utf8(bytes).map_err(|e| Error::usage("config.toml is not UTF-8").because(e))?;
@@ -246,7 +246,7 @@ pub fn host() -> HostPaths {
         codex_home: variable("CODEX_HOME"),
         xdg_config_home: variable("XDG_CONFIG_HOME").filter(|p| p.is_absolute()),
         xdg_data_home: variable("XDG_DATA_HOME").filter(|p| p.is_absolute()),
-        // Where it has a home of its own, its folder is in that one.
+        // With `OPENCLAW_HOME` set, its state folder is below that.
         openclaw_state_dir: variable("OPENCLAW_STATE_DIR")
             .or_else(|| variable("OPENCLAW_HOME").map(|own| own.join(".openclaw"))),
         openclaw_config_path: variable("OPENCLAW_CONFIG_PATH"),
@@ -259,7 +259,7 @@ pub fn allow_network_fs() -> bool {
     std::env::var("HEIRLOOM_ALLOW_NETWORK_FS").is_ok_and(|v| v == "1")
 }
 
-/// Where things that can be made again may be put.
+/// The folder for caches, which can be deleted.
 pub fn cache() -> Option<PathBuf> {
     variable("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| user_home().map(|h| h.join(".cache")))
 }

@@ -75,7 +75,7 @@ impl Context {
             None => Ok(None),
         });
         if let Some(zone) = said.ok().flatten().and_then(|name| zone::named(&name)) {
-            crate::print::live_in(zone);
+            crate::print::set_zone(zone);
         }
         Ok(Context { engine, home_from: at.from, json: global.json })
     }

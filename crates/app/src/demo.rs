@@ -1,5 +1,5 @@
-//! Sample sessions built into the binary, for `heirloom up --demo`: fiction, in the programs' own formats, so that what
-//! is shown is what the real import does.
+//! Sample sessions built into the binary, for `heirloom up --demo`: invented, in the programs' own formats, so that the
+//! demo runs the real import.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use heirloom_harness::HostPaths;
 
 use crate::config;
 
-/// Where each sample goes below the demo's folder, and what is in it.
+/// The path of each sample below the demo's folder, and its contents.
 const FILES: &[(&str, &[u8])] = &[
     (
         "claude/projects/-home-mara-src-lindenblatt-api/041c94d4-8f5e-4534-bdaa-7fbd58f0d668.jsonl",
@@ -45,13 +45,13 @@ const FILES: &[(&str, &[u8])] = &[
 
 /// The demo on disk.
 pub struct Demo {
-    /// Its throw-away home.
+    /// Its temporary home.
     pub home: PathBuf,
-    /// A machine on which only the samples exist.
+    /// A machine that has only the samples.
     pub host: HostPaths,
 }
 
-/// Writes the samples out afresh, beside an empty home.
+/// Writes the samples anew, beside an empty home.
 pub fn write_out() -> Result<Demo> {
     let cache = config::cache()
         .ok_or_else(|| Error::usage("there is no cache folder (HOME is not set)").hint("set HOME or XDG_CACHE_HOME"))?;

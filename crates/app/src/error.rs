@@ -1,4 +1,4 @@
-//! From error kind to exit code: the one table (R13.1).
+//! Maps error kinds to exit codes, in one table (R13.1).
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub enum Exit {
     NotFound,
     Damaged,
     Busy,
-    /// The exit code of a command that was run for somebody, as it is.
+    /// The exit code of another command that was run, unchanged.
     Passed(u8),
 }
 
@@ -35,7 +35,7 @@ impl Exit {
 
     pub fn of(error: &Error) -> Exit {
         match error.kind() {
-            // The machine failed half-way: what was done is kept, what is missing has to be looked at.
+            // The machine failed half-way: what was done is kept, and the rest must be checked.
             ErrorKind::Machine => Exit::Problems,
             ErrorKind::Usage => Exit::Usage,
             ErrorKind::Refused => Exit::Refused,
@@ -52,7 +52,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The word for a kind, in `--json` errors.
+/// The name of a kind in `--json` errors.
 pub fn kind_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Usage => "usage",

@@ -1,4 +1,4 @@
-//! Heirloom: one memory under every agent program. Parses, dispatches, prints, exits.
+//! Heirloom's command line: parses arguments, runs the command, prints the result, exits.
 
 mod cli;
 mod config;
@@ -26,14 +26,14 @@ fn main() -> ExitCode {
     }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        // A program takes any other status of its hook for a no to the user's prompt.
+        // A program treats any other status of its hook as a refusal of the user's prompt.
         Err(e) if e.use_stderr() && cli::hook::is_meant(&arguments) => return ExitCode::SUCCESS,
         Err(e) if e.use_stderr() && std::env::args_os().any(|a| a == "--json") => return misused(&e),
         Err(e) => e.exit(),
     };
     let json = cli.global.json;
     if json {
-        print::for_programs();
+        print::set_json();
     }
     match cli::run(cli) {
         Ok(exit) => exit.into(),
@@ -54,12 +54,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// A command line that makes no sense, said to a program.
+/// Prints a usage error as JSON for programs.
 fn misused(e: &clap::Error) -> ExitCode {
-    let said = e.render().to_string();
-    let what = said.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-    let next = said.trim_end().rsplit("\n\n").next();
-    print::for_programs();
+    let rendered = e.render().to_string();
+    let what = rendered.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let next = rendered.trim_end().rsplit("\n\n").next();
+    print::set_json();
     let kind = kind_name(heirloom_engine::error::ErrorKind::Usage);
     print::line(&serde_json::json!({"error": {"kind": kind, "what": what, "next": next}}).to_string());
     Exit::Usage.into()

@@ -1,7 +1,7 @@
-//! What people see: safe text, sizes, times, tables, progress.
+//! Terminal output: safe text, sizes, times, tables, progress.
 //!
-//! Everything that was once in a transcript goes through [`safe`] before it reaches a terminal: escape sequences,
-//! direction overrides and invisible tags are shown, never obeyed.
+//! Text from a transcript goes through [`safe`] before it reaches a terminal: escape sequences, direction overrides and
+//! invisible tags are shown, never executed.
 
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use heirloom_engine::zone;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, Unit, Zoned, tz::TimeZone};
 
-/// Text from a transcript, made harmless for a terminal. Line breaks and tabs stay.
+/// Makes text from a transcript harmless for a terminal. Line breaks and tabs stay.
 pub fn safe(text: &str) -> String {
     if text.chars().all(harmless) {
         return text.to_owned();
@@ -37,12 +37,12 @@ fn harmless(c: char) -> bool {
             0x200E | 0x200F | 0x202A..=0x202E | 0x2066..=0x2069 | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)
 }
 
-/// One line of it.
+/// [`safe`] text on one line.
 pub fn safe_line(text: &str) -> String {
     safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// At most `width` characters, with a mark where something was left out.
+/// At most `width` characters, with an ellipsis if something was left out.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -52,7 +52,7 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
-/// `1.9 GB`, `240 MB`, `812 B`: decimal, as disks and programs print them.
+/// A size such as `1.9 GB`, `240 MB`, `812 B`: decimal, as disks and programs print them.
 pub fn bytes(n: u64) -> String {
     let mut value = n as f64;
     for unit in ["B", "kB", "MB", "GB", "TB"] {
@@ -74,7 +74,7 @@ pub fn machine_zone() -> TimeZone {
     MACHINES.get_or_init(|| named_zone().unwrap_or_else(TimeZone::system)).clone()
 }
 
-/// The zone that `TZ` or else the link `/etc/localtime` names, where it does.
+/// The zone that `TZ` or else the link `/etc/localtime` names, if any.
 fn named_zone() -> Option<TimeZone> {
     let name = match std::env::var_os("TZ") {
         Some(name) => name.into_string().ok()?.trim_start_matches(':').to_owned(),
@@ -86,26 +86,26 @@ fn named_zone() -> Option<TimeZone> {
     zone::named(&name)
 }
 
-/// Where the operator of this process's agent said they live.
-static LIVES_IN: OnceLock<TimeZone> = OnceLock::new();
+/// The time zone in the profile of this process's agent.
+static USER_ZONE: OnceLock<TimeZone> = OnceLock::new();
 
-/// From now on, days and times that people are shown are those of this zone, as the pages' are.
-pub fn live_in(zone: TimeZone) {
+/// Sets the zone in which days and times are printed, so that they agree with the pages.
+pub fn set_zone(zone: TimeZone) {
     // A process has one home and one agent.
-    let _ = LIVES_IN.set(zone);
+    let _ = USER_ZONE.set(zone);
 }
 
-/// The person's own time zone: what their profile says, else the machine's.
+/// The user's time zone: that of their profile, else the machine's.
 pub fn zone() -> TimeZone {
-    LIVES_IN.get().cloned().unwrap_or_else(machine_zone)
+    USER_ZONE.get().cloned().unwrap_or_else(machine_zone)
 }
 
-/// A time in the person's zone.
+/// A time in the user's zone.
 pub fn local(at: Millis) -> Option<Zoned> {
     Timestamp::from_millisecond(at).ok().map(|t| t.to_zoned(zone()))
 }
 
-/// `today 17:22`, `yesterday 09:40`, `18 Nov 09:40`, `18 Nov 2025`.
+/// A time relative to now: `today 17:22`, `yesterday 09:40`, `18 Nov 09:40`, `18 Nov 2025`.
 pub fn when(at: Option<Millis>, now: Millis) -> String {
     let (Some(at), Some(now)) = (at.and_then(local), local(now)) else { return "no date".into() };
     let days = now.date().since((Unit::Day, at.date())).map_or(i32::MAX, |s| s.get_days());
@@ -128,7 +128,7 @@ pub fn days(from: Millis, to: Millis) -> String {
     if first == last { first } else { format!("{first} to {last}") }
 }
 
-/// Colour and weight, only on a terminal that wants them.
+/// Colour and weight, only on a terminal that supports them.
 #[derive(Clone, Copy)]
 pub struct Paint {
     on: bool,
@@ -159,13 +159,13 @@ impl Paint {
         self.wrap("33", text)
     }
 
-    /// A match in a passage. Without colour it is set in asterisks, so that it can still be seen.
+    /// A match in a passage. Without colour it is set in asterisks, so that it is still visible.
     pub fn found(self, text: &str) -> String {
         if self.on { self.wrap("1;33", text) } else { format!("**{text}**") }
     }
 }
 
-/// Width to print in: the terminal's, or 100 where there is none.
+/// The width to print in: the terminal's, or 100 if there is none.
 pub fn width() -> usize {
     let named = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let terminal = || {
@@ -175,7 +175,7 @@ pub fn width() -> usize {
     named.or_else(terminal).unwrap_or(100).clamp(60, 140)
 }
 
-/// Columns padded to their widest cell; the last one is not.
+/// Aligns columns by padding all but the last one to their widest cell.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |s: &str| s.chars().count();
@@ -204,7 +204,7 @@ pub fn list(rows: &[Vec<String>], all: usize) {
     }
 }
 
-/// A bar on standard error, where that is a terminal and nobody wants JSON. `template`: how it is drawn.
+/// A progress bar on standard error, if that is a terminal and `--json` is not set. `template`: its layout.
 pub fn bar(total: u64, what: &'static str, template: &str, quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
     let bar = ProgressBar::with_draw_target(Some(total), target);
@@ -214,10 +214,10 @@ pub fn bar(total: u64, what: &'static str, template: &str, quiet: bool) -> Progr
     bar
 }
 
-/// How a bar that counts bytes is drawn.
+/// The layout of a bar that counts bytes.
 pub const BYTES: &str = "{prefix:9}  {bar:32.cyan/dim}  {bytes}/{total_bytes}  {bytes_per_sec}  {msg}";
 
-/// Prints a report for programs.
+/// Prints a report as JSON.
 pub fn report(report: &impl serde::Serialize) {
     line(&serde_json::json!(report).to_string());
 }
@@ -240,24 +240,25 @@ pub fn note_report(report: &impl serde::Serialize) {
 /// Codes of [`Paint`]: the only escape sequences that reach a terminal.
 const CODES: &[&str] = &["[1m", "[2m", "[36m", "[33m", "[1;33m", "[0m"];
 
-static MACHINE: AtomicBool = AtomicBool::new(false);
+static JSON_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-/// From now on, what is printed is JSON: what a terminal would obey is escaped as JSON escapes it.
-pub fn for_programs() {
-    MACHINE.store(true, Ordering::Relaxed);
+/// Sets the output to JSON: control characters are then escaped as in JSON.
+pub fn set_json() {
+    JSON_OUTPUT.store(true, Ordering::Relaxed);
 }
 
-/// Writes to standard output; a reader that went away (`| head`) is no error. Whatever a caller forgot to make
-/// harmless is made so here.
+/// Writes to standard output; a closed reader (`| head`) is not an error. Text a caller did not make safe is made safe
+/// here.
 pub fn out(text: &str) {
-    let text = if MACHINE.load(Ordering::Relaxed) { escaped(text) } else { tamed(text, Paint::stdout()) };
+    let text =
+        if JSON_OUTPUT.load(Ordering::Relaxed) { escaped(text) } else { safe_except_paint(text, Paint::stdout()) };
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
     }
 }
 
-/// Standard output for bytes that are somebody's file; a reader that went away is no error here either.
+/// Standard output for the bytes of a file; a closed reader is not an error here either.
 pub struct Raw;
 
 impl Write for Raw {
@@ -273,19 +274,19 @@ impl Write for Raw {
     }
 }
 
-/// Somebody's bytes as they are, to standard output.
+/// Writes bytes unchanged to standard output.
 pub fn raw(bytes: &[u8]) -> crate::error::Exit {
     let _ = Raw.write_all(bytes);
     crate::error::Exit::Ok
 }
 
-/// One line to standard error, made harmless.
+/// Writes one line to standard error, made safe.
 pub fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", safe(text));
 }
 
-/// [`safe`], our own paint aside.
-fn tamed(text: &str, paint: Paint) -> String {
+/// [`safe`], except for our own colour codes.
+fn safe_except_paint(text: &str, paint: Paint) -> String {
     let mut parts = text.split('\u{1b}');
     let mut out = safe(parts.next().unwrap_or_default());
     for part in parts {
@@ -304,7 +305,7 @@ fn tamed(text: &str, paint: Paint) -> String {
     out
 }
 
-/// JSON that says the same and holds nothing a terminal would obey: such characters occur in strings only.
+/// Escapes all characters of JSON that a terminal would execute; they occur in strings only.
 fn escaped(json: &str) -> String {
     if json.chars().all(harmless) {
         return json.to_owned();
@@ -320,7 +321,7 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// The same with a line end.
+/// [`out`] with a line end.
 pub fn line(text: &str) {
     out(&format!("{text}\n"));
 }
@@ -341,8 +342,8 @@ mod tests {
     fn only_our_own_paint_reaches_the_terminal() {
         let paint = Paint { on: true };
         let line = format!("{} \u{1b}]0;x\u{7} \u{1b}[2J", paint.found("hit"));
-        assert_eq!(tamed(&line, paint), "\u{1b}[1;33mhit\u{1b}[0m ␛]0;x␇ ␛[2J");
-        assert_eq!(tamed("\u{1b}[1mx", Paint { on: false }), "␛[1mx");
+        assert_eq!(safe_except_paint(&line, paint), "\u{1b}[1;33mhit\u{1b}[0m ␛]0;x␇ ␛[2J");
+        assert_eq!(safe_except_paint("\u{1b}[1mx", Paint { on: false }), "␛[1mx");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the programs themselves will soon delete. Claude Code removes session files that have not changed for
+//! Sessions that programs will soon delete. Claude Code removes session files that have not changed for
 //! `cleanupPeriodDays` (30 unless its settings say otherwise) when it starts.
 
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use heirloom_harness::HostPaths;
 /// Claude Code's own default.
 const DEFAULT_DAYS: i64 = 30;
 
-/// How far ahead people are warned.
+/// How many days ahead people are warned.
 pub const SOON_DAYS: i64 = 9;
 
-/// A program's clean-up rule.
+/// A program's rule for deleting sessions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Retention {
     pub days: i64,
-    /// The settings file that says so, or would.
+    /// The settings file that sets it, or would.
     pub settings: PathBuf,
     pub is_default: bool,
 }
@@ -24,12 +24,12 @@ pub struct Retention {
 pub fn claude_code(host: &HostPaths) -> Retention {
     let folder = host.claude_config_dir.clone().unwrap_or_else(|| host.home.join(".claude"));
     let settings = folder.join("settings.json");
-    let said = std::fs::read(&settings)
+    let days = std::fs::read(&settings)
         .ok()
         .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
         .and_then(|v| v.get("cleanupPeriodDays").and_then(serde_json::Value::as_i64))
         .filter(|days| *days >= 0);
-    Retention { days: said.unwrap_or(DEFAULT_DAYS), settings, is_default: said.is_none() }
+    Retention { days: days.unwrap_or(DEFAULT_DAYS), settings, is_default: days.is_none() }
 }
 
 /// How many of these files the rule deletes within [`SOON_DAYS`].

@@ -1,4 +1,4 @@
-//! A model that is elsewhere: an OpenAI-compatible `/v1/embeddings` endpoint, on this machine or another (R10.8).
+//! An embedding model behind an OpenAI-compatible `/v1/embeddings` endpoint, on this machine or another (R10.8).
 
 use std::fmt;
 use std::time::Duration;
@@ -12,30 +12,30 @@ use ureq::http::Uri;
 
 use crate::{beginning, normalise};
 
-/// Where an endpoint is and how it is asked.
+/// The address of an endpoint and its settings.
 pub struct Endpoint {
-    /// The address texts are posted to, such as `http://127.0.0.1:11434/v1/embeddings`. `http` or `https`, without a name
-    /// and password in it.
+    /// The URL of the endpoint, such as `http://127.0.0.1:11434/v1/embeddings`. `http` or `https`, without a name and
+    /// password in it.
     pub url: String,
     /// The model's name, as the endpoint knows it.
     pub model: String,
     /// Sent as a bearer token. Never over `http` to another machine.
     pub key: Option<String>,
-    /// Numbers in the vectors the endpoint answers with.
+    /// The number of dimensions of the vectors the endpoint returns.
     pub dimensions: usize,
-    /// Whether the endpoint is asked for that many numbers; models that can be shortened take it, others refuse it.
+    /// Whether to send `dimensions` in the request. Models whose vectors can be shortened accept it, others refuse it.
     pub shorten: bool,
-    /// How long one request may take, from looking up the name to the last byte of the answer.
+    /// The time limit of one request, from name resolution to the last byte of the answer.
     pub timeout: Duration,
-    /// Texts in one request.
+    /// The number of texts in one request.
     pub batch: usize,
-    /// Bytes of a text that are sent; what comes after them does not count. A token is never shorter than a byte, so a
+    /// The number of bytes of a text that are sent; the rest is ignored. A token is never shorter than a byte, so a
     /// model that reads that many tokens never refuses a text as too long.
     pub most_bytes: usize,
 }
 
 impl Endpoint {
-    /// The endpoint's usual settings: 30 seconds, 64 texts a request, 8,000 bytes a text, no key, not shortened.
+    /// The default settings: 30 seconds, 64 texts a request, 8,000 bytes a text, no key, not shortened.
     pub fn new(url: impl Into<String>, model: impl Into<String>, dimensions: usize) -> Endpoint {
         Endpoint {
             url: url.into(),
@@ -50,26 +50,26 @@ impl Endpoint {
     }
 }
 
-/// Asks an endpoint for vectors, a batch at a time, on the calling thread.
+/// Requests vectors from an endpoint, a batch at a time, on the calling thread.
 ///
-/// Vectors are made as long as 1. Where their numbers are not a multiple of 64, zeros follow up to the next one, which
-/// changes no angle. A text without a letter in it (empty, white space) is not sent, since endpoints refuse it, and gets
-/// all zeros. No redirect is followed and no proxy used: texts go to the address that was given, or nowhere.
+/// Vectors are scaled to length 1. If their dimension is not a multiple of 64, zeros fill them up to the next one,
+/// which changes no angle. A text without a letter in it (empty, white space) is not sent, since endpoints refuse it,
+/// and gets all zeros. No redirect is followed and no proxy used: texts are sent to the given address only.
 ///
-/// Errors, each with what to do: `Busy` where the endpoint is not reached, does not answer in time, or says that it is
-/// busy or broken (408, 429, 5xx); `Refused` where it refuses the request, and where its answer is not one vector of the
-/// right size for each text. No error and no debug output holds the key.
+/// Errors, each with what to do: `Busy` if the endpoint is not reached, does not answer in time, or says that it is
+/// busy or broken (408, 429, 5xx); `Refused` if it refuses the request, and if its answer is not one vector of the
+/// right size for each text. No error and no debug output contains the key.
 pub struct HttpEmbedder {
     endpoint: Endpoint,
     agent: Agent,
-    /// Scheme, host and port: what errors say of the address, whose path and query may hold a secret.
-    place: String,
+    /// Scheme, host and port, for errors; path and query may contain a secret.
+    origin: String,
     model: String,
 }
 
 impl fmt::Debug for HttpEmbedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpEmbedder").field("place", &self.place).field("model", &self.model).finish_non_exhaustive()
+        f.debug_struct("HttpEmbedder").field("origin", &self.origin).field("model", &self.model).finish_non_exhaustive()
     }
 }
 
@@ -98,7 +98,7 @@ struct Complaint {
     error: ComplaintText,
 }
 
-/// OpenAI's form, and the plainer one of some servers.
+/// OpenAI's form, and the simpler one of some servers.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ComplaintText {
@@ -107,10 +107,10 @@ enum ComplaintText {
 }
 
 impl HttpEmbedder {
-    /// Checks the settings; nothing is asked yet. `Usage` for what can never work, `Refused` where the key would cross a
-    /// network in the clear.
+    /// Checks the settings; sends no request. `Usage` for settings that can never work, `Refused` if the key would be
+    /// sent unencrypted over a network.
     pub fn new(endpoint: Endpoint) -> Result<HttpEmbedder> {
-        let place = place(&endpoint)?;
+        let origin = origin(&endpoint)?;
         for (what, value) in
             [("dimensions", endpoint.dimensions), ("batch", endpoint.batch), ("bytes of a text", endpoint.most_bytes)]
         {
@@ -131,10 +131,10 @@ impl HttpEmbedder {
             .build()
             .new_agent();
         let model = format!("endpoint:{}:{}", endpoint.model, endpoint.dimensions);
-        Ok(HttpEmbedder { endpoint, agent, place, model })
+        Ok(HttpEmbedder { endpoint, agent, origin, model })
     }
 
-    /// The vectors of texts that all have something in them.
+    /// The vectors of texts that are not blank.
     fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let it = &self.endpoint;
         let request = Request {
@@ -150,7 +150,7 @@ impl HttpEmbedder {
         }
         let mut answer = post.send(&body[..]).map_err(|e| self.silent(&e))?;
         let status = answer.status().as_u16();
-        // A number is at most some 26 bytes in JSON. What is far more than was asked for is not an answer to it.
+        // A number takes at most some 26 bytes in JSON. An answer far larger than that allows is not valid.
         let most = 1_000_000 + 32 * (texts.len() * it.dimensions) as u64;
         let body = answer.body_mut().with_config().limit(most).read_to_vec();
         if status != 200 {
@@ -192,7 +192,7 @@ impl HttpEmbedder {
     }
 
     fn silent(&self, cause: &ureq::Error) -> Error {
-        // The cause's own words may hold the whole address, and with it what stands in its query.
+        // The cause's message may contain the whole URL, including its query.
         let why = match cause {
             ureq::Error::Timeout(_) => format!("did not answer within {:?}", self.endpoint.timeout),
             ureq::Error::HostNotFound => "has a name that no address is known for".into(),
@@ -200,7 +200,7 @@ impl HttpEmbedder {
             ureq::Error::Tls(_) | ureq::Error::Rustls(_) => "did not agree on a secure connection".into(),
             _ => "cannot be talked to in HTTP".into(),
         };
-        Error::new(ErrorKind::Busy, format!("the embedding endpoint at {} {why}", self.place))
+        Error::new(ErrorKind::Busy, format!("the embedding endpoint at {} {why}", self.origin))
             .hint("start it, or check its address; search goes on with words until it answers")
     }
 
@@ -212,7 +212,7 @@ impl HttpEmbedder {
             404 => (ErrorKind::Refused, "check the path of its address (/v1/embeddings) and the model's name"),
             _ => (ErrorKind::Refused, "check the model's name and what it takes"),
         };
-        let mut what = format!("the embedding endpoint at {} answered with status {status}", self.place);
+        let mut what = format!("the embedding endpoint at {} answered with status {status}", self.origin);
         if let Ok(Complaint { error: ComplaintText::Full { message } | ComplaintText::Plain(message) }) =
             serde_json::from_slice(body)
         {
@@ -235,7 +235,7 @@ impl HttpEmbedder {
     }
 
     fn malformed(&self, why: &str) -> Error {
-        Error::refused(format!("the answer of the embedding endpoint at {} {why}", self.place))
+        Error::refused(format!("the answer of the embedding endpoint at {} {why}", self.origin))
             .hint("check that it is an OpenAI-compatible /v1/embeddings endpoint and that the model makes embeddings")
     }
 }
@@ -263,8 +263,8 @@ impl Embedder for HttpEmbedder {
     }
 }
 
-/// Scheme, host and port of an address that may be used.
-fn place(endpoint: &Endpoint) -> Result<String> {
+/// Scheme, host and port of a valid endpoint URL.
+fn origin(endpoint: &Endpoint) -> Result<String> {
     let bad = |why: &str| {
         Error::usage(format!("the address of the embedding endpoint {why}"))
             .hint("write it like http://127.0.0.1:11434/v1/embeddings")

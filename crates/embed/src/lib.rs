@@ -1,5 +1,5 @@
-//! The models that place texts in space, behind the engine's one trait, apart from everything else so that their weight
-//! never enters the engine's tests (R10.8).
+//! Embedding models, which implement the engine's trait, in a crate of their own so that the engine's tests do not carry
+//! their weight (R10.8).
 //!
 //! * [`StaticTable`] is built into the binary: no file, no network, no load step.
 //! * [`HttpEmbedder`] asks an OpenAI-compatible endpoint.
@@ -13,9 +13,9 @@ pub mod wordpiece;
 pub use endpoint::{Endpoint, HttpEmbedder};
 pub use table::StaticTable;
 
-/// Makes `vector` as long as 1. One of no length, or of no finite length, becomes all zeros: near to nothing.
+/// Scales `vector` to length 1. One whose length is zero or not finite becomes all zeros, which is near to nothing.
 ///
-/// The sum is taken in order and in `f64`, so that every machine comes to the same last bit.
+/// The sum is taken in order and in `f64`, so that every machine gets the same last bit.
 pub fn normalise(vector: &mut [f32]) {
     let length = vector.iter().fold(0.0f64, |sum, &x| sum + f64::from(x) * f64::from(x)).sqrt();
     if length.is_normal() {
@@ -27,7 +27,7 @@ pub fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// The longest beginning of `text` of at most `most` bytes that ends between two characters.
+/// The longest prefix of `text` of at most `most` bytes that ends on a character boundary.
 pub fn beginning(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }

@@ -1,7 +1,7 @@
-//! The embedding table built into the binary (R10.8), read where the binary has it: opening it does nothing, and a text
-//! touches only the rows of its own words.
+//! The embedding table built into the binary (R10.8) and used in place: opening it costs nothing, and a text reads only
+//! the rows of its own words.
 //!
-//! What is in the file, little-endian, one after another; `tools/distill` writes it:
+//! The file format, little-endian, written by `tools/distill`:
 //!
 //! ```text
 //! "HEIRSTAT", then u32: format 1, dimensions D, rows N, buckets B, bytes of pieces T, longest piece
@@ -11,11 +11,11 @@
 //! N × (u16 + D/2 bytes)   scale (14 bits) and 4-bit values; byte k has dimension k in its low half, k + D/2 in its high
 //! ```
 //!
-//! A value is `scale × (nibble - 8)`. A text's vector is the sum of its pieces' rows, made as long as 1. Sums are of
-//! integers, so no order of adding, no machine and no vector unit changes a bit of the outcome.
+//! A value is `scale × (nibble - 8)`. A text's vector is the sum of its pieces' rows, scaled to length 1. Sums are of
+//! integers, so the result is the same bit for bit whatever the order, the machine and the vector unit.
 //!
-//! A piece is found without any map being built: its hash names a bucket, and the bucket's number says with which hash,
-//! or directly (top bit) in which row, the bucket's pieces are found; the text of the row's piece is compared.
+//! A piece is looked up without building a map: its hash selects a bucket, and the bucket's number is either the seed of
+//! a second hash or (top bit) the row itself; the text of the row's piece is compared.
 
 use heirloom_engine::error::Result;
 use heirloom_engine::index::Embedder;
@@ -27,15 +27,16 @@ const DIMENSIONS: usize = 256;
 const ROW: usize = 2 + DIMENSIONS / 2;
 const HEADER: usize = 32;
 
-/// Bytes of a text that are read, about 4,000 words' pieces; what comes after them does not count. With more, the sums
-/// could pass 32 bits (16,384 pieces × scale 16,383 × value 15), and a mean of so many words says nothing in any case.
+/// Bytes of a text that are read, enough for the pieces of about 4,000 words; the rest is ignored. With more, the sums
+/// could exceed 32 bits (16,384 pieces × scale 16,383 × value 15), and a mean of so many words says nothing in any
+/// case.
 const MOST_BYTES: usize = 16 * 1024;
 
-/// The static table `static-minilm-256-v1`: a vector for each of 27,000 word pieces, fitted so that their sum comes near
-/// to what a sentence model says of the whole text. Its model card stands beside the table.
+/// The static table `static-minilm-256-v1`: a vector for each of 27,000 word pieces, fitted so that their sum
+/// approximates the vector a sentence model gives the whole text. Its model card is stored beside the table.
 ///
-/// Opening it costs nothing and it keeps nothing. It never fails. The first 16 KiB of a text are read; a word whose
-/// pieces the table does not have (another script, say) counts for nothing.
+/// Opening it costs nothing, allocates nothing and never fails. The first 16 KiB of a text are read; a word whose
+/// pieces are not in the table (in another script, for example) is ignored.
 #[derive(Clone, Copy)]
 pub struct StaticTable {
     buckets: &'static [u8],
@@ -45,14 +46,14 @@ pub struct StaticTable {
     longest: usize,
 }
 
-/// The table's file. A static: a constant would stand in the binary once for every place that names it.
+/// The table's file. A static: a constant could be duplicated in the binary for every use.
 static FILE: &[u8] = include_bytes!("../table/static-minilm-256-v1.bin");
 
-/// The table, read when the binary is built.
+/// The table, parsed when the binary is built.
 static BUILT_IN: StaticTable = StaticTable::read(FILE);
 
 impl StaticTable {
-    /// The table in the binary. A file of another form would have failed the build.
+    /// The table in the binary. An invalid file would have failed the build.
     pub const fn built_in() -> StaticTable {
         BUILT_IN
     }
@@ -73,7 +74,7 @@ impl StaticTable {
         StaticTable { buckets, ends, pieces, rows, longest }
     }
 
-    /// The whole words it knows, of letters a to z, in the table's order: a vocabulary for texts that are made up.
+    /// The whole words of the letters a to z in the table, in its order: a vocabulary for generated texts.
     pub fn plain_words(&self) -> Vec<&'static str> {
         let end = |row: usize| u32_at(self.ends, 4 * row) as usize;
         let piece = |row: usize| &self.pieces[if row == 0 { 0 } else { end(row - 1) }..end(row)];
@@ -98,17 +99,17 @@ impl StaticTable {
                 }
             }
         });
-        // 8 was added to every value to make a nibble of it.
+        // 8 was added to every value so that it fits in a nibble.
         let middle = 8 * i64::from(scales);
         low.iter().chain(&high).map(|&sum| (i64::from(sum) - middle) as f32).collect()
     }
 
     fn row_of(&self, hash: u64, is_it: impl Fn(&[u8]) -> bool) -> Option<u32> {
         let hash = mixed(hash);
-        let bucket = u16_at(self.buckets, 2 * place(hash, self.buckets.len() / 2));
+        let bucket = u16_at(self.buckets, 2 * slot(hash, self.buckets.len() / 2));
         let row = match bucket {
             0x8000.. => usize::from(bucket & 0x7FFF),
-            _ => place(mixed(hash ^ u64::from(bucket).wrapping_mul(STEP)), self.ends.len() / 4),
+            _ => slot(mixed(hash ^ u64::from(bucket).wrapping_mul(STEP)), self.ends.len() / 4),
         };
         let start = if row == 0 { 0 } else { u32_at(self.ends, 4 * (row - 1)) };
         is_it(&self.pieces[start as usize..u32_at(self.ends, 4 * row) as usize]).then_some(row as u32)
@@ -134,14 +135,14 @@ impl Embedder for StaticTable {
     }
 }
 
-/// Bytes of the longest piece that can be looked for.
+/// The longest piece that can be looked up, in bytes.
 const LONGEST_PIECE: usize = 32;
 
 impl Pieces for StaticTable {
     fn longest(&self, word: &str, continuing: bool) -> Option<(usize, u32)> {
         let prefix: &[u8] = if continuing { b"##" } else { b"" };
         let most = word.len().min(self.longest);
-        // The hash of every beginning of the word, in one go.
+        // The hash of every prefix of the word, in one pass.
         let mut hashes = [0u64; LONGEST_PIECE + 1];
         hashes[0] = prefix.iter().fold(FNV_START, |hash, &b| fnv(hash, b));
         for (n, &byte) in word.as_bytes()[..most].iter().enumerate() {
@@ -154,7 +155,7 @@ impl Pieces for StaticTable {
     }
 }
 
-// The hash is the file's: changing any of it is another format.
+// The hash is part of the file format: a change makes another format.
 const FNV_START: u64 = 0xCBF2_9CE4_8422_2325;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -167,8 +168,8 @@ fn mixed(hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// Which of `n` places a hash falls on.
-fn place(hash: u64, n: usize) -> usize {
+/// Maps a hash to one of `n` slots.
+fn slot(hash: u64, n: usize) -> usize {
     (((hash & 0xFFFF_FFFF) * n as u64) >> 32) as usize
 }
 

@@ -1,27 +1,28 @@
-//! WordPiece as BERT's uncased models read it: words, then the longest pieces of a vocabulary.
+//! WordPiece tokenisation as in BERT's uncased models: splits text into words, and words into the longest pieces of a
+//! vocabulary.
 //!
 //! Control and format characters are dropped, accents stripped (canonical decomposition without its marks), letters
-//! lower-cased; white space parts words; each punctuation character and each CJK ideograph is a word of its own. Where
-//! BERT strips only non-spacing marks, spacing ones go too: they belong to scripts whose words the vocabularies do not hold
-//! in either form.
+//! lower-cased; white space separates words; each punctuation character and each CJK ideograph is a word of its own.
+//! Where BERT strips only non-spacing marks, spacing ones go too: they belong to scripts whose words the vocabularies
+//! do not contain in either form.
 
 mod classes;
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
-/// Words of more characters are not looked up, as in BERT: they count as unknown.
+/// The longest word, in characters, that is looked up, as in BERT: longer ones count as unknown.
 const LONGEST_WORD: usize = 100;
 
-/// What pieces there are.
+/// A vocabulary of word pieces.
 pub trait Pieces {
-    /// The longest piece `word` begins with, its length in bytes and its number; `continuing` where the piece follows
-    /// another one of the same word (written with `##`). It ends between two characters.
+    /// The longest piece `word` begins with, as its length in bytes and its number; `continuing` if the piece follows
+    /// another one of the same word (written with `##`). It must end on a character boundary.
     fn longest(&self, word: &str, continuing: bool) -> Option<(usize, u32)>;
 }
 
-/// Calls `each` with the pieces of every word of `text`, in order; `None` for a word that pieces do not cover.
+/// Calls `each` with the pieces of every word of `text`, in order; `None` for a word that the pieces do not cover.
 ///
-/// The work is in proportion to the text, whatever it holds; memory is that of one word.
+/// Time is linear in the text; memory is that of one word.
 pub fn words(text: &str, pieces: &impl Pieces, mut each: impl FnMut(Option<&[u32]>)) {
     let mut word = Word::default();
     for c in text.chars() {
@@ -69,7 +70,7 @@ impl Word {
         }
     }
 
-    /// `c` is a word of its own and parts the words beside it.
+    /// Treats `c` as a word of its own, which also ends the word before it.
     fn alone(&mut self, c: char, pieces: &impl Pieces, each: &mut impl FnMut(Option<&[u32]>)) {
         self.end(pieces, each);
         self.push(c);
@@ -85,7 +86,7 @@ impl Word {
         }
     }
 
-    /// Whether pieces cover the word; they are in `found`.
+    /// Whether pieces cover the word; if so, they are in `found`.
     fn split(&mut self, pieces: &impl Pieces) -> bool {
         self.found.clear();
         let mut rest = self.text.as_str();

@@ -1,7 +1,7 @@
-//! Time comes from here and nowhere else. Storey 0.
+//! The only source of time. Storey 0.
 //!
-//! All stored times are milliseconds since the Unix epoch, UTC. `Fixed` exists for tests: one trait less, since
-//! there will never be a third clock.
+//! All stored times are milliseconds since the Unix epoch, UTC. `Fixed` exists for tests; it is an enum and not a
+//! trait, since there will never be a third clock.
 
 use jiff::Timestamp;
 
@@ -14,13 +14,13 @@ pub enum Clock {
     Fixed(Millis),
 }
 
-/// A moment on the clock of one boot of the machine: it goes on while the machine sleeps and nobody can set it. Moments
-/// of two boots cannot be compared.
+/// A time on the boot clock, which keeps running while the machine sleeps and cannot be set. Times of two boots cannot
+/// be compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Boot {
-    /// Which boot.
+    /// The id of the boot.
     pub id: String,
-    /// Milliseconds since some moment of it.
+    /// Milliseconds since a fixed moment of that boot.
     pub ms: Millis,
 }
 
@@ -55,7 +55,7 @@ fn boot() -> Boot {
     }
 }
 
-/// There the monotonic clock is the one that goes on in sleep.
+/// On these systems the monotonic clock keeps running in sleep.
 #[cfg(not(target_os = "linux"))]
 fn boot() -> Boot {
     let ms = ms(rustix::time::ClockId::Monotonic);
@@ -63,7 +63,8 @@ fn boot() -> Boot {
 }
 
 /// When the machine started, to the minute, for a system that does not name its boots. Setting the wall clock makes it
-/// another one: then leases count as run out, which is safe, because whoever held one is fenced by the next grant.
+/// look like another boot: leases then count as expired, which is safe, because their holders are fenced by the next
+/// grant.
 fn started(ms: Millis) -> String {
     format!("started-{}", Clock::System.now().saturating_sub(ms).div_euclid(60_000))
 }
@@ -73,7 +74,7 @@ pub fn parse_rfc3339(text: &str) -> Option<Millis> {
     text.parse::<Timestamp>().ok().map(|t| t.as_millisecond())
 }
 
-/// Prints `2026-11-21T20:37:02.615Z`.
+/// Formats a time as `2026-11-21T20:37:02.615Z`.
 pub fn rfc3339(at: Millis) -> String {
     match Timestamp::from_millisecond(at) {
         Ok(t) => format!("{t:.3}"),

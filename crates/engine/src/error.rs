@@ -1,8 +1,8 @@
-//! What can go wrong, by kind. Storey 0.
+//! Errors by kind. Storey 0.
 //!
-//! One error type for the whole engine: a kind for whoever branches (exit code, HTTP status), a sentence for whoever
-//! reads, a cause for whoever debugs, and a hint that says what to do next. Broken *input* is not an error but a
-//! [`Problem`]: it is reported and the rest goes on.
+//! One error type for the whole engine: a kind for code that branches (exit code, HTTP status), a message for people, a
+//! cause for debugging, and a hint that says what to do next. Broken *input* is not an error but a [`Problem`]: it is
+//! reported and the rest is processed.
 
 use std::fmt;
 use std::path::Path;
@@ -12,18 +12,18 @@ use serde::Serialize;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Which row of the exit-code table an error belongs to (R13.1). The table itself is the application's.
+/// The kind of an error, which decides the exit code (R13.1). The exit codes themselves are defined by the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
-    /// The caller asked for something that makes no sense.
+    /// The request makes no sense.
     Usage,
-    /// Understood and not done: permission, a newer schema, an unsafe home.
+    /// Understood but not done: permission, a newer schema, an unsafe home.
     Refused,
     /// The thing named does not exist.
     NotFound,
-    /// Stored data is not what it was.
+    /// Stored data was altered or is incomplete.
     Damaged,
-    /// Someone else holds what is needed; trying again later is right.
+    /// Another process holds what is needed; try again later.
     Busy,
     /// The machine failed: disk, permission of the operating system, memory.
     Machine,
@@ -78,7 +78,7 @@ impl Error {
         error
     }
 
-    /// What the reader should do next, as a sentence without a full stop. A verb of the memory stands in it as `⟨thread
+    /// The next step for the user, as a sentence without a full stop. A verb of the memory stands in it as `⟨thread
     /// list⟩` and is written as the surface writes it ([`crate::see`]).
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hint = Some(worded(&hint.into()));
@@ -150,7 +150,7 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// A finding that is not a failure: something in the input that could not be used, and where it stands.
+/// A finding that is not a failure: something in the input that could not be used, and its position.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Problem {
     /// The file (or `database#table/row`) it concerns, as shown to people.
@@ -164,11 +164,11 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// An error about a place as a finding: what went wrong and what to do, without naming the place twice.
+    /// Turns an error about a place into a finding: what went wrong and what to do, without naming the place twice.
     pub fn of(place: &Path, error: &Error) -> Problem {
         let place = place.display().to_string();
-        let said = error.to_string();
-        let what = said.strip_prefix(&format!("{place} ")).unwrap_or(&said).replace(&format!(" {place}:"), ":");
+        let message = error.to_string();
+        let what = message.strip_prefix(&format!("{place} ")).unwrap_or(&message).replace(&format!(" {place}:"), ":");
         let what = match error.next_step() {
             Some(next) => format!("{what} ({next})"),
             None => what,

@@ -1,8 +1,8 @@
-//! What enters the engine: records of a program, decoded into turns and facts. Storey 0, free of serde.
+//! The engine's input: records of a program, decoded into turns and facts. Storey 0, free of serde.
 //!
-//! A *source record* is bytes and is kept whatever it says; the ledger needs no decoder for that. A *turn* is what a
-//! record means. Between the two stands a [`Decoder`], written once per program in the `harness` crate, pure: bytes in,
-//! [`Decoded`] out. Everything here is named in the field's words (SPEC §2); no program is.
+//! A *source record* is bytes and is kept whatever it contains; the ledger needs no decoder for that. A *turn* is the
+//! meaning of a record. Between the two stands a [`Decoder`], written once per program in the `harness` crate, pure:
+//! bytes in, [`Decoded`] out. Everything here is named in the terms of SPEC §2; no program is named.
 
 use crate::clock::Millis;
 
@@ -13,16 +13,16 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
-    /// A tool's answer.
+    /// A tool.
     Tool,
     /// The program itself: machine prompts, compaction summaries.
     System,
 }
 
-/// What a turn is.
+/// The kind of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TurnKind {
-    /// Words said by a person or the model.
+    /// A message by a person or the model.
     Message,
     /// The model's reasoning, as far as the program keeps it.
     Thinking,
@@ -32,12 +32,12 @@ pub enum TurnKind {
     ToolResult,
     /// A summary the program wrote when it compacted its context (R5.4). Never a user prompt.
     CompactSummary,
-    /// Put into the conversation by the program: task notifications, instruction files, local commands,
-    /// sub-agent prompts, injected context. Never a user prompt (R12.3).
+    /// Inserted into the conversation by the program: task notifications, instruction files, local commands, sub-agent
+    /// prompts, injected context. Never a user prompt (R12.3).
     MachinePrompt,
 }
 
-/// Tokens as the program reported them for one model message.
+/// Token counts as the program reported them for one model message.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Usage {
     pub input: Option<u64>,
@@ -46,40 +46,40 @@ pub struct Usage {
     pub cache_write: Option<u64>,
 }
 
-/// One turn as a decoder sees it. The engine gives it its place, its id and its lane.
+/// One turn as a decoder sees it. The engine assigns its position, its id and its lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewTurn {
-    /// The program's own id for this turn: unique within the session, the same whenever the same turn is read again.
-    /// Where one record carries several turns, the later ones are `id#1`, `id#2` … by their place in the record.
-    /// `None`: the engine addresses the turn by its place in the stream.
+    /// The program's own id for this turn: unique within the session and the same whenever the same turn is read again.
+    /// Where one record carries several turns, the later ones are `id#1`, `id#2` … by their position in the record.
+    /// `None`: the engine identifies the turn by its position in the stream.
     pub entry: Option<String>,
-    /// The entry id this one follows, where the program keeps a tree.
+    /// The entry id this turn follows, where the program keeps a tree.
     pub parent: Option<String>,
     /// The program's session id, where a stream mixes several sessions; `None`: the stream's own.
     pub session: Option<String>,
     pub role: Role,
     pub kind: TurnKind,
-    /// A name, where the conversation has named participants.
+    /// The speaker's name, where the conversation has named participants.
     pub speaker: Option<String>,
     pub text: String,
     /// Tool name, for calls and results.
     pub tool: Option<String>,
-    /// What joins a call and its result.
+    /// The id shared by a call and its result.
     pub call: Option<String>,
     /// The tool reported an error, or the message says a request failed.
     pub failed: bool,
     pub at: Option<Millis>,
     pub model: Option<String>,
-    /// The model message this turn is part of: usage is counted once per message.
+    /// The id of the model message this turn is part of: usage is counted once per message.
     pub message: Option<String>,
     pub usage: Option<Usage>,
     /// The program's id for everything from one prompt to the end of its answer.
     pub run: Option<String>,
     /// Working directory of the record.
     pub cwd: Option<String>,
-    /// Who takes part, where the conversation says so (R5.5).
+    /// The participants, where the conversation names them (R5.5).
     pub participants: Vec<String>,
-    /// Which lane of work the caller says this belongs to (R5.5).
+    /// The thread the caller assigns this to (R5.5).
     pub thread: Option<String>,
     /// This record repeats a turn the program also writes in another form. It becomes a witness of the turn with the
     /// same run, role and text, and a turn of its own only where there is none.
@@ -87,7 +87,7 @@ pub struct NewTurn {
 }
 
 impl NewTurn {
-    /// A turn with nothing but its meaning; the rest is filled in with struct update.
+    /// A turn with only these fields; the others are set with struct update syntax.
     pub fn new(role: Role, kind: TurnKind, text: impl Into<String>) -> NewTurn {
         NewTurn {
             entry: None,
@@ -122,15 +122,16 @@ pub enum RunStatus {
     Failed,
 }
 
-/// Something a record says that is not a turn.
+/// Something a record states that is not a turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fact {
-    /// Which session, and which lane of it, this stream holds. Expected before the first turn; without it the stream's
-    /// [`Placement`] counts. `lane` is empty for the main line; `parent_call` is the tool call that started a lane.
+    /// The session, and the lane of it, that this stream contains. Expected before the first turn; without it the
+    /// stream's [`Placement`] is used. `lane` is empty for the main line; `parent_call` is the tool call that started a
+    /// lane.
     Session { native: String, lane: String, parent_call: Option<String> },
-    /// The tool call that started a lane, learnt from the parent's stream.
+    /// The tool call that started a lane, as the parent's stream reports it.
     LaneCall { lane: String, call: String },
-    /// Human title of the session.
+    /// The session's title, for people.
     Title(String),
     /// The project folder the session was started in.
     Cwd(String),
@@ -140,19 +141,19 @@ pub enum Fact {
     ForkOf { native: String },
     /// The run ended. `run`: the program's run id, where it has one.
     RunEnd { run: Option<String>, status: RunStatus, reason: Option<String>, at: Option<Millis> },
-    /// Total usage the program reports for a run; replaces what the engine summed up.
+    /// Total usage the program reports for a run; replaces the engine's own sum.
     RunUsage { run: Option<String>, usage: Usage },
-    /// What the program says it asked the model: a fingerprint of the request.
+    /// A fingerprint of the request the program sent to the model.
     RequestFingerprint { run: Option<String>, fingerprint: String },
     /// The context was compacted here; the summary, where there is one, is a turn of its own.
     Compaction { trigger: Option<String>, at: Option<Millis> },
     /// The program started over under the same session id.
     Segment { reason: String, at: Option<Millis> },
-    /// The program says the session is over.
+    /// The program reports the end of the session.
     SessionEnd { at: Option<Millis> },
 }
 
-/// What a record is, whether or not it makes a turn.
+/// The class of a record, whether or not it makes a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RecordClass {
     /// Carries conversation.
@@ -169,7 +170,7 @@ pub enum RecordClass {
     Blob,
     /// White space.
     Blank,
-    /// Well-formed, of a type this decoder does not know. Kept, and counted so that it can be noticed.
+    /// Well-formed, of a type this decoder does not know. Kept and counted, so that new types are noticed.
     Unknown,
     /// Could not be decoded; set aside with a reason.
     Quarantined,
@@ -195,14 +196,14 @@ impl Decoded {
     }
 }
 
-/// What the place of a stream says before a byte of it is read.
+/// What the path of a stream says about it, before it is read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Placement {
     /// The program's session id, from the file's name.
     pub native: String,
     /// Empty for the main line, else the lane (sub-agent).
     pub lane: String,
-    /// The agent whose memory this is, where the program's folders tell; `None`: the home's default agent.
+    /// The agent that owns the session, where the program's folders name one; `None`: the home's default agent.
     pub agent: Option<String>,
 }
 
@@ -244,9 +245,9 @@ pub enum Cell {
     Blob(Vec<u8>),
 }
 
-/// Turns one stream's records into meaning. One value per stream; it may remember what earlier records said (working
-/// directory, model, current run), and that memory must survive in [`Decoder::state`], since a stream is read in
-/// several sittings. Must never panic, whatever the bytes.
+/// Decodes the records of one stream, one value per stream. It may remember what earlier records said (working
+/// directory, model, current run); that memory must be part of [`Decoder::state`], since a stream is read in several
+/// steps. Must never panic, whatever the bytes.
 pub trait Decoder {
     /// One line of a file, without its newline. Never called for blank lines.
     fn line(&mut self, bytes: &[u8]) -> Decoded;
@@ -254,11 +255,12 @@ pub trait Decoder {
     /// One row of a foreign database. Rows come in the order the store's spec asks for.
     fn row(&mut self, row: &Row) -> Decoded;
 
-    /// What must be known to go on in a later process: small, opaque to the engine.
+    /// The state needed to continue in a later process: small, opaque to the engine.
     fn state(&self) -> Vec<u8>;
 }
 
-/// A foreign SQLite store, as data: which rows are kept, how to find what changed. All statements are run read-only.
+/// Describes a foreign SQLite store: which rows are kept, and how to find what changed. All statements are run
+/// read-only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForeignSpec {
     /// One row per group (a session): group key as text, and an expression that changes whenever any row of the group
@@ -269,56 +271,57 @@ pub struct ForeignSpec {
     /// Keys of the group's items in conversation order: one text or integer column, ?1 = group key.
     pub items: &'static str,
     /// Rows of one item, in order: ?1 = group key, ?2 = item key. A decoder is given all of them, the unchanged ones
-    /// too: what an earlier row says (a message is finished) decides what a later one means (its parts are turns).
+    /// too, because an earlier row (a message is finished) decides the meaning of a later one (its parts are turns).
     pub item_rows: &'static [RowQuery],
-    /// `(zstd column, text column)`: where the text column is NULL the compressed one is opened into it for decoding.
+    /// `(zstd column, text column)`: where the text column is NULL, the compressed one is decompressed into it for
+    /// decoding.
     pub zstd: &'static [(&'static str, &'static str)],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowQuery {
     pub table: &'static str,
-    /// Columns that make the primary key.
+    /// Columns of the primary key.
     pub key: &'static [&'static str],
     /// `SELECT * FROM …`, read with all columns in declaration order.
     pub sql: &'static str,
 }
 
-/// What a program's hook says happened (R12.1), decoded from its payload.
+/// An event reported by a program's hook (R12.1), decoded from its payload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HookEvent {
     /// The program's session id.
     pub session: String,
-    /// The agent whose memory this is, where the program tells; `None`: the home's default agent.
+    /// The agent that owns the session, where the program names one; `None`: the home's default agent.
     pub agent: Option<String>,
-    /// Empty for the main line, else the sub-agent it happened in.
+    /// Empty for the main line, else the sub-agent in which it happened.
     pub lane: String,
     /// Working directory.
     pub cwd: Option<String>,
-    /// Where the program says it keeps this session. To be believed only beneath its roots (R14.3).
+    /// Where the program says it stores this session. Trusted only below the program's own roots (R14.3).
     pub store: Option<std::path::PathBuf>,
-    /// The program's id of the run, the same as its store has.
+    /// The program's id of the run, as in its store.
     pub run: Option<String>,
     pub moment: Moment,
 }
 
-/// The moments of a session that somebody may have to act on.
+/// The events of a session that the engine may act on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Moment {
-    /// A session begins or goes on.
+    /// A session begins or is resumed.
     Start(Beginning),
-    /// A person said something. Never what a program said in their place (R12.3). `entry`: what the program's store will
-    /// call it, where that is known already. `first_chance`: the program offers no earlier moment to be given something.
+    /// A prompt by a person, never one made by a program (R12.3). `entry`: its id in the program's store, where that is
+    /// already known. `first_chance`: the program has no earlier event at which context can be injected.
     Prompt { text: String, entry: Option<String>, first_chance: bool },
-    /// A run is over; `answer`: its last words, where the payload has them.
+    /// A run ended; `answer`: its final message, where the payload has it.
     TurnEnd { answer: Option<String> },
-    /// The context is about to be cut. `heard`: what is given reaches the summariser, and nobody else.
+    /// The context is about to be compacted. `heard`: the reply to this event reaches the summariser, and only it.
     Compacting { heard: bool },
-    /// The context was cut; the session goes on.
+    /// The context was compacted; the session continues.
     Compacted,
     /// The program starts over under the same session id.
     Cleared,
-    /// The session is over, as far as the program says so.
+    /// The program reports the end of the session.
     End,
 }
 
@@ -327,16 +330,16 @@ pub enum Moment {
 pub enum Beginning {
     Startup,
     Resume,
-    /// A person cleared the context, and wants it clear.
+    /// A person cleared the context and wants it empty.
     Clear,
-    /// The context was cut just now.
+    /// The context was just compacted.
     Compact,
     /// As a copy of another session.
     Fork,
 }
 
-/// A prompt without the quotation marks around all of it: one program writes what it is given on its command line so. They
-/// stay in what is kept; for what is understood they are not there.
+/// The prompt without quotation marks around the whole of it, which one program adds when the prompt comes from its
+/// command line. The stored text keeps them; analysis ignores them.
 pub fn unwrapped(prompt: &str) -> &str {
     let inner = prompt.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.filter(|inner| !inner.is_empty() && !inner.contains('"')).unwrap_or(prompt)

@@ -264,13 +264,13 @@ impl Step<'_> {
         let turn = NewTurn { at: Some(self.call.at), cwd: event.cwd.clone(), ..turn.clone() };
         let facts = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
         let decoded = Decoded { turns: vec![turn], facts, ..Decoded::of(RecordClass::Conversation) };
-        capture.told(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
+        capture.hook_payload(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
     }
 
     /// Plans what is new in the program's file, if it is little.
     fn little(&self, capture: &mut Capture) -> Result<bool> {
         match self.store {
-            Some(path) if self.program.foreign().is_none() => capture.little_of(self.program, &self.at.agent, path),
+            Some(path) if self.program.foreign().is_none() => capture.file_if_small(self.program, &self.at.agent, path),
             _ => Ok(false),
         }
     }

@@ -1,6 +1,6 @@
-//! The operator profile: what the agent may take for granted about its user (R9.5). Ledger rows. Storey 2.
+//! The operator profile: what the agent may assume about its user (R9.5). Stored in the ledger. Storey 2.
 //!
-//! Set by the user alone, or by their yes to something noticed. Knows nothing of leaves.
+//! Values are set only by the user, or by their confirmation of something noticed. Independent of memory leaves.
 
 use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::redact;
 use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
-/// Keys everybody has, and what they are for.
+/// The predefined keys and their purpose.
 pub const KNOWN: &[(&str, &str)] = &[
     ("name", "what to call you"),
     ("pronouns", "how to speak of you"),
@@ -26,18 +26,18 @@ pub const KNOWN: &[(&str, &str)] = &[
 
 const LONGEST_VALUE: usize = 500;
 
-/// A value of the profile.
+/// One entry of the profile.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Value {
     pub key: String,
     pub value: String,
-    /// Where it came from: `user`, `prompt`.
+    /// Where the value came from: `user`, `prompt`.
     pub source: String,
     #[serde(rename = "set", serialize_with = "clock::as_rfc3339")]
     pub set_at: Millis,
 }
 
-/// All of it: known keys first, in their order, then the others by name.
+/// The whole profile: predefined keys first, in their order, then the others by name.
 pub fn show(tx: &Read, agent_no: AgentNo) -> Result<Vec<Value>> {
     let mut statement =
         tx.prepare_cached("SELECT key, value, source, set_at FROM profile WHERE agent_no = ?1 ORDER BY key")?;
@@ -49,7 +49,7 @@ pub fn show(tx: &Read, agent_no: AgentNo) -> Result<Vec<Value>> {
     Ok(all)
 }
 
-/// Sets a value. Returns whether it changed anything.
+/// Sets a value. Returns whether it changed.
 pub fn set(at: &AssistantHome, key: &str, value: &str, source: &str) -> Result<bool> {
     let (key, value) = (sound_key(key)?, sound_value(key, value)?);
     if at.read(|tx| get(tx, at.agent_no, &key))?.as_deref() == Some(&value) {
@@ -68,7 +68,7 @@ pub fn set_in(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &st
     put(tx, agent_no, &key, &value, source)
 }
 
-/// Takes a value out.
+/// Removes a value.
 pub fn unset(at: &AssistantHome, key: &str) -> Result<()> {
     let key = sound_key(key)?;
     at.write("profile.unset", |tx| {
@@ -103,7 +103,7 @@ fn put(tx: &Write, agent_no: AgentNo, key: &str, value: &str, source: &str) -> R
     if key == "timezone" { pages::mark(tx, agent_no, &Happened::ZoneMoved) } else { Ok(()) }
 }
 
-/// Refuses a key that is none.
+/// Normalises a key; refuses an invalid one.
 pub fn sound_key(key: &str) -> Result<String> {
     let key = key.trim().to_ascii_lowercase();
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
@@ -116,7 +116,7 @@ pub fn sound_key(key: &str) -> Result<String> {
         .hint(format!("{}, or one of your own: a letter, then at most 40 of a-z, 0-9, _ and -", names.join(", "))))
 }
 
-/// Refuses a value that cannot be one of this key.
+/// Normalises a value; refuses one that is invalid for this key.
 pub fn sound_value(key: &str, value: &str) -> Result<String> {
     let value = value.trim();
     let wrong = |what: String| Error::usage(what);

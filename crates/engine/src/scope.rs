@@ -1,8 +1,8 @@
-//! Addresses: agent, session, turn, workspace. Storey 0.
+//! Identifiers of agents, sessions, turns and workspaces. Storey 0.
 //!
-//! A session key is unique within its agent only: where the key is taken, the agent is taken with it, and a [`SessionNo`]
-//! comes from a look-up by both (decision D3). Parsing happens once, at the rim; inside, a value of these types is already valid.
-//! Knows nothing about storage but the numbers its rows have ([`AgentNo`] and the others).
+//! A session key is unique within its agent only: every function that takes the key takes the agent too, and a
+//! [`SessionNo`] comes from a look-up by both (decision D3). Text is parsed once, where it enters; a value of these
+//! types is always valid. Knows nothing about storage except the numbers of its rows ([`AgentNo`] and the others).
 
 mod numbers;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 pub use numbers::*;
 
-/// The identity whose memory it is: `[a-z0-9][a-z0-9_-]{0,63}` (D3).
+/// The id of an agent, which owns a memory: `[a-z0-9][a-z0-9_-]{0,63}` (D3).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct AgentId(String);
 
@@ -62,12 +62,12 @@ impl SessionKey {
         &self.0
     }
 
-    /// The program's name: what stands before the first colon.
+    /// The program's name: the part before the first colon.
     pub fn harness(&self) -> &str {
         self.0.split_once(':').map_or("", |(h, _)| h)
     }
 
-    /// The program's own session id: what stands behind the first colon.
+    /// The program's own session id: the part after the first colon.
     pub fn native(&self) -> &str {
         self.0.split_once(':').map_or(&self.0, |(_, n)| n)
     }
@@ -85,12 +85,12 @@ impl fmt::Display for SessionKey {
     }
 }
 
-/// What a lane of work is called for good (R7.2): `project/<workspace_id>`, `person/<channel>:<peer>`, `topic/<slug>`,
+/// The permanent key of a thread (R7.2): `project/<workspace_id>`, `person/<channel>:<peer>`, `topic/<slug>`,
 /// `lane/<slug>`, and `session/<session_key>` for a conversation that has none of these.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ThreadKey(String);
 
-/// What can stand in front of a thread's slash.
+/// The kinds of threads: the part of the key before the slash.
 pub const THREAD_KINDS: [&str; 5] = ["project", "person", "topic", "lane", "session"];
 
 impl ThreadKey {
@@ -123,12 +123,12 @@ impl ThreadKey {
         self.0.split_once('/').map_or("", |(kind, _)| kind)
     }
 
-    /// What stands behind the first slash.
+    /// The part after the first slash.
     pub fn rest(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(_, rest)| rest)
     }
 
-    /// The name of its head's file, without the ending (D3).
+    /// The name of the thread's head file, without the extension (D3).
     pub fn file_stem(&self) -> String {
         file_key(&self.0, self.0.as_bytes())
     }
@@ -140,8 +140,8 @@ impl fmt::Display for ThreadKey {
     }
 }
 
-/// A turn's place in the ledger: the sequence it got when first stored, printed as `t` and hex (`t9c11`).
-/// Grows with time of storing, never with time of speaking.
+/// A turn's number in the ledger: the sequence number it got when first stored, printed as `t` and hex (`t9c11`). Grows
+/// in order of storing, not of speaking.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct TurnId(pub i64);
 
@@ -151,7 +151,7 @@ impl TurnId {
     }
 }
 
-/// Written as people see it (`t9c11`).
+/// Serialised as shown to people (`t9c11`).
 impl serde::Serialize for TurnId {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
@@ -165,7 +165,7 @@ impl<'de> serde::Deserialize<'de> for TurnId {
     }
 }
 
-/// A letter and a positive number in hexadecimal.
+/// Parses a letter and a positive hexadecimal number.
 fn hexadecimal(letter: char, text: &str) -> Option<i64> {
     let hex = text.strip_prefix(letter)?;
     if hex.is_empty() || hex.len() > 12 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -196,7 +196,7 @@ impl fmt::Display for TurnId {
     }
 }
 
-/// A stretch of source bytes that could not be decoded, printed as `q:17` (R4.5).
+/// A range of source bytes that could not be decoded, printed as `q:17` (R4.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct QuarantineId(pub i64);
 
@@ -212,8 +212,8 @@ impl fmt::Display for QuarantineId {
     }
 }
 
-/// `{slug ≤ 60}--{16 hex of sha256 of the key}`: how any key that becomes a file name is written (D3).
-/// The hash makes it injective; the slug is there for people.
+/// `{slug ≤ 60}--{16 hex of sha256 of the key}`: the file name of any key (D3). The hash makes it unique; the slug is
+/// for people.
 pub fn file_key(slug_from: &str, key: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(key);
@@ -221,7 +221,8 @@ pub fn file_key(slug_from: &str, key: &[u8]) -> String {
     format!("{}--{hex}", slug(slug_from))
 }
 
-/// Every run of characters outside `[a-z0-9]` becomes one `-`, ends trimmed, at most 60 bytes, else `item`.
+/// Every run of characters outside `[a-z0-9]` becomes one `-`, ends trimmed, at most 60 bytes; `item` if nothing is
+/// left.
 pub fn slug(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Opening SQLite files: addresses, names beside them, and reading where nothing may be written. Storey 1.
+//! Opening SQLite files: URIs, names of accompanying files, and reading in folders that cannot be written. Storey 1.
 //!
 //! Knows file names and modes; does not know what is in any table.
 
@@ -16,7 +16,7 @@ pub fn wal_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A `file:` address of this path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#` would
+/// The `file:` URI of this path. Everything but plain characters is percent-encoded, byte by byte: `?` and `#` would
 /// end the path, and a path need not be UTF-8.
 pub fn uri(path: &Path, parameters: &str) -> String {
     let mut uri = String::from("file://");
@@ -31,8 +31,8 @@ pub fn uri(path: &Path, parameters: &str) -> String {
     uri
 }
 
-/// Writes one of our own stores anew, page by page, so that none has room in which something older is left. The copy is
-/// as large as the store: it stands in `scratch` meanwhile, not in memory and not where others could see it.
+/// Rewrites one of our own stores page by page, so that no free space with older data is left. The temporary copy is as
+/// large as the store and is written to `scratch`, not to memory or a shared folder.
 pub fn rewrite(conn: &Connection, scratch: &Path) -> Result<()> {
     conn.pragma_update(None, "temp_store_directory", scratch.to_string_lossy().as_ref())?;
     conn.pragma_update(None, "temp_store", "FILE")?;
@@ -42,9 +42,9 @@ pub fn rewrite(conn: &Connection, scratch: &Path) -> Result<()> {
     Ok(done?)
 }
 
-/// Opens one of our own stores without writing anything, in a folder where nothing can be written. SQLite needs files
-/// of its own beside a store with a write-ahead log; where it cannot make them and the log is empty, the file is all
-/// there is and is read as it stands.
+/// Opens one of our own stores without writing anything, in a folder that cannot be written. SQLite needs files of its
+/// own beside a store with a write-ahead log; where it cannot create them and the log is empty, the database file is
+/// complete and is read alone.
 pub fn open_for_reading(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX

@@ -1,7 +1,7 @@
-//! How a title becomes a file name and a short id (R8.1). Storey 0.
+//! Turns a title into a file name and a short id (R8.1). Storey 0.
 //!
-//! The same title always gives the same file, different titles never share one: the name carries a UUID made from the
-//! title itself, the readable part in front of it is for people. Knows nothing about which files exist.
+//! The same title always gives the same file, and different titles never share one: the name contains a UUID made from
+//! the title; the slug before it is for people. Does not know which files exist.
 
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -12,13 +12,13 @@ use crate::scope;
 /// LionClaw's namespace, so that the files of an adopted home keep their names.
 const NAMESPACE: Uuid = Uuid::from_u128(0x5f026ae9_551b_4d3e_a511_f0f2d74cf241);
 
-/// The longest file name every file system we meet can store.
+/// The longest file name all common file systems can store, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// How much of a title a short id shows.
+/// How many bytes of a title's slug a short id contains.
 const ID_SLUG: usize = 32;
 
-/// A title in the form that decides whether two titles are the same, with what is made from it.
+/// A title normalised for comparison, with the names derived from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TitleKey {
     normal: String,
@@ -26,7 +26,8 @@ pub struct TitleKey {
 }
 
 impl TitleKey {
-    /// NFC, white space collapsed, ASCII lower case. A title without a visible character is `Usage`.
+    /// Normalises to NFC with white space collapsed and ASCII in lower case. A title without a visible character is
+    /// `Usage`.
     pub fn of(title: &str) -> Result<TitleKey> {
         let words: Vec<String> = title.split(separates).filter(|w| !w.is_empty()).map(|w| w.nfc().collect()).collect();
         let normal = words.join(" ").to_ascii_lowercase();
@@ -48,17 +49,17 @@ impl TitleKey {
         format!("{}{tail}", cut(&slug(&self.normal), LONGEST_NAME - tail.len()))
     }
 
-    /// `{slug}-{6 hex}`: short enough for a line, and the same for ever.
+    /// `{slug}-{6 hex}`: short enough for a line, and stable.
     pub fn short(&self) -> String {
         short_of(&slug(&self.normal), &self.uuid.simple().to_string())
     }
 }
 
-/// The name a file gets in an archive: `{stem}--{uuid7}.md`, so that one title can be archived any number of times.
+/// The name of an archived file: `{stem}--{uuid7}.md`, so that one title can be archived any number of times.
 pub fn archived_name(name: &str) -> String {
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let tail = format!("--{}.md", Uuid::now_v7());
-    // Where both do not fit, the readable part gives way, and the key of the title stays.
+    // If the name is too long, the slug is cut and the title's key is kept.
     let stem = match stem.rsplit_once("--") {
         Some((slug, key)) if stem.len() + tail.len() > LONGEST_NAME && key.len() == 36 => {
             format!("{}--{key}", cut(slug, LONGEST_NAME - tail.len() - key.len() - 2))
@@ -68,17 +69,16 @@ pub fn archived_name(name: &str) -> String {
     format!("{stem}{tail}")
 }
 
-/// An id that sorts by time, for an act on files.
+/// An id for a batch of file changes; ids sort by time.
 pub fn flush_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// The short id a file name stands for: `{slug}-{6 hex}` for `{slug}--{key}.md` (also in an archive), the stem for any
-/// other.
+/// The short id of a file name: `{slug}-{6 hex}` for `{slug}--{key}.md` (also in an archive), the stem for any other.
 pub fn short_of_file(name: &str) -> String {
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let mut stem = stem;
-    // Behind the key of the title there may be the one the archive added.
+    // In an archive a second key follows the title's.
     let parts: Vec<&str> = stem.split("--").collect();
     if let [.., key, archive] = parts.as_slice()
         && is_key(key)
@@ -98,7 +98,7 @@ pub fn short_of_file(name: &str) -> String {
     }
 }
 
-/// The archived name without what the archive added to it; any other name as it is.
+/// An archived file's name without the archive's suffix; any other name unchanged.
 pub fn active_name(name: &str) -> String {
     let stem = name.strip_suffix(".md").unwrap_or(name);
     match stem.rsplit_once("--") {
@@ -107,7 +107,8 @@ pub fn active_name(name: &str) -> String {
     }
 }
 
-/// Everything outside `[a-z0-9]` becomes `-`, runs collapsed, ends trimmed, else `item`; of any length.
+/// Replaces everything outside `[a-z0-9]` by `-`, runs collapsed, ends trimmed; `item` if nothing is left. Not limited
+/// in length.
 fn slug(normal: &str) -> String {
     let mut out = String::new();
     for c in normal.chars() {
@@ -123,7 +124,7 @@ fn slug(normal: &str) -> String {
 
 fn short_of(slug: &str, hex: &str) -> String {
     let mut shown = cut(slug, ID_SLUG);
-    // Cut between words where that leaves enough of them.
+    // Cut between words if that leaves enough of them.
     if shown.len() < slug.len()
         && !slug[shown.len()..].starts_with('-')
         && let Some(at) = shown.rfind('-').filter(|at| *at >= ID_SLUG / 2)
@@ -133,7 +134,7 @@ fn short_of(slug: &str, hex: &str) -> String {
     format!("{}-{}", shown.trim_end_matches('-'), &hex[..6])
 }
 
-/// An ASCII text, cut.
+/// Cuts an ASCII text to at most `most` bytes.
 fn cut(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -146,17 +147,17 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && Uuid::parse_str(text).is_ok()
 }
 
-/// What stands behind the slug of a file we named: a UUID, or 16 hex digits ([`scope::file_key`]).
+/// Whether this is the key after the slug in a file name of ours: a UUID, or 16 hex digits ([`scope::file_key`]).
 fn is_key(text: &str) -> bool {
     is_uuid(text) || (text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()))
 }
 
-/// White space, control characters and what takes no room: none of them makes a title another title.
+/// White space, control characters and zero-width characters: titles that differ only in these are the same.
 fn separates(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
 
-/// The name of a file whose key is more than its title, and its short id.
+/// The name and short id of a file whose key is more than its title.
 pub fn keyed(title: &str, key: &[u8]) -> (String, String) {
     let stem = scope::file_key(title, key);
     let name = format!("{stem}.md");
@@ -164,18 +165,18 @@ pub fn keyed(title: &str, key: &[u8]) -> (String, String) {
     (name, short)
 }
 
-/// An id without the readable part: `m:3f2a91` for `m:push-rule-3f2a91`. What is kept for ever calls an item by this, so
-/// that forgetting the item leaves none of its words there.
+/// An id without its slug: `m:3f2a91` for `m:push-rule-3f2a91`. Permanent records use this form, so that they contain
+/// no words of a forgotten item.
 pub fn wordless(id: &str) -> String {
     let (prefix, rest) = id.split_once(':').unwrap_or(("", id));
     match rest.rsplit('-').next() {
         Some(hex) if hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => format!("{prefix}:{hex}"),
-        // Named by hand: the name is all there is.
+        // The file was named by hand: only its name identifies it.
         _ => format!("{prefix}:{}", &Uuid::new_v5(&NAMESPACE, rest.as_bytes()).simple().to_string()[..6]),
     }
 }
 
-/// A path without the readable part of its file's name, for the same purpose.
+/// A path without the slug in its file name, for the same purpose.
 pub fn wordless_path(path: &str) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     match name.split_once("--") {
@@ -201,7 +202,7 @@ mod tests {
         assert!(name.starts_with("migrate-table-tbl-orders--") && name.ends_with(".md"), "{name}");
         // Decomposed and composed letters are the same word.
         assert_eq!(file("caf\u{e9}"), file("cafe\u{301}"));
-        // Only ASCII is lowered: other scripts keep their own rules.
+        // Only ASCII is lowered: other scripts have their own rules.
         assert_ne!(file("Ä"), file("ä"));
         assert!(TitleKey::of(" \n\u{200b}").is_err() && TitleKey::of("").is_err());
     }

@@ -1,6 +1,6 @@
-//! How long a text is for a model: one count, used everywhere (R10.4). Storey 0.
+//! Estimates a text's length in tokens: one estimate, used everywhere (R10.4). Storey 0.
 
-/// A token is four bytes, or one character of a script that writes no spaces.
+/// Counts four bytes as a token, and each character of a script written without spaces as one.
 pub fn tokens(text: &str) -> usize {
     let (mut bytes, mut wide) = (0usize, 0usize);
     if text.is_ascii() {
@@ -16,8 +16,8 @@ pub fn tokens(text: &str) -> usize {
     bytes.div_ceil(4) + wide
 }
 
-/// The beginning of a text that is at most so many tokens, cut behind a word where there is one, with `…` where something
-/// is left out.
+/// The beginning of a text, at most `most` tokens long, cut after a word if possible, with `…` if something is left
+/// out.
 pub fn cut(text: &str, most: usize) -> String {
     if tokens(text) <= most {
         return text.to_owned();

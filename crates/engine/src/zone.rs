@@ -1,22 +1,22 @@
-//! Time zones by name, without reading the list of all there are: that takes some two hundred calls of the system, which a
-//! hook, asked for one zone, has no time for.
+//! Looks up a time zone by name without reading the list of all zones, which takes some two hundred system calls: too
+//! slow for a hook that needs one.
 
 use std::path::{Component, Path};
 
 use jiff::tz::TimeZone;
 
-/// Where Unix keeps them.
+/// The zone files of Unix systems.
 const ZONES: &str = "/usr/share/zoneinfo";
 
-/// No zone is larger; what is larger is none.
+/// The largest size of a zone file, in bytes.
 const LARGEST: u64 = 1 << 16;
 
-/// The zone of a name such as `Europe/Berlin`; `None` where there is none of that name.
+/// The zone of a name such as `Europe/Berlin`; `None` if it is unknown.
 pub fn named(name: &str) -> Option<TimeZone> {
     in_folder(Path::new(ZONES), name).or_else(|| TimeZone::get(name).ok())
 }
 
-/// One file of the folder. What is no plain path below it is left to the library.
+/// Reads one file of the folder. A name that is not a plain path below it is left to the library.
 fn in_folder(folder: &Path, name: &str) -> Option<TimeZone> {
     let below = Path::new(name);
     if name.is_empty() || below.components().any(|c| !matches!(c, Component::Normal(_))) {

@@ -1,5 +1,5 @@
-//! Hooks that are commands: Claude Code's, and Codex's in the same form. The payload comes on standard input, what is
-//! printed is the answer.
+//! Hooks that are commands: Claude Code's, and Codex's in the same form. The payload comes on standard input; the
+//! output is the reply.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::hook::{Decoded, HookError};
 use crate::loose::{Words, loose};
 
-/// What is read of a payload; everything else may change.
+/// The fields of a payload that are used; all others are ignored.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct Payload {
@@ -42,12 +42,12 @@ pub(crate) struct Payload {
     pub last_assistant_message: Option<Words>,
 }
 
-/// The text of a field that has one.
+/// The text of a field, unless it is missing or empty.
 pub(crate) fn filled(field: &Option<Words>) -> Option<String> {
     field.as_ref().map(|w| w.0.clone()).filter(|text| !text.is_empty())
 }
 
-/// Decodes a payload. `machine`: whether a prompt was put there by the program itself.
+/// Decodes a payload. `machine`: whether the program itself wrote a prompt.
 pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> Decoded {
     let payload: Payload =
         serde_json::from_slice(payload).map_err(|e| HookError::Unreadable(format!("not the JSON of a hook: {e}")))?;
@@ -60,7 +60,7 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
             Some("clear") => Beginning::Clear,
             Some("compact") => Beginning::Compact,
             Some("fork") => Beginning::Fork,
-            // A source that is not known yet begins something.
+            // An unknown source counts as a new session.
             _ => Beginning::Startup,
         }),
         "UserPromptSubmit" => {
@@ -71,16 +71,17 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
             Moment::Prompt { text, entry: None, first_chance: false }
         }
         "Stop" => Moment::TurnEnd { answer: filled(&payload.last_assistant_message) },
-        // An agent without a type is the program's own, which compacts.
+        // A sub-agent without a type is the program's own, which compacts.
         "SubagentStop" if filled(&payload.agent_type).is_none() => return Ok(None),
         "SubagentStop" => Moment::TurnEnd { answer: None },
-        // What is printed before a compaction somebody asked for is shown to them, and to the model with the next prompt.
+        // The output before a compaction that a person asked for is shown to them, and to the model with the next
+        // prompt.
         "PreCompact" => Moment::Compacting { heard: filled(&payload.trigger).as_deref() == Some("auto") },
         "PostCompact" => Moment::Compacted,
         "SessionEnd" => Moment::End,
         _ => return Err(HookError::UnknownEvent),
     };
-    // A command of the program's stands in its store as something else than what was typed.
+    // The program's store records a command in another form than it was typed.
     let is_command = matches!(&moment, Moment::Prompt { text, .. } if is_command(text));
     let lane = in_agent.map(|id| format!("agent-{id}")).unwrap_or_default();
     let path = if event == "SubagentStop" { &payload.agent_transcript_path } else { &payload.transcript_path };
@@ -95,14 +96,14 @@ pub(crate) fn decode(event: &str, payload: &[u8], machine: fn(&str) -> bool) -> 
     }))
 }
 
-/// Whether what was typed is a command of the program's, such as `/review src`, and no path.
+/// Whether the input is a command of the program, such as `/review src`, and not a path.
 fn is_command(text: &str) -> bool {
     let Some(rest) = text.trim_start().strip_prefix('/') else { return false };
     let name = rest.split_whitespace().next().unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
-/// The answer both accept: these fields and no others, else all of it is dropped.
+/// The reply both programs accept. Any other field makes them drop all of it.
 pub(crate) fn additional_context(event: &str, block: &str) -> Vec<u8> {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}).to_string().into_bytes()
 }

@@ -1,35 +1,35 @@
-//! What each program's hooks give us, and what happens instead where they do not: the one table, from which
-//! docs/HARNESSES.md is made (R12.1, D11). Nothing stands here that was not seen in the real program.
+//! Which events each program's hooks provide, and what happens where one is missing. docs/HARNESSES.md is made from
+//! this table (R12.1, D11). It contains only what was observed in the real program.
 
 use crate::hook::Contract;
 
-/// How well a program serves one event of the contract.
+/// How well a program supports one event of the contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fidelity {
     Full,
-    /// There is something in its place; what, and what that means.
+    /// Something else serves in its place; the text says what, and its consequence.
     Degraded(&'static str),
-    /// There is nothing; what happens instead.
+    /// Not available; the text says what happens instead.
     Absent(&'static str),
 }
 
 /// A program, or a way of using it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// As in `heirloom connect`; empty for a way that has no connection.
+    /// The name in `heirloom connect`; empty if there is nothing to connect.
     pub harness: &'static str,
     pub title: &'static str,
-    /// The version this was seen with.
+    /// The version it was observed with.
     pub seen: &'static str,
     /// In the order of [`Contract::ALL`].
     pub cells: [Fidelity; 6],
-    /// It was seen to summarise without writing into its own session. None was tried yet.
+    /// Whether the program was seen to summarise without writing into its own session. Not tried with any yet.
     pub side_effect_free_summaries: bool,
 }
 
 use Fidelity::{Absent, Degraded, Full};
 
-/// Every program, and every way of its use that differs.
+/// All programs, and the ways of using them that differ.
 pub const TABLE: &[Row] = &[
     Row {
         harness: "claude-code",
@@ -40,7 +40,7 @@ pub const TABLE: &[Row] = &[
             Full,
             Full,
             Degraded(
-                "before one that comes by itself the summariser is told what must not get lost; before one somebody asks for it is told nothing, because the program shows the model the same again with the next prompt",
+                "before an automatic one the summariser is told what must not get lost; before one that a person asks for it is told nothing, because the program shows the model the same again with the next prompt",
             ),
             Full,
             Full,
@@ -100,8 +100,8 @@ pub const TABLE: &[Row] = &[
         title: "OpenClaw without the plugin",
         seen: "2026.9.6",
         cells: [
-            Absent("`heirloom context` prints what a session would begin with, for whoever asks"),
-            Absent("`heirloom recall` finds, `heirloom remember` keeps, when somebody calls them"),
+            Absent("`heirloom context` prints on request what a session would begin with"),
+            Absent("`heirloom recall` and `heirloom remember` work when they are called"),
             Degraded("no hook tells of a turn; `heirloom import` reads its database"),
             Absent("the compaction is found by the next import"),
             Degraded("the summary becomes a node with the next import; nothing is given back by itself"),
@@ -111,7 +111,7 @@ pub const TABLE: &[Row] = &[
     },
 ];
 
-/// The table as Markdown, and below it what happens in every cell that is not full.
+/// The table as Markdown, followed by an explanation of every cell that is not full.
 pub fn markdown() -> String {
     let heads: Vec<&str> = Contract::ALL.iter().map(|c| c.name()).collect();
     let mut out = format!("| | {} | seen with |\n|---|{}---|\n", heads.join(" | "), "---|".repeat(heads.len()));
@@ -141,7 +141,7 @@ pub fn markdown() -> String {
     out
 }
 
-/// The hooks each program is asked to call, as Markdown.
+/// The hooks that call us, by program, as Markdown.
 pub fn hooks_markdown() -> String {
     let mut out =
         "| program | hook | event of the contract | gives something back | told to wait |\n|---|---|---|---|---|\n"

@@ -1,8 +1,7 @@
-//! Hooks: what a program calls when something happens, and what it takes back (R12.1, R12.3).
+//! Hooks: what a program calls on an event, and the reply it accepts (R12.1, R12.3).
 //!
-//! A payload becomes a [`HookEvent`] in the adapter's `hook.rs`; what is given back goes out through the same file, in
-//! the fields that program accepts and no others. A payload that cannot be read is an error for the log and nothing for
-//! the program.
+//! The adapter's `hook.rs` turns a payload into a [`HookEvent`] and a reply into the fields the program accepts, and no
+//! others. A payload that cannot be read is logged; the program is told nothing.
 
 use heirloom_engine::event::HookEvent;
 pub use heirloom_engine::program::{HookError, Injection};
@@ -12,7 +11,7 @@ pub use heirloom_engine::program::{HookError, Injection};
 pub enum Contract {
     SessionStart,
     UserPromptSubmit,
-    /// A turn is over: where the conversation is captured live.
+    /// A turn ended: the conversation is captured live.
     Turn,
     PreCompaction,
     PostCompaction,
@@ -41,34 +40,34 @@ impl Contract {
     }
 }
 
-/// One hook of a program that is called.
+/// A hook of a program that calls us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HookSpec {
     /// The program's own name for it, as in `heirloom hook claude-code SessionStart`.
     pub event: &'static str,
     pub contract: Contract,
-    /// What is printed reaches a model.
+    /// The output of the hook reaches a model.
     pub gives: bool,
-    /// How long the program is told to wait, in seconds. We are done long before (R12.5).
+    /// How long the program is told to wait, in seconds. We finish long before (R12.5).
     pub timeout_s: u32,
 }
 
-/// What there is to know of a program's hooks.
+/// The hooks of a program.
 pub struct Hooking {
-    /// The hooks it is asked to call, in the order people see them.
+    /// The hooks that call us, in the order shown to people.
     pub hooks: &'static [HookSpec],
     pub injection: Injection,
-    /// What a payload says, by the hook's name.
+    /// Decodes a payload; takes the hook's name first.
     pub decode: fn(&str, &[u8]) -> Decoded,
-    /// What is printed for a hook that has something to give; `None`: this one gives nothing.
+    /// The output of a hook that injects context; `None` if this one cannot.
     pub reply: fn(&str, &str) -> Option<Vec<u8>>,
 }
 
-/// What an adapter makes of a payload. `None`: nothing that concerns a memory.
+/// A decoded payload. `None`: it does not concern memory.
 pub type Decoded = Result<Option<HookEvent>, HookError>;
 
-/// The types of what a plugin sends and gets, as they stand in both plugins: made from the fields that are read here
-/// (D9).
+/// The TypeScript types of a plugin's payload and reply, as both plugins contain them; generated from the fields read
+/// here (D9).
 pub fn plugin_types() -> String {
     let fields = crate::plugin_hooks::FIELDS.iter().map(|(name, needed)| match needed {
         true => format!("{name}: string"),

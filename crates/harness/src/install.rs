@@ -1,9 +1,9 @@
-//! Connecting a program: what Heirloom puts into its settings, and how that is taken out again.
+//! Connecting a program: what Heirloom adds to its settings, and how that is removed again.
 //!
-//! A plan is data and pure functions: paths relative to the program's own folder, and per path what should be there. The
-//! application reads the files, shows what a plan would do to them, and writes. Whatever others wrote stays as it is to
-//! the byte; what we put in can be told from it without a note anywhere, by our command, our name or our first line. Knows
-//! no file and no environment.
+//! A plan is data and pure functions: paths relative to the program's own folder, and for each path the contents
+//! wanted. The application reads the files, shows what a plan would change, and writes. What others wrote stays
+//! unchanged to the byte; our additions are recognised without a record, by our command, our name or our first line.
+//! Opens no file and reads no environment.
 
 pub mod draft;
 pub mod json;
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use draft::Draft;
-use json::Odd;
+use json::SettingsError;
 use merge::Merge;
 
-/// How the programs are to call Heirloom.
+/// How programs call Heirloom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Installed {
     /// The binary by its absolute path, and the options every call needs (`--home`, `--agent`).
@@ -26,35 +26,36 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// The shell command for an event: the last three words are always `hook <harness> <event>`, which is how it is
-    /// known again.
+    /// The shell command for an event. Its last three words are always `hook <harness> <event>`, by which it is
+    /// recognised.
     pub fn hook(&self, harness: &str, event: &str) -> String {
         let words = self.command.iter().map(String::as_str).chain(["hook", harness, event]);
         words.map(quoted).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The texts of a plan's files, in the order of its edits; `None` where there is no file.
+/// The texts of a plan's files, in the order of its edits; `None` if there is no file.
 pub type Files<'f> = &'f [Option<&'f str>];
 
-/// What connects a program.
+/// The plan for connecting a program.
 #[derive(Clone, Debug)]
 pub struct InstallPlan {
-    /// The program's own folder for settings. Where it is missing, the program was never started here.
+    /// The program's own settings folder. If it is missing, the program was never started here.
     pub folder: PathBuf,
-    /// In the order they are made; undone in the opposite order. A program never reads of a file that is not there yet.
+    /// Made in this order and undone in the opposite one, so that no file names another one before it exists.
     pub edits: Vec<Edit>,
-    /// What the program is allowed by this, to be named when the user is asked.
+    /// The permissions this grants the program, to be named when the user is asked.
     pub permits: &'static [&'static str],
-    /// What is left to do after it.
+    /// What the user has to do afterwards.
     pub then: &'static str,
-    /// Files of an administrator, by absolute path, that may forbid it, and what in them does. A folder stands for the
-    /// `.json` files in it.
+    /// Administrators' files, by absolute path, that may forbid the connection. A folder stands for the `.json` files
+    /// in it.
     pub policies: Vec<PathBuf>,
     pub forbids: fn(&str) -> Option<&'static str>,
-    /// What in the files of this plan (as they are, in order) keeps a connected program from calling us, and what to do.
+    /// The setting in the files of this plan (in order) that keeps a connected program from calling us, and what to do
+    /// about it.
     pub obstacle: fn(Files) -> Option<(&'static str, &'static str)>,
-    /// How these files say that the program is connected in another way, where they do.
+    /// How the program is connected in another way according to these files, if it is.
     pub otherwise: fn(Files) -> Option<&'static str>,
 }
 
@@ -63,21 +64,21 @@ pub struct InstallPlan {
 pub struct Edit {
     /// The program's folder.
     pub folder: PathBuf,
-    /// Below it.
+    /// The file's path below it.
     pub path: String,
-    /// What that means, in a line.
+    /// What the edit means for the user, in one line.
     pub meaning: String,
     pub change: Change,
 }
 
-/// What should be in a file.
+/// The wanted contents of a file.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// The whole file is ours.
     Own(Own),
-    /// Ours among the settings of others, in JSON or JSON5.
+    /// Entries of ours among the settings of others, in JSON or JSON5.
     Json(Merge),
-    /// The digests of the hooks that the plan's first file holds. Only written where the user says so.
+    /// The digests of the hooks in the plan's first file. Written only if the user asks for it.
     Trust {
         /// The path of that file as the program knows it.
         hooks: String,
@@ -89,42 +90,42 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub struct Own {
     pub text: String,
-    /// Whether a text is one we wrote, now or earlier, and nobody changed.
+    /// Whether a text is one we wrote, now or earlier, and unchanged since.
     pub is_ours: fn(&str) -> bool,
 }
 
-/// How much of what should be in a file is there.
+/// How much of the wanted contents a file has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Absent,
     /// Some of it.
     Partly,
-    /// All of it, in another form: an older version, or another place of the binary.
+    /// All of it, in another form: an older version, or another path of the binary.
     Older,
     Current,
 }
 
-/// A file as it is to be, and the way back.
+/// A file after an edit, and how to undo it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edited {
     pub text: String,
-    /// The containers that had to be made.
+    /// The containers that were created.
     pub made: Vec<String>,
-    /// How to get back to what was there first, to the byte.
+    /// The steps that restore the original to the byte.
     pub steps: Vec<draft::Step>,
-    /// Whether the steps lead to what was there before us. Not so where something of ours stood there already and nobody
-    /// knows how it came.
+    /// Whether the steps restore the file from before our first change. Not so if entries of ours of unknown origin
+    /// were already there.
     pub exact: bool,
-    /// There was no file.
+    /// There was no file before.
     pub was_absent: bool,
 }
 
-/// What is remembered of an earlier change: enough to undo it.
+/// The record of an earlier change, for undoing it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Past {
-    /// The steps back fit the file as it is.
+    /// The undo steps fit the file as it is.
     pub exact: bool,
-    /// There was no file.
+    /// There was no file before.
     pub was_absent: bool,
     pub steps: Vec<draft::Step>,
     pub made: Vec<String>,
@@ -133,21 +134,21 @@ pub struct Past {
 /// Why a file is left alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Declined {
-    Odd(Odd),
-    /// Somebody changed a file of ours, or it never was one.
+    Settings(SettingsError),
+    /// A file of ours was changed by others, or was never ours.
     NotOurs,
 }
 
-impl From<Odd> for Declined {
-    fn from(what: Odd) -> Declined {
-        Declined::Odd(what)
+impl From<SettingsError> for Declined {
+    fn from(what: SettingsError) -> Declined {
+        Declined::Settings(what)
     }
 }
 
 impl Change {
-    /// The file with what should be in it. `first` is the text of the plan's first file, as it will be.
+    /// The file with the wanted contents. `first` is the text of the plan's first file after the edit.
     pub fn put(&self, now: Option<&str>, past: Option<&Past>, first: &str) -> Result<Edited, Declined> {
-        // Where nothing of ours is left, what was once done there is over.
+        // If nothing of ours is left, an earlier change no longer matters.
         let fresh = self.standing(now, first)? == Standing::Absent;
         let past = past.filter(|_| !fresh);
         let mut draft = match (past.filter(|p| p.exact), now) {
@@ -176,8 +177,8 @@ impl Change {
         })
     }
 
-    /// The file without what is ours; `None` where no file should be left. `first` is the text of the plan's first file
-    /// as it is.
+    /// The file without what is ours; `None` if no file should be left. `first` is the text of the plan's first file as
+    /// it is.
     pub fn take(&self, now: &str, past: Option<&Past>, first: &str) -> Result<Option<String>, Declined> {
         if let Change::Own(own) = self {
             return if now == own.text || (own.is_ours)(now) { Ok(None) } else { Err(Declined::NotOurs) };
@@ -195,13 +196,13 @@ impl Change {
             }
             Change::Own(_) => {}
         }
-        // A file that we made and in which nothing is left.
+        // A file that we created and that is empty now.
         let rest: String = draft.text().chars().filter(|c| !c.is_whitespace()).collect();
         let gone = past.is_some_and(|p| p.was_absent) && (rest.is_empty() || rest == "{}");
         Ok((!gone).then(|| draft.text().to_owned()))
     }
 
-    /// How much of it is there.
+    /// How much of the wanted contents a file has.
     pub fn standing(&self, now: Option<&str>, first: &str) -> Result<Standing, Declined> {
         let Some(text) = now else { return Ok(Standing::Absent) };
         Ok(match self {
@@ -220,7 +221,7 @@ impl Change {
         })
     }
 
-    /// What ours in the file calls: paths of binaries.
+    /// Paths of the binaries that our entries in the file call.
     pub fn calls(&self, now: &str) -> Vec<String> {
         match self {
             Change::Json(merge) => merge.calls(now),
@@ -233,7 +234,7 @@ impl Change {
         }
     }
 
-    /// The permissions of ours that are not given in the file, though ours is there.
+    /// The permissions we need that the file does not grant, although it has entries of ours.
     pub fn lacks(&self, now: &str) -> Vec<String> {
         match self {
             Change::Json(merge) => merge.lacks(now),
@@ -241,7 +242,7 @@ impl Change {
         }
     }
 
-    /// Whether hooks of others stand behind ours in the same list.
+    /// Whether hooks of others follow ours in the same list.
     pub fn moves_others(&self, now: &str) -> bool {
         match self {
             Change::Json(merge) => merge.moves_others(now),
@@ -249,7 +250,7 @@ impl Change {
         }
     }
 
-    /// What a person puts into the file by hand where Heirloom may not.
+    /// What a person must add to the file by hand if Heirloom may not.
     pub fn by_hand(&self) -> Option<String> {
         match self {
             Change::Json(merge) => Some(merge.by_hand()),
@@ -258,8 +259,8 @@ impl Change {
     }
 }
 
-/// Whether a hook's command is one of ours: our binary's name first, and `hook <harness> <event>` last. A tool that wraps
-/// ours does not count; nor does one that only speaks of us.
+/// Whether a hook's command is one of ours: our binary's name first, and `hook <harness> <event>` last. A tool that
+/// wraps ours does not count; nor does one that only mentions ours.
 pub fn command_is_ours(command: &str, harness: &str) -> bool {
     let Some(words) = words(command) else { return false };
     let [binary, .., hook, of, _] = words.as_slice() else { return false };
@@ -267,7 +268,7 @@ pub fn command_is_ours(command: &str, harness: &str) -> bool {
     name.starts_with("heirloom") && hook == "hook" && of == harness
 }
 
-/// The words of a simple shell command, quotes taken off; `None` where it is anything but simple.
+/// The words of a simple shell command without their quotes; `None` if it is not simple.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = command.chars();
@@ -303,7 +304,7 @@ pub fn words(command: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// A word for a shell: as it is where it is plain, else in single quotes.
+/// Quotes a word for a shell if it needs it, in single quotes.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/.-_+@%,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -312,19 +313,20 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// How the first line of a script of ours begins.
+/// The beginning of the first line of our scripts.
 const SIGNED: &str = "// written by heirloom connect, replaced by it; sha256 of what follows: ";
-/// The line of a script that says how to call Heirloom, as the script has it before it is installed.
+/// The line of a script that names the command of Heirloom, as it is before installation.
 const CALL: &str = "const HEIRLOOM = [\"heirloom\"]";
 
-/// A script of ours for a program: told how to call Heirloom, and signed so that we know whether somebody changed it.
+/// A script of ours for a program: with the command of Heirloom filled in, and signed so that changes by others are
+/// noticed.
 pub fn script(source: &str, how: &Installed) -> String {
     let words = serde_json::Value::from(how.command.clone());
     let body = source.replacen(CALL, &format!("const HEIRLOOM = {words}"), 1);
     format!("{SIGNED}{}\n{body}", sha256(&body))
 }
 
-/// Whether a script is as we wrote it.
+/// Whether a script is unchanged since we wrote it.
 pub fn is_our_script(text: &str) -> bool {
     let Some((first, body)) = text.split_once('\n') else { return false };
     first.strip_prefix(SIGNED).is_some_and(|signed| signed == sha256(body))

@@ -1,12 +1,13 @@
-//! The outside programs: where their sessions lie, and what their records mean.
+//! The outside programs: where their sessions are stored, and how their records are decoded.
 //!
-//! One folder per program, each a unit struct that implements [`Harness`]; [`ALL`] is the only list of them. A new
+//! One folder per program, each with a unit struct that implements [`Harness`]; [`ALL`] is the only list of them. A new
 //! program is one folder and one line. Within a folder `wire.rs` is the JSON exactly as that program writes it (every
 //! enum has an "other", nothing is required that is not used) and `transcript.rs` turns it into
 //! [`Decoded`](heirloom_engine::event::Decoded) records.
 //!
-//! Pure: bytes and rows in, meaning out. Opens no file, reads no environment (it is handed [`HostPaths`]), knows no
-//! database. Uses `engine::{event, program, scope, error, clock}` and nothing else of the engine; a test holds it to that.
+//! Pure: bytes and rows in, turns and facts out. Opens no file, reads no environment (it is handed [`HostPaths`]),
+//! knows no database. Uses `engine::{event, program, scope, error, clock}` and nothing else of the engine; a test
+//! checks that.
 
 pub mod claude_code;
 pub mod codex;
@@ -32,7 +33,7 @@ use hook::{HookSpec, Hooking};
 use install::{InstallPlan, Installed};
 pub use on_machine::{OnMachine, on_machine};
 
-/// Every program, in the order people see them.
+/// Every program, in the order shown to people.
 pub const ALL: &[&dyn Harness] =
     &[&claude_code::ClaudeCode, &codex::Codex, &opencode::OpenCode, &openclaw::OpenClaw, &turns::Turns];
 
@@ -48,61 +49,61 @@ pub trait Harness: Sync {
     /// Folders where this program keeps sessions on this machine, whether or not they exist.
     fn roots(&self, host: &HostPaths) -> Vec<PathBuf>;
 
-    /// Whether a file below one of the roots is a session store, judged by its path alone, and of which form.
+    /// The form of a file below one of the roots if it is a session store, judged by its path alone.
     fn claims(&self, path: &Path) -> Option<Form>;
 
     /// Whether a file from anywhere looks like this program's, judged by its path and its first bytes (at most 64 KiB,
-    /// possibly cut inside a line). Used where someone names a file without saying whose it is.
+    /// possibly cut inside a line). Used when a file is given without a program's name.
     fn recognises(&self, path: &Path, head: &[u8]) -> bool;
 
-    /// What the path alone says of the stream.
+    /// What the path alone says about the stream.
     fn place(&self, path: &Path) -> Placement;
 
     /// How this program's SQLite store is read, where it has one.
     fn foreign(&self) -> Option<&'static ForeignSpec>;
 
-    /// A decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or going on where an
-    /// earlier one's [`Decoder::state`] left off. A state it cannot read counts as empty.
+    /// A decoder for one stream (one file, or one group of rows), either fresh (`state` empty) or continuing from an
+    /// earlier one's [`Decoder::state`]. A state it cannot read counts as empty.
     fn decoder(&self, placement: &Placement, state: &[u8]) -> Box<dyn Decoder>;
 
     /// The shell command that resumes a session in the program, where there is one. `cwd` is where it must be run.
     fn resume(&self, native: &str) -> Option<String>;
 
-    /// Its hooks, where it has any (R12.1).
+    /// Its hooks, if it has any (R12.1).
     fn hooking(&self) -> Option<&'static Hooking> {
         None
     }
 
-    /// The hooks this program is asked to call.
+    /// The hooks that call us.
     fn hooks(&self) -> &'static [HookSpec] {
         self.hooking().map_or(&[], |hooking| hooking.hooks)
     }
 
-    /// What it does with what it is given. Of meaning only where there are hooks that give.
+    /// How it treats injected context. Meaningful only where hooks inject any.
     fn injection(&self) -> Injection {
         self.hooking().map_or(Injection { channel: "none", stores: true, characters: 0 }, |hooking| hooking.injection)
     }
 
-    /// What a hook's payload says.
+    /// Decodes a hook's payload.
     fn decode_hook(&self, event: &str, payload: &[u8]) -> hook::Decoded {
         self.hooking().map_or(Err(HookError::UnknownEvent), |hooking| (hooking.decode)(event, payload))
     }
 
-    /// What is printed for a hook that has something to give; `None`: this one gives nothing.
+    /// The output of a hook that injects context; `None` if this one cannot.
     fn hook_reply(&self, event: &str, block: &str) -> Option<Vec<u8>> {
         self.hooking().and_then(|hooking| (hooking.reply)(event, block))
     }
 
-    /// What connects this program (R12.2); `None` where there is no program that could be.
+    /// What connects this program (R12.2); `None` if there is no program to connect.
     fn install_plan(&self, host: &HostPaths, how: &Installed) -> Option<InstallPlan>;
 }
 
-/// What is true of a program whatever the session.
+/// Properties of a program that hold for every session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HarnessSpec {
-    /// In session keys, options and tables.
+    /// The name used in session keys, options and tables.
     pub name: &'static str,
-    /// For people.
+    /// The name shown to people.
     pub title: &'static str,
     /// Entry ids are unique beyond the session, so that an entry met again in another session is a copy (a fork).
     pub global_ids: bool,
@@ -110,7 +111,8 @@ pub struct HarnessSpec {
     pub resumes_in_project: bool,
 }
 
-/// The machine as a harness may see it: filled in by the application from the environment, by tests from a folder.
+/// The paths of a machine that a harness may use: filled in by the application from the environment, by tests from a
+/// folder.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct HostPaths {
     /// The user's home directory.
@@ -127,6 +129,6 @@ pub struct HostPaths {
     pub openclaw_state_dir: Option<PathBuf>,
     /// `OPENCLAW_CONFIG_PATH`
     pub openclaw_config_path: Option<PathBuf>,
-    /// The root of the file system, below which an administrator's settings are; `None` looks at none.
+    /// The root of the file system, below which an administrator's settings are; `None`: they are not looked for.
     pub system: Option<PathBuf>,
 }

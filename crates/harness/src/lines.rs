@@ -1,9 +1,8 @@
-//! JSON as the adapters of line files read it: one line checked, foreign values taken without trusting their types, and
-//! a tool's input made readable.
+//! Lenient JSON for the adapters of line files: checks one line, reads values of unexpected types as missing, and makes
+//! a tool's input readable.
 //!
-//! Programs change what they write from week to week. A field of another type than last week's must not cost a turn, so
-//! the types here read a value that does not fit as "nothing there" and leave it to the decoder to decide whether it
-//! needed it. Knows no program.
+//! Programs change what they write from week to week. A field whose type changed must not cost a turn, so these types
+//! read a value that does not fit as missing, and the decoder decides whether it needed it. Knows no program.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,8 +13,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The text of one line that should hold a JSON object, or why it cannot. A byte order mark before it and a carriage
-/// return after it are not part of it.
+/// The text of one line that should be a JSON object, or the reason why it is not. A byte order mark before it and a
+/// carriage return after it are dropped.
 pub(crate) fn line_text(bytes: &[u8]) -> Result<&str, String> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -51,7 +50,7 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("not JSON: {} at column {}", message(error), error.column())
 }
 
-/// What serde_json says, without the place: it counts lines, and here there is only one.
+/// serde_json's message without the position: it counts lines, and here there is only one.
 fn message(error: &serde_json::Error) -> String {
     let full = error.to_string();
     match full.rfind(" at line ") {
@@ -60,7 +59,7 @@ fn message(error: &serde_json::Error) -> String {
     }
 }
 
-/// Visitor methods that read every value but the wanted one as nothing.
+/// Visitor methods that read every other type as missing.
 macro_rules! nothing_for {
     ($($method:ident($type:ty)),*) => {
         $(fn $method<E>(self, _: $type) -> Result<Self::Value, E> { Ok(Default::default()) })*
@@ -82,7 +81,7 @@ macro_rules! nothing_for {
     };
 }
 
-/// A string, borrowed from the line where it holds no escapes; anything else is no string.
+/// A string, borrowed from the line if it contains no escapes; anything else is missing.
 #[derive(Default)]
 pub(crate) struct Str<'a>(Option<Cow<'a, str>>);
 
@@ -91,12 +90,12 @@ impl<'a> Str<'a> {
         self.0.as_deref()
     }
 
-    /// The string, or the empty one.
+    /// The string, or `""`.
     pub(crate) fn or_empty(&self) -> &str {
         self.get().unwrap_or_default()
     }
 
-    /// The string unless it is empty: programs write `""` where they mean that there is none.
+    /// The string unless it is empty: programs write `""` for a missing one.
     pub(crate) fn filled(&self) -> Option<&str> {
         self.get().filter(|text| !text.is_empty())
     }
@@ -135,7 +134,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
-/// `true`; anything else is false.
+/// `true`; anything else is `false`.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Flag(pub(crate) bool);
 
@@ -159,7 +158,7 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// A whole number; anything else is none.
+/// A whole number; anything else is missing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Whole(Option<i64>);
 
@@ -168,7 +167,7 @@ impl Whole {
         self.0
     }
 
-    /// A count, which is never negative.
+    /// The number as a count; `None` if it is negative.
     pub(crate) fn count(self) -> Option<u64> {
         self.0.and_then(|n| u64::try_from(n).ok())
     }
@@ -220,7 +219,7 @@ impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Loose<T> {
     }
 }
 
-/// A list; anything else is the empty one. What an element that does not fit becomes is up to `T`.
+/// A list; anything else is empty. `T` decides how an element of another type reads.
 pub(crate) struct List<T>(pub(crate) Vec<T>);
 
 impl<T> Default for List<T> {
@@ -252,8 +251,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// An object's members in the order they were written, keys read as `K`. Not a map: a tool's input reads best as its
-/// author laid it out.
+/// An object's members in the order they were written, keys read as `K`. Not a map, because a tool's input reads best
+/// in its own order.
 pub(crate) struct Members<'a, K>(pub(crate) Vec<(K, &'a RawValue)>);
 
 impl<'de, K: Deserialize<'de>> Deserialize<'de> for Members<'de, K> {
@@ -276,7 +275,7 @@ impl<'de, K: Deserialize<'de>> Deserialize<'de> for Members<'de, K> {
     }
 }
 
-/// A tool's input as a person reads it: an object as `key: value` lines with strings as they are, a string as it is,
+/// A tool's input in readable form: an object as `key: value` lines with strings as they are, a string as it is,
 /// anything else as compact JSON.
 pub(crate) fn readable(json: &str) -> Result<String, serde_json::Error> {
     let json = json.trim();
@@ -330,7 +329,7 @@ fn push_compact(out: &mut String, json: &str) {
     }
 }
 
-/// Whether a name can stand in a shell command as it is.
+/// Whether a name needs no quotes in a shell command.
 pub(crate) fn is_plain_word(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
@@ -346,7 +345,7 @@ pub(crate) fn is_uuid(name: &str) -> bool {
         })
 }
 
-/// The complete lines in the first bytes of a file; where not even the first is complete, that one as it is.
+/// The complete lines in the first bytes of a file; if not even the first is complete, that one as it is.
 pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = head.iter().rposition(|b| *b == b'\n').unwrap_or(head.len());
     head[..end].split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())

@@ -1,8 +1,8 @@
-//! JSON read loosely: what a field holds counts, what it should have held does not.
+//! Lenient JSON: a field of an unexpected type reads as its default.
 //!
-//! Programs change their records under us, and a field of another type must not lose a turn; so every field of a wire
-//! struct reads through [`loose`], and every text through [`Words`]. Shared by the programs that write JavaScript's
-//! JSON, where a string cut in the middle of an emoji is written as half a surrogate pair.
+//! Programs change their records without notice, and a changed field must not lose a turn; so every field of a wire
+//! struct is read through [`loose`], and every text through [`Words`]. Shared by the programs that write JavaScript's
+//! JSON, where a string cut in the middle of an emoji ends in half a surrogate pair.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::lines::Members;
 
-/// Reads a field, or its default where it holds something else. Needs `#[serde(default)]` beside it.
+/// Reads a field, or its default if it has another type. Needs `#[serde(default)]` beside it.
 pub(crate) fn loose<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -42,12 +42,12 @@ impl<'de> Deserialize<'de> for Words {
             }
         }
 
-        // Asked for bytes, serde_json gives a string's, half pairs included.
+        // When asked for bytes, serde_json returns those of a string, half surrogate pairs included.
         deserializer.deserialize_bytes(Lossy)
     }
 }
 
-/// A tool's input as a person would read it: one `name: value` per line, strings without quotes and escapes.
+/// A tool's input in readable form: one `name: value` per line, strings without quotes and escapes.
 pub(crate) fn tool_input(raw: Option<&RawValue>) -> String {
     let Some(raw) = raw else { return String::new() };
     match serde_json::from_str::<Members<Words>>(raw.get()) {
@@ -59,7 +59,7 @@ pub(crate) fn tool_input(raw: Option<&RawValue>) -> String {
     }
 }
 
-/// A string's words, nothing for `null`, anything else as it is written.
+/// A string's text, nothing for `null`, anything else as it is written.
 pub(crate) fn plain(raw: &RawValue) -> String {
     match serde_json::from_str::<Words>(raw.get()) {
         Ok(Words(text)) => text,

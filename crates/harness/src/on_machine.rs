@@ -1,4 +1,4 @@
-//! A program on a machine: a [`Harness`] and the folders of one host, as the engine wants it.
+//! Implements the engine's [`Program`] for a [`Harness`] with the folders of one host.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use heirloom_engine::program::{Form, HookCall, HookError, Program};
 
 use crate::{ALL, Harness, HostPaths};
 
-/// Every program of [`ALL`] on this host: what an engine is opened with.
+/// Every program of [`ALL`] on this host, for opening an engine.
 pub fn on_machine(host: &HostPaths) -> Vec<Arc<dyn Program>> {
     ALL.iter()
         .map(|harness| Arc::new(OnMachine { harness: *harness, host: host.clone() }) as Arc<dyn Program>)
@@ -78,7 +78,7 @@ impl Program for OnMachine {
     }
 }
 
-/// A path for a shell: as it is where it is plain, else in single quotes.
+/// Quotes a path for a shell if it needs it, in single quotes.
 pub fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@' | '%' | ',' | ':');
     if !path.is_empty() && path.chars().all(plain) {

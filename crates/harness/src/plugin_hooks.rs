@@ -1,5 +1,5 @@
-//! Hooks of programs that load plugins: ours forwards what happened in this one form, and hands back what it gets. The
-//! type is the contract of both plugins (docs/HOOKS.md).
+//! Hooks of programs that load plugins. Both of our plugins forward events in this form and receive this reply; the
+//! type is their contract (docs/HOOKS.md).
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use serde_json::json;
 use crate::hook::HookError;
 use crate::loose::{Words, loose};
 
-/// What a plugin sends.
+/// The payload a plugin sends.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct Payload {
     /// The program's session id.
     #[serde(deserialize_with = "loose")]
     pub session: Option<Words>,
-    /// The session that sent this one, where it is a sub-agent's.
+    /// The parent session, if this one is a sub-agent's.
     #[serde(deserialize_with = "loose")]
     pub parent: Option<Words>,
     #[serde(deserialize_with = "loose")]
@@ -27,17 +27,17 @@ pub(crate) struct Payload {
     /// The program's id of the run.
     #[serde(deserialize_with = "loose")]
     pub run: Option<Words>,
-    /// What the person said.
+    /// The person's prompt.
     #[serde(deserialize_with = "loose")]
     pub prompt: Option<Words>,
-    /// What the program's store will call it.
+    /// The prompt's id in the program's store.
     #[serde(deserialize_with = "loose")]
     pub entry: Option<Words>,
     #[serde(deserialize_with = "loose")]
     pub reason: Option<Words>,
 }
 
-/// The fields of [`Payload`] by the names they are sent under, and whether there is no payload without them.
+/// The field names of [`Payload`] as they are sent, and whether they are required.
 pub(crate) const FIELDS: &[(&str, bool)] = &[
     ("session", true),
     ("parent", false),
@@ -64,7 +64,7 @@ pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, Hook
     Ok(HookEvent {
         session,
         agent: text(&payload.agent),
-        // Whichever one it is: what matters is that it is none of the main line.
+        // Any name will do: the lane only must not be the main line.
         lane: text(&payload.parent).map(|parent| format!("of {parent}")).unwrap_or_default(),
         cwd: text(&payload.cwd),
         store: None::<PathBuf>,
@@ -73,7 +73,7 @@ pub(crate) fn event(payload: &Payload, moment: Moment) -> Result<HookEvent, Hook
     })
 }
 
-/// What a plugin gets: one object, `context` being all that the model is to be given now.
+/// The reply to a plugin: one object, whose `context` is all that the model is to be given now.
 pub(crate) fn reply(block: &str) -> Vec<u8> {
     json!({"context": block}).to_string().into_bytes()
 }

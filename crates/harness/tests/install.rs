@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use heirloom_harness::install::draft::{Draft, undo};
-use heirloom_harness::install::json::{self, Kind, Odd};
+use heirloom_harness::install::json::{self, Kind, SettingsError};
 use heirloom_harness::install::merge::Merge;
 use heirloom_harness::install::trust::{self, Trusted};
 use heirloom_harness::install::{
@@ -209,7 +209,7 @@ proptest! {
         let edited = match change.put(Some(&before), None, "") {
             Ok(edited) => edited,
             // A random document may have a list where the program has an object.
-            Err(Declined::Odd(Odd::NotA(..))) => return Ok(()),
+            Err(Declined::Settings(SettingsError::WrongType(..))) => return Ok(()),
             Err(e) => panic!("{e:?}\n{before}"),
         };
         let after = edited.text.clone();
@@ -418,23 +418,23 @@ fn what_is_no_json5_is_refused() {
 
 #[test]
 fn what_cannot_be_told_for_sure_is_left_alone() {
-    let odd = |text: &str| match change("claude-code", "/opt/heirloom").put(Some(text), None, "") {
-        Err(Declined::Odd(odd)) => odd,
+    let refused = |text: &str| match change("claude-code", "/opt/heirloom").put(Some(text), None, "") {
+        Err(Declined::Settings(refused)) => refused,
         other => panic!("{text}: {other:?}"),
     };
-    assert!(matches!(odd("{\"a\": 1"), Odd::Malformed(m) if m.line == 1));
-    assert!(matches!(odd("{\n\"a\": 1,\n\"b\" 2}"), Odd::Malformed(m) if m.line == 3));
-    assert!(matches!(odd("{} {}"), Odd::Malformed(_)));
-    assert!(matches!(odd("{\"a\": \"\n\"}"), Odd::Malformed(_)));
-    assert!(matches!(odd(&"[".repeat(100_000)), Odd::Malformed(_)));
-    assert_eq!(odd("[]"), Odd::NotA("an object", "the file".into()));
-    assert_eq!(odd("{\"hooks\": []}"), Odd::NotA("an object", "hooks".into()));
-    assert_eq!(odd("{\"hooks\": {\"Stop\": {}}}"), Odd::NotA("a list", "hooks.Stop".into()));
-    assert_eq!(odd("{\"hooks\": {}, hooks: {}}"), Odd::Twice("hooks".into()));
-    assert_eq!(odd("{\"hooks\": {\"Stop\": [], 'Stop': []}}"), Odd::Twice("hooks.Stop".into()));
+    assert!(matches!(refused("{\"a\": 1"), SettingsError::Malformed(m) if m.line == 1));
+    assert!(matches!(refused("{\n\"a\": 1,\n\"b\" 2}"), SettingsError::Malformed(m) if m.line == 3));
+    assert!(matches!(refused("{} {}"), SettingsError::Malformed(_)));
+    assert!(matches!(refused("{\"a\": \"\n\"}"), SettingsError::Malformed(_)));
+    assert!(matches!(refused(&"[".repeat(100_000)), SettingsError::Malformed(_)));
+    assert_eq!(refused("[]"), SettingsError::WrongType("an object", "the file".into()));
+    assert_eq!(refused("{\"hooks\": []}"), SettingsError::WrongType("an object", "hooks".into()));
+    assert_eq!(refused("{\"hooks\": {\"Stop\": {}}}"), SettingsError::WrongType("a list", "hooks.Stop".into()));
+    assert_eq!(refused("{\"hooks\": {}, hooks: {}}"), SettingsError::DuplicateKey("hooks".into()));
+    assert_eq!(refused("{\"hooks\": {\"Stop\": [], 'Stop': []}}"), SettingsError::DuplicateKey("hooks.Stop".into()));
     let included = "{plugins: {\"$include\": './plugins.json5'}}";
     let openclaw = change("openclaw", "/opt/heirloom").put(Some(included), None, "");
-    assert_eq!(openclaw, Err(Declined::Odd(Odd::Elsewhere("plugins".into()))));
+    assert_eq!(openclaw, Err(Declined::Settings(SettingsError::Included("plugins".into()))));
 }
 
 #[test]

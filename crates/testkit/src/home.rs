@@ -1,33 +1,33 @@
-//! A user who exists only for one test: an empty home directory, an empty Heirloom home, an empty environment. Knows
-//! nothing about what a home looks like inside.
+//! A user who exists for one test only: an empty home directory, an empty Heirloom home, an empty environment. Does not
+//! know the structure of a home.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any command in a test takes on a slow machine; what is still running then hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than any command in a test takes on a slow machine; a command still running then hangs.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Two folders that vanish with it: the user's home and, inside, the place for Heirloom's. Neither name can be guessed.
+/// Two folders with unguessable names that are deleted when this is dropped: the user's home and, inside, Heirloom's.
 #[derive(Debug)]
 pub struct TestHome {
     dir: tempfile::TempDir,
 }
 
-/// What a finished command left.
+/// The result of a finished command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
     /// The exit code; `None` when a signal ended it.
     pub status: Option<i32>,
-    /// What it printed. Bytes that are not UTF-8 are replaced.
+    /// Standard output. Bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// What it complained about.
+    /// Standard error.
     pub stderr: String,
 }
 
 impl TestHome {
-    /// A new world. The Heirloom home is named but not created: that is for the program under test.
+    /// Creates the folders. The Heirloom home is named but not created: that is for the program under test.
     #[expect(clippy::new_without_default, reason = "creating folders is more than a default value")]
     pub fn new() -> TestHome {
         let dir = tempfile::Builder::new().prefix("heirloom-test-").tempdir().expect("a temporary folder");
@@ -40,7 +40,7 @@ impl TestHome {
         self.dir.path().join("user")
     }
 
-    /// Where Heirloom's home is to be (`HEIRLOOM_HOME`).
+    /// The path of Heirloom's home (`HEIRLOOM_HOME`).
     pub fn home(&self) -> PathBuf {
         self.dir.path().join("user/.heirloom")
     }
@@ -52,15 +52,15 @@ impl TestHome {
         path
     }
 
-    /// Leaves both folders behind, for somebody to look at, and says where.
+    /// Keeps both folders for inspection and returns their path.
     pub fn keep(&mut self) -> PathBuf {
         self.dir.disable_cleanup(true);
         self.dir.path().to_owned()
     }
 
-    /// A command that sees this world only. The environment is empty but for `PATH`, `HOME`, `HEIRLOOM_HOME`,
-    /// `NO_COLOR`, `TZ` and `LANG`; so nothing of the person who runs the tests leaks in, neither their colours nor
-    /// their `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `XDG_DATA_HOME` or `OPENCLAW_STATE_DIR`.
+    /// A command that sees only this environment. It has no variables except `PATH`, `HOME`, `HEIRLOOM_HOME`,
+    /// `NO_COLOR`, `TZ` and `LANG`, so that nothing of the person who runs the tests leaks in, neither their colours
+    /// nor their `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `XDG_DATA_HOME` or `OPENCLAW_STATE_DIR`.
     pub fn command(&self, binary: impl AsRef<Path>) -> Command {
         let mut command = Command::new(binary.as_ref());
         command
@@ -75,7 +75,7 @@ impl TestHome {
         command
     }
 
-    /// Runs a binary in this world and waits for it.
+    /// Runs a binary in this environment and waits for it.
     pub fn run(&self, binary: impl AsRef<Path>, args: &[&str], stdin: &[u8]) -> Output {
         let mut command = self.command(binary);
         command.args(args);
@@ -83,15 +83,15 @@ impl TestHome {
     }
 }
 
-/// Runs a command to its end, feeding it `stdin`. Panics when it cannot be started or is still running after two
-/// minutes; a command that does not read its input is fine.
+/// Runs a command to its end, feeding it `stdin`. Panics if it cannot be started or is still running after two minutes;
+/// a command that does not read its input is fine.
 pub fn run(mut command: Command, stdin: &[u8]) -> Output {
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let mut input = child.stdin.take().expect("piped");
     let mut output = child.stdout.take().expect("piped");
     let mut complaints = child.stderr.take().expect("piped");
-    // Three pipes at once, or a child that fills one while we fill another waits for ever.
+    // All three pipes at once; otherwise a child that fills one while we fill another would block for ever.
     std::thread::scope(|scope| {
         scope.spawn(move || drop(input.write_all(stdin)));
         let stdout = scope.spawn(move || read_all(&mut output));
@@ -101,11 +101,11 @@ pub fn run(mut command: Command, stdin: &[u8]) -> Output {
             if let Some(status) = child.try_wait().expect("a child of ours") {
                 break status;
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > TIMEOUT {
                 // Killed first: the threads above end only when its pipes close.
                 let _ = child.kill();
                 let _ = child.wait();
-                panic!("{command:?} was still running after {PATIENCE:?}");
+                panic!("{command:?} was still running after {TIMEOUT:?}");
             }
             std::thread::sleep(Duration::from_millis(2));
         };

@@ -1,8 +1,8 @@
-//! A hermetic world for tests: temporary homes, seeded chance, broken input, a model that says what it is told to.
+//! An isolated environment for tests: temporary homes, seeded randomness, broken input, a scripted model.
 //! Dev-dependency only.
 //!
-//! Deliberately knows nothing about the engine, the harnesses or what a record looks like beyond its being a line of
-//! JSON; a crate under test never meets its own types here.
+//! Does not depend on the engine or the harnesses, and knows of a record only that it is a line of JSON; so a crate
+//! under test never meets its own types here.
 
 pub mod fake_model;
 mod home;
@@ -20,8 +20,8 @@ pub use tables::insert_rows;
 pub use vectors::word_vector;
 
 /// Sessions recorded from the real programs, too large or too private to be committed: the folder `HEIRLOOM_RECORDINGS`
-/// names (counted from the repository), or `shared` beside the repository. A test that needs it is `#[ignore]`d in a module named `recorded`, and is run
-/// by `just real`; without the folder it fails.
+/// names (relative to the repository), or `shared` beside the repository. A test that needs it is `#[ignore]`d in a
+/// module named `recorded`, and is run by `just real`; without the folder it fails.
 pub fn recordings() -> PathBuf {
     let named = std::env::var_os("HEIRLOOM_RECORDINGS").filter(|name| !name.is_empty());
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -31,7 +31,7 @@ pub fn recordings() -> PathBuf {
     })
 }
 
-/// The same, or `None` where it is missing.
+/// The same, or `None` if it is missing.
 pub fn shared() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     if dir.is_dir() {
@@ -41,9 +41,9 @@ pub fn shared() -> Option<PathBuf> {
     None
 }
 
-/// Makes a named pipe, the file that hangs whoever opens it carelessly.
+/// Makes a named pipe, which blocks a program that opens it without care.
 pub fn named_pipe(path: &Path) {
-    // The command, because the system call is not in the standard library and our bindings lack it on macOS.
+    // Runs the command, because the system call is not in the standard library and our bindings lack it on macOS.
     let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo is part of every Unix");
     assert!(made.success(), "mkfifo {}", path.display());
 }

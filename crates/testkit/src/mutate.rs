@@ -1,5 +1,5 @@
-//! Ways to break one line of JSON, as disks, editors, other programs and people with bad intentions do. Knows nothing
-//! about the fields a program uses: it works on the bytes.
+//! Ways to break one line of JSON, as disks, editors, other programs and attackers do. Works on the bytes and knows
+//! nothing about the fields a program uses.
 
 use crate::Rng;
 
@@ -23,16 +23,16 @@ pub const MUTATIONS: &[&str] = &[
     "regex bomb",
 ];
 
-/// Breaks a line in one way chosen by chance. The result may contain line breaks; it is what a file would hold.
+/// Breaks a line in one random way. The result may contain line breaks, as a file could.
 pub fn mutate(line: &[u8], rng: &mut Rng) -> Vec<u8> {
     let which = rng.below(MUTATIONS.len());
     mutate_with(which, line, rng)
 }
 
-/// Breaks a line in the way `MUTATIONS[which]` names. Panics when there is no such way.
+/// Breaks a line in the way `MUTATIONS[which]` names. Panics if there is no such way.
 ///
-/// Where a line does not have what a mutation wants to damage (no string, no key), it is put in front, so that the
-/// result always differs from the line.
+/// If a line lacks what a mutation would damage (a string, a key), that is inserted first, so that the result always
+/// differs from the line.
 pub fn mutate_with(which: usize, line: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut out = line.to_vec();
     match MUTATIONS[which] {
@@ -81,7 +81,7 @@ pub fn mutate_with(which: usize, line: &[u8], rng: &mut Rng) -> Vec<u8> {
         "missing id" => {
             let ids: Vec<_> = keys(line).into_iter().filter(|(s, e)| ends_with_id(&line[s + 1..e - 1])).collect();
             match ids.is_empty() {
-                // Renaming takes the member away without touching the commas around it.
+                // Renaming removes the member without touching the commas around it.
                 false => {
                     let (start, _) = *rng.pick(&ids);
                     splice(&mut out, start + 1, b"not_");
@@ -90,7 +90,7 @@ pub fn mutate_with(which: usize, line: &[u8], rng: &mut Rng) -> Vec<u8> {
             }
         }
         _ => {
-            // A million characters that a backtracking matcher tries in every way before it gives up.
+            // A million characters that make a backtracking matcher try every combination.
             let text = *rng.pick(&["a", "<", "(", " ", "\\\\", "`", "=-"]);
             insert_member(&mut out, "bomb", &format!("\"{}!\"", text.repeat(1_000_000 / text.len())));
         }
@@ -102,7 +102,7 @@ fn splice(out: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     out.splice(at..at, bytes.iter().copied());
 }
 
-/// Puts a member first into the outermost object, or makes one around nothing.
+/// Inserts a member at the beginning of the outermost object, or creates an object.
 fn insert_member(out: &mut Vec<u8>, key: &str, value: &str) {
     match out.iter().position(|b| *b == b'{') {
         Some(at) => {
@@ -131,13 +131,13 @@ fn strings(line: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The strings that are keys: a colon follows.
+/// The strings that are keys: those followed by a colon.
 fn keys(line: &[u8]) -> Vec<(usize, usize)> {
     let colon = |end: usize| line[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
     strings(line).into_iter().filter(|(_, end)| colon(*end)).collect()
 }
 
-/// A member with a scalar value: where its key begins, its value begins and its value ends.
+/// A random member with a scalar value: the start of its key, and the start and end of its value.
 fn pick_member(line: &[u8], rng: &mut Rng) -> Option<(usize, usize, usize)> {
     let strings = strings(line);
     let members: Vec<_> = keys(line)

@@ -1,6 +1,6 @@
-//! Chance that repeats: the same seed gives the same numbers on every machine. Knows nothing about what is drawn.
+//! A reproducible random number generator: the same seed gives the same numbers on every machine.
 
-/// Marsaglia's xorshift64*: small, fast and good enough to break things with. Not for secrets.
+/// Marsaglia's xorshift64*: small, fast and good enough for tests. Not for secrets.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -25,12 +25,12 @@ impl Rng {
         if end == 0 { 0 } else { (self.next_u64() >> 11) as usize % end }
     }
 
-    /// One of the items. Panics when there is none.
+    /// One of the items. Panics if there is none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// Bytes.
+    /// Random bytes.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| (self.next_u64() >> 56) as u8).collect()
     }

@@ -1,4 +1,4 @@
-//! Captured tables of a program's database, as JSON lines, put back into a database.
+//! Loads captured tables of a program's database, stored as JSON lines, into a database.
 
 use std::path::Path;
 

@@ -21,7 +21,7 @@ pub struct Args {}
 
 pub fn run(global: &Global, _: Args) -> Result<Exit> {
     let context = Context::create(global)?;
-    print::for_programs();
+    print::set_json();
     Ok(exit(&take_lines(&context, "cli append", true)?))
 }
 

@@ -1,4 +1,4 @@
-//! How programs call us: which of the binary's names is written into their settings.
+//! Which path of the binary is written into the settings of other programs.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use heirloom_harness::install::Installed;
 use crate::config;
 use crate::context::Global;
 
-/// This binary as programs should call it, with the options that find this memory again.
+/// The command by which programs call this binary, with the options that select this memory.
 ///
-/// The path is absolute, because a program started from a desktop has another `PATH` than a shell. It is the name under
-/// which `PATH` finds this very file, where it does: package managers put a stable link there and change what is behind
-/// it with each upgrade, so the resolved path would go stale and void the trust of programs that keep a digest of it.
+/// The path is absolute, because a program started from a desktop has another `PATH` than a shell. If `PATH` leads to
+/// this very file, the path found there is used: package managers put a stable link there and change its target with
+/// each upgrade, so the resolved path would go stale and void the trust of programs that keep a digest of it.
 pub fn installed(global: &Global) -> Result<Installed> {
     let binary = name_of(&std::env::current_exe().map_err(|e| Error::io("find", Path::new("this binary"), e))?)?;
     let mut command = vec![text(&binary)?];
@@ -30,20 +30,20 @@ pub fn installed(global: &Global) -> Result<Installed> {
     Ok(Installed { command })
 }
 
-/// Whether a program that is told this path can run something there.
+/// Whether a program can execute this path.
 pub fn can_run(path: &str) -> bool {
     Path::new(path).is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 fn name_of(running: &Path) -> Result<PathBuf> {
     let Ok(this) = std::fs::metadata(running) else {
-        // On Linux the path of a binary that was replaced while it ran says so in its name.
+        // On Linux the path of a binary that was replaced while it ran has a suffix that says so.
         return Err(Error::refused(format!("{} was replaced or removed while it ran", running.display()))
             .hint("run the same command again"));
     };
     let same = |path: &Path| std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (this.dev(), this.ino()));
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    // Relative entries mean whatever folder somebody is in (R14.3).
+    // Relative entries depend on the current directory (R14.3).
     let named = std::env::split_paths(&folders).filter(|f| f.is_absolute()).map(|f| f.join("heirloom"));
     let found = named.into_iter().find(|path| same(path)).unwrap_or_else(|| running.to_owned());
     let name = found.file_name().and_then(|n| n.to_str()).unwrap_or_default();

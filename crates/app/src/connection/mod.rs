@@ -1,39 +1,39 @@
-//! Connecting the programs on this machine: what a plan would change in their files, the change itself, all of it or
-//! nothing, and how a connection stands. Knows how files are written and nothing of what a program wants in them, which
-//! is its adapter's.
+//! Connects the programs on this machine: computes what a plan would change in their files, makes the change as a whole
+//! or not at all, and reports the state of a connection. What belongs in the files is defined by each program's
+//! adapter.
 
 mod binary;
-mod place;
 mod record;
+mod settings_file;
 
 use std::path::{Path, PathBuf};
 
 use heirloom_engine::error::{Error, Result};
 use heirloom_engine::home::Home;
 use heirloom_engine::redact::redact;
-use heirloom_harness::install::json::Odd;
+use heirloom_harness::install::json::SettingsError;
 use heirloom_harness::install::trust::{self, Trusted};
 use heirloom_harness::install::{Change, Declined, InstallPlan, Installed, Standing};
 use heirloom_harness::{ALL, Harness, HostPaths};
 
 pub use binary::{can_run, installed};
-use place::Place;
 use record::Memo;
 pub use record::Record;
+use settings_file::SettingsFile;
 
-/// The lock that keeps two commands from connecting at once.
+/// The lock that prevents two commands from connecting at once.
 const LOCK: &str = "connect";
 
 /// A program, its plan, and its files as they are.
 pub struct Target {
     pub harness: &'static dyn Harness,
     pub plan: InstallPlan,
-    places: Vec<Place>,
+    files: Vec<SettingsFile>,
 }
 
-/// What is to happen to a file.
+/// A planned change of a file.
 pub struct FileChange {
-    place: usize,
+    file: usize,
     pub path: PathBuf,
     pub meaning: String,
     pub before: Option<String>,
@@ -41,11 +41,11 @@ pub struct FileChange {
     memo: Option<Memo>,
 }
 
-/// How a program's connection stands.
+/// The state of a program's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Connected,
-    /// In another way, which the plan does not touch.
+    /// Connected in another way, which the plan does not touch.
     Otherwise(&'static str),
     Older,
     Partly,
@@ -59,7 +59,7 @@ pub fn connectable() -> impl Iterator<Item = &'static dyn Harness> {
     ALL.iter().copied().filter(move |h| h.install_plan(&nowhere, &nothing).is_some())
 }
 
-/// Those with these names, in the order given; an unknown one is a usage error.
+/// The programs with these names, in the order given; an unknown one is a usage error.
 pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
     names
         .iter()
@@ -73,7 +73,7 @@ pub fn named(names: &[String]) -> Result<Vec<&'static dyn Harness>> {
         .collect()
 }
 
-/// Whether the program was ever started here, by its folders.
+/// Whether the program was ever started here, judged by its folders.
 pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
     let nothing = Installed { command: Vec::new() };
     let folder = harness.install_plan(host, &nothing).map(|plan| plan.folder);
@@ -83,60 +83,61 @@ pub fn is_here(harness: &dyn Harness, host: &HostPaths) -> bool {
 impl Target {
     /// Reads the program's files.
     pub fn look(harness: &'static dyn Harness, host: &HostPaths, how: &Installed) -> Result<Target> {
-        // Codex resolves the folder it is told, and keeps the user's trust under what comes out.
+        // Codex resolves this folder, and keys the user's trust by the resolved path.
         let codex_home = host.codex_home.as_ref().map(|p| std::fs::canonicalize(p).unwrap_or_else(|_| p.clone()));
         let host = &HostPaths { codex_home, ..host.clone() };
         let plan = harness
             .install_plan(host, how)
             .ok_or_else(|| Error::usage(format!("{} cannot be connected", harness.spec().title)))?;
-        let places = plan.edits.iter().map(|e| Place::find(&host.home, &e.folder, &e.path)).collect::<Result<_>>()?;
-        Ok(Target { harness, plan, places })
+        let files =
+            plan.edits.iter().map(|e| SettingsFile::find(&host.home, &e.folder, &e.path)).collect::<Result<_>>()?;
+        Ok(Target { harness, plan, files })
     }
 
     fn texts(&self) -> Vec<Option<&str>> {
-        self.places.iter().map(|p| p.now.as_deref()).collect()
+        self.files.iter().map(|p| p.now.as_deref()).collect()
     }
 
     fn first(&self) -> &str {
-        self.places.first().and_then(|p| p.now.as_deref()).unwrap_or_default()
+        self.files.first().and_then(|p| p.now.as_deref()).unwrap_or_default()
     }
 
-    /// What connecting would change; nothing where it is connected. `trust` also writes what the user's trust is kept
-    /// as. Refused, and nothing is planned, where a file is not what it should be or is not ours to change.
+    /// The changes that connect the program; none if it is connected. `trust` also writes the user's trust in our
+    /// hooks. Refused, with nothing planned, if a file is not what it should be or may not be changed by us.
     pub fn connect(&self, record: &Record, trust: bool) -> Result<Vec<FileChange>> {
         if let Some((path, why)) = self.forbidden() {
             return Err(Error::refused(format!("{} forbids it: {why}", path.display()))
-                .hint("ask whoever administers this machine; nothing was changed"));
+                .hint("ask the administrator of this machine; nothing was changed"));
         }
         let mut changes = Vec::new();
         if (self.plan.otherwise)(&self.texts()).is_some() {
             return Ok(changes);
         }
         let mut first = self.first().to_owned();
-        for (i, (edit, place)) in self.plan.edits.iter().zip(&self.places).enumerate() {
+        for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate() {
             if matches!(edit.change, Change::Trust { .. }) && !trust {
                 continue;
             }
-            let now = place.now.as_deref();
-            let memo = record.get(&place.path);
+            let now = file.now.as_deref();
+            let memo = record.get(&file.path);
             let past = memo.map(|m| m.past(now));
-            let edited = edit.change.put(now, past.as_ref(), &first).map_err(|why| declined(why, &place.path))?;
+            let edited = edit.change.put(now, past.as_ref(), &first).map_err(|why| declined(why, &file.path))?;
             if i == 0 {
                 first.clone_from(&edited.text);
             }
             if now == Some(edited.text.as_str()) {
                 continue;
             }
-            if let Some(fixed) = &place.fixed {
-                return Err(again(fixed));
+            if let Some(fixed) = &file.fixed {
+                return Err(copy_of(fixed));
             }
             let mut folders = memo.map(|m| m.folders.clone()).unwrap_or_default();
-            folders.extend(place.missing_folders().into_iter().filter(|f| !folders.contains(f)).collect::<Vec<_>>());
+            folders.extend(file.missing_folders().into_iter().filter(|f| !folders.contains(f)).collect::<Vec<_>>());
             changes.push(FileChange {
-                place: i,
-                path: place.path.clone(),
+                file: i,
+                path: file.path.clone(),
                 meaning: edit.meaning.clone(),
-                before: place.now.clone(),
+                before: file.now.clone(),
                 memo: Some(Memo::new(&edited, folders)),
                 after: Some(edited.text),
             });
@@ -144,30 +145,30 @@ impl Target {
         Ok(changes)
     }
 
-    /// What disconnecting would change, in the order it has to be done.
+    /// The changes that disconnect the program, in the order they must be made.
     pub fn disconnect(&self, record: &Record) -> Result<Vec<FileChange>> {
         let mut changes = Vec::new();
-        for (i, (edit, place)) in self.plan.edits.iter().zip(&self.places).enumerate().rev() {
-            let Some(now) = &place.now else { continue };
-            let past = record.get(&place.path).map(|m| m.past(Some(now)));
+        for (i, (edit, file)) in self.plan.edits.iter().zip(&self.files).enumerate().rev() {
+            let Some(now) = &file.now else { continue };
+            let past = record.get(&file.path).map(|m| m.past(Some(now)));
             let after = edit
                 .change
                 .take(now, past.as_ref(), self.first())
-                .map_err(|why| taken_by_hand(&declined(why, &place.path)))?;
+                .map_err(|why| reworded_for_disconnect(&declined(why, &file.path)))?;
             if after.as_ref() == Some(now) {
                 continue;
             }
-            if let Some(fixed) = &place.fixed {
-                return Err(taken_by_hand(fixed));
+            if let Some(fixed) = &file.fixed {
+                return Err(reworded_for_disconnect(fixed));
             }
             changes.push(FileChange {
-                place: i,
-                path: place.path.clone(),
+                file: i,
+                path: file.path.clone(),
                 meaning: match after {
                     Some(_) => "without what is Heirloom's; the rest stays as it is".into(),
                     None => "only Heirloom's, so it goes".into(),
                 },
-                before: place.now.clone(),
+                before: file.now.clone(),
                 after,
                 memo: None,
             });
@@ -175,12 +176,12 @@ impl Target {
         Ok(changes)
     }
 
-    /// Writes the changes, all of them or none, and remembers the way back.
+    /// Makes the changes, all or none, and records how to undo them.
     pub fn apply(&self, home: &Home, changes: &[FileChange]) -> Result<()> {
         let held = home.lock(LOCK)?;
         let old = Record::load(home);
         let mut new = old.clone();
-        // What is remembered comes first: of a change that was cut off, the way back is known, too.
+        // The record is written first, so that an interrupted change can be undone, too.
         for change in changes.iter().filter(|c| c.memo.is_some()) {
             new.set(&change.path, change.memo.clone());
         }
@@ -188,14 +189,14 @@ impl Target {
             new.save(home, &held)?;
         }
         for (n, change) in changes.iter().enumerate() {
-            let written = self.places[change.place].write(&held, change.before.as_deref(), change.after.as_deref());
+            let written = self.files[change.file].write(&held, change.before.as_deref(), change.after.as_deref());
             let Err(error) = written else { continue };
             for done in changes[..n].iter().rev() {
-                if let Err(e) = self.places[done.place].write(&held, done.after.as_deref(), done.before.as_deref()) {
+                if let Err(e) = self.files[done.file].write(&held, done.after.as_deref(), done.before.as_deref()) {
                     crate::print::note(&format!("{} could not be put back: {e}", done.path.display()));
                 }
             }
-            // Why it failed is what counts; what could not be cleared away is told beside it.
+            // The first error is returned; a failure of the cleanup is only printed.
             if let Err(e) = self.remove_folders(changes, &new).and_then(|()| old.save(home, &held)) {
                 crate::print::note(&format!("what was made for it could not be cleared away: {e}"));
             }
@@ -203,34 +204,34 @@ impl Target {
         }
         if changes.iter().any(|c| c.memo.is_none()) {
             self.remove_folders(changes, &old)?;
-            for place in &self.places {
-                new.set(&place.path, None);
+            for file in &self.files {
+                new.set(&file.path, None);
             }
             new.save(home, &held)?;
         }
         Ok(())
     }
 
-    /// The folders that were made for files that are gone, if nothing else is in them.
+    /// Removes folders that were created for files that are gone, if they are empty.
     fn remove_folders(&self, changes: &[FileChange], record: &Record) -> Result<()> {
         for change in changes {
             let folders = record.get(&change.path).map(|m| m.folders.as_slice()).unwrap_or_default();
             for folder in folders.iter().rev() {
-                self.places[change.place].remove_folder(folder)?;
+                self.files[change.file].remove_folder(folder)?;
             }
         }
         Ok(())
     }
 
-    /// How the connection stands. An error is about a file that cannot be made sense of.
+    /// The state of the connection. An error means that a file cannot be understood.
     pub fn state(&self) -> Result<State> {
         let mut all = Vec::new();
-        for (edit, place) in self.plan.edits.iter().zip(&self.places) {
+        for (edit, file) in self.plan.edits.iter().zip(&self.files) {
             if matches!(edit.change, Change::Trust { .. }) {
                 continue;
             }
-            let standing = edit.change.standing(place.now.as_deref(), self.first());
-            all.push(standing.map_err(|why| declined(why, &place.path))?);
+            let standing = edit.change.standing(file.now.as_deref(), self.first());
+            all.push(standing.map_err(|why| declined(why, &file.path))?);
         }
         if let Some(how) = (self.plan.otherwise)(&self.texts()) {
             return Ok(State::Otherwise(how));
@@ -247,31 +248,32 @@ impl Target {
         })
     }
 
-    /// Whether anything of ours is in the program's own files, however it is connected.
+    /// Whether the program's files contain anything of ours, however it is connected.
     pub fn has_ours(&self) -> bool {
-        let mut pairs = self.plan.edits.iter().zip(&self.places);
+        let mut pairs = self.plan.edits.iter().zip(&self.files);
         pairs.any(|(e, p)| {
             !matches!(e.change, Change::Trust { .. })
                 && e.change.standing(p.now.as_deref(), self.first()).is_ok_and(|s| s != Standing::Absent)
         })
     }
 
-    /// What the program keeps of the user's trust in our hooks: the weakest of them. `None` where it asks for none.
+    /// The user's trust in our hooks as the program stores it: the weakest of them. `None` if the program asks for
+    /// none.
     pub fn trusted(&self) -> Result<Option<Trusted>> {
-        for (edit, place) in self.plan.edits.iter().zip(&self.places) {
+        for (edit, file) in self.plan.edits.iter().zip(&self.files) {
             let Change::Trust { hooks, harness } = &edit.change else { continue };
-            let declined = |why: Odd| declined(Declined::Odd(why), &place.path);
+            let declined = |why: SettingsError| declined(Declined::Settings(why), &file.path);
             let wanted = trust::of_hooks(self.first(), hooks, harness).map_err(declined)?;
-            let found = trust::standing(place.now.as_deref().unwrap_or_default(), &wanted).map_err(declined)?;
+            let found = trust::standing(file.now.as_deref().unwrap_or_default(), &wanted).map_err(declined)?;
             let worst = [Trusted::Off, Trusted::Modified, Trusted::No, Trusted::Yes];
             return Ok(worst.into_iter().find(|t| found.contains(t)));
         }
         Ok(None)
     }
 
-    /// What our hooks and plugins in its files call, once each.
+    /// The binaries that our hooks and plugins in its files call, each once.
     pub fn calls(&self) -> Vec<String> {
-        let pairs = self.plan.edits.iter().zip(&self.places);
+        let pairs = self.plan.edits.iter().zip(&self.files);
         let mut all: Vec<String> =
             pairs.flat_map(|(e, p)| e.change.calls(p.now.as_deref().unwrap_or_default())).collect();
         all.sort();
@@ -279,25 +281,26 @@ impl Target {
         all
     }
 
-    /// The permissions it lacks, by the names they have in its settings.
+    /// The missing permissions, by their names in its settings.
     pub fn lacks(&self) -> Vec<String> {
-        let pairs = self.plan.edits.iter().zip(&self.places);
+        let pairs = self.plan.edits.iter().zip(&self.files);
         pairs.flat_map(|(e, p)| e.change.lacks(p.now.as_deref().unwrap_or_default())).collect()
     }
 
-    /// Whether hooks of others stand behind ours, which trust by place notices when ours go.
+    /// Whether hooks of others follow ours in a file whose trust is keyed by position, so that they lose their trust
+    /// when ours are removed.
     pub fn moves_trusted(&self) -> bool {
         let asks = self.plan.edits.iter().any(|e| matches!(e.change, Change::Trust { .. }));
-        let mut pairs = self.plan.edits.iter().zip(&self.places);
+        let mut pairs = self.plan.edits.iter().zip(&self.files);
         asks && pairs.any(|(e, p)| e.change.moves_others(p.now.as_deref().unwrap_or_default()))
     }
 
-    /// What in its own settings keeps it from calling us, and what to do.
+    /// The setting of its own that keeps it from calling us, and what to do.
     pub fn obstacle(&self) -> Option<(&'static str, &'static str)> {
         (self.plan.obstacle)(&self.texts())
     }
 
-    /// The administrator's file that forbids it, and why.
+    /// The administrator's file that forbids the connection, and why.
     pub fn forbidden(&self) -> Option<(PathBuf, &'static str)> {
         let mut files: Vec<PathBuf> = Vec::new();
         for path in &self.plan.policies {
@@ -314,16 +317,16 @@ impl Target {
         })
     }
 
-    /// What a person puts into which file where Heirloom may not.
+    /// The files a person must edit, and what to add, where Heirloom may not.
     pub fn by_hand(&self) -> Vec<(PathBuf, String)> {
-        let pairs = self.plan.edits.iter().zip(&self.places);
+        let pairs = self.plan.edits.iter().zip(&self.files);
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         pairs.filter_map(|(e, p)| Some((real(&p.path), e.change.by_hand()?))).collect()
     }
 }
 
 impl FileChange {
-    /// The change as programs and people write it down; credentials in the lines around it are not shown.
+    /// The change as a unified diff; credentials in the lines around it are not shown.
     pub fn diff(&self) -> String {
         let (old, new) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
         let name = self.path.display().to_string();
@@ -347,21 +350,21 @@ fn declined(why: Declined, path: &Path) -> Error {
     let path = path.display();
     let (what, next) = match why {
         Declined::NotOurs => (
-            format!("{path} was not written by Heirloom, or somebody changed it since"),
+            format!("{path} was not written by Heirloom, or was changed since"),
             "it was left as it is; move it away and run the same command again",
         ),
-        Declined::Odd(Odd::Malformed(wrong)) => (
+        Declined::Settings(SettingsError::Malformed(wrong)) => (
             format!("{path} cannot be read: line {}: {}", wrong.line, wrong.what),
             "it was left as it is; correct it and run the same command again",
         ),
-        Declined::Odd(Odd::Twice(key)) => {
+        Declined::Settings(SettingsError::DuplicateKey(key)) => {
             (format!("{path} says {key} twice"), "it was left as it is; keep one of them")
         }
-        Declined::Odd(Odd::NotA(what, key)) => (
+        Declined::Settings(SettingsError::WrongType(what, key)) => (
             format!("in {path}, {key} is not {what}"),
             "it was left as it is; correct it and run the same command again",
         ),
-        Declined::Odd(Odd::Elsewhere(key)) => (
+        Declined::Settings(SettingsError::Included(key)) => (
             format!("in {path}, {key} comes from another file ($include)"),
             "it was left as it is; put the lines below in by hand, in that file",
         ),
@@ -369,27 +372,27 @@ fn declined(why: Declined, path: &Path) -> Error {
     Error::refused(what).hint(next)
 }
 
-/// An error of connecting, told to whoever disconnects: what would be put in by hand is to be taken out by hand.
-fn taken_by_hand(error: &Error) -> Error {
+/// Rewords an error of connecting for disconnecting: what was to be added by hand is to be removed by hand.
+fn reworded_for_disconnect(error: &Error) -> Error {
     let by_hand = error.next_step().is_some_and(|next| next.contains("by hand"));
     match by_hand {
         true => Error::new(error.kind(), error.to_string())
             .hint("it was left as it is; take the lines with heirloom in them out there by hand"),
-        false => again(error),
+        false => copy_of(error),
     }
 }
 
-/// An error told once more.
-fn again(error: &Error) -> Error {
-    let told = Error::new(error.kind(), error.to_string());
+/// A copy of an error.
+fn copy_of(error: &Error) -> Error {
+    let copy = Error::new(error.kind(), error.to_string());
     match error.next_step() {
-        Some(next) => told.hint(next),
-        None => told,
+        Some(next) => copy.hint(next),
+        None => copy,
     }
 }
 
-/// Files of ours in a folder a person named: those that are not there in this form yet, written unless it is only for
-/// looking. Refused, with nothing written, where something else is in the place of one.
+/// The files of ours that are missing or outdated in a folder a person named; written only if `home` is given.
+/// Refused, with nothing written, if something else has the name of one.
 pub fn own_folder(
     home: Option<&Home>,
     user: &Path,
@@ -399,23 +402,23 @@ pub fn own_folder(
 ) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     for (name, text) in files {
-        let place = Place::find(user, folder, &name.to_string_lossy())?;
-        if let Some(fixed) = &place.fixed {
-            return Err(again(fixed));
+        let file = SettingsFile::find(user, folder, &name.to_string_lossy())?;
+        if let Some(fixed) = &file.fixed {
+            return Err(copy_of(fixed));
         }
-        match &place.now {
+        match &file.now {
             Some(now) if now == text => continue,
-            Some(now) if !is_ours(now) => return Err(declined(Declined::NotOurs, &place.path)),
-            _ => changed.push((place, text)),
+            Some(now) if !is_ours(now) => return Err(declined(Declined::NotOurs, &file.path)),
+            _ => changed.push((file, text)),
         }
     }
     if let Some(home) = home {
         let held = home.lock(LOCK)?;
-        for (place, text) in &changed {
-            place.write(&held, place.now.as_deref(), Some(text))?;
+        for (file, text) in &changed {
+            file.write(&held, file.now.as_deref(), Some(text))?;
         }
     }
-    Ok(changed.into_iter().map(|(place, _)| place.path).collect())
+    Ok(changed.into_iter().map(|(file, _)| file.path).collect())
 }
 
 #[cfg(test)]

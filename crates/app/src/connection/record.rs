@@ -1,6 +1,6 @@
-//! What was changed in the settings of programs, remembered in the home for one purpose: that undoing it gives back the
-//! very bytes that were there. Holds places and lengths of what is ours, and digests; of what others wrote it holds only
-//! a value that ours took the place of. Without it, ours is still known by its own marks and taken out.
+//! The record of what was changed in the settings of programs, kept in the home so that undoing restores the exact
+//! bytes. It contains positions and lengths of our text, and digests; of what others wrote, only a value that ours
+//! replaced. Without the record, our entries are still recognised by their own marks and removed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,40 +12,40 @@ use heirloom_harness::install::draft::Step;
 use heirloom_harness::install::{Edited, Past};
 use serde::{Deserialize, Serialize};
 
-/// The only form so far.
+/// The version of the record's format.
 const VERSION: u32 = 1;
 const LARGEST: u64 = 4 << 20;
 
-/// Every file that was changed, by its path.
+/// Every changed file, by its path.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Record {
     version: u32,
     files: BTreeMap<PathBuf, Memo>,
 }
 
-/// One of them.
+/// The change of one file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
 #[serde(default)]
 pub struct Memo {
-    /// BLAKE3 of the text the steps are for; `None` where there is no exact way back.
+    /// BLAKE3 of the text the steps apply to; `None` if the exact original cannot be restored.
     of: Option<String>,
     was_absent: bool,
-    /// In that text, from `at`, `len` bytes give way to `text`.
+    /// In that text, from `at`, `len` bytes are replaced by `text`.
     steps: Vec<(usize, usize, String)>,
-    /// Containers that were made.
+    /// Containers that were created.
     made: Vec<String>,
-    /// Folders that were made, outermost first.
+    /// Folders that were created, outermost first.
     pub folders: Vec<PathBuf>,
 }
 
 impl Record {
-    /// The record of a home; empty where there is none that can be read.
+    /// The record of a home; empty if there is none that can be read.
     pub fn load(home: &Home) -> Record {
         let bytes = home.read(&layout::CONNECTED, LARGEST).ok().flatten().unwrap_or_default();
         serde_json::from_slice(&bytes).ok().filter(|r: &Record| r.version == VERSION).unwrap_or_default()
     }
 
-    /// Writes it, if it says anything else than what is there.
+    /// Writes the record if it differs from the stored one.
     pub fn save(&self, home: &Home, held: &HomeLock) -> Result<()> {
         let old = home.read(&layout::CONNECTED, LARGEST)?;
         let record = Record { version: VERSION, files: self.files.clone() };
@@ -56,7 +56,7 @@ impl Record {
             return Ok(());
         }
         let what = Publication { path: &layout::CONNECTED, bytes: &bytes, base, own: base };
-        // Nobody else writes it; whoever did has had it replaced.
+        // No other program writes this file, so displaced bytes are not kept.
         let _ = home.publish(held, &what, Clock::System.now(), &mut |_| Ok(()))?;
         Ok(())
     }
@@ -65,7 +65,7 @@ impl Record {
         self.files.get(path)
     }
 
-    /// Remembers a change, or forgets it.
+    /// Stores the change of a file, or removes it.
     pub fn set(&mut self, path: &Path, memo: Option<Memo>) {
         match memo {
             Some(memo) => self.files.insert(path.to_owned(), memo),
@@ -85,7 +85,7 @@ impl Memo {
         }
     }
 
-    /// What it means for a text.
+    /// The recorded change, as far as it applies to a text.
     pub fn past(&self, now: Option<&str>) -> Past {
         let step = |(at, len, text): &(usize, usize, String)| Step { at: *at, len: *len, text: text.clone() };
         Past {

@@ -1,4 +1,4 @@
-//! `logs/hooks.log`: a line for what a hook skipped, bounded, without words of anybody's.
+//! `logs/hooks.log`: one line for each thing a hook skipped, limited in size, without any text of conversations.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -7,10 +7,10 @@ use heirloom_engine::clock::rfc3339;
 use heirloom_engine::home::{Home, layout};
 use heirloom_engine::redact::redact;
 
-/// Then the log is moved to `hooks.log.1`, in place of the one before.
+/// The size in bytes at which the log is renamed to `hooks.log.1`, replacing the previous one.
 const LARGEST: u64 = 256 * 1024;
 
-/// Adds a line. What cannot be logged is not.
+/// Appends a line. Errors are ignored.
 pub fn line(home: &Home, what: &str) {
     let folder = home.root().join(layout::LOGS.as_str());
     let path = folder.join("hooks.log");

@@ -1,8 +1,8 @@
-//! `heirloom hook PROGRAM EVENT`: what a program's hook runs (R12.5).
+//! `heirloom hook PROGRAM EVENT`: the command that a program's hook runs (R12.5).
 //!
-//! It never hurts its host. A timer armed before the first byte is read ends the process with status 0; what is printed
-//! is one write at the very end, valid or nothing; what cannot be stored goes to the spool; what was skipped is one line
-//! in `logs/hooks.log`. Nothing here is started that could start a hook again.
+//! It never harms the program. A timer started before the first byte is read ends the process with status 0; the output
+//! is a single write at the very end, valid or nothing; a payload that cannot be stored goes to the spool; skipped work
+//! is one line in `logs/hooks.log`. Nothing started here can start a hook again.
 
 mod log;
 pub mod worker;
@@ -24,28 +24,30 @@ use heirloom_harness::{Harness, OnMachine};
 use crate::config;
 use crate::context::Global;
 
-/// Set in whatever a hook starts: a model run by the worker must not fire our hooks again.
+/// Set for every process a hook starts: a model run by the worker must not fire our hooks again.
 pub const GUARD: &str = "HEIRLOOM_HOOK";
 
-/// When the process ends, whatever it is doing (R12.5).
+/// How long the process may run (R12.5).
 const DEADLINE: Duration = Duration::from_millis(400);
 
 /// The same at a session's end, where programs wait least.
 const DEADLINE_AT_END: Duration = Duration::from_millis(300);
 
-/// How long the disk has for what the timer spools. One that takes longer does not get it: the program's own store has it.
-const LAST_WORDS: Duration = Duration::from_millis(400);
+/// How long writing to the spool may take after the deadline. On a slower disk the payload is not spooled; the
+/// program's own store has its contents.
+const SPOOL_LIMIT: Duration = Duration::from_millis(400);
 
 /// How long it waits for another process that writes the ledger; then the payload goes to the spool.
 const BUSY: Duration = Duration::from_millis(150);
 
-/// The longest payload that is read. Prompts are shorter by orders of magnitude; a plugin sends no contexts.
+/// The longest payload that is read, in bytes. Prompts are shorter by orders of magnitude, and plugins send no
+/// contexts.
 const LONGEST_PAYLOAD: u64 = 16 << 20;
 
-/// What the timer saves before it ends the process.
+/// The payload that the timer spools before it ends the process.
 type Rescue = Arc<Mutex<Option<Spooled>>>;
 
-/// Runs a hook. Never fails: whatever happens is nobody's business but the log's.
+/// Runs a hook. Never fails; errors go to the hook log only.
 pub fn run(global: &Global, program: &str, event: &str) {
     if std::env::var_os(GUARD).is_some() {
         return;
@@ -53,7 +55,7 @@ pub fn run(global: &Global, program: &str, event: &str) {
     let rescue: Rescue = Arc::default();
     let (unsaved, home) = (Arc::clone(&rescue), global.home.clone());
     std::panic::set_hook(Box::new(move |_| {
-        // Whoever panicked may hold the lock.
+        // The thread that panicked may hold the lock.
         if let Ok(mut unsaved) = unsaved.try_lock() {
             save(&mut unsaved, home.as_deref(), "gave up");
         }
@@ -64,20 +66,21 @@ pub fn run(global: &Global, program: &str, event: &str) {
     let deadline = if contract == Some(Contract::SessionEnd) { DEADLINE_AT_END } else { DEADLINE };
     arm(&rescue, deadline, global.home.clone());
     let Some(reply) = answer(global, harness, event, &rescue) else { return };
-    // The timer waits for this lock: what is begun to be printed is printed whole.
+    // The timer waits for this lock, so that output is complete once begun.
     let _held = rescue.lock();
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(&reply).and_then(|()| out.flush());
     std::process::exit(0);
 }
 
-/// The one timer: when it is up, what has not been stored is spooled, and the process is over; soon in any case.
+/// Starts the timer: at the deadline, it spools a payload that has not been stored and ends the process, at the latest
+/// [`SPOOL_LIMIT`] after that.
 fn arm(rescue: &Rescue, deadline: Duration, home: Option<PathBuf>) {
     let rescue = Arc::clone(rescue);
     std::thread::spawn(move || {
         std::thread::sleep(deadline);
         std::thread::spawn(|| {
-            std::thread::sleep(LAST_WORDS);
+            std::thread::sleep(SPOOL_LIMIT);
             std::process::exit(0);
         });
         if let Ok(mut unsaved) = rescue.lock() {
@@ -87,7 +90,7 @@ fn arm(rescue: &Rescue, deadline: Duration, home: Option<PathBuf>) {
     });
 }
 
-/// Spools what has not been stored.
+/// Spools the payload if it has not been stored.
 fn save(unsaved: &mut Option<Spooled>, home: Option<&Path>, why: &str) {
     if let Some(unsaved) = unsaved.take()
         && let Some(home) = open_home(home)
@@ -106,13 +109,13 @@ fn open_home(option: Option<&Path>) -> Option<Home> {
     Home::open_with(&at.value, &crate::context::home_options()).ok()
 }
 
-/// What is to be printed, if anything.
+/// The output, if any.
 fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &Rescue) -> Option<Vec<u8>> {
     let mut payload = Vec::new();
     let read = std::io::stdin().lock().take(LONGEST_PAYLOAD).read_to_end(&mut payload);
     let name = harness.spec().name;
     let skip = |why: String| {
-        // Without a home nothing is wanted of us.
+        // Without a home there is nothing to do.
         let home = open_home(global.home.as_deref())?;
         log::line(&home, &format!("{name} {event}: {why}"));
         Some(home)
@@ -143,7 +146,7 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
     let (engine, outcome) = match handled {
         Ok(handled) => handled,
         Err(e) => {
-            // What cannot be stored now is stored when the home is opened next.
+            // What cannot be stored now is stored when the home is next opened.
             let home = open_home(global.home.as_deref())?;
             let kept = spool::put(&home, &unsaved);
             forget(rescue);
@@ -163,7 +166,7 @@ fn answer(global: &Global, harness: &'static dyn Harness, event: &str, rescue: &
         worker::start(engine.home());
     }
     if outcome.block.is_empty() {
-        // A plugin that holds what it was given last must learn that there is nothing now.
+        // A plugin that keeps the last context must learn that there is none now.
         return harness.hook_reply(event, "").filter(|_| !harness.injection().stores);
     }
     harness.hook_reply(event, &outcome.block)

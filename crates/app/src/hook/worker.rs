@@ -1,7 +1,8 @@
-//! The one-shot worker: started by a hook when there is work, gone when it is done (D4).
+//! The one-shot worker: started by a hook when there is work, and ended when it is done (D4).
 //!
-//! Never two: it holds the lock `run/worker.lock`. Never orphaned work: it looks again after it has let go of the lock.
-//! In a session of its own, so that no signal meant for the program reaches it; without a descriptor of the program's.
+//! At most one runs at a time: it holds the lock `run/worker.lock`. After releasing the lock it checks once more, so
+//! that no work is left behind. It runs in a session of its own, so that no signal meant for the program reaches it,
+//! and inherits none of the program's descriptors.
 
 use std::process::{Command, Stdio};
 
@@ -12,11 +13,11 @@ use super::GUARD;
 /// The lock of the one worker.
 pub const LOCK: &str = "worker";
 
-/// Starts a worker unless one is running, and does not wait for it. What cannot be started now is started by the next
-/// hook or command.
+/// Starts a worker unless one is running, and does not wait for it. If it cannot be started, the next hook or command
+/// starts it.
 pub fn start(home: &Home) {
     match home.try_lock(LOCK) {
-        // It is free: whoever is started takes it.
+        // The lock is free: the new worker takes it.
         Ok(Some(lock)) => drop(lock),
         _ => return,
     }

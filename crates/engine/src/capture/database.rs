@@ -1,5 +1,6 @@
-//! A program's SQLite store: groups (sessions) whose fingerprint changed are read again, row by row; a row that is new or
-//! different gets a revision, and every row may now say something it did not say before (a message that was finished).
+//! Captures a program's SQLite store. Groups (sessions) whose fingerprint changed are read again, row by row. A row
+//! that is new or different gets a revision; an unchanged row is decoded again too, because it may now mean something
+//! else (its message was finished).
 
 use std::path::Path;
 
@@ -60,18 +61,19 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         let mut placement = placement.clone();
         placement.native.clone_from(&group.key);
         let mut decoder = program.decoder(&placement, &[]);
-        // Told apart from what is wrong with the store: only the ledger's own errors end the capture.
+        // Kept apart from errors of the store: only the ledger's own errors end the capture.
         let mut ours: Option<Error> = None;
         let mut take = |row: Row, bytes: Vec<u8>| -> Result<()> {
             let decoded = decoder.row(&row);
-            // The head row says which session and lane all rows of the group belong to.
+            // The head row names the session and lane of all rows of the group.
             for fact in &decoded.facts {
                 if let Fact::Session { native, lane, .. } = fact {
                     placement.native.clone_from(native);
                     placement.lane.clone_from(lane);
                 }
             }
-            // Before the next row is planned: what is planned stands in the blocks of the batch it is committed with.
+            // Before the next row is planned, since planned bytes are in the blocks of the batch they are committed
+            // with.
             if capture.planned_full() {
                 if let Some(step) = last.take() {
                     capture.preparer.step(step);
@@ -96,7 +98,8 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
             return Err(e);
         }
         match outcome {
-            // The group's fingerprint goes with its last row, so that a crash before it means reading it again.
+            // The group's fingerprint is stored with its last row, so that after a crash before it the group is read
+            // again.
             Ok(()) => {
                 if let Some(mut step) = last.take() {
                     step.group = Some((group.key.clone(), group.fingerprint.clone()));
@@ -123,8 +126,8 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     Ok(if any { Outcome::Read } else { Outcome::Unchanged })
 }
 
-/// A row becomes a new revision, or only its meaning is looked at again: an unchanged part says something new once its
-/// message is finished. `None`: nothing about it is new.
+/// Plans a new revision of a row, or only a new decoding: an unchanged part means something else once its message is
+/// finished. `None`: nothing about it is new.
 fn plan_row(
     capture: &mut Capture,
     origin: &Origin,
@@ -137,7 +140,7 @@ fn plan_row(
     let known = capture.ledger.read(|tx| newest_revision(tx, origin, &key))?;
     let before = known.as_ref().map(|k| StreamAt { generation: 0, next: k.next });
     let (record, next) = match known {
-        // What was forgotten tells nothing but its length.
+        // Of forgotten bytes only the length is known.
         Some(k) if k.same_as(bytes) => {
             if k.turns >= decoded.turns.len() as i64 {
                 return Ok(None);
@@ -172,7 +175,7 @@ struct Revision {
     digest: Vec<u8>,
     length: i64,
     forgotten: bool,
-    /// Turns this record makes, witnesses or refers to.
+    /// The number of turns this record creates, witnesses or refers to.
     turns: i64,
 }
 
@@ -212,7 +215,7 @@ fn newest_revision(tx: &Read, origin: &Origin, key: &str) -> Result<Option<Revis
         .optional()?)
 }
 
-/// A group in which nothing was new after all.
+/// Records the fingerprint of a group in which nothing was new.
 fn remember_group(capture: &Capture, origin: &Origin, group: &crate::source::foreign::Group) -> Result<()> {
     capture.ledger.write(crate::ledger::Audit::new(&capture.actor, "source.read"), |tx| {
         sources::remember_group(tx, origin, &group.key, &group.fingerprint)?;
@@ -230,9 +233,9 @@ fn remember_stat(capture: &Capture, origin: &Origin, proof: &str) -> Result<()> 
     })
 }
 
-/// Database and write-ahead log together: a commit may touch only the log.
+/// Database and write-ahead log together: a commit may change only the log.
 struct StatWithLog {
-    /// `None` where the last change is too young to rely on.
+    /// `None` where the last change is too recent to rely on.
     proof: Option<String>,
 }
 

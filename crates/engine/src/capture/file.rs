@@ -1,4 +1,4 @@
-//! A session file: what is new since the last reading, or all of it again where it was rewritten.
+//! Captures a session file: what was added since the last read, or the whole file if it was rewritten.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::source::file::{LineFile, Piece, Stat, Unpacked};
 use crate::transcript::prepare::{Origin, OriginForm, PlannedRecord, digest};
 use crate::transcript::{After, Step, StreamAt};
 
-/// What the ledger knows of a file.
+/// What the ledger stores about a file.
 struct Known {
     stream_no: StreamNo,
     generation: i64,
@@ -23,7 +23,7 @@ struct Known {
 }
 
 pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<Outcome> {
-    // The canonical path is the file's address: two ways to the same file are one stream.
+    // The canonical path is the file's address: two paths to the same file are one stream.
     let canonical = match path.canonicalize() {
         Ok(canonical) => canonical,
         Err(e) => return Ok(Outcome::failed(path, &Error::io("open", path, e))),
@@ -36,9 +36,10 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     {
         return Ok(Outcome::Unchanged);
     }
-    // The stat is a proof only of what was old when it was taken.
+    // The stat is proof only if the last change was old enough when it was taken.
     let opened_at = capture.ledger.now();
-    // Of a compressed file the contents are the stream; the file itself tells whether they can have changed.
+    // The stream of a compressed file is its unpacked contents; the stat of the file itself shows whether they can have
+    // changed.
     let unpacked = match Unpacked::of(&canonical, &capture.scratch) {
         Ok(unpacked) => unpacked,
         Err(e) => return Ok(Outcome::failed(path, &e)),
@@ -56,7 +57,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
         return Ok(Outcome::Unchanged);
     }
 
-    // Bytes read before must still be there; else a new generation begins (R4.4).
+    // The bytes read before must still be there; otherwise a new generation begins (R4.4).
     let mut so_far = SoFar::Same { inside_line: false };
     if let Some(k) = &known {
         match same_so_far(capture, k, readable) {
@@ -91,7 +92,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     };
     let mut failure = None;
     let pending_before = std::mem::take(&mut at.after.pending);
-    // The last record is a line that was whole without its newline: what follows belongs to that line.
+    // The last record is a line that was complete without its newline: the bytes that follow belong to that line.
     let mut inside_line = so_far == SoFar::Same { inside_line: true } && !at.after.mid_line;
     loop {
         let mid_line = pieces.mid_line();
@@ -169,7 +170,7 @@ pub(super) fn read(capture: &mut Capture, program: &dyn Program, agent: &AgentId
     Ok(outcome)
 }
 
-/// Plans the last step of a file, with the stat that will tell next time that nothing has changed.
+/// Plans the last step of a file, with the stat that will prove next time that nothing has changed.
 fn settle(capture: &mut Capture, mut step: Step, proof: Option<&Stat>, tail_changed: bool) -> Outcome {
     let nothing = step.records.is_empty()
         && !tail_changed
@@ -185,7 +186,7 @@ fn settle(capture: &mut Capture, mut step: Step, proof: Option<&Stat>, tail_chan
     Outcome::Read
 }
 
-/// The plan of one file, between two commits.
+/// The state of reading one file, between two commits.
 struct Progress {
     generation: i64,
     before: Option<StreamAt>,
@@ -266,7 +267,7 @@ pub(super) fn stored(capture: &Capture, program: &dyn Program, agent: &AgentId, 
     Ok(capture.ledger.read(|tx| known(tx, &origin))?.map_or(0, |k| k.after.next.max(0) as u64))
 }
 
-/// How the beginning of a file compares with what is stored of it.
+/// The result of comparing the beginning of a file with what is stored of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SoFar {
     /// `inside_line`: the last stored record has no newline.
@@ -276,7 +277,7 @@ enum SoFar {
     Other,
 }
 
-/// Whether the file still begins with the bytes that are stored, record by record against their digests.
+/// Whether the file still begins with the stored bytes, compared record by record by digest.
 fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
     use std::io::Read as _;
     let file = std::fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
@@ -297,7 +298,7 @@ fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
                 };
             }
             if r.get(3)? {
-                // What was forgotten cannot be compared; that its line ends where it did is all there is to see.
+                // Forgotten bytes cannot be compared; only that the line still ends at the same offset.
                 if bytes.iter().position(|b| *b == b'\n').is_some_and(|at| at + 1 < bytes.len()) {
                     return Ok(SoFar::Other);
                 }
@@ -317,7 +318,7 @@ fn same_so_far(capture: &Capture, known: &Known, path: &Path) -> Result<SoFar> {
     })
 }
 
-/// An unterminated line counts once it parses as a whole JSON value of its own.
+/// An unterminated line is complete once it parses as a JSON value.
 fn is_whole(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|b| !b.is_ascii_whitespace())
         && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()

@@ -1,5 +1,5 @@
-//! What hooks tell (R5.1, R4.4): a payload is a record of its own, in a stream beside the program's store, and what it says
-//! is provisional until the store says it.
+//! Captures hook payloads (R5.1, R4.4): each is a record of its own, in a stream beside the program's store, and its
+//! turns are provisional until the store confirms them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,15 +13,16 @@ use crate::scope::{AgentId, AgentNo};
 use crate::transcript::prepare::OriginForm;
 use crate::transcript::{After, IDLE_MS, Step, append};
 
-/// A store that has grown by more than this is left to the worker (R12.5).
+/// A store that has grown by more than this many bytes is left to the worker (R12.5).
 const INLINE_BYTES: u64 = 256 * 1024;
 
-/// A store larger than this is, too: what is stored of it is compared with it first, some milliseconds a megabyte.
+/// A store larger than this many bytes is left to the worker, too: its stored part is compared first, at some
+/// milliseconds per megabyte.
 const INLINE_STORE: u64 = 1 << 20;
 
 impl Capture<'_> {
-    /// Plans what a hook told as a record of the session's stream of hooks. Its place is given at the commit.
-    pub fn told(
+    /// Plans a hook payload as a record of the session's stream of hooks. Its offset is assigned at the commit.
+    pub fn hook_payload(
         &mut self,
         program: &dyn Program,
         agent: &AgentId,
@@ -48,9 +49,9 @@ impl Capture<'_> {
         Ok(())
     }
 
-    /// Plans what is new in a session file, if it is little: a hook has no time for more (R12.5). `false`: it is left to
-    /// the worker.
-    pub fn little_of(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<bool> {
+    /// Plans the new part of a session file, if it is small: a hook has no time for more (R12.5). `false`: it is left
+    /// to the worker.
+    pub fn file_if_small(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<bool> {
         let Ok(size) = std::fs::metadata(path).map(|m| m.len()) else { return Ok(false) };
         if size > INLINE_STORE || size > INLINE_BYTES + super::file::stored(self, program, agent, path)? {
             return Ok(false);
@@ -59,8 +60,8 @@ impl Capture<'_> {
         Ok(!matches!(read, super::Outcome::Failed(_)))
     }
 
-    /// Commits what is planned and what the caller has to add, in one transaction with one audit row. `None`: the store
-    /// moved on meanwhile, and nothing was stored.
+    /// Commits what is planned together with the caller's own writes, in one transaction with one audit row. `None`:
+    /// the store changed meanwhile, and nothing was stored.
     pub fn commit_with<T>(
         &mut self,
         action: &'static str,

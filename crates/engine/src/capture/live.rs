@@ -1,5 +1,5 @@
-//! Lines handed over as they are said (`heirloom append`, later the API): each is stored, or refused with a reason, and
-//! acknowledged only after its commit.
+//! Captures lines passed in during a conversation (`heirloom append`, later the API): each is stored, or refused with a
+//! reason, and acknowledged only after its commit.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::scope::{AgentId, SessionKey, TurnId};
 use crate::transcript::prepare::{Origin, OriginForm};
 use crate::transcript::{After, IDLE_MS, Step, append};
 
-/// What became of a line.
+/// The outcome of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineAck {
     /// Committed.
     Stored { session: SessionKey, turn: Option<TurnId> },
-    /// This very line is stored already, or it was forgotten; nothing was written.
+    /// An equal line is already stored, or was forgotten; nothing was written.
     Known { session: SessionKey, turn: TurnId },
     /// Not a line of the format; nothing was written.
     Refused { reason: String },
@@ -55,7 +55,7 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     {
         return Ok(LineAck::Known { session, turn });
     }
-    // Its place is given at the commit: behind what others have said by then.
+    // Its offset is assigned at the commit, after lines stored by others meanwhile.
     let record = capture.preparer.record(0, &bytes, None, decoded)?;
     capture.preparer.step(Step {
         origin,

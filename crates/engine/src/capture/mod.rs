@@ -1,10 +1,12 @@
-//! The way in: programs' files and databases, and lines handed over live, become appended batches (R5.1). Storey 3.
+//! Capture: appends what is new in programs' files and databases, and lines passed in live, to the ledger in batches
+//! (R5.1). Storey 3.
 //!
 //! A [`Capture`] reads sources one after the other, plans steps with no lock held and commits them in batches of about
-//! a megabyte, so that a write transaction stays far below 50 ms and hooks get in between. Memory is bounded by one
-//! batch and one line, never by the size of an archive. A source that cannot be read is a [`Problem`]; the next goes on.
+//! a megabyte, so that a write transaction stays far below 50 ms and hooks are not kept waiting. Memory is bounded by
+//! one batch and one line, not by the size of an archive. A source that cannot be read becomes a [`Problem`], and the
+//! next one is read.
 //!
-//! Knows no program by name: it is handed a [`Program`].
+//! Knows no program by name: the caller passes a [`Program`].
 
 mod database;
 mod file;
@@ -28,20 +30,20 @@ use crate::transcript::{Appended, IDLE_MS, Preparer, StreamMoved, append};
 
 pub use live::LineAck;
 
-/// A batch is committed once it holds this much source…
+/// A batch is committed once it holds this many source bytes…
 const BATCH_BYTES: u64 = 1 << 20;
-/// …or this many records, which bounds the time of the transaction where records are tiny.
+/// …or this many records, which bounds the transaction's time when records are tiny.
 const BATCH_RECORDS: usize = 1500;
 
-/// How often a source that others are also reading is planned again.
+/// How often a source that other processes are also reading is planned again.
 const ATTEMPTS: usize = 5;
 
-/// What a capture did so far.
+/// Counts of what a capture did so far.
 #[derive(Default, Clone, Debug)]
 pub struct Totals {
     /// Sources with something new.
     pub sources_read: u64,
-    /// Sources that were as they had been.
+    /// Sources without changes.
     pub sources_unchanged: u64,
     /// Sources that could not be read at all.
     pub sources_failed: u64,
@@ -51,7 +53,7 @@ pub struct Totals {
     pub witnesses: u64,
     pub references: u64,
     pub quarantined: u64,
-    /// Sources found rewritten: their new contents were kept as a new generation.
+    /// Sources found rewritten: their new contents are stored as a new generation.
     pub rewritten: u64,
 }
 
@@ -65,11 +67,11 @@ pub struct Capture<'l> {
     names: Names,
     totals: Totals,
     problems: Vec<Problem>,
-    /// Findings of what is planned and not yet committed.
+    /// Problems found in what is planned and not yet committed.
     planned_problems: Vec<Problem>,
     /// Sources whose last step is planned and not yet committed.
     planned_sources: Vec<(PathBuf, AgentId)>,
-    /// Sources that have to be read again, because their plan did not hold.
+    /// Sources to be read again, because their plan was outdated at the commit.
     again: Vec<(PathBuf, AgentId)>,
     scratch: PathBuf,
     /// Called with the source bytes of each commit.
@@ -77,8 +79,8 @@ pub struct Capture<'l> {
 }
 
 impl<'l> Capture<'l> {
-    /// `actor`: who asked, for the audit. `scratch`: a private folder for copies of locked databases. `user_home`: the
-    /// user's home directory, if known. `index`: kept in step where given.
+    /// `actor`: who acts, for the audit log. `scratch`: a private folder for copies of locked databases. `user_home`:
+    /// the user's home directory, if known. `index`: updated with each commit if given.
     pub fn new(
         ledger: &'l Ledger,
         index: Option<&'l mut Index>,
@@ -108,8 +110,8 @@ impl<'l> Capture<'l> {
         self.progress = Box::new(progress);
     }
 
-    /// Reads what is new in a session file. Only errors of the ledger are returned; what is wrong with the file becomes
-    /// a problem.
+    /// Reads what is new in a session file. Returns only errors of the ledger; anything wrong with the file becomes a
+    /// problem.
     pub fn file(&mut self, program: &dyn Program, agent: &AgentId, path: &Path) -> Result<()> {
         self.source(path, agent, |this| file::read(this, program, agent, path))?;
         self.settle_again(program, &|this, agent, path| file::read(this, program, agent, path))
@@ -129,13 +131,13 @@ impl<'l> Capture<'l> {
         }
     }
 
-    /// Stores one line of a live conversation and says what became of it, after the commit.
+    /// Stores one line of a live conversation and, after the commit, returns what was done with it.
     pub fn line(&mut self, program: &dyn Program, agent: &AgentId, line: &[u8]) -> Result<LineAck> {
         live::store(self, program, agent, line)
     }
 
-    /// Commits what is still planned. `Busy` if sources could not be settled because another process keeps reading
-    /// them: what they hold is then being stored by that process.
+    /// Commits what is still planned. `Busy` if another process keeps reading the same sources: their contents are then
+    /// being stored by that process.
     pub fn finish(mut self) -> Result<(Totals, Vec<Problem>)> {
         self.commit()?;
         if !self.again.is_empty() {
@@ -169,7 +171,7 @@ impl<'l> Capture<'l> {
         if self.planned_full() { self.commit() } else { Ok(()) }
     }
 
-    /// Plans sources again whose earlier plan did not hold.
+    /// Plans sources again whose earlier plan was outdated at the commit.
     fn settle_again(
         &mut self,
         _program: &dyn Program,
@@ -199,7 +201,7 @@ impl<'l> Capture<'l> {
         self.preparer.bytes() >= BATCH_BYTES || self.planned_records >= BATCH_RECORDS
     }
 
-    /// Commits the planned steps; where a plan does not hold any more, its sources are read again.
+    /// Commits the planned steps; sources whose plan is outdated are read again.
     fn commit(&mut self) -> Result<()> {
         match self.try_commit() {
             Err(e) if is_moved(&e) => {
@@ -226,7 +228,7 @@ impl<'l> Capture<'l> {
         let done = self.ledger.write(why, |tx| {
             let appended = append(tx, batch, names)?;
             if !appended.fresh.is_empty() {
-                // A conversation that just goes quiet says so to nobody.
+                // A session that goes quiet sends no event, so a check is scheduled.
                 let due = tx.now() + IDLE_MS;
                 jobs::enqueue(tx, JobKind::CloseIdle, "all", "{}", due)?;
             }
@@ -269,7 +271,7 @@ impl<'l> Capture<'l> {
         self.totals.quarantined += appended.quarantined;
     }
 
-    /// Notes what was set aside, for the report after the commit.
+    /// Adds a quarantined record to the report printed after the commit.
     fn note_quarantine(&mut self, place: &Path, record: &PlannedRecord, offset: Option<u64>) {
         if record.class == RecordClass::Quarantined
             && let Some((reason, line)) = &record.reason
@@ -284,7 +286,7 @@ impl<'l> Capture<'l> {
     }
 }
 
-/// What reading a source came to.
+/// The result of reading a source.
 enum Outcome {
     Unchanged,
     Read,
@@ -297,13 +299,13 @@ impl Outcome {
     }
 }
 
-/// Whether a commit was refused because a stream was no longer where the plan left it.
+/// Whether a commit was refused because a stream had advanced since it was planned.
 fn is_moved(error: &Error) -> bool {
     error.was_caused_by::<StreamMoved>()
 }
 
 fn origin(program: &dyn Program, placement: &Placement, agent: &AgentId, form: OriginForm, path: &Path) -> Origin {
-    // A program whose folders name agents puts each one's sessions into its own memory (D3).
+    // A program whose folders name agents has each agent's sessions stored in that agent's memory (D3).
     let agent = match placement.agent.as_deref().map(AgentId::parse) {
         Some(Ok(named)) if named != AgentId::main() => named,
         _ => agent.clone(),

@@ -1,5 +1,5 @@
-//! What people say about themselves in the prompts of a batch (R9.5): noticed while nothing is locked, stored as a
-//! proposal in the transaction that stores the prompt.
+//! Statements about the user in the prompts of a batch (R9.5): found while nothing is locked, stored as proposals in
+//! the transaction that stores the prompt.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use crate::memory::signals::{SignalKind, signals};
 use crate::transcript::Fresh;
 use crate::transcript::prepare::Batch;
 
-/// Notices by the text of the prompt: few prompts have any, and equal prompts have equal ones.
+/// Notices by the text of the prompt: few prompts have any, and equal prompts have the same.
 pub(super) type Noticed = HashMap<String, Vec<Notice>>;
 
-/// A person typed it: what programs put in their mouth has another kind.
+/// Whether a person typed the turn; prompts made by programs have another kind.
 fn is_prompt(turn: &NewTurn) -> bool {
     turn.role == Role::User && turn.kind == TurnKind::Message
 }
@@ -35,7 +35,7 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
                     SignalKind::Preference => NoticeKind::Preference,
                     SignalKind::Identity => NoticeKind::Identity,
                     SignalKind::Profile { key, value } => NoticeKind::Profile { key: key.to_owned(), value },
-                    // A rule of one project is no memory about the user.
+                    // A rule about one project is not a memory about the user.
                     SignalKind::Rule => return None,
                 };
                 Some(Notice { kind, title: s.title, text: s.text, confidence: s.confidence })
@@ -48,7 +48,7 @@ pub(super) fn in_batch(batch: &Batch) -> Noticed {
     noticed
 }
 
-/// Stores what was noticed in the prompts that are new.
+/// Stores the notices found in new prompts.
 pub(super) fn store(tx: &mut Write, fresh: &[Fresh], noticed: &Noticed) -> Result<()> {
     let mut new = 0;
     for f in fresh.iter().filter(|f| is_prompt(&f.turn)) {
@@ -63,8 +63,8 @@ pub(super) fn store(tx: &mut Write, fresh: &[Fresh], noticed: &Noticed) -> Resul
     Ok(())
 }
 
-/// In a conversation of several people, what another one says about themselves is not about the user. Who the user is,
-/// the profile says; where it does not, a prompt is taken for theirs.
+/// Whether the speaker is the user. In a conversation of several people, what others say about themselves is not about
+/// the user. The profile names the user; where it does not, every prompt counts as theirs.
 fn speaks_for_the_user(tx: &Read, f: &Fresh) -> Result<bool> {
     let Some(speaker) = &f.turn.speaker else { return Ok(true) };
     let name: Option<String> = tx

@@ -1,20 +1,20 @@
-//! Values as one line of YAML.
+//! Prints values as one line of YAML.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// Words that some YAML reader takes for something else than text.
-const SPOKEN_FOR: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+/// Words that some YAML readers do not read as strings.
+const RESERVED_WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// A value on one line.
+/// Prints a value on one line.
 pub(super) fn value(value: &Value) -> String {
     let mut out = String::new();
     print(value, false, &mut out);
     out
 }
 
-/// A key in front of a colon.
+/// Prints a key, to stand before a colon.
 pub(super) fn key(key: &str) -> String {
     let mut out = String::new();
     text(key, true, &mut out);
@@ -62,7 +62,7 @@ fn text(words: &str, nested: bool, out: &mut String) {
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
             c if hidden(c) => {
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
@@ -71,7 +71,7 @@ fn text(words: &str, nested: bool, out: &mut String) {
     out.push('"');
 }
 
-/// Whether a text can stand without quotes and every YAML reader takes it for this text. In doubt it cannot.
+/// Whether every YAML reader reads a text without quotes as this string. `false` when in doubt.
 fn plain(words: &str, nested: bool) -> bool {
     let (Some(first), Some(last)) = (words.chars().next(), words.chars().next_back()) else { return false };
     let begins_well = first.is_alphanumeric() || matches!(first, '_' | '/' | '(' | '$') || !first.is_ascii();
@@ -83,18 +83,18 @@ fn plain(words: &str, nested: bool) -> bool {
         && !words.contains(" #")
         && !(nested && words.contains(['[', ']', '{', '}', ',', '"', '\'', ':', '#', '?']) && !day(words))
         && !words.chars().any(hidden)
-        && !SPOKEN_FOR.iter().any(|w| words.eq_ignore_ascii_case(w))
+        && !RESERVED_WORDS.iter().any(|w| words.eq_ignore_ascii_case(w))
         && !(first.is_ascii_digit() && like_a_number(words) && !day(words))
 }
 
-/// `1e5`, `0x1f`, `1_000`, `12:30:45`, `1.2.3`: some reader takes one of these for a number. `30d` is taken for none.
+/// Whether some reader takes this for a number: `1e5`, `0x1f`, `1_000`, `12:30:45`, `1.2.3`. None takes `30d` for one.
 fn like_a_number(words: &str) -> bool {
     let lower = words.to_ascii_lowercase();
     ["0x", "0o", "0b"].iter().any(|p| lower.starts_with(p))
         || lower.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.' | b':' | b'+' | b'-' | b'e'))
 }
 
-/// `2026-11-20`, perhaps with `T17:40:02Z` behind it.
+/// A date: `2026-11-20`, perhaps followed by `T17:40:02Z`.
 fn day(words: &str) -> bool {
     let shaped = |text: &str, shape: &str| {
         text.len() == shape.len()

@@ -1,4 +1,4 @@
-//! Where the front matter stands and what it says.
+//! Finds and parses the front matter.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,28 +6,28 @@ use std::ops::Range;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::lines::{bare, lines};
+use super::lines::{lines, without_break};
 
-/// Front matter larger than this is not metadata.
+/// A longer block, in bytes, is not read as front matter.
 const LARGEST: usize = 64 * 1024;
 pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether a file has front matter, and if it can be used.
+/// Whether a file has front matter, and whether it can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Front {
     Missing,
     Sound,
-    /// What is wrong and in which line of the file, for people.
+    /// What is wrong and on which line of the file, for people.
     Damaged(String),
 }
 
-/// What was found at the beginning of a file.
+/// The front matter found at the beginning of a file.
 pub(super) struct Found {
     pub front: Front,
     pub fields: Map<String, Value>,
     /// The YAML between the two `---` lines; empty where there is none.
     pub yaml: Range<usize>,
-    /// Behind the closing line; the whole text where there is none.
+    /// The position after the closing line, or of the beginning of the text where there is no front matter.
     pub behind: usize,
     /// The lines before `behind`.
     pub lines: usize,
@@ -50,7 +50,7 @@ pub(super) fn find(bytes: &[u8]) -> Found {
     let yaml = opening.end..closing.start;
     let (front, fields) = match read_bytes(&bytes[yaml.clone()]) {
         Ok(fields) => (Front::Sound, fields),
-        // One for the opening line, which the YAML reader has not seen.
+        // Plus one for the opening line, which the YAML reader does not see.
         Err((line, what)) => (Front::Damaged(format!("line {}: {what}", line + 1)), Map::new()),
     };
     Found { front, fields, yaml, behind: closing.end, lines: between + 2 }
@@ -74,10 +74,10 @@ fn read_bytes(bytes: &[u8]) -> Result<Map<String, Value>, (usize, String)> {
     }
 }
 
-/// The mapping a YAML text says, or the line in it and what is wrong there.
+/// The mapping in a YAML text, or the line of the error and its description.
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
     let options = serde_saphyr::options! {
-        // A hand-written head is far below all of these; what grows by references stays small.
+        // Hand-written front matter is far below all of these limits; aliases cannot expand beyond them.
         budget: serde_saphyr::budget! {
             max_depth: 32,
             flow_nesting_limit: 255,
@@ -103,7 +103,7 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
     };
     match serde_saphyr::from_str_with_options::<Tree>(text, options) {
         Ok(Tree(Value::Object(fields))) => Ok(fields),
-        Ok(Tree(Value::Null)) if text.lines().all(silent) => Ok(Map::new()),
+        Ok(Tree(Value::Null)) if text.lines().all(is_blank_or_comment) => Ok(Map::new()),
         Ok(_) => Err((1, "the front matter is not a list of `key: value` lines".into())),
         Err(e) => {
             let line = e.location().map_or(1, |l| usize::try_from(l.line()).unwrap_or(1));
@@ -112,8 +112,8 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, (usize, String)> {
     }
 }
 
-/// A line that says nothing: blank or a comment.
-pub(super) fn silent(line: &str) -> bool {
+/// A blank line or a comment.
+pub(super) fn is_blank_or_comment(line: &str) -> bool {
     let line = line.trim_ascii_start();
     line.is_empty() || line.starts_with('#')
 }
@@ -129,13 +129,13 @@ fn in_words(error: &serde_saphyr::Error) -> String {
         }
         E::AliasError { error, .. } => in_words(error),
         other => {
-            let said = UserMessageFormatter.format_message(other);
-            said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+            let message = UserMessageFormatter.format_message(other);
+            message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
         }
     }
 }
 
-/// A value with all its keys being text. `serde_json` would take `1: x` for `"1": x` and let the last of two equal keys
+/// A value whose keys are all strings. `serde_json` would read `1: x` as `"1": x` and let the last of two equal keys
 /// win.
 struct Tree(Value);
 
@@ -205,23 +205,23 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 }
 
-/// A `key:` line at column 0 and the lines it owns.
+/// A top-level `key:` line and the lines that belong to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Owned {
     pub key: String,
     /// From the beginning of the key line to the end of the last line that belongs to it. Blank lines and comments at
-    /// column 0 before the next key belong to that one.
+    /// column 0 before the next key belong to the next key.
     pub lines: Range<usize>,
-    /// Just behind the colon.
+    /// The position after the colon.
     pub colon: usize,
 }
 
-/// The top-level keys of a YAML text in their order, by looks. Whoever uses this has to compare it with what the YAML
-/// reader found.
+/// The top-level keys of a YAML text in order, found by their form. Callers must compare them with what the YAML reader
+/// found.
 pub(super) fn keys(yaml: &str) -> Vec<Owned> {
     let mut found: Vec<Owned> = Vec::new();
     for line in lines(yaml.as_bytes(), 0) {
-        let text = &yaml[line.start..line.start + bare(&yaml.as_bytes()[line.clone()]).len()];
+        let text = &yaml[line.start..line.start + without_break(&yaml.as_bytes()[line.clone()]).len()];
         if let Some((key, colon)) = key_of(text) {
             found.push(Owned { key, colon: line.start + colon, lines: line });
         } else if let Some(last) = found.last_mut()
@@ -234,7 +234,7 @@ pub(super) fn keys(yaml: &str) -> Vec<Owned> {
     found
 }
 
-/// The key a line at column 0 begins with, and where its colon ends.
+/// The key at the beginning of a line, and the position after its colon.
 fn key_of(line: &str) -> Option<(String, usize)> {
     let bytes = line.as_bytes();
     let colon_ends = |at: usize| {
@@ -247,7 +247,7 @@ fn key_of(line: &str) -> Option<(String, usize)> {
         quote @ (b'"' | b'\'') => {
             let mut at = 1;
             while *bytes.get(at)? != quote || (quote == b'\'' && bytes.get(at + 1) == Some(&quote)) {
-                // `\"` and `''` are two bytes of text.
+                // `\"` and `''` are two bytes each.
                 at += if bytes[at] == quote || (quote == b'"' && bytes[at] == b'\\') { 2 } else { 1 };
             }
             let colon = colon_ends(at + 1)?;

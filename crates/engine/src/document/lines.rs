@@ -1,4 +1,4 @@
-//! Lines as the files have them: ended by LF or CRLF, the last one perhaps by nothing; and the code fences among them.
+//! Lines ended by LF or CRLF (the last one perhaps by neither), and the code fences among them.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ pub(super) fn lines(bytes: &[u8], mut at: usize) -> impl Iterator<Item = Range<u
 }
 
 /// A line without its line break.
-pub(super) fn bare(line: &[u8]) -> &[u8] {
+pub(super) fn without_break(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The line break of a file, told by its first line. A file without any gets LF, unless it ends in half a CRLF.
+/// The line break of a file, taken from its first line. A file without any gets LF, unless it ends in half a CRLF.
 pub(super) fn line_break(bytes: &[u8]) -> &'static str {
     match memchr::memchr(b'\n', bytes) {
         Some(at) if at > 0 && bytes[at - 1] == b'\r' => "\r\n",
@@ -28,7 +28,7 @@ pub(super) fn line_break(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The lines of a text from a caller, whichever way they are broken.
+/// The lines of a text from a caller, with any line breaks.
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -45,7 +45,7 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
 pub(super) struct Fence {
     pub mark: u8,
     pub length: usize,
-    /// Nothing follows the marks, so it may also close.
+    /// Nothing follows the marks, so the line may also close a fence.
     pub plain: bool,
 }
 
@@ -65,7 +65,7 @@ impl Fence {
         self.plain && self.mark == opened.mark && self.length >= opened.length
     }
 
-    /// What is open behind this line, given what was open before it.
+    /// The fence open after this line, given the one open before it.
     pub(super) fn step(open: Option<Fence>, line: &[u8]) -> Option<Fence> {
         match (open, Fence::of(line)) {
             (None, fence) => fence,

@@ -1,9 +1,9 @@
-//! A Markdown file with YAML front matter, as people write it: read, changed and printed so that every byte outside of
-//! what was changed is kept. Storey 1.
+//! A Markdown file with YAML front matter, as people write it: it is read, changed and printed so that every byte
+//! outside the change is kept. Storey 1.
 //!
-//! The bytes are the truth; everything else here is a view of them. What cannot be read (broken front matter, invalid
-//! UTF-8) is shown as it is and never rewritten. A change to the front matter replaces the lines of one key, is read
-//! again, and is taken back if it did not do exactly what was asked.
+//! A document stores the bytes of the file; everything else is computed from them. What cannot be read (broken front
+//! matter, invalid UTF-8) is returned as it is and never rewritten. A change to the front matter replaces the lines of
+//! one key; the result is parsed again, and the change is undone if it did anything but what was asked.
 
 mod flow;
 mod front;
@@ -22,29 +22,29 @@ pub use front::Front;
 pub use region::{Found, Placed, Region, RegionFault};
 
 use front::{BOM, Owned};
-use lines::{Fence, bare, line_break, lines, split};
+use lines::{Fence, line_break, lines, split, without_break};
 use region::Care;
 
-/// A text as part of a region's content, with others behind it: what looks like a marker is none, and a code fence left
-/// open is closed.
+/// A text made safe to stand in a region's content before other texts: lines that look like markers are escaped, an
+/// open code fence is closed.
 pub fn contained(text: &str) -> String {
     region::plain_content(text, "\n", Care { dashes: false, fences: false })
 }
 
-/// How many ` #` on a line are tried for being the beginning of its comment.
+/// How many occurrences of ` #` on a line are tried as the beginning of its comment.
 const COMMENT_TRIES: usize = 16;
 
-/// The exact bytes of a file, and what they say.
+/// The exact bytes of a file, and the structure found in them.
 #[derive(Clone, Debug)]
 pub struct Document {
     bytes: Vec<u8>,
     front: Front,
     fields: Map<String, Value>,
     yaml: std::ops::Range<usize>,
-    /// Where the body begins: behind the front matter; of a damaged one at the beginning.
+    /// Where the body begins: after the front matter, or at the beginning if that is damaged.
     body: usize,
     body_line: usize,
-    /// Where the first heading is looked for: behind front matter even if it is damaged, as far as it is closed.
+    /// Where the search for the first heading begins: after the front matter, even a damaged one if it is closed.
     prose: usize,
 }
 
@@ -55,7 +55,7 @@ impl Default for Document {
 }
 
 impl Document {
-    /// Reads any bytes; what is wrong with them is said by [`Document::front`].
+    /// Accepts any bytes; [`Document::front`] reports whether the front matter is damaged.
     pub fn parse(bytes: impl Into<Vec<u8>>) -> Document {
         let bytes = bytes.into();
         let found = front::find(&bytes);
@@ -91,16 +91,17 @@ impl Document {
         self.fields.get(key)
     }
 
-    /// The value of a key, if it is text.
+    /// The value of a key, if it is a string.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
-    /// Gives a key a value, printed on one line: in place of the lines the key has now, else as the last key, else in
-    /// new front matter. A comment behind a one-line value stays. A value the key already has changes no byte.
+    /// Sets a key to a value, printed on one line: it replaces the lines the key has now, else becomes the last key,
+    /// else begins new front matter. A comment after a one-line value stays. Setting the value the key already has
+    /// changes no byte.
     ///
-    /// Refused, with nothing changed, if the front matter is damaged or written in a way that cannot be changed line by
-    /// line (a flow mapping, anchors used elsewhere, indented keys).
+    /// Refused, with nothing changed, if the front matter is damaged or written in a form that cannot be changed line
+    /// by line (a flow mapping, anchors used elsewhere, indented keys).
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         self.editable(key)?;
         if self.fields.get(key) == Some(value) {
@@ -120,7 +121,7 @@ impl Document {
                 let first = self.first_line(&owned);
                 let comment = self.comment(&owned, first);
                 let gap = yaml[owned.colon..first.end].bytes().take_while(|b| *b == b' ').count();
-                // A block scalar's or list's own `key:` line says nothing about how far values stand apart.
+                // The `key:` line of a block scalar or list does not show the gap used before values.
                 let gap = if comment.start > owned.colon + gap && gap > 0 { gap } else { 1 };
                 let end = if yaml[..first.end_with_break].ends_with("\r\n") { "\r\n" } else { "\n" };
                 let line = format!(
@@ -137,7 +138,7 @@ impl Document {
         self.replace(key, place, line.as_bytes(), &expected)
     }
 
-    /// Takes a key and its lines out; comments and blank lines around it stay. Refused like [`Document::set`].
+    /// Removes a key and its lines; comments and blank lines around it stay. Refused like [`Document::set`].
     pub fn unset(&mut self, key: &str) -> Result<()> {
         self.editable(key)?;
         if !self.fields.contains_key(key) {
@@ -150,7 +151,7 @@ impl Document {
         self.replace(key, place, b"", &expected)
     }
 
-    /// The text behind the front matter; of damaged front matter the whole text. Invalid UTF-8 is shown as `�`.
+    /// The text after the front matter, or the whole text if that is damaged. Invalid UTF-8 is shown as `�`.
     pub fn body(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes[self.body..])
     }
@@ -162,8 +163,8 @@ impl Document {
 
     /// Replaces the body, with the line breaks the file has.
     ///
-    /// Refused if the front matter is damaged (it would be lost, being part of the body), or if the text itself would
-    /// be taken for front matter.
+    /// Refused if the front matter is damaged (it is part of the body then and would be lost), or if the text itself
+    /// would be read as front matter.
     pub fn set_body(&mut self, text: &str) -> Result<()> {
         if let Front::Damaged(what) = &self.front {
             return Err(Error::refused(format!("the text cannot be replaced: {what}"))
@@ -189,7 +190,7 @@ impl Document {
         Ok(())
     }
 
-    /// Gives the body another heading: in place of the one it begins with, or in front of everything.
+    /// Replaces the heading at the beginning of the body, or inserts one there.
     ///
     /// Refused like [`Document::set_body`].
     pub fn set_heading(&mut self, title: &str) -> Result<()> {
@@ -197,7 +198,7 @@ impl Document {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = line_break(&self.bytes);
         let first = lines(&self.bytes, self.body).find(|l| !self.bytes[l.clone()].trim_ascii().is_empty());
-        let (place, with) = match first.map(|l| l.start..l.start + bare(&self.bytes[l]).len()) {
+        let (place, with) = match first.map(|l| l.start..l.start + without_break(&self.bytes[l]).len()) {
             Some(place) if heading_of(&self.bytes[place.clone()]).is_some() => (place, format!("# {title}")),
             _ => (self.body..self.body, format!("# {title}{end}{end}")),
         };
@@ -211,7 +212,7 @@ impl Document {
         Ok(())
     }
 
-    /// Adds lines behind everything that is there, of which no byte changes; `apart`: with a blank line between.
+    /// Appends lines to the file without changing the bytes before them; `apart`: with a blank line between.
     ///
     /// Refused like [`Document::set_body`].
     pub fn append(&mut self, text: &str, apart: bool) -> Result<()> {
@@ -226,7 +227,7 @@ impl Document {
             bytes.extend_from_slice(if bytes.ends_with(b"\r") { "\n" } else { end }.as_bytes());
         }
         let last = lines(&bytes, self.body).last();
-        if apart && last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+        if apart && last.is_some_and(|l| !without_break(&bytes[l]).trim_ascii().is_empty()) {
             bytes.extend_from_slice(end.as_bytes());
         }
         for line in split(text.trim_end_matches(['\r', '\n'])) {
@@ -242,16 +243,16 @@ impl Document {
         Ok(())
     }
 
-    /// The text of the first `# ` heading outside of code fences.
+    /// The text of the first `# ` heading outside code fences.
     pub fn heading(&self) -> Option<String> {
         self.first_heading().map(|(text, _)| text)
     }
 
-    /// The `- Key: value` lines at the beginning of the body, or else directly below the first heading: the metadata of
-    /// files that have no front matter. The first other line ends them; blank lines before them do not.
+    /// The `- Key: value` lines at the beginning of the body or directly below the first heading: the metadata of files
+    /// that have no front matter. The first other line ends them; blank lines before them do not.
     pub fn bullets(&self) -> Vec<(String, String)> {
         let from = |at: usize| -> Vec<(String, String)> {
-            let texts = lines(&self.bytes, at).map(|l| bare(&self.bytes[l]));
+            let texts = lines(&self.bytes, at).map(|l| without_break(&self.bytes[l]));
             texts.skip_while(|l| l.trim_ascii().is_empty()).map_while(bullet).collect()
         };
         let first = from(self.prose);
@@ -261,33 +262,33 @@ impl Document {
         self.first_heading().map(|(_, end)| from(end)).unwrap_or_default()
     }
 
-    /// What stands between the markers `<!-- heirloom:NAME … -->` and `<!-- /heirloom:NAME -->`.
+    /// The region between the markers `<!-- heirloom:NAME … -->` and `<!-- /heirloom:NAME -->`.
     pub fn region(&self, name: &str) -> Region<'_> {
         let (span, faults) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(name));
         let found = span.map(|s| Found { attributes: s.attributes, content: &self.bytes[s.content], line: s.line });
         Region { found, faults }
     }
 
-    /// Renders a region: in its place, or, where there is none, once at the end behind a blank line. Every byte before
-    /// the opening marker and behind the content stays.
+    /// Writes a region: in its place, or, if the file has none of this name, at the end after a blank line. Every byte
+    /// before the opening marker and after the content stays.
     ///
-    /// Nothing given here can forge or hide a marker. A name keeps letters, digits and `-_./` (the rest becomes `-`).
+    /// No argument can forge or hide a marker. A name keeps letters, digits and `-_./` (the rest becomes `-`).
     /// Attributes are put on one line and cannot end the comment. In content, a line that begins like one of our
-    /// markers gets `&lt;!--` for `<!--`, a code fence left open is closed, and in the rare files with a code fence that
-    /// is never closed or a first `---` that opens no sound front matter, a line that would close them is indented.
+    /// markers gets `&lt;!--` for `<!--`, an open code fence is closed, and in the rare files with a code fence that is
+    /// never closed or a first `---` that opens no sound front matter, a line that would close them is indented.
     pub fn set_region(&mut self, name: &str, attributes: &str, content: &str) -> Placed {
         self.place_region(name, attributes, content, None)
     }
 
-    /// [`Document::set_region`] for a region that belongs to another: where there is none yet, it is put directly behind
-    /// that one's closing marker.
+    /// [`Document::set_region`], except that a new region is put directly after the closing marker of the region
+    /// `behind`, if there is one.
     pub fn set_region_behind(&mut self, behind: &str, name: &str, attributes: &str, content: &str) -> Placed {
         let (span, _) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(behind));
         let place = span.map(|s| self.line_end(s.content.end));
         self.place_region(name, attributes, content, place)
     }
 
-    /// Takes a region out, with its markers and nothing else. Whether there was one.
+    /// Removes a region with its markers and nothing else. Returns whether there was one.
     pub fn unset_region(&mut self, name: &str) -> bool {
         let (span, _) = region::find(&self.bytes, self.body, self.body_line, &region::plain_name(name));
         let Some(place) = span.map(|s| s.marker.start..self.line_end(s.content.end)) else { return false };
@@ -297,7 +298,7 @@ impl Document {
         true
     }
 
-    /// Behind the line break of the line that begins at `at`.
+    /// The position after the line break of the line that begins at `at`.
     fn line_end(&self, at: usize) -> usize {
         memchr::memchr(b'\n', &self.bytes[at..]).map_or(self.bytes.len(), |found| at + found + 1)
     }
@@ -305,7 +306,7 @@ impl Document {
     fn place_region(&mut self, name: &str, attributes: &str, content: &str, place: Option<usize>) -> Placed {
         let (name, attributes) = (region::plain_name(name), region::plain_attributes(attributes));
         let dashes = matches!(self.front, Front::Damaged(_));
-        // Whether a fence in the content does harm depends on all of the file, so it is tried.
+        // Whether a fence in the content does harm depends on the whole file, so it is tried.
         let mut tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: false });
         if !tried.2 {
             tried = self.rendered(&name, &attributes, content, place, Care { dashes, fences: true });
@@ -318,7 +319,7 @@ impl Document {
         placed
     }
 
-    /// The file with a region rendered, and whether the region is found in it where it was put.
+    /// The file with a region written, and whether the region is then found where it was put.
     fn rendered(
         &self,
         name: &str,
@@ -333,7 +334,7 @@ impl Document {
         let opening = format!("<!-- heirloom:{name}{space}{attributes} -->{end}");
         let (span, _) = region::find(&self.bytes, self.body, self.body_line, name);
         let (mut bytes, placed, rest) = match &span {
-            // A marker that says the same stays as it was written.
+            // A marker with the same meaning stays as it was written.
             Some(span) if span.attributes == attributes => {
                 (self.bytes[..span.marker.end].to_vec(), Placed::Replaced, span.content.end)
             }
@@ -348,7 +349,7 @@ impl Document {
                     bytes.extend_from_slice(end.as_bytes());
                 }
                 let last = lines(&bytes, self.body).last();
-                if place.is_none() && last.is_some_and(|l| !bare(&bytes[l]).trim_ascii().is_empty()) {
+                if place.is_none() && last.is_some_and(|l| !without_break(&bytes[l]).trim_ascii().is_empty()) {
                     bytes.extend_from_slice(end.as_bytes());
                 }
                 bytes.extend_from_slice(opening.as_bytes());
@@ -377,11 +378,11 @@ impl Document {
     }
 
     fn yaml_text(&self) -> &str {
-        // Sound front matter is UTF-8; of any other there is nothing to change.
+        // Sound front matter is UTF-8; any other has nothing to change.
         std::str::from_utf8(&self.bytes[self.yaml.clone()]).unwrap_or_default()
     }
 
-    /// The lines of a key. Refused where a key seen line by line is none the YAML reader found, or the other way round.
+    /// The lines of a key. Refused if the line scan and the YAML reader disagree about which keys exist.
     fn owned(&self, key: &str) -> Result<Option<Owned>> {
         let keys = front::keys(self.yaml_text());
         let seen = keys.iter().any(|k| k.key == key);
@@ -393,7 +394,7 @@ impl Document {
         if let Ok(alone) = front::read(&self.yaml_text()[owned.lines.start..first.end])
             && alone.get(key) == self.fields.get(key)
         {
-            // What follows a value that ends on its first line are indented comments.
+            // Lines below a value that ends on its first line are indented comments.
             owned.lines.end = first.end_with_break;
         }
         Ok(Some(owned))
@@ -402,18 +403,18 @@ impl Document {
     fn first_line(&self, owned: &Owned) -> FirstLine {
         let yaml = self.yaml_text();
         let end_with_break = yaml[owned.lines.start..].find('\n').map_or(yaml.len(), |at| owned.lines.start + at + 1);
-        let line = bare(&yaml.as_bytes()[owned.lines.start..end_with_break]);
+        let line = without_break(&yaml.as_bytes()[owned.lines.start..end_with_break]);
         FirstLine { end: owned.lines.start + line.len(), end_with_break }
     }
 
-    /// The comment behind a value that stands on one line, with the space before it; empty where there is none.
+    /// The comment after a value that stands on one line, with the space before it; empty where there is none.
     fn comment(&self, owned: &Owned, line: FirstLine) -> std::ops::Range<usize> {
         let yaml = self.yaml_text();
         let text = &yaml[owned.lines.start..line.end];
         let behind = owned.colon - owned.lines.start;
         for (at, _) in text[behind..].match_indices('#').take(COMMENT_TRIES) {
             let before = text[..behind + at].trim_end_matches([' ', '\t']);
-            // The first cut that leaves the value as it is has cut off nothing but a comment.
+            // The first cut that leaves the value unchanged removed nothing but a comment.
             if before.len() < behind + at
                 && let Ok(fields) = front::read(before)
                 && fields.get(&owned.key) == self.fields.get(&owned.key)
@@ -424,7 +425,7 @@ impl Document {
         line.end..line.end
     }
 
-    /// Puts `with` in the place of some of the front matter, unless it then says anything but `expected`.
+    /// Replaces part of the front matter, unless it would then parse to anything but `expected`.
     fn replace(
         &mut self,
         key: &str,
@@ -448,11 +449,11 @@ impl Document {
         }
     }
 
-    /// The first heading and where its line ends.
+    /// The first heading and the end of its line.
     fn first_heading(&self) -> Option<(String, usize)> {
         let mut open = None;
         for place in lines(&self.bytes, self.prose) {
-            let line = bare(&self.bytes[place.clone()]);
+            let line = without_break(&self.bytes[place.clone()]);
             if open.is_none()
                 && let Some(text) = heading_of(line)
             {
@@ -475,7 +476,7 @@ fn exotic(key: &str) -> Error {
         .hint("edit it by hand")
 }
 
-/// The text of a `# ` line, without the `#` some people close it with.
+/// The text of a `# ` line, without the closing `#` some people write.
 fn heading_of(line: &[u8]) -> Option<String> {
     let indent = line.iter().take_while(|b| **b == b' ').count();
     let rest = line[indent..].strip_prefix(b"#")?;

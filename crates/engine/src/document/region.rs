@@ -1,5 +1,5 @@
-//! Managed regions: the parts of a file between two comment lines, which the program renders. Everything else belongs
-//! to people.
+//! Managed regions: the parts of a file between two comment lines, which the program writes. Everything else belongs to
+//! people and is not changed.
 //!
 //! ```text
 //! <!-- heirloom:NAME attributes · any words -->
@@ -7,29 +7,29 @@
 //! <!-- /heirloom:NAME -->
 //! ```
 //!
-//! Which pair of markers counts: the first opening marker whose next marker of the same name is a closing one. Looking
-//! for the *next* one only, and not for any later one, is what keeps people's text safe when somebody deletes a closing
-//! marker: the text below it never becomes part of a region.
+//! The pair of markers that is used is the first opening marker whose next marker of the same name is a closing one.
+//! Only the *next* marker is considered, not any later one, so that after a person deletes a closing marker the text
+//! below it does not become part of a region.
 //!
-//! Markers in closed code fences are text. A fence that is never closed hides nothing: otherwise a forgotten one would
-//! hide the region that is appended below it, and each further write would append another.
+//! Markers in closed code fences are text. A fence that is never closed hides nothing: otherwise it would hide a region
+//! that is appended below it, and each further write would append another.
 
 use std::ops::Range;
 
 use super::front::closes;
-use super::lines::{Fence, bare, lines, split};
+use super::lines::{Fence, lines, split, without_break};
 
-/// What a file has under one name.
+/// The region of one name in a file, and its faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region<'a> {
     pub found: Option<Found<'a>>,
-    /// Markers of this name that do not count, in the order of their lines.
+    /// Markers of this name that are ignored, in line order.
     pub faults: Vec<RegionFault>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found<'a> {
-    /// What follows the name in the opening marker.
+    /// The attributes in the opening marker, after the name.
     pub attributes: &'a str,
     /// The lines between the markers.
     pub content: &'a [u8],
@@ -37,12 +37,12 @@ pub struct Found<'a> {
     pub line: usize,
 }
 
-/// A marker that does not count. Its line, counted from 1, is that of the opening marker (of a `StrayEnd`: its own).
+/// A marker that is ignored. `line`, counted from 1, is that of the opening marker (of a `StrayEnd`: its own).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionFault {
-    /// A second pair below the one that counts.
+    /// A second pair below the one that is used.
     Doubled { line: usize },
-    /// A pair around another pair of the same name; the inner one counts.
+    /// A pair around another pair of the same name; the inner one is used.
     Nested { line: usize },
     /// No closing marker follows.
     Unclosed { line: usize },
@@ -81,7 +81,7 @@ enum Event<'a> {
     Marker(Marker<'a>),
 }
 
-/// Where the region that counts stands.
+/// The position of the region that is used.
 pub(super) struct Span<'a> {
     pub attributes: &'a str,
     pub marker: Range<usize>,
@@ -89,7 +89,7 @@ pub(super) struct Span<'a> {
     pub line: usize,
 }
 
-/// Looks through the text from `from` on, which is line `line` of the file.
+/// Searches the text from `from` on, which is line `line` of the file.
 pub(super) fn find<'a>(bytes: &'a [u8], from: usize, line: usize, name: &str) -> (Option<Span<'a>>, Vec<RegionFault>) {
     let (mut found, mut faults) = (None, Vec::new());
     // The opening markers not closed yet, and whether the latest marker is one of them.
@@ -120,18 +120,19 @@ pub(super) fn find<'a>(bytes: &'a [u8], from: usize, line: usize, name: &str) ->
     (found, faults)
 }
 
-/// The marker lines of one name outside of code fences.
+/// The marker lines of one name outside code fences.
 fn markers<'a>(bytes: &'a [u8], from: usize, first: usize, name: &str) -> Vec<Marker<'a>> {
     let mut events = Vec::new();
     for (i, place) in lines(bytes, from).enumerate() {
-        let line = bare(&bytes[place.clone()]);
+        let line = without_break(&bytes[place.clone()]);
         if let Some(fence) = Fence::of(line) {
             events.push(Event::Fence(fence));
         } else if let Some(marker) = marker_of(line, place, first + i).filter(|m| m.name == name) {
             events.push(Event::Marker(marker));
         }
     }
-    // The longest fence of either mark that can close, at or behind each event: tells at once whether one is ever closed.
+    // The longest closing fence of either character at or after each event, so that whether a fence is ever closed is
+    // known at once.
     let mut longest = [0, 0];
     let mut ahead = vec![longest; events.len()];
     for (event, ahead) in events.iter().zip(&mut ahead).rev() {
@@ -177,29 +178,31 @@ fn names(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')
 }
 
-/// A name as it can stand in a marker.
+/// A name reduced to the characters allowed in a marker.
 pub(super) fn plain_name(name: &str) -> String {
     let plain: String = name.chars().map(|c| if names(c) { c } else { '-' }).collect();
     if plain.is_empty() { "-".into() } else { plain }
 }
 
-/// Attributes as they can stand in a marker: on one line, and not ending the comment.
+/// Attributes made safe for a marker: on one line, and unable to end the comment.
 pub(super) fn plain_attributes(attributes: &str) -> String {
     let one_line: String = attributes.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     one_line.replace("-->", "--&gt;").replace("--!>", "--!&gt;").trim().to_owned()
 }
 
-/// How content has to be changed so that it cannot break out of its place.
+/// Which changes the content needs so that it stays inside its region.
 #[derive(Clone, Copy)]
 pub(super) struct Care {
-    /// The file begins with a `---` that opens nothing readable; a line `---` in the content could close it.
+    /// The file begins with a `---` that does not open readable front matter; a line `---` in the content could close
+    /// it.
     pub dashes: bool,
-    /// A code fence above is never closed; one in the content would close it and hide the opening marker.
+    /// A code fence above is never closed; a fence in the content would close it and hide the opening marker.
     pub fences: bool,
 }
 
-/// Content as it stands between the markers: the file's line breaks, one at the end; a line that looks like one of our
-/// markers begins with `&lt;!--` instead of `<!--` (which Markdown shows the same way); a code fence left open is closed.
+/// Content made safe to put between the markers: the file's line breaks, one at the end; a line that looks like one of
+/// our markers begins with `&lt;!--` instead of `<!--` (which Markdown shows the same way); an open code fence is
+/// closed.
 pub(super) fn plain_content(content: &str, line_break: &str, care: Care) -> String {
     let mut out = String::with_capacity(content.len() + 64);
     let mut open: Option<Fence> = None;
@@ -234,7 +237,7 @@ pub(super) fn plain_content(content: &str, line_break: &str, care: Care) -> Stri
     out
 }
 
-/// Wider than what is a marker: whatever begins like one.
+/// Wider than the test for a marker: every line that begins like one.
 fn looks_like_a_marker(line: &str) -> bool {
     let Some(inner) = line.trim().strip_prefix("<!--") else { return false };
     let inner = inner.trim_start();

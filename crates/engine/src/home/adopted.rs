@@ -1,5 +1,5 @@
-//! An assistant home that stays where it is: another program's workspace, used in place. The same checks as for a home,
-//! and the same handle below it. Also the handle for settings of other programs, which are theirs.
+//! Handles for folders outside the home: an assistant home used in place (another program's workspace), which passes
+//! the same checks as a home, and folders with the settings of other programs.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use super::{Home, Rooted, check_not_writable_by_others, check_owner, open_root};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Home {
-    /// Opens a folder outside the home as a tree of its own. It must be there, be ours, be written by nobody else, and
-    /// neither lie in the home nor hold it.
+    /// Opens a folder outside the home as a tree of its own. The folder must exist, belong to this user, be writable by
+    /// no other user, and neither contain the home nor lie inside it.
     pub fn open_elsewhere(&self, root: &Path) -> Result<Rooted> {
         let (dir, shown) = open_root(root).map_err(|e| match e.kind() {
             ErrorKind::NotFound => Error::not_found(format!("there is no folder {}", root.display()))
@@ -29,9 +29,10 @@ impl Home {
         Ok(Rooted::new(dir, shown))
     }
 
-    /// A handle of a folder above files of other programs, for changing their settings with the same care as our own
-    /// files ([`Rooted::publish`]). The way to the folder may lead over symlinks, nothing below it may. Who owns the
-    /// folder and who else may write there is the other program's business; that a file is ours is checked with each.
+    /// A handle for a folder that contains files of other programs, so that their settings are changed with the same
+    /// care as our own files ([`Rooted::publish`]). The path of the folder may contain symlinks, paths below it may
+    /// not. The folder's owner and mode are not checked, since the folder belongs to the other program; each file is
+    /// checked to belong to this user.
     pub fn foreign(folder: &Path) -> Result<Rooted> {
         let (dir, shown) = open_root(folder).map_err(|e| match e.kind() {
             ErrorKind::NotFound => Error::not_found(format!("there is no folder {}", folder.display())),

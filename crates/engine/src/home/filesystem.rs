@@ -1,13 +1,13 @@
-//! On what kind of file system a directory lies. SQLite's write-ahead log needs shared memory and working locks, which
-//! network file systems do not give (R3.4). Knows nothing about mounts, devices or free space.
+//! Detects network file systems. SQLite's write-ahead log needs shared memory and working locks, which they do not
+//! provide (R3.4). Does not look at mounts, devices or free space.
 
 use super::Rooted;
 use crate::error::{Error, Result};
 
-/// What to say about a file system that cannot be trusted with a database.
+/// A file system that must not hold a database.
 struct Unfit {
     name: String,
-    /// It may in fact be a local disk behind an interface that hides it, so the way to override is worth telling.
+    /// It may be a local disk behind an interface that hides this, so the error also names the override.
     maybe_local: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What `doctor` has to say about the home's own files: modes, owners, symlinks. Looks, and changes nothing; knows
-//! nothing about what the files contain.
+//! The checks `doctor` runs on the home's own files: modes, owners, symlinks. Changes nothing and does not read file
+//! contents.
 
 use std::path::{Path, PathBuf};
 
@@ -8,32 +8,32 @@ use rustix::io::Errno;
 
 use super::{Home, Kind, RelPath, Rooted, layout, quoted, rooted};
 
-/// How deep we look. The deepest path we make ourselves is eight folders down.
+/// How many folders deep the check descends. The deepest path Heirloom creates is eight folders down.
 const DEEPEST: usize = 16;
 
-/// One thing that is not as it should be, and the command that puts it right.
+/// One problem with a file or folder, and the command that fixes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// The file or folder, as shown to people.
     pub path: PathBuf,
     /// What is wrong with it, as the rest of a sentence that begins with the path.
     pub what: String,
-    /// What to do about it.
+    /// The command or action that fixes it.
     pub fix: String,
 }
 
 impl Home {
-    /// Everything below the home that others could read or write, that belongs to somebody else or that is a symlink.
+    /// Every path below the home that other users can read or write, that belongs to another user or that is a symlink.
     ///
-    /// Modes count for the home itself and for what is ours alone. In `workspaces/`, where people work, and in
-    /// `runtime/`, which is the programs' own, nobody else reaches a readable file once the home is closed; one that
-    /// is open is named once, and not with every note of a tree somebody else furnished.
+    /// Modes are checked for the home itself and for the folders only Heirloom writes. In `workspaces/`, where people
+    /// work, and in `runtime/`, where other programs keep their state, file modes are ignored: while the home itself is
+    /// closed to other users they cannot reach those files, and if it is open, one finding for the home is enough.
     pub fn findings(&self) -> Vec<Finding> {
         self.look(true)
     }
 
-    /// [`Home::findings`] without a look at every file people and programs keep: a look at the file table names the odd
-    /// ones anyway. For `status`, whose cost must not grow with the number of notes twice.
+    /// [`Home::findings`] without `workspaces/` and `runtime/`, whose files the file table's scan checks anyway. For
+    /// `status`, which must not walk all notes twice.
     pub fn findings_at_a_glance(&self) -> Vec<Finding> {
         self.look(false)
     }
@@ -45,13 +45,13 @@ impl Home {
             Err(e) => found.push(unseen(self.root(), e)),
         }
         if let Ok(Some(stat)) = self.lstat(&layout::CONFIG) {
-            // Written by hand, with whatever mode an editor gives it; behind a closed home nobody else can read it.
+            // People edit this file, and editors choose its mode; while the home is closed no other user can read it.
             judge(&self.root().join(layout::CONFIG.as_str()), &stat, false, &mut found);
         }
         let folders =
             [&layout::STATE, &layout::SPOOL, &layout::RUN, &layout::LOGS, &layout::WORKSPACES, &layout::RUNTIME];
         for path in folders {
-            // In these two others write as well: people, and the programs whose state it is.
+            // People and other programs also write in these two.
             let strict = ![layout::WORKSPACES, layout::RUNTIME].contains(path);
             match self.lstat(path) {
                 Ok(Some(stat)) => {
@@ -60,7 +60,7 @@ impl Home {
                         walk(self, path, strict, DEEPEST, &mut found);
                     }
                 }
-                // It comes with the first program that keeps something there.
+                // Created when the first program stores something there.
                 Ok(None) if *path == layout::RUNTIME => {}
                 Ok(None) => found.push(Finding {
                     path: self.root().join(path.as_str()),
@@ -79,7 +79,7 @@ impl Home {
 }
 
 fn walk(above: &Rooted, path: &RelPath, strict: bool, depth: usize, found: &mut Vec<Finding>) {
-    // What is not a directory was judged by the caller and has nothing below it.
+    // Anything but a directory was checked by the caller and has nothing below it.
     let Ok(dir) = above.open_dir(path) else { return };
     if depth == 0 {
         return;

@@ -1,34 +1,35 @@
-//! Every file and folder name in the product, once.
+//! The names of all files and folders, each defined once.
 //!
-//! Paths are relative to the home; those of the assistant home are relative to `workspaces/<agent>`. Knows nothing
-//! about what is in the files, nor which of them exist.
+//! Paths are relative to the home; those of the assistant home are relative to `workspaces/<agent>`. Does not know what
+//! the files contain or which of them exist.
 
 use super::RelPath;
 use crate::scope::AgentId;
 
-/// The settings a person edits.
+/// The settings file, edited by people.
 pub const CONFIG: RelPath = RelPath::literal("config.toml");
-/// Everything SQLite, and what belongs to it.
+/// The SQLite databases and their accompanying files.
 pub const STATE: RelPath = RelPath::literal("state");
 /// The ledger.
 pub const RUNTIME_DB: RelPath = RelPath::literal("state/runtime.db");
-/// What `connect` changed in the settings of other programs, and the way back. Losing it loses no more than exactness.
+/// What `connect` changed in the settings of other programs, so that it can be undone. If this file is lost,
+/// `disconnect` still works but may not restore the settings byte for byte.
 pub const CONNECTED: RelPath = RelPath::literal("state/connected.json");
-/// Derived: full text, vectors, term statistics. Deleting it loses nothing.
+/// Derived data: full text, vectors, term statistics. Can be deleted without losing anything.
 pub const INDEX_DB: RelPath = RelPath::literal("state/index.db");
-/// Copies made before a migration and on request.
+/// Backups, made before a migration and on request.
 pub const BACKUPS: RelPath = RelPath::literal("state/backups");
-/// Files that live as long as one command.
+/// Temporary files that exist only while a command runs.
 pub const SCRATCH: RelPath = RelPath::literal("state/scratch");
-/// What a hook could not write; drained by whoever opens next.
+/// Payloads a hook could not store; the next process that opens the home stores them.
 pub const SPOOL: RelPath = RelPath::literal("spool");
 /// Socket, token and locks.
 pub const RUN: RelPath = RelPath::literal("run");
 /// The daemon's socket for local clients.
 pub const SOCKET: RelPath = RelPath::literal("run/heirloom.sock");
-/// The secret a client of the HTTP API shows.
+/// The secret that clients of the HTTP API present.
 pub const TOKEN: RelPath = RelPath::literal("run/token");
-/// Bounded logs.
+/// Logs of limited size.
 pub const LOGS: RelPath = RelPath::literal("logs");
 /// One assistant home per agent.
 pub const WORKSPACES: RelPath = RelPath::literal("workspaces");
@@ -37,89 +38,89 @@ pub const WORKSPACES: RelPath = RelPath::literal("workspaces");
 /// memory (R8.5).
 pub const RUNTIME: RelPath = RelPath::literal("runtime");
 
-/// Below a program's folder in `runtime/<agent>/`: what it leaves for a person to keep or to throw away.
+/// The folder below `runtime/<agent>/<harness>/` for drafts, which a person keeps or deletes.
 pub const DRAFTS: &str = "drafts";
 
-/// The private states of the programs that run for an agent, one folder each.
+/// The folder with the private states of the programs that run for an agent, one subfolder each.
 pub fn runtime(agent: &AgentId) -> RelPath {
     // An agent id is at most 64 plain characters, so this always parses (D3).
     RUNTIME.join(agent.as_str()).expect("an agent id is a plain path component")
 }
 
-/// The folders a home consists of, parents first. None of them may be a symlink.
+/// The folders every home has, parents first. None of them may be a symlink.
 pub const DIRECTORIES: &[RelPath] = &[STATE, BACKUPS, SCRATCH, SPOOL, RUN, LOGS, WORKSPACES];
 
-/// How a lock file under `run/` ends.
+/// The suffix of lock files under `run/`.
 pub const LOCK_SUFFIX: &str = ".lock";
 
 /// The assistant home of an agent.
 pub fn assistant_home(agent: &AgentId) -> RelPath {
-    // An agent id is at most 64 plain characters, so this always parses (D3); a test holds us to it.
+    // An agent id is at most 64 plain characters, so this always parses (D3); a test checks it.
     WORKSPACES.join(agent.as_str()).expect("an agent id is a plain path component")
 }
 
-/// Who the agent is; bootstrapped once, then the human's.
+/// Who the agent is. Written once by Heirloom, then edited by people only.
 pub const IDENTITY: RelPath = RelPath::literal("IDENTITY.md");
-/// How the agent speaks; bootstrapped once, then the human's.
+/// How the agent speaks. Written once by Heirloom, then edited by people only.
 pub const SOUL: RelPath = RelPath::literal("SOUL.md");
-/// How agents work here; bootstrapped once, then the human's.
+/// How agents work here. Written once by Heirloom, then edited by people only.
 pub const AGENTS: RelPath = RelPath::literal("AGENTS.md");
-/// Who the user is; bootstrapped once, then the human's.
+/// Who the user is. Written once by Heirloom, then edited by people only.
 pub const USER: RelPath = RelPath::literal("USER.md");
-/// The agent's global head, Tier 1 (D2). Also the name of an index in `memory/` and below.
+/// The agent's global head, Tier 1 (D2). Index files in `memory/` and below have the same name.
 pub const MEMORY_HEAD: RelPath = RelPath::literal("MEMORY.md");
 
-/// File-backed working state.
+/// Working state kept in files.
 pub const CONTINUITY: RelPath = RelPath::literal("continuity");
-/// The deterministic now-page.
+/// The page of current state, rendered deterministically.
 pub const ACTIVE: RelPath = RelPath::literal("continuity/ACTIVE.md");
-/// Tier 2 heads.
+/// Heads of threads, Tier 2.
 pub const THREADS: RelPath = RelPath::literal("continuity/threads");
 /// Daily notes, `YYYY/MM/YYYY-MM-DD.md`.
 pub const DAILY: RelPath = RelPath::literal("continuity/daily");
-/// Unresolved commitments.
+/// Open loops: unresolved commitments.
 pub const OPEN_LOOPS: RelPath = RelPath::literal("continuity/open-loops");
-/// Resolved commitments.
+/// Open loops that were resolved.
 pub const OPEN_LOOPS_ARCHIVE: RelPath = RelPath::literal("continuity/open-loops/archive");
-/// Memory waiting for a yes.
+/// Memory proposals waiting for confirmation.
 pub const PROPOSALS: RelPath = RelPath::literal("continuity/proposals/memory");
 /// Accepted proposals.
 pub const PROPOSALS_MERGED: RelPath = RelPath::literal("continuity/proposals/memory/archive/merged");
 /// Rejected proposals.
 pub const PROPOSALS_REJECTED: RelPath = RelPath::literal("continuity/proposals/memory/archive/rejected");
-/// Things made in a conversation, `YYYY/MM/YYYY-MM-DD-<slug>.md`.
+/// Artifacts made in conversations, `YYYY/MM/YYYY-MM-DD-<slug>.md`.
 pub const ARTIFACTS: RelPath = RelPath::literal("continuity/artifacts");
-/// Weeks and months, `YYYY/YYYY-Www.md` and `YYYY/YYYY-MM.md`.
+/// Weekly and monthly rollups, `YYYY/YYYY-Www.md` and `YYYY/YYYY-MM.md`.
 pub const ROLLUPS: RelPath = RelPath::literal("continuity/rollups");
 
-/// What the folder of rollups is for.
+/// Explains the folder of rollups to its readers.
 pub const ROLLUPS_README: RelPath = RelPath::literal("continuity/rollups/README.md");
 
 /// Durable memory.
 pub const MEMORY: RelPath = RelPath::literal("memory");
 /// The index of durable memory.
 pub const MEMORY_INDEX: RelPath = RelPath::literal("memory/MEMORY.md");
-/// What the user likes.
+/// Preferences of the user, one file each.
 pub const PREFERENCE: RelPath = RelPath::literal("memory/preference");
-/// Who the user is, leaf by leaf.
+/// Facts about the user, one file each.
 pub const IDENTITY_LEAVES: RelPath = RelPath::literal("memory/identity");
-/// Durable memory per project, one folder per workspace id.
+/// Durable memory by project, one folder per workspace id.
 pub const WORKSPACE_MEMORY: RelPath = RelPath::literal("memory/workspace");
-/// Below a workspace's folder: what stays true.
+/// Below a workspace's folder: durable knowledge.
 pub const KNOWLEDGE: RelPath = RelPath::literal("knowledge");
-/// The folders of `knowledge/`.
+/// The subfolders of `knowledge/`.
 pub const KNOWLEDGE_CLASSES: [&str; 4] = ["facts", "procedures", "blockers", "references"];
-/// Below a workspace's folder: what was so a moment ago.
+/// Below a workspace's folder: the latest turn.
 pub const LATEST_TURN: RelPath = RelPath::literal("runtime/latest-turn.md");
-/// Below a workspace's folder: what is in the way right now.
+/// Below a workspace's folder: the current blockers.
 pub const RUNTIME_BLOCKERS: RelPath = RelPath::literal("runtime/blockers.md");
-/// Below a workspace's folder: the last turns.
+/// Below a workspace's folder: the most recent turns.
 pub const RECENT_TURNS: RelPath = RelPath::literal("runtime/recent-turns.md");
 /// Below a workspace's folder: one file per session.
 pub const SESSION_MEMORY: RelPath = RelPath::literal("runtime/session-memory");
 /// Below a workspace's folder: skill candidates, `<candidate>/SKILL.md`.
 pub const SKILLS: RelPath = RelPath::literal("evolve/skills");
-/// The file of a skill candidate.
+/// The file name of a skill candidate.
 pub const SKILL_FILE: &str = "SKILL.md";
 
 #[cfg(test)]

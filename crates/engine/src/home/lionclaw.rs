@@ -1,18 +1,18 @@
-//! Whether this home is LionClaw's, too, and whether LionClaw is at work on it. Looks only: its database is never opened.
+//! Detects whether LionClaw uses this home too, and whether it is running. Never opens its database.
 
 use super::{Home, RelPath};
 use crate::error::Result;
 
 /// LionClaw's database.
 const DATABASE: RelPath = RelPath::literal("lionclaw.db");
-/// Where SQLite's locks of a database in WAL mode are.
+/// The file on which SQLite takes the locks of a database in WAL mode.
 const SHARED_MEMORY: RelPath = RelPath::literal("lionclaw.db-shm");
 
-/// What there is of LionClaw in a home.
+/// Whether LionClaw uses a home.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LionClaw {
     Absent,
-    /// The home was LionClaw's and is used in place; it is not running, as far as can be told.
+    /// LionClaw's database exists; no process was seen to have it open.
     Present,
     /// A process holds its database open.
     Running,
@@ -28,8 +28,8 @@ impl Home {
     }
 }
 
-/// Whether any process holds a lock on a file with this number. Linux lists all locks; asking for one ourselves could
-/// get in the way of whoever wants it. Elsewhere nothing can be told.
+/// Whether any process holds a lock on the file with this inode number. On Linux this reads the list of all locks,
+/// because trying to take the lock could block another process. Always `false` on other systems.
 fn is_locked(inode: u64) -> bool {
     let Ok(locks) = std::fs::read_to_string("/proc/locks") else { return false };
     let ending = format!(":{inode}");

@@ -1,5 +1,5 @@
-//! Locks between processes: `flock` on a file under `run/`, so that a lock dies with its holder and no stale one
-//! survives a crash. Knows nothing about what is guarded.
+//! Locks between processes: `flock` on a file under `run/`. The system releases the lock when its holder dies, so a
+//! crash leaves no stale lock. Does not know what a lock protects.
 
 use std::os::fd::OwnedFd;
 
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::{Home, RelPath, layout, rooted};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A held lock; dropping it lets the next one in.
+/// A held lock, released when dropped.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub struct HomeLock {
@@ -18,16 +18,17 @@ pub struct HomeLock {
 }
 
 impl HomeLock {
-    /// The last holder died with it: what it was doing may be half done, and its temporary files are nobody's.
+    /// Whether the last holder died while holding the lock: its work may be half done, and its temporary files have no
+    /// owner.
     pub fn was_abandoned(&self) -> bool {
         self.abandoned
     }
 
-    /// While a lock is held its file is not empty.
+    /// Marks the lock as held by making its file non-empty; dropping the lock empties it.
     fn held(file: OwnedFd) -> HomeLock {
         let mut byte = [0u8; 1];
         let abandoned = rustix::io::pread(&file, &mut byte, 0).is_ok_and(|n| n > 0);
-        // A disk without a byte left must not keep anybody from working; the mark is only a hint.
+        // A full disk must not prevent locking; the mark is only a hint.
         let _ = rustix::io::pwrite(&file, b"held", 0);
         HomeLock { file, abandoned }
     }
@@ -40,7 +41,7 @@ impl Drop for HomeLock {
 }
 
 impl Home {
-    /// Waits for the lock `name`, however long it takes.
+    /// Waits for the lock `name`, without a time limit.
     pub fn lock(&self, name: &str) -> Result<HomeLock> {
         let path = lock_path(name)?;
         loop {
@@ -50,16 +51,17 @@ impl Home {
         }
     }
 
-    /// Takes the lock `name` if it is free; `None` when somebody holds it.
+    /// Takes the lock `name` if it is free; `None` when it is held.
     pub fn try_lock(&self, name: &str) -> Result<Option<HomeLock>> {
         self.take(&lock_path(name)?, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// `None`: held by another, or the file was replaced while we waited, in which case our lock guards nothing.
+    /// `None`: the lock is held by another process, or the file was replaced while we waited and the lock protects
+    /// nothing.
     fn take(&self, path: &RelPath, how: FlockOperation) -> Result<Option<HomeLock>> {
         let (run, leaf) = match self.parent_of(path) {
             Ok(found) => found,
-            // Somebody tidied `run/` away; locking must still work.
+            // `run/` was deleted; locking must still work.
             Err(Errno::NOENT) => {
                 self.create_dir_all(&layout::RUN)?;
                 self.parent_of(path).map_err(|e| self.fault("lock", path, e))?
@@ -70,7 +72,7 @@ impl Home {
         let file = match rustix::fs::openat(&run, leaf, flags, rooted::FILE_MODE) {
             Ok(file) => file,
             Err(Errno::ISDIR | Errno::NXIO) => {
-                // Neither a folder nor a socket can be opened like this; say what it is.
+                // Folders and sockets cannot be opened like this; name what is there.
                 let stat = rustix::fs::statat(&run, leaf, AtFlags::SYMLINK_NOFOLLOW);
                 let stat = stat.map_err(|e| self.fault("lock", path, e))?;
                 self.judge_leaf(path, &stat)?;

@@ -1,18 +1,18 @@
-//! The paths a memory may be read or written under, relative to `memory/` (R3.3). Whatever a model, a client or a
-//! person passes goes through here; beyond it, a path is one of four known forms. Knows nothing about which files exist.
+//! The paths under which memories may be read and written, relative to `memory/` (R3.3). Paths from a model, a client
+//! or a person are checked here, once; a [`MemoryPath`] has one of four known forms. Does not know which files exist.
 
 use std::fmt;
 
 use super::{RelPath, layout, rel_path};
 use crate::error::{Error, Result};
 
-/// What is allowed, for the error.
+/// The allowed forms, for error messages.
 const FORMS: &str = "give a path relative to memory/: MEMORY.md, preference/<file>.md, identity/<file>.md, \
                      workspace/<workspace id>/MEMORY.md or workspace/<workspace id>/<path>";
 /// The longest workspace id: a slug of 60, two dashes and 16 hexadecimal digits, rounded up.
 const LONGEST_WORKSPACE: usize = 80;
 
-/// A path of one of the allowed forms. It holds no trick, only names.
+/// A path of one of the allowed forms, without disguised or invisible characters.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct MemoryPath(RelPath);
 
@@ -22,7 +22,7 @@ impl MemoryPath {
     pub fn parse(text: &str, within: Option<&str>) -> Result<MemoryPath> {
         let wrong = |why: &str| {
             let start: String = text.chars().take(80).collect();
-            // Escaped, so that what is invisible in the text is seen in the message.
+            // Escaped, so that invisible characters show in the message.
             let shown: String = start.chars().flat_map(char::escape_default).collect();
             Error::usage(format!("\"{shown}\" cannot be a memory path: {why}")).hint(FORMS)
         };
@@ -54,17 +54,17 @@ impl MemoryPath {
         Ok(MemoryPath(in_home))
     }
 
-    /// The same place relative to the assistant home.
+    /// The same path relative to the assistant home.
     pub fn in_home(&self) -> RelPath {
         self.0.clone()
     }
 
-    /// As it was given, relative to `memory/`.
+    /// The path as it was given, relative to `memory/`.
     pub fn as_str(&self) -> &str {
         &self.0.as_str()[layout::MEMORY.as_str().len() + 1..]
     }
 
-    /// The workspace it belongs to; `None` for what holds everywhere.
+    /// The workspace it belongs to; `None` for memories that are not about one project.
     pub fn workspace(&self) -> Option<&str> {
         self.as_str().strip_prefix("workspace/")?.split('/').next()
     }
@@ -83,7 +83,7 @@ fn is_workspace_id(text: &str) -> bool {
         && text.bytes().all(|b| plain(b) || b == b'-')
 }
 
-/// What makes a path look like another one, to a person or to a program that decodes it once more.
+/// Why a path could be mistaken for another one, by a person or by a program that decodes it once more.
 fn disguise(text: &str) -> Option<&'static str> {
     let encoded = text
         .as_bytes()
@@ -95,7 +95,8 @@ fn disguise(text: &str) -> Option<&'static str> {
     for c in text.chars() {
         match c {
             '\\' => return Some("it contains a backslash"),
-            // Leaders, small and full-width full stops; fraction and division slashes, set minus, full-width ones.
+            // Dot leaders, small and full-width full stops; then fraction and division slashes, set minus, full-width
+            // slashes.
             '\u{2024}' | '\u{2025}' | '\u{fe52}' | '\u{ff0e}' => {
                 return Some("it contains a character that looks like a dot");
             }
@@ -116,7 +117,7 @@ fn disguise(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Characters without a shape: zero-width ones, those that turn the direction of text, tags, line separators.
+/// Invisible characters: zero-width ones, direction overrides, tags, line separators.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'

@@ -1,10 +1,9 @@
 //! The visible home: one directory handle, and everything below it opened through that handle (R3.1). Storey 1.
 //!
-//! Here live the checks a folder must pass before it may hold somebody's memory (owner, mode, file system), the file
+//! This module holds the checks a folder must pass before it may hold memory (owner, mode, file system), the file
 //! operations that cannot leave it, among them the one that replaces files ([`Rooted::publish`]), the locks under
-//! `run/`, and the list of what `doctor` would complain about.
-//! [`layout`] names every file and folder. Deliberately knows nothing about what the files say, about SQL or about the
-//! environment: where the home is and what is allowed arrives as values.
+//! `run/`, and the checks of `doctor`. [`layout`] names every file and folder. It does not know what the files contain,
+//! nor SQL, nor the environment: the path of the home and all options are passed in.
 
 #[cfg(not(unix))]
 compile_error!("Heirloom runs on Unix (Linux, macOS) only.");
@@ -48,25 +47,24 @@ pub use rooted::{Entry, Kind, NewFile, Rooted, Stamp};
 pub(crate) use temporary::temporary_name;
 pub use walk::Walked;
 
-/// No command runs that long.
+/// Longer than any command runs.
 const SCRATCH_AGE: Millis = 24 * 60 * 60 * 1000;
 
-/// What the caller allows when a home is opened.
+/// Options for opening a home.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HomeOptions {
-    /// Accept a network file system under `state/`. SQLite's locks do not hold on most of them.
+    /// Accept a network file system under `state/`, although SQLite's locks do not work on most of them.
     pub allow_network_fs: bool,
 }
 
-/// A home that passed the checks, held open. Dereferences to [`Rooted`], which carries the file operations: a home
-/// *is* its directory handle.
+/// A home that passed the checks, held open. Dereferences to [`Rooted`], which has the file operations.
 #[derive(Debug)]
 pub struct Home {
     files: Rooted,
 }
 
 impl Home {
-    /// Opens the home at `root`, creating what is missing of it: directories 0700 whatever the umask. What exists is
+    /// Opens the home at `root` and creates its missing directories with mode 0700 whatever the umask. What exists is
     /// checked and never altered.
     pub fn create(root: &Path) -> Result<Home> {
         Home::create_with(root, &HomeOptions::default())
@@ -77,7 +75,7 @@ impl Home {
         let made = make_root(root)?;
         let (dir, shown) = open_root(root)?;
         if made {
-            // The umask can only take rights away; give the owner's own back.
+            // The umask can remove the owner's rights too; restore them.
             rustix::fs::fchmod(&dir, rooted::DIRECTORY_MODE).map_err(|e| Error::io("set the mode of", &shown, e))?;
         }
         let home = Home::checked(dir, shown, options)?;
@@ -87,7 +85,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Opens an existing home; creates nothing. A missing one is `NotFound`.
+    /// Opens an existing home; creates nothing. `NotFound` if there is none.
     pub fn open(root: &Path) -> Result<Home> {
         Home::open_with(root, &HomeOptions::default())
     }
@@ -98,15 +96,15 @@ impl Home {
         Home::checked(dir, shown, options)
     }
 
-    /// The canonical path of the home, for showing to people. Files are reached through the handle, not through this.
+    /// The canonical path of the home, for messages. Files are opened through the handle, not through this path.
     pub fn root(&self) -> &Path {
         self.files.shown()
     }
 
-    /// Removes our own temporary files older than an hour from `state/` and the other folders people do not work in,
-    /// and tells how many went. A younger one may belong to a process that is still writing; an assistant home is
-    /// scanned by [`Rooted::remove_temporaries_below`]. What stands in `state/scratch`, whatever it is called, goes after a day: copies of
-    /// other programs' stores, left by a process that was killed.
+    /// Removes our own temporary files older than an hour from `state/` and the other folders only Heirloom writes, and
+    /// returns how many. A younger one may belong to a process that is still writing. Assistant homes are cleaned by
+    /// [`Rooted::remove_temporaries_below`]. Files of any name in `state/scratch` are removed after a day: they are
+    /// copies of other programs' stores, left by a process that was killed.
     pub fn remove_temporaries(&self, now: Millis) -> Result<usize> {
         let mut scanned = 0;
         for path in [layout::STATE, layout::SPOOL, layout::RUN, layout::LOGS] {
@@ -132,7 +130,7 @@ impl Home {
         let stat = rustix::fs::fstat(&dir).map_err(|e| Error::io("examine", &shown, e))?;
         check_owner(&shown, &stat)?;
         check_not_writable_by_others(&shown, &stat)?;
-        // Nobody else can reach what is below a home that only its owner may enter.
+        // If only the owner can enter the home, no other user can reach what is below it.
         let closed = !Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO);
         let home = Home { files: Rooted::new(dir, shown) };
         for path in layout::DIRECTORIES {
@@ -183,7 +181,7 @@ impl Deref for Home {
     }
 }
 
-/// Creates `root` and its missing parents; tells whether `root` itself is new.
+/// Creates `root` and its missing parents; returns whether `root` itself is new.
 fn make_root(root: &Path) -> Result<bool> {
     match root.symlink_metadata() {
         Ok(meta) if meta.is_symlink() && !root.exists() => {
@@ -200,7 +198,7 @@ fn make_root(root: &Path) -> Result<bool> {
     }
 }
 
-/// Resolves the root once, symlinks included (that is the user's own choice), and opens what came out.
+/// Resolves the root once, following symlinks (the user chose them), and opens the result.
 fn open_root(root: &Path) -> Result<(std::os::fd::OwnedFd, PathBuf)> {
     let shown = root.canonicalize().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
@@ -248,7 +246,7 @@ fn check_not_writable_by_others(path: &Path, stat: &Stat) -> Result<()> {
         .hint(format!("run: chmod go-w {}", quoted(path))))
 }
 
-/// A path as a shell takes it, so that the command in a hint can be pasted.
+/// A path quoted for a shell, so that the command in a hint can be pasted.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);

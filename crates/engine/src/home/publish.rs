@@ -1,10 +1,10 @@
 //! The one function that replaces files people may also edit (R3.2).
 //!
-//! It writes only what was made from the very bytes that are on the disk, and it never overwrites: the new file and
-//! the old one *exchange* their names in one step, and what came out is read before it is let go. So whoever saves
-//! between our last look and the exchange loses nothing, and a reader finds the old file or the new one in full.
-//! Deliberately knows nothing about what the bytes say, about merging or about revisions: the caller hands in a place
-//! for what a human saved.
+//! It writes only if the file on disk still has the bytes the new ones were made from, and it never overwrites: the new
+//! file and the old one *exchange* their names in one step, and the displaced file is read before it is deleted. So an
+//! edit that is saved between our last check and the exchange is not lost, and a reader sees either the old file or the
+//! new one in full. This module does not interpret the bytes and knows nothing about merging or revisions: the caller
+//! passes a function that keeps displaced edits.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -20,13 +20,13 @@ use super::{HomeLock, RelPath};
 use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 
-/// No file larger than this is replaced.
+/// The largest file that is replaced, in bytes.
 pub(super) const LARGEST: u64 = 64 << 20;
-/// Whoever saved a file less than this long ago may be about to write more of it.
+/// How long after its last save by others a file is left alone, because its editor may still be writing.
 pub const QUIET_MS: Millis = 2_000;
-/// How long a file that was saved in the instant of the exchange must be left alone before we take it for finished,
+/// How long a file that was saved at the moment of the exchange must stay unchanged before it counts as complete.
 const SETTLE: Duration = Duration::from_millis(50);
-/// and how often we wait for that.
+/// How often that is waited for before giving up.
 const SETTLE_ROUNDS: usize = 40;
 
 /// BLAKE3 of a file's bytes.
@@ -37,67 +37,67 @@ pub fn digest(bytes: &[u8]) -> Digest {
     *blake3::hash(bytes).as_bytes()
 }
 
-/// New bytes for a file, and what they rest on.
+/// New bytes for a file, and the state of the file they were made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Publication<'a> {
-    /// Where. The folders above it exist ([`Rooted::create_dir_all`]).
+    /// The path. Its folders must exist ([`Rooted::create_dir_all`]).
     pub path: &'a RelPath,
-    /// The whole file.
+    /// The complete new contents.
     pub bytes: &'a [u8],
-    /// What the new bytes were made from: the digest of the file as it was read, `None` when there was none.
+    /// The digest of the file the new bytes were made from; `None` when there was none.
     pub base: Option<Digest>,
-    /// The digest of what we ourselves last published there, `None` for never.
+    /// The digest of what we last published at this path; `None` if we never did.
     pub own: Option<Digest>,
 }
 
-/// What became of a publication.
+/// The outcome of a publication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "not every answer means that the file has the new bytes"]
 pub enum Published {
-    /// The new bytes are in place, durable.
+    /// The new bytes are in place and synced.
     Written(Stamp),
-    /// The file has exactly these bytes already; nothing was written.
+    /// The file already has exactly these bytes; nothing was written.
     Unchanged(Stamp),
-    /// The file is no longer what `base` says: nothing was written. Read it again and make the bytes anew.
+    /// The file no longer matches `base`; nothing was written. The caller must read it again and make new bytes.
     Moved,
-    /// Somebody else changed it less than two seconds ago and may not be done: nothing was written. Try again, not
-    /// before this time.
+    /// Another program or a person changed the file less than two seconds ago and may still be writing; nothing was
+    /// written. Try again after `until`.
     Deferred {
         /// When the two seconds are over.
         until: Millis,
     },
-    /// The new bytes are in place, durable, and somebody had saved in the instant between: their bytes were handed to
-    /// `keep` before they were let go.
+    /// The new bytes are in place and synced. The file had been changed just before the exchange; the displaced bytes
+    /// were handed to `keep` first.
     Displaced(Stamp),
 }
 
-/// A publication up to its last step: done without writing, or a temporary file that is ready to take the name.
+/// A publication before its last step: either finished without writing, or a temporary file ready to be renamed.
 pub(super) enum Prepared<'a> {
     Answer(Published),
     Ready(Box<Ready<'a>>),
 }
 
-/// The new file under its temporary name, whole and synced.
+/// The new file under its temporary name, complete and synced.
 pub(super) struct Ready<'a> {
     home: &'a Rooted,
     path: &'a RelPath,
     new: Temporary,
     digest: Digest,
-    /// The new file before it got its name.
+    /// The stamp of the new file before it was renamed.
     written: Stamp,
     found: Found,
 }
 
 impl Rooted {
-    /// Replaces a file, or makes it: the only way a managed file is written. Holding the lock that guards the file is
-    /// the caller's part, since only it knows which one that is.
+    /// Replaces a file, or creates it: the only way a managed file is written. The caller must hold the lock that
+    /// protects the file, since only the caller knows which one that is.
     ///
-    /// A new file is 0600 whatever the umask; an existing one keeps its mode. A symlink is replaced itself, whatever
-    /// `base` says, and what it points to is neither read nor touched (D8); anything else that is not a plain file of
-    /// our own is refused as in [`Rooted::read`]. `now` is the time of the same clock that dates files.
+    /// A new file gets mode 0600 whatever the umask; an existing one keeps its mode. A symlink is itself replaced,
+    /// whatever `base` says, and its target is neither read nor touched (D8); anything else that is not a regular file
+    /// of this user is refused as in [`Rooted::read`]. `now` must come from the clock that dates files.
     ///
-    /// On an error the old file is in its place and untouched, and so it is when `keep` fails, whose error is returned.
-    /// A file that was not there before may stay, whole, when only making its name durable failed.
+    /// On an error the old file is in place and unchanged, also when `keep` fails, whose error is then returned. One
+    /// exception: a file that did not exist before may remain, complete, when only syncing its directory failed.
     pub fn publish(
         &self,
         _held: &HomeLock,
@@ -111,7 +111,7 @@ impl Rooted {
         }
     }
 
-    /// Everything that leaves the file as it is.
+    /// All steps that leave the file unchanged.
     pub(super) fn prepare<'a>(&'a self, what: &Publication<'a>, now: Millis) -> Result<Prepared<'a>> {
         let path = what.path;
         refuse_temporary(path)?;
@@ -154,7 +154,7 @@ impl Rooted {
 }
 
 impl Ready<'_> {
-    /// Gives the new file its name, and lets go of what had it before.
+    /// Renames the new file into place and deletes the old one.
     pub(super) fn put(mut self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
         if matches!(self.found, Found::Nothing) {
             return match rooted::rename_without_replacing(self.new.at(), self.leaf()) {
@@ -174,7 +174,7 @@ impl Ready<'_> {
             Err(e) if rooted::is_unsupported(e) => return self.put_over(keep),
             Err(e) => return Err(self.fault(e)),
         }
-        // Until what came out has been read, it may be the only copy of something.
+        // Until it has been read, the displaced file may be the only copy of an edit.
         self.new.disposable = false;
         let stamp = self.stamp();
         let displaced =
@@ -189,8 +189,8 @@ impl Ready<'_> {
         }
     }
 
-    /// The last step where the file system cannot exchange two names: look once more and replace. Between the two,
-    /// somebody who replaces the file is not noticed; somebody who writes into it is.
+    /// The last step on file systems that cannot exchange two names: check once more, then replace. Between the two, a
+    /// replacement of the file goes unnoticed; a write into it does not.
     fn put_over(self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Published> {
         let again = self.home.look(&self.new.parent, self.path, LARGEST)?;
         let old = match (&self.found, again) {
@@ -201,7 +201,7 @@ impl Ready<'_> {
         self.replace(old, keep)
     }
 
-    /// Takes the name of `old`, which is held open and may still be written into.
+    /// Replaces `old`, which is held open because others may still write into it.
     pub(super) fn replace(
         mut self,
         old: Option<Box<Whole>>,
@@ -232,15 +232,15 @@ impl Ready<'_> {
         }
     }
 
-    /// Looks at what came out of the exchange; tells whether it was anything but what we expected, in which case
-    /// `keep` has it now.
+    /// Reads the file displaced by the exchange. Returns whether it differed from the expected one; `keep` has its
+    /// bytes then.
     fn take(&self, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         match read::open(&self.new.parent, &self.new.name) {
             Ok(mut old) => self.settle(&mut old, keep),
-            // A symlink, which has no bytes; or somebody deleted it.
+            // A symlink, which has no bytes, or the file was deleted.
             Err(Errno::LOOP | Errno::NOENT) => Ok(false),
             Err(e) => {
-                // A socket cannot even be opened; say what it is.
+                // A socket cannot be opened; name what it is.
                 let stat = rustix::fs::statat(&self.new.parent, &self.new.name, AtFlags::SYMLINK_NOFOLLOW);
                 stat.map_err(|e| self.fault(e)).and_then(|stat| self.home.judge_leaf(self.path, &stat))?;
                 Err(self.fault(e))
@@ -248,8 +248,8 @@ impl Ready<'_> {
         }
     }
 
-    /// Reads a file that lost its name until nobody writes into it any more, handing over every version that is not
-    /// the one we knew. An editor that holds it open would otherwise write into a file that is about to vanish.
+    /// Reads a displaced file until it stops changing, and hands every version but the known one to `keep`. An editor
+    /// that holds it open would otherwise write into a file that is about to be deleted.
     fn settle(&self, old: &mut File, keep: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         let mut known = match &self.found {
             Found::File(whole) => Some(whole.digest),
@@ -270,7 +270,7 @@ impl Ready<'_> {
             .hint("run the same command again when the other program is done"))
     }
 
-    /// Undoes the exchange. Whatever else was saved meanwhile stays under a name of its own, which the error tells.
+    /// Undoes the exchange. Any other version saved meanwhile stays under a name of its own, which the error states.
     fn put_back(&mut self, error: Error) -> Error {
         let back = match self.exchange() {
             // The new file was deleted meanwhile; the old one still gets its name back.
@@ -285,7 +285,7 @@ impl Ready<'_> {
                 self.new.disposable = true;
                 error
             }
-            // Somebody saved on top of the new file: the latest version keeps the name.
+            // The new file was edited meanwhile: the latest version keeps the name.
             Ok(true) => {
                 let _ = self.exchange();
                 self.set_aside(&self.new, error)
@@ -294,7 +294,7 @@ impl Ready<'_> {
         }
     }
 
-    /// Whether what has a name is the file we wrote and nothing else, or nothing at all.
+    /// Whether a name refers to the file we wrote, unchanged, or to nothing.
     fn is_ours(&self, at: (&OwnedFd, &str)) -> Result<bool> {
         match read::open(at.0, at.1) {
             Ok(mut file) => {
@@ -306,7 +306,7 @@ impl Ready<'_> {
         }
     }
 
-    /// Gives what is at the temporary name one that people see and nothing sweeps.
+    /// Renames the temporary file to a visible name that no cleanup removes.
     fn set_aside(&self, what: &Temporary, error: Error) -> Error {
         let visible = random_digits().map(|digits| format!("saved-{digits}.md"));
         if let Ok(name) = &visible
@@ -319,8 +319,8 @@ impl Ready<'_> {
         error.hint(format!("what was saved in that moment is in {}; rename it within the hour", at.display()))
     }
 
-    /// The stamp of the new file under its name. Somebody may have written into it since: then the stamp from before,
-    /// which nothing on the disk equals any more, so that the file table looks again.
+    /// The stamp of the new file under its name. If it was edited since, the stamp from before, which matches nothing
+    /// on disk, so that the file table reads the file again.
     fn stamp(&self) -> Result<Stamp> {
         let now = rustix::fs::fstat(&self.new.file).map_err(|e| self.fault(e))?;
         let (was, is) = (self.written, rooted::stamp(&now));
@@ -345,8 +345,8 @@ impl Ready<'_> {
     }
 }
 
-/// Until when a file may be half saved; `None` when its last write is long enough ago. A time that lies further ahead
-/// than the same two seconds is somebody's clock and not a reason to wait for ever.
+/// Until when a file may be half saved; `None` when its last write is long enough ago. A time more than two seconds in
+/// the future means a wrong clock and is ignored, so that we do not wait for ever.
 fn unfinished(stamp: &Stamp, now: Millis) -> Option<Millis> {
     let saved = stamp.modified_ns.div_euclid(1_000_000);
     (-QUIET_MS..QUIET_MS).contains(&now.saturating_sub(saved)).then(|| saved.saturating_add(QUIET_MS))

@@ -1,5 +1,5 @@
-//! Reading a file through the handle: never through a symlink, never one that is not a plain file of our own, and,
-//! where a stamp is wanted, never half of one version and half of the next.
+//! Reading a file through the handle: never through a symlink, only regular files of this user, and, where a stamp is
+//! wanted, never half of one version and half of the next.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,20 +13,20 @@ use super::rooted::{self, Rooted, Stamp};
 use super::{Digest, RelPath, digest};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How often we read a file again that changed under our eyes.
+/// How often a file is read again that changed while it was read.
 const TRIES: usize = 10;
 
-/// What stands at a path.
+/// What was found at a path.
 pub(super) enum Found {
     Nothing,
-    /// A symlink; where it points to is not looked at.
+    /// A symlink; its target is not examined.
     Link,
     File(Box<Whole>),
-    /// A file that changed each time we read it.
+    /// A file that changed each time it was read.
     Changing,
 }
 
-/// A file as it was at one moment, and still open.
+/// A consistent version of a file, which is still open.
 pub(super) struct Whole {
     pub file: File,
     pub stat: Stat,
@@ -48,8 +48,8 @@ impl Rooted {
         }
     }
 
-    /// [`Rooted::read`] with the stamp of the very file that was read, taken before and after: the bytes are those the
-    /// stamp stands for. A file that never holds still is `Busy`.
+    /// [`Rooted::read`] with the stamp of the file that was read. The stamp is taken before and after reading, so the
+    /// bytes belong to it. `Busy` if the file keeps changing.
     pub fn read_with_stamp(&self, path: &RelPath, cap: u64) -> Result<Option<(Vec<u8>, Stamp)>> {
         let parent = match self.parent_of(path) {
             Ok((parent, _)) => parent,
@@ -67,8 +67,8 @@ impl Rooted {
         }
     }
 
-    /// What stands at a path whose directory is open already. Odd leaves are refused as in [`Rooted::read`], a symlink
-    /// is told apart.
+    /// Reads a path whose directory is already open. Anything but a regular file is refused as in [`Rooted::read`]; a
+    /// symlink is reported as such.
     pub(super) fn look(&self, parent: &OwnedFd, path: &RelPath, cap: u64) -> Result<Found> {
         for attempt in 0..TRIES {
             if attempt > 0 {
@@ -90,7 +90,7 @@ impl Rooted {
         Ok(Found::Changing)
     }
 
-    /// The bytes of an open file from its beginning, after checking that it is one of ours.
+    /// The bytes of an open file from its beginning, after checking that it is a regular file of this user.
     pub(super) fn read_capped(&self, path: &RelPath, file: &mut File, cap: u64) -> Result<(Stat, Vec<u8>)> {
         let stat = self.check_leaf(path, &*file)?;
         let too_large = || {
@@ -101,7 +101,7 @@ impl Rooted {
         if size > cap {
             return Err(too_large());
         }
-        // It may grow while we read, so the cap is held here again.
+        // The file may grow while it is read, so the cap is applied here again.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.take(cap.saturating_add(1)).read_to_end(&mut bytes))
@@ -115,7 +115,7 @@ pub(super) fn open(parent: &OwnedFd, leaf: &str) -> rustix::io::Result<File> {
     rustix::io::retry_on_intr(|| rustix::fs::openat(parent, leaf, flags, Mode::empty())).map(File::from)
 }
 
-/// Whether nobody wrote between two looks at an open file. Losing its last name alters the time of change, not a byte.
+/// Whether an open file was not written to between two stats. Losing its last name alters the change time but no byte.
 fn is_unchanged(before: &Stat, after: &Stat) -> bool {
     let (mut before, after_stamp) = (rooted::stamp(before), rooted::stamp(after));
     if after.st_nlink == 0 {

@@ -1,4 +1,4 @@
-//! A path that cannot leave the directory it is applied to. Knows nothing about which files exist.
+//! A path that cannot leave the directory it is applied to. Does not know which files exist.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// The longest path we hand to the system: what macOS takes (Linux takes 4,096).
+/// The longest path passed to the system: the limit of macOS (Linux takes 4,096).
 const LONGEST: usize = 1024;
-/// The longest component every file system we meet can store.
+/// The longest component that all common file systems can store.
 const LONGEST_COMPONENT: usize = 255;
 
-/// A relative path of plain components: no `..`, no `.`, nothing empty, no control characters. Parsed once at the rim;
-/// inside, a value of this type is already harmless.
+/// A relative path of plain components: no `..`, no `.`, no empty component, no control characters. Input is parsed
+/// once where it enters; a value of this type is safe to use.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Debug)]
 pub struct RelPath(Cow<'static, str>);
 
 impl RelPath {
-    /// Accepts what names a place below a directory and nothing else. The error says which rule was broken.
+    /// Accepts a relative path that stays below its directory. The error says which rule was broken.
     ///
     /// A backslash is an ordinary character on Unix and is allowed.
     pub fn parse(text: &str) -> Result<RelPath> {
@@ -32,7 +32,7 @@ impl RelPath {
         }
     }
 
-    /// A path written in the program. A wrong one in a constant does not compile.
+    /// A path given as a literal. An invalid one in a constant does not compile.
     pub const fn literal(text: &'static str) -> RelPath {
         assert!(fault(text).is_none(), "not a relative path");
         RelPath(Cow::Borrowed(text))
@@ -71,7 +71,7 @@ impl fmt::Display for RelPath {
     }
 }
 
-/// The rule a text breaks, if any. Bytes rather than characters, because it also runs at compile time.
+/// The rule a text breaks, if any. Works on bytes, because it also runs at compile time.
 pub(super) const fn fault(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     if bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Removing a file, if it is still what it was when somebody decided that it should go.
+//! Removing a file, if it still has the contents for which its removal was decided.
 
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -10,9 +10,9 @@ use super::{HomeLock, RelPath, read};
 use crate::error::Result;
 
 impl Rooted {
-    /// Removes a plain file with these bytes and tells whether it is gone. It is read under a name nobody saves to, so
-    /// that no word can come between the look and the end of it; anything else gets its name back. Where somebody has
-    /// made a new file of that name meanwhile, `keep` gets the older bytes.
+    /// Removes a regular file if it has exactly these bytes; returns whether it is gone. The file is first renamed to a
+    /// temporary name, so that no edit can be saved between the check and the removal; a file with other bytes gets its
+    /// name back. If a new file has taken that name meanwhile, `keep` gets the older bytes.
     pub fn remove_exactly(
         &self,
         _held: &HomeLock,

@@ -1,4 +1,4 @@
-//! Moving a file to a name that is still free: how something is archived.
+//! Moving a file to a name that is free, for archiving.
 
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -8,22 +8,22 @@ use super::temporary::refuse_temporary;
 use super::{HomeLock, RelPath, quoted};
 use crate::error::{Error, Result};
 
-/// What became of a file that should get another name.
+/// The outcome of a rename.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "only one of these means that the file moved"]
 pub enum Renamed {
-    /// It has its new name, durably.
+    /// The file has its new name, synced.
     Done,
-    /// There is no such file; nothing was made.
+    /// There is no such file; nothing was created.
     SourceMissing,
-    /// Something has the new name already, and neither was touched.
+    /// The new name is taken; neither file was touched.
     TargetExists,
 }
 
 impl Rooted {
-    /// Gives a plain file of ours another name without ever replacing anything, making the folders above the new name.
+    /// Renames a regular file of this user without ever replacing anything, and creates the folders above the new name.
     ///
-    /// A symlink, a folder or any other odd thing under the old name is refused as in [`Rooted::read`].
+    /// A symlink, a folder or any other special file under the old name is refused as in [`Rooted::read`].
     pub fn rename_new(&self, _held: &HomeLock, from: &RelPath, to: &RelPath) -> Result<Renamed> {
         for path in [from, to] {
             refuse_temporary(path)?;
@@ -43,7 +43,8 @@ impl Rooted {
             self.create_dir_all(&above)?;
         }
         let (new_parent, new_name) = self.parent_of(to).map_err(|e| self.fault("move a file to", to, e))?;
-        // Swapped for something odd since the look above? Then that moves, still under our own folders and unread.
+        // If it was swapped for something else since the check above, that is moved instead, unread and still below our
+        // own folders.
         match rooted::rename_without_replacing((&old_parent, old_name), (&new_parent, new_name)) {
             Ok(NewFile::Written) => {}
             Ok(NewFile::Exists) => return Ok(Renamed::TargetExists),
@@ -59,7 +60,7 @@ impl Rooted {
             }
             Err(e) => return Err(fault(e)),
         }
-        // The new name first: a power cut may show both, never neither.
+        // The new name is synced first: after a power cut both may exist, but never neither.
         for dir in [&new_parent, &old_parent] {
             rooted::sync_directory(dir).map_err(fault)?;
         }

@@ -1,10 +1,10 @@
 //! File operations that start at a directory handle and cannot leave it (R3.1).
 //!
-//! A path is resolved in two steps. The directories above the leaf are opened by the kernel in one go
-//! (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`), or one component at a time with
-//! `O_NOFOLLOW` where the kernel, a sandbox or macOS does not offer that. The leaf is then a single name relative to
-//! that descriptor, opened with `O_NOFOLLOW`. No path name is ever checked first and opened afterwards, so there is no
-//! moment at which swapping a directory for a symlink helps. Knows nothing about homes, only about one directory.
+//! A path is resolved in two steps. The directories above the leaf are opened by the kernel in one call (`openat2` with
+//! `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS`), or one component at a time with `O_NOFOLLOW` where
+//! the kernel, a sandbox or macOS does not offer that. The leaf is then a single name relative to that descriptor,
+//! opened with `O_NOFOLLOW`. A path is never checked first and opened afterwards, so swapping a directory for a symlink
+//! gains nothing. Knows nothing about homes, only about one directory.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,20 +19,20 @@ use super::{RelPath, quoted};
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 
-/// What every directory we make gets, whatever the umask.
+/// The mode of every directory we create, whatever the umask.
 pub(super) const DIRECTORY_MODE: Mode = Mode::RWXU;
-/// What every file we make gets, whatever the umask.
+/// The mode of every file we create, whatever the umask.
 pub(super) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
-/// Directories: never through a symlink, never into a child process.
+/// Flags for opening directories: no symlinks, not inherited by child processes.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Leaves: the same, and opening a named pipe must not wait for its other end.
+/// Flags for opening leaves: the same, and opening a named pipe must not wait for its other end.
 pub(super) const LEAF: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-/// A temporary file younger than this may still be written by someone.
+/// A temporary file younger than this may still be in use.
 const TEMPORARY_AGE: Millis = 60 * 60 * 1000;
-/// How deep a sweep goes; the deepest path we make ourselves is eight folders down.
+/// How deep a cleanup descends; the deepest path Heirloom creates is eight folders down.
 const DEEPEST_CLEANUP: usize = 16;
 
-/// A directory held open, and everything that may be done below it.
+/// A directory held open, with the operations on what is below it.
 #[derive(Debug)]
 pub struct Rooted {
     dir: OwnedFd,
@@ -40,17 +40,17 @@ pub struct Rooted {
     resolver: Resolver,
 }
 
-/// Who walks the directories above a leaf.
+/// How the directories above a leaf are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resolver {
-    /// `openat2`.
+    /// By the kernel, with `openat2`.
     #[cfg(target_os = "linux")]
     Kernel,
-    /// We do, one component at a time.
+    /// By us, one component at a time.
     Walk,
 }
 
-/// What a directory entry is.
+/// The type of a directory entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A regular file.
@@ -63,42 +63,42 @@ pub enum Kind {
     Other,
 }
 
-/// One entry of a directory, as it stood when it was listed.
+/// One entry of a directory at the time it was listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Its name, which need not be UTF-8; what is not cannot be a [`RelPath`].
+    /// Its name, which need not be UTF-8; one that is not cannot be a [`RelPath`].
     pub name: OsString,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
     /// Its size and times.
     pub stamp: Stamp,
 }
 
-/// What one `stat` tells about a file: equal stamps mean that nobody touched it (D1).
+/// The `stat` fields that identify a version of a file: equal stamps mean that the file was not touched (D1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Time of the last write, nanoseconds since the Unix epoch.
     pub modified_ns: i64,
     /// Time of the last change of content, mode, name or owner, nanoseconds since the Unix epoch.
     pub changed_ns: i64,
-    /// The file's number on its file system.
+    /// The inode number.
     pub inode: u64,
 }
 
-/// What became of a file that should be new.
+/// The outcome of creating a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "an existing file was left as it is; say what that means here"]
 pub enum NewFile {
-    /// It is there, whole and synced.
+    /// The file was written and synced.
     Written,
-    /// Something of that name exists and was not touched.
+    /// The name is taken; nothing was touched.
     Exists,
 }
 
 impl Rooted {
-    /// The path of the directory, for showing to people.
+    /// The path of the directory, for messages.
     pub fn shown(&self) -> &Path {
         &self.shown
     }
@@ -109,13 +109,13 @@ impl Rooted {
         Ok(Rooted { dir, shown: self.shown.join(path.as_str()), resolver: self.resolver })
     }
 
-    /// What one `stat` tells about a path, symlinks not followed; `None` when it is missing.
+    /// The entry at a path, symlinks not followed; `None` when it is missing.
     pub fn stat(&self, path: &RelPath) -> Result<Option<Entry>> {
         Ok(self.lstat(path)?.map(|stat| entry(OsString::from(path.name()), &stat)))
     }
 
-    /// The entries of a directory below this one, by name. What vanishes while we look is left out, and so are our own
-    /// temporary files; a missing directory is `NotFound`, because an empty answer would read as "all deleted".
+    /// The entries of a directory below this one, sorted by name. Entries that vanish meanwhile and our own temporary
+    /// files are left out. A missing directory is `NotFound`, because an empty answer would read as "all deleted".
     pub fn list(&self, path: &RelPath) -> Result<Vec<Entry>> {
         self.open_dir(path)?.entries()
     }
@@ -152,8 +152,9 @@ impl Rooted {
         Ok(())
     }
 
-    /// Writes a file that must not exist yet, 0600, in a directory that does. It appears whole and synced, or not at
-    /// all: the bytes go to a temporary name first, which then takes the final one if that is still free.
+    /// Writes a file that must not exist yet, with mode 0600, in an existing directory. It appears complete and synced,
+    /// or not at all: the bytes are written under a temporary name, which is then renamed if the final name is still
+    /// free.
     pub fn write_new(&self, path: &RelPath, bytes: &[u8]) -> Result<NewFile> {
         let fault = |e| self.fault("write", path, e);
         refuse_temporary(path)?;
@@ -168,7 +169,7 @@ impl Rooted {
         Ok(written)
     }
 
-    /// Removes a file, or a symlink itself; tells whether there was one. Directories are refused.
+    /// Removes a file, or a symlink itself; returns whether there was one. Directories are refused.
     pub fn remove(&self, path: &RelPath) -> Result<bool> {
         let (parent, leaf) = match self.parent_of(path) {
             Ok(found) => found,
@@ -186,7 +187,7 @@ impl Rooted {
         }
     }
 
-    /// Removes a directory in which there is nothing; tells whether it did.
+    /// Removes an empty directory; returns whether it did.
     pub fn remove_empty_dir(&self, path: &RelPath) -> Result<bool> {
         let (parent, leaf) = match self.parent_of(path) {
             Ok(found) => found,
@@ -200,9 +201,9 @@ impl Rooted {
         }
     }
 
-    /// The full path of a file, for SQLite, which opens by name and not by descriptor: the folders above it are no
-    /// symlinks, and the file, if it exists, is a regular one of ours. The one place where a path leaves this module;
-    /// who uses it opens with "no follow" as well.
+    /// The full path of a file, for SQLite, which opens by name and not by descriptor. Checks that the folders above it
+    /// are no symlinks and that the file, if it exists, is a regular one of this user. The only place where a path
+    /// leaves this module; callers must open it with "no follow" as well.
     pub fn file_path(&self, path: &RelPath) -> Result<PathBuf> {
         let (parent, leaf) = self.parent_of(path).map_err(|e| self.fault("open", path, e))?;
         match rustix::fs::statat(&parent, leaf, AtFlags::SYMLINK_NOFOLLOW) {
@@ -213,8 +214,8 @@ impl Rooted {
         Ok(self.shown.join(path.as_str()))
     }
 
-    /// Removes our own temporary files older than an hour from a directory and everything below it; tells how many.
-    /// A missing directory has none.
+    /// Removes our own temporary files older than an hour from a directory and everything below it; returns how many. A
+    /// missing directory has none.
     pub fn remove_temporaries_below(&self, path: &RelPath, now: Millis) -> Result<usize> {
         match self.open_dir(path) {
             Ok(dir) => dir.remove_temporaries_here(now, DEEPEST_CLEANUP, &mut |_, _| Ok(())),
@@ -223,9 +224,9 @@ impl Rooted {
         }
     }
 
-    /// Removes our own temporary files of any age from this directory and everything below it. For whoever holds the
-    /// lock without which none is made here: those that are there belong to the dead. Each is shown to `keep` first,
-    /// with the directory it is in: it may be what a person saved in the instant of an exchange.
+    /// Removes our own temporary files of any age from this directory and everything below it. The caller must hold the
+    /// lock under which they are created, so that those found belong to dead processes. Each is passed to `keep` first,
+    /// with its directory: it may hold what a person saved during an exchange.
     pub fn remove_abandoned(&self, keep: &mut dyn FnMut(&Path, &[u8]) -> Result<()>) -> Result<usize> {
         self.remove_temporaries_here(Millis::MAX, DEEPEST_CLEANUP, &mut |dir, name| {
             let Some(Ok(path)) = name.to_str().map(RelPath::parse) else { return Ok(()) };
@@ -241,7 +242,7 @@ impl Rooted {
         Rooted { dir, shown, resolver }
     }
 
-    /// The same directory, resolved by us although the kernel could.
+    /// The same directory with paths resolved by us even if the kernel could do it.
     #[cfg(test)]
     pub(super) fn walking(&self) -> Rooted {
         let dir = self.dir.try_clone().expect("a descriptor");
@@ -252,7 +253,7 @@ impl Rooted {
         self.dir.as_fd()
     }
 
-    /// The directory a leaf is in, and the leaf's name in it.
+    /// The directory that contains a leaf, and the leaf's name in it.
     pub(super) fn parent_of<'a>(&self, path: &'a RelPath) -> rustix::io::Result<(OwnedFd, &'a str)> {
         match path.as_str().rsplit_once('/') {
             Some((parent, leaf)) => Ok((self.resolve(parent)?, leaf)),
@@ -275,7 +276,7 @@ impl Rooted {
         Ok(self.entries_and_stats()?.into_iter().map(|(entry, _)| entry).collect())
     }
 
-    /// The same, each with all its one `stat` tells.
+    /// The same, each with its full `stat`.
     pub(super) fn entries_and_stats(&self) -> Result<Vec<(Entry, Stat)>> {
         let fault = |e| Error::io("list", &self.shown, e);
         let mut entries = Vec::new();
@@ -295,7 +296,7 @@ impl Rooted {
         Ok(entries)
     }
 
-    /// Refuses an opened leaf that is not a plain file of our own.
+    /// Refuses an opened leaf that is not a regular file of this user.
     pub(super) fn check_leaf(&self, path: &RelPath, file: impl AsFd) -> Result<Stat> {
         let stat = rustix::fs::fstat(file).map_err(|e| self.fault("examine", path, e))?;
         self.judge_leaf(path, &stat)?;
@@ -314,7 +315,7 @@ impl Rooted {
             return Err(Error::refused(format!("{place} belongs to another user (uid {}, we are {us})", stat.st_uid))
                 .hint(format!("if it is yours: sudo chown {us} {}", quoted(&self.shown.join(path.as_str())))));
         }
-        // None is fine: the file was replaced after we opened it, and what we hold is its last version.
+        // Zero links are fine: the file was replaced after we opened it, and we hold its last version.
         if stat.st_nlink > 1 {
             let name = quoted(&self.shown.join(path.as_str()));
             return Err(Error::refused(format!("{place} has {} hard links", stat.st_nlink))
@@ -323,12 +324,12 @@ impl Rooted {
         Ok(())
     }
 
-    /// The error for a failed system call, naming the component that stands in the way where there is one.
+    /// The error for a failed system call, naming the component that caused it where there is one.
     pub(super) fn fault(&self, doing: &str, path: &RelPath, errno: Errno) -> Error {
         let at = self.shown.join(path.as_str());
         let error = match errno {
-            // What a symlink, a way out or a non-directory in the way looks like to the caller; a socket is NXIO on
-            // Linux and OPNOTSUPP on macOS.
+            // The error numbers of a symlink, an escape or a non-directory on the path; a socket is NXIO on Linux and
+            // OPNOTSUPP on macOS.
             Errno::LOOP | Errno::NOTDIR | Errno::XDEV | Errno::NXIO | Errno::OPNOTSUPP => match self.offender(path) {
                 Some((component, kind)) => {
                     let at = self.shown.join(component);
@@ -370,7 +371,7 @@ impl Rooted {
         }
     }
 
-    /// The first component on the way that is no directory (or, at the end, no file), only for the message.
+    /// The first component of a path that is not a directory (or, at the end, not a file), for the message.
     fn offender<'a>(&self, path: &'a RelPath) -> Option<(&'a str, FileType)> {
         let mut at: Option<OwnedFd> = None;
         let mut end = 0;
@@ -405,7 +406,7 @@ impl Rooted {
                     Err(e) => return Err(Error::io("remove", &self.shown.join(&entry.name), e)),
                 }
             } else if entry.kind == Kind::Directory && depth > 0 {
-                // A name that is no `RelPath` was not made by us, so nothing of ours is below it.
+                // A name that is not a valid `RelPath` was not created by us, so nothing below it is ours.
                 if let Some(Ok(below)) = entry.name.to_str().map(RelPath::parse) {
                     match self.open_dir(&below) {
                         Ok(dir) => scanned += dir.remove_temporaries_here(now, depth - 1, before)?,
@@ -420,7 +421,7 @@ impl Rooted {
 }
 
 impl Resolver {
-    /// Asks the kernel once per handle. Old kernels answer "no such call", sandboxes "not permitted".
+    /// Probes the kernel once per handle. Old kernels answer ENOSYS, sandboxes EPERM.
     #[cfg(target_os = "linux")]
     fn detect(dir: BorrowedFd<'_>) -> Resolver {
         match resolve_in_kernel(dir, ".") {
@@ -442,7 +443,7 @@ fn resolve_in_kernel(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Owne
     let mut tries = 0;
     loop {
         match rustix::fs::openat2(dir, path, DIRECTORY, Mode::empty(), how) {
-            // The kernel could not rule out a rename that raced it and asks to be asked again.
+            // The kernel could not rule out a concurrent rename and asks us to retry.
             Err(Errno::AGAIN | Errno::INTR) if tries < 100 => tries += 1,
             other => return other,
         }
@@ -461,18 +462,18 @@ pub(super) fn in_words(kind: FileType) -> &'static str {
     }
 }
 
-/// Gives a file another name, unless that is taken.
+/// Renames a file, unless the new name is taken.
 pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> rustix::io::Result<NewFile> {
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(NewFile::Written),
         Err(Errno::EXIST) => Ok(NewFile::Exists),
-        // A file system that cannot do this in one step can at least make a second name without replacing one.
+        // A file system that cannot do this in one step can at least create a second name without replacing one.
         Err(e) if is_unsupported(e) => match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
             Ok(()) => {
                 let of = |(dir, name): (&OwnedFd, &str)| {
                     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| (stat.st_dev, stat.st_ino))
                 };
-                // Whoever saved a new file under the old name in between keeps it.
+                // A new file that was saved under the old name in between keeps it.
                 if of(from)? == of(to)? {
                     rustix::fs::unlinkat(from.0, from.1, AtFlags::empty())?;
                 }
@@ -485,12 +486,14 @@ pub(super) fn rename_without_replacing(from: (&OwnedFd, &str), to: (&OwnedFd, &s
     }
 }
 
-/// How a file system says that it cannot rename with conditions. Two of these are one number on Linux.
+/// The error numbers by which a file system says that it cannot rename with conditions. Two of these are the same
+/// number on Linux.
 pub(super) fn is_unsupported(errno: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&errno)
 }
 
-/// Makes the names in a directory durable. A file system that cannot sync directories says INVAL and has no need to.
+/// Makes the names in a directory durable. A file system that cannot sync directories answers EINVAL and has no need
+/// to.
 pub(super) fn sync_directory(dir: impl AsFd) -> rustix::io::Result<()> {
     match rustix::io::retry_on_intr(|| rustix::fs::fsync(&dir)) {
         Err(Errno::INVAL) => Ok(()),
@@ -508,7 +511,7 @@ pub(super) fn entry(name: OsString, stat: &Stat) -> Entry {
     Entry { name, kind, stamp: stamp(stat) }
 }
 
-// The fields of `Stat` have other widths on other systems, so a cast that is idle here is needed there.
+// The fields of `Stat` have other widths on other systems, so a cast that is redundant here is needed there.
 #[allow(clippy::unnecessary_cast)]
 pub(super) fn stamp(stat: &Stat) -> Stamp {
     let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);

@@ -1,5 +1,5 @@
-//! The file every write begins as: a random name beside the final one, never listed, gone when its maker gives up and
-//! scanned when its maker was killed.
+//! Temporary files: every write begins as a file with a random name beside the final one. They are never listed, are
+//! removed when the write fails, and are cleaned up later if the process was killed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,18 +15,18 @@ use crate::error::{Error, ErrorKind, Result};
 const PREFIX: &str = ".hl-";
 const SUFFIX: &str = ".tmp";
 
-/// A file under a temporary name. Dropping it removes what has that name, unless `disposable` was taken away.
+/// A file under a temporary name. Dropping it removes the file unless `disposable` was cleared.
 pub(super) struct Temporary {
     /// The directory it is in.
     pub parent: OwnedFd,
     pub name: String,
     pub file: File,
-    /// Whether what is at the name is ours to delete, whatever happens next.
+    /// Whether the file at the name may be deleted, whatever happens next.
     pub disposable: bool,
 }
 
 impl Temporary {
-    /// An empty file; the inner error is the system's.
+    /// Creates an empty file; the inner error is the system's.
     pub fn create(parent: OwnedFd) -> Result<rustix::io::Result<Temporary>> {
         let name = temporary_name()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | LEAF;
@@ -38,13 +38,14 @@ impl Temporary {
         }))
     }
 
-    /// Writes and syncs the file: 0600 whatever the umask, or with the rights of the file it is going to replace.
+    /// Writes and syncs the file, with mode 0600 whatever the umask, or with the mode of the file it is going to
+    /// replace.
     pub fn fill(&mut self, bytes: &[u8], like: Option<&Stat>) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
         let mut mode = FILE_MODE;
         if let Some(old) = like {
             mode = Mode::from_raw_mode(old.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-            // What one group may do, another may not.
+            // Rights of one group must not pass to another.
             if mode.intersects(Mode::RWXG)
                 && rustix::fs::fstat(&self.file)?.st_gid != old.st_gid
                 && std::os::unix::fs::fchown(&self.file, None, Some(old.st_gid)).is_err()
@@ -53,11 +54,11 @@ impl Temporary {
             }
         }
         rustix::fs::fchmod(&self.file, mode)?;
-        // A failed sync is not tried again: the system may say yes the second time without having written.
+        // A failed sync is not retried: the system may report success the second time without having written.
         self.file.sync_all()
     }
 
-    /// Where it is, for the calls that rename.
+    /// Its directory and name, for the calls that rename.
     pub fn at(&self) -> (&OwnedFd, &str) {
         (&self.parent, &self.name)
     }
@@ -66,13 +67,14 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if self.disposable && rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty()).is_ok() {
-            // What stays because one of these failed is scanned later; what stopped us, if anything, is the news.
+            // A file that remains because one of these failed is cleaned up later; the error that stopped the write is
+            // reported.
             let _ = rooted::sync_directory(&self.parent);
         }
     }
 }
 
-/// A name nobody can guess, for a file that lives as long as one command; what a crash leaves behind is scanned by it.
+/// An unguessable name for a file that exists only while a command runs; cleanup recognises it after a crash.
 pub(crate) fn temporary_name() -> Result<String> {
     Ok(format!("{PREFIX}{}{SUFFIX}", random_digits()?))
 }
@@ -88,7 +90,7 @@ pub(super) fn random_digits() -> Result<String> {
     Ok(format!("{:016x}", u64::from_ne_bytes(random)))
 }
 
-/// Nobody but us makes files that are never listed and scanned after an hour.
+/// Refuses the names of our own temporary files, which are never listed and removed after an hour.
 pub(super) fn refuse_temporary(path: &RelPath) -> Result<()> {
     match is_temporary(OsStr::new(path.name())) {
         true => Err(Error::usage(format!("{path} is named like a temporary file")).hint("choose another name")),

@@ -1,5 +1,5 @@
-//! The promises of a home, tried out: modes, refusals, odd leaves, hostile paths; below, publishing, crashes at every
-//! system call and a directory that is swapped for a symlink while we work.
+//! Tests of the home: modes, refusals, special files, hostile paths. Below: publishing, crashes at every system call,
+//! and a directory that is swapped for a symlink during the work.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ mod publish;
 mod swap;
 mod walk;
 
-/// No read in these tests needs more.
+/// The read cap of these tests.
 const CAP: u64 = 1 << 20;
 
 fn new_home() -> (tempfile::TempDir, Home) {
@@ -37,7 +37,7 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
 }
 
-/// The error must be a refusal that names `part` and says what to do.
+/// Asserts that the error is a refusal that names `part` and has a hint.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T>, part: &str) {
     let error = result.unwrap_err();
@@ -46,7 +46,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, part: &str) {
     assert!(error.next_step().is_some(), "{error} has no hint");
 }
 
-/// Everything below a folder with its bytes, for saying that nothing changed.
+/// Everything below a folder with its bytes, to check that nothing changed.
 fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -140,7 +140,7 @@ fn a_home_others_can_write_is_refused() {
     assert!(home.findings().iter().any(|f| f.path == home.root()));
     set_mode(&home.root().join("state"), 0o770);
     refused(Home::open(home.root()), "state can be written by its group");
-    // Behind a closed door it does not matter.
+    // In a closed home it does not matter.
     set_mode(home.root(), 0o700);
     Home::open(home.root()).unwrap();
 }
@@ -257,7 +257,7 @@ fn odd_leaves_are_refused_without_hanging() {
     }
     assert!(began.elapsed() < Duration::from_secs(2), "something waited");
 
-    // Removing takes the link, never what it points to.
+    // Removing deletes the link, never its target.
     for name in ["absolute", "relative", "dangling", "magic", "hard", "pipe", "socket"] {
         assert!(home.remove(&rel(&format!("state/{name}"))).unwrap(), "{name}");
     }
@@ -350,7 +350,7 @@ fn a_failed_write_leaves_nothing_behind() {
     assert_eq!(snapshot(&home.root().join("spool")).len(), 1);
 }
 
-/// Somebody who saves by rename all the time never loses a save to a removal of the version before.
+/// A person who saves by rename all the time never loses a save to the removal of an earlier version.
 #[test]
 fn only_the_file_that_was_meant_is_removed() {
     let (_dir, home) = new_home();
@@ -376,7 +376,7 @@ fn only_the_file_that_was_meant_is_removed() {
             let next = home.root().join("state/next");
             while Instant::now() < until {
                 std::fs::write(&next, (n + 1).to_string()).unwrap();
-                // Over nothing but its own last version; where that is missing, into the empty place.
+                // Replaces only its own last version; where that is missing, it creates the file.
                 if std::fs::read(&at).is_ok() {
                     std::fs::rename(&next, &at).unwrap();
                 } else if renameat_with(CWD, &next, CWD, &at, RenameFlags::NOREPLACE).is_ok() {
@@ -446,7 +446,7 @@ fn one_holder_at_a_time() {
     assert!(!outside.exists());
 }
 
-/// A file that is exchanged for another at full speed is always read whole, as one or the other.
+/// A file that is constantly exchanged for another is always read whole, as one or the other.
 #[test]
 fn a_replaced_file_is_never_an_error() {
     let (_dir, home) = new_home();
@@ -537,7 +537,7 @@ fn hostile_paths_create_nothing_outside() {
         };
         taken += 1;
         let rooted = if rng.below(2) == 0 { home.walking() } else { home.open_dir(&rel("workspaces")).unwrap() };
-        // Whether any of these succeeds does not matter; where it happens does.
+        // It does not matter whether any of these succeeds, only where it happens.
         if let Some(parent) = path.parent() {
             let _ = rooted.create_dir_all(&parent);
         }

@@ -1,4 +1,4 @@
-//! Everything below a folder, one `stat` per file, for callers that keep a table of files. Knows nothing about what a
+//! Walks everything below a folder, one `stat` per file, for callers that keep a table of files. Does not know what a
 //! file is for.
 
 use std::ffi::{CStr, OsStr};
@@ -13,28 +13,29 @@ use super::rooted::{self, Entry, Kind, Rooted};
 use super::temporary::is_temporary;
 use crate::error::{Error, ErrorKind, Problem, Result};
 
-/// What a walk could not see.
+/// What a walk could not examine.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Walked {
-    /// What is in the way, for people.
+    /// What went wrong, for people.
     pub problems: Vec<Problem>,
-    /// Where nothing is known about the path or what is below it: not seen there does not mean deleted.
+    /// Paths about which, and below which, nothing is known: absent from the walk does not mean deleted.
     pub unseen: Vec<RelPath>,
 }
 
-/// One walk under way.
+/// A walk in progress.
 struct Walk<'a> {
     each: &'a mut dyn FnMut(RelPath, &Entry),
     walked: Walked,
 }
 
 impl Rooted {
-    /// Shows `each` everything below a directory, by name, a folder before what is in it, `depth` folders down at most
-    /// (0: the directory itself). Paths are relative to this handle. Symlinks, pipes and the like are shown as what
-    /// they are and not followed; our own temporary files are left out, and so is what vanishes while we look.
+    /// Calls `each` for everything below a directory, sorted by name, a folder before its contents, at most `depth`
+    /// folders down (0: the directory itself). Paths are relative to this handle. Symlinks, pipes and the like are
+    /// passed as what they are and not followed; our own temporary files and entries that vanish meanwhile are left
+    /// out.
     ///
-    /// What cannot be looked at does not stop the rest and is in the answer. Only the directory itself must be there:
-    /// a missing one is `NotFound`, because an empty answer would read as "all deleted".
+    /// Entries that cannot be examined do not stop the walk and are in the result. Only the directory itself must
+    /// exist: a missing one is `NotFound`, because an empty answer would read as "all deleted".
     pub fn walk(&self, path: &RelPath, depth: usize, each: &mut dyn FnMut(RelPath, &Entry)) -> Result<Walked> {
         let top = self.open_dir(path)?;
         let mut walk = Walk { each, walked: Walked::default() };
@@ -75,7 +76,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The entries of one directory by name, as far as they can be examined.
+    /// The entries of one directory, sorted by name, as far as they can be examined.
     fn entries(&mut self, dir: &Rooted, path: &RelPath) -> Vec<Entry> {
         let mut entries = Vec::new();
         let listing = match Dir::read_from(dir.fd()) {
@@ -101,7 +102,7 @@ impl Walk<'_> {
             match rustix::fs::statat(dir.fd(), name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => entries.push(rooted::entry(os_name.to_owned(), &stat)),
                 Err(Errno::NOENT) => {}
-                // A folder that may be listed and not entered: said once, not once per file.
+                // A folder that may be listed but not entered is reported once, not once per file.
                 Err(e @ Errno::ACCESS) => {
                     self.unseen(dir.shown(), path.clone(), &Error::io("look into", dir.shown(), e));
                     break;

@@ -1,4 +1,5 @@
-//! Who did what, when, and why: append-only and hash-chained, one row per transaction (R4.2).
+//! The audit log: actor, action and reason of every write, append-only and hash-chained, one row per transaction
+//! (R4.2).
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -9,12 +10,12 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::AgentNo;
 
-/// Why a write happens. Asked for by [`Ledger::write`](super::Ledger::write), so that a silent mutation does not
-/// compile.
+/// The reason of a write. Required by [`Ledger::write`](super::Ledger::write), so that a write without a reason does
+/// not compile.
 #[derive(Clone, Debug)]
 pub struct Audit {
     pub agent_no: Option<AgentNo>,
-    /// Who asked: `cli import`, `hook`, `worker`.
+    /// Who acted: `cli import`, `hook`, `worker`.
     pub actor: String,
     /// What was done, as `noun.verb`.
     pub action: &'static str,
@@ -31,7 +32,7 @@ impl Audit {
     }
 }
 
-/// One row, as listed.
+/// One row of the audit log.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Entry {
     pub no: i64,
@@ -82,7 +83,7 @@ pub fn list(tx: &Read, agent_no: AgentNo, limit: usize) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Walks the whole chain and names the rows that do not fit.
+/// Verifies the whole chain. Returns the number of rows and a description of each that does not fit.
 pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
     let mut statement =
         tx.prepare("SELECT audit_no, at, agent_no, actor, action, detail, prev, hash FROM audit ORDER BY audit_no")?;
@@ -111,7 +112,7 @@ pub fn broken_links(tx: &Read) -> Result<(u64, Vec<String>)> {
     Ok((seen, broken))
 }
 
-/// The hash of one row over the hash before it. Fields are length-prefixed, so that none can run into the next.
+/// The hash of one row and the hash before it. Fields are length-prefixed, so that no two rows have the same input.
 fn link(prev: &[u8], no: i64, at: Millis, agent: Option<AgentNo>, actor: &str, action: &str, detail: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(prev);

@@ -1,6 +1,6 @@
-//! Compressed bytes. Several source records share a block, each followed by the text of its turns: the text is mostly a
-//! repetition of the record, so inside one compression window it costs next to nothing, and a reader that wants one
-//! turn opens one block.
+//! Compressed blocks. Several source records share a block, each followed by the text of its turns: the text mostly
+//! repeats the record, so inside one compression window it costs next to nothing, and a reader that wants one turn
+//! opens one block.
 //!
 //! Knows bytes and lengths; does not know what they mean.
 
@@ -13,17 +13,17 @@ use crate::error::{Error, Result};
 use crate::ledger::{Read, Write};
 use crate::scope::BlockNo;
 
-/// A block is closed once it holds this much. Measured on long real sessions against 256 KiB: 64 KiB takes 27 % more
-/// space, 128 KiB 5 %, 1 MiB 18 % less; but a look-up of one turn opens a whole block, and a prompt is told a dozen.
+/// The size in bytes at which a block is closed. Measured on long real sessions against 256 KiB: 64 KiB takes 27 % more
+/// space, 128 KiB 5 %, 1 MiB 18 % less; but reading one turn opens a whole block, and a prompt needs a dozen turns.
 const TARGET_RAW: usize = 128 * 1024;
 
 /// zstd level. 6 would save another 9 % of the blocks and cost a quarter of the import speed (measured).
 const LEVEL: i32 = 3;
 
-/// The largest block that is ever opened: one oversized record and its texts.
+/// The largest block, in bytes, that is ever opened: one oversized record and its texts.
 const MAX_RAW: usize = 256 << 20;
 
-/// Where bytes stand: which block of a [`Packer`], and where in it.
+/// The position of bytes: which block of a [`Packer`], and where in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spot {
     pub block: usize,
@@ -37,19 +37,19 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The bytes again, before they are stored.
+    /// Decompresses the block, before it is stored.
     pub fn open(&self) -> Result<Vec<u8>> {
         decompress(&self.data, self.raw_length).map_err(zstd_failed)
     }
 
-    /// A block of bytes that are there already.
+    /// Compresses existing bytes into a block.
     pub fn of(raw: &[u8]) -> Result<Packed> {
         Ok(Packed { raw_length: raw.len(), data: compressor()?.compress(raw).map_err(zstd_failed)? })
     }
 }
 
-/// Zeros in the place of a stretch of a block, so that everything else keeps its place. A newline at its end stays: it
-/// tells nothing, and shows later on that a file still has its lines where they were (R14.2).
+/// Overwrites part of a block with zeros, so that all other offsets stay valid. A newline at its end is kept: it
+/// reveals nothing, and shows later on that a file still has its lines where they were (R14.2).
 pub fn blank(raw: &mut [u8], offset: i64, length: i64) -> Result<()> {
     let outside = || Error::damaged("a stretch to be blanked lies outside its block");
     let start = usize::try_from(offset).map_err(|_| outside())?;
@@ -61,7 +61,7 @@ pub fn blank(raw: &mut [u8], offset: i64, length: i64) -> Result<()> {
     Ok(())
 }
 
-/// Fills blocks outside any transaction.
+/// Fills blocks; works outside any transaction.
 pub struct Packer {
     compressor: zstd::bulk::Compressor<'static>,
     raw: Vec<u8>,
@@ -81,7 +81,7 @@ impl Packer {
         spot
     }
 
-    /// Between records: closes the block if it is full. A record and its texts never straddle two blocks.
+    /// Called between records: closes the block if it is full. A record and its texts are always in one block.
     pub fn settle(&mut self) -> Result<()> {
         if self.raw.len() >= TARGET_RAW { self.close() } else { Ok(()) }
     }
@@ -91,7 +91,7 @@ impl Packer {
         self.raw.len()
     }
 
-    /// Closes the last block and hands over all of them; the packer is empty again.
+    /// Closes the last block and returns all of them; the packer is empty again.
     pub fn finish(&mut self) -> Result<Vec<Packed>> {
         if !self.raw.is_empty() {
             self.close()?;
@@ -102,7 +102,7 @@ impl Packer {
     fn close(&mut self) -> Result<()> {
         let data = self.compressor.compress(&self.raw).map_err(zstd_failed)?;
         self.done.push(Packed { raw_length: self.raw.len(), data });
-        // A single huge record must not keep its memory for the rest of an import.
+        // The memory of a single huge record must not be held for the rest of an import.
         self.raw.clear();
         if self.raw.capacity() > TARGET_RAW * 8 {
             self.raw = Vec::with_capacity(TARGET_RAW * 2);
@@ -118,13 +118,13 @@ pub fn insert(tx: &Write, block: &Packed) -> Result<BlockNo> {
     Ok(BlockNo(tx.last_insert_rowid()))
 }
 
-/// Opens blocks, remembering the last few: neighbours in a session stand in the same one.
+/// Opens blocks and caches the last few: neighbouring turns of a session share a block.
 pub struct Opener {
     recent: RefCell<Vec<(BlockNo, Rc<Vec<u8>>)>>,
     most: usize,
 }
 
-/// How many opened blocks are remembered. A page of search hits touches about ten.
+/// How many opened blocks are cached. A page of search hits touches about ten.
 const REMEMBERED: usize = 12;
 
 impl Default for Opener {
@@ -134,12 +134,12 @@ impl Default for Opener {
 }
 
 impl Opener {
-    /// One that remembers a single block: for turns far apart, where the memory of the last is that of the next.
+    /// An opener that caches a single block, for turns far apart.
     pub fn of_one() -> Opener {
         Opener { most: 1, ..Opener::default() }
     }
 
-    /// The bytes of a block. `Damaged` if it is missing or does not decompress to the length it should have.
+    /// The bytes of a block. `Damaged` if it is missing or does not decompress to the recorded length.
     pub fn open(&self, tx: &Read, block_no: BlockNo) -> Result<Rc<Vec<u8>>> {
         let mut recent = self.recent.borrow_mut();
         if let Some(at) = recent.iter().position(|(no, _)| *no == block_no) {
@@ -156,7 +156,7 @@ impl Opener {
         Ok(raw)
     }
 
-    /// A slice of a block, checked against its length.
+    /// A slice of a block; `Damaged` if it is out of bounds.
     pub fn slice(&self, tx: &Read, block_no: BlockNo, offset: i64, length: i64) -> Result<Vec<u8>> {
         let raw = self.open(tx, block_no)?;
         range(&raw, offset, length)
@@ -165,7 +165,7 @@ impl Opener {
     }
 }
 
-/// `raw[offset .. offset + length]`, or `None` where that is not inside.
+/// `raw[offset .. offset + length]`, or `None` where that is out of bounds.
 pub fn range(raw: &[u8], offset: i64, length: i64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     raw.get(start..start.checked_add(usize::try_from(length).ok()?)?)
@@ -192,15 +192,15 @@ fn read(tx: &Read, block_no: BlockNo) -> Result<Vec<u8>> {
 }
 
 thread_local! {
-    // Making a context takes longer than most of what is opened and squeezed here: a node's distillate, a page.
+    // Creating a context takes longer than most of the work done with it here, on a node's distillate or a page.
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// What is longer is opened piece by piece: the length a frame claims is not to be believed beyond this.
+/// Longer data is decompressed piece by piece: the length a frame claims is not trusted beyond this.
 const SMALL: usize = 1 << 20;
 
-/// Compresses a small piece on its own (an unterminated tail, a page, what a node says).
+/// Compresses a small piece on its own (an unterminated tail, a page, a node's text).
 pub fn squeeze(bytes: &[u8]) -> Result<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|kept| {
         let compressor = match kept {
@@ -211,14 +211,14 @@ pub fn squeeze(bytes: &[u8]) -> Result<Vec<u8>> {
     })
 }
 
-/// With a checksum in each frame: a turn's text has no digest of its own, and a flipped bit must not be read as words.
+/// Each frame has a checksum: a turn's text has no digest of its own, and a flipped bit must not be read as text.
 fn compressor() -> Result<zstd::bulk::Compressor<'static>> {
     let mut compressor = zstd::bulk::Compressor::new(LEVEL).map_err(zstd_failed)?;
     compressor.include_checksum(true).map_err(zstd_failed)?;
     Ok(compressor)
 }
 
-/// One frame of at most so many bytes.
+/// Decompresses one frame of at most `most` bytes.
 fn decompress(data: &[u8], most: usize) -> std::io::Result<Vec<u8>> {
     DECOMPRESSOR.with_borrow_mut(|kept| {
         let decompressor = match kept {
@@ -233,8 +233,8 @@ fn decompress(data: &[u8], most: usize) -> std::io::Result<Vec<u8>> {
 pub fn unsqueeze(data: &[u8]) -> Result<Vec<u8>> {
     use std::io::Read as _;
     let failed = |e| Error::damaged("pending bytes do not decompress").because(e);
-    // The frame says how long it is; one that does not, or says something large, is streamed, so that room for the
-    // longest is not reserved on its word.
+    // The frame declares its length; one that does not, or declares a large one, is streamed, so that no memory is
+    // reserved for an untrusted length.
     let claimed = zstd::zstd_safe::get_frame_content_size(data).ok().flatten().and_then(|n| usize::try_from(n).ok());
     if let Some(length) = claimed.filter(|n| *n <= SMALL) {
         let raw = decompress(data, length).map_err(failed)?;

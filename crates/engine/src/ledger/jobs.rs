@@ -1,7 +1,7 @@
-//! The job queue: work that may wait, done once to effect by whichever process gets to it (R11.1).
+//! The job queue: work that may be deferred, done effectively once by any process (R11.1).
 //!
 //! A job is claimed with a lease; a worker that dies loses it and another takes over. Kinds this build cannot run are
-//! not enqueued, because [`JobKind`] is the only way to name one.
+//! never enqueued, because [`JobKind`] is the only way to name one.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -12,7 +12,7 @@ use crate::ledger::{Read, Write};
 /// Everything that can be queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
-    /// Bring the search index up to the ledger.
+    /// Index what was added to the ledger.
     Index,
     /// Close runs and sessions that have been quiet for ten minutes.
     CloseIdle,
@@ -45,13 +45,13 @@ pub struct Job {
     pub attempts: i64,
 }
 
-/// How many times a job is tried before it becomes a dead letter.
+/// How many times a job is attempted before it becomes a dead letter.
 const MAX_ATTEMPTS: i64 = 5;
 
-/// How long a worker may hold a job before another may take it over. Every kind takes well under a second a step.
+/// How long a worker may hold a job before another may take it over. Every kind takes well under a second per step.
 const LEASE_MS: i64 = 60_000;
 
-/// Queues a job unless an equal one is already waiting. Returns whether it was new.
+/// Queues a job unless an equal one is already waiting. Returns whether it was queued.
 pub fn enqueue(tx: &Write, kind: JobKind, key: &str, payload: &str, not_before: Millis) -> Result<bool> {
     let new = tx
         .prepare_cached(
@@ -62,10 +62,10 @@ pub fn enqueue(tx: &Write, kind: JobKind, key: &str, payload: &str, not_before: 
     Ok(new > 0)
 }
 
-/// Takes the oldest job that is due, or whose worker has let its lease run out.
+/// Claims the oldest job that is due or whose lease has expired.
 pub fn claim(tx: &Write, owner: &str) -> Result<Option<Job>> {
     let now = tx.now();
-    // A job whose workers never come back must not keep taking workers with it.
+    // A job that keeps killing its workers becomes a dead letter, too.
     tx.prepare_cached(
         "UPDATE jobs SET state = 'dead', last_error = 'its workers never came back', lease_owner = NULL, lease_until = NULL
          WHERE state = 'running' AND lease_until < ?1 AND attempts >= ?2",
@@ -96,12 +96,12 @@ pub fn complete(tx: &Write, job: &Job, owner: &str) -> Result<()> {
          WHERE job_no = ?1 AND lease_owner = ?2",
         params![job.no, owner, tx.now()],
     )?;
-    // Finished jobs are history the audit already has; a few are kept for `status`.
+    // The audit log already records finished jobs; a few are kept for `status`.
     tx.execute("DELETE FROM jobs WHERE state = 'done' AND job_no <= ?1 - 100", [job.no])?;
     Ok(())
 }
 
-/// Puts a job back with a growing pause (2 s, 4 s, …), or sets it aside for good after [`MAX_ATTEMPTS`].
+/// Requeues a job with a growing delay (2 s, 4 s, …), or makes it a dead letter after [`MAX_ATTEMPTS`].
 pub fn fail(tx: &Write, job: &Job, owner: &str, error: &str) -> Result<()> {
     let state = if job.attempts >= MAX_ATTEMPTS { "dead" } else { "queued" };
     let pause = 1000i64 << job.attempts.clamp(1, 10);
@@ -118,7 +118,7 @@ pub fn has_expired(tx: &Read, now: Millis) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?1 LIMIT 1")?.exists([now])?)
 }
 
-/// How many jobs stand in each state.
+/// The number of jobs in each state.
 #[derive(Clone, Copy, PartialEq, Eq, Default, serde::Serialize, Debug)]
 pub struct Counts {
     pub due: u64,

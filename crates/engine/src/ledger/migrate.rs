@@ -1,4 +1,4 @@
-//! Numbered migrations: each one transaction, a backup before, a newer schema refused (R4.1).
+//! Numbered migrations: each is one transaction, preceded by a backup; a newer schema is refused (R4.1).
 //!
 //! An old migration is never changed; the version is written last, inside the same transaction.
 
@@ -45,7 +45,7 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
         if at >= newest {
             return if at > newest { refuse_newer(at, path) } else { Ok(()) };
         }
-        // A new ledger is made whole: nobody ever sees one between two schemas, or takes a backup of it.
+        // A new ledger is created in one step, so that no process sees it, or backs it up, between two schemas.
         let to = if at == 0 { newest } else { at + 1 };
         for migration in &migrations[at as usize..to as usize] {
             tx.execute_batch(migration)?;
@@ -66,14 +66,14 @@ fn run(conn: &mut Connection, path: &Path, backups: &Path, clock: Clock, migrati
     }
 }
 
-/// The whole ledger as it is, beside it, for its owner only.
+/// Copies the whole ledger into the folder of backups, readable by its owner only.
 fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let stamp = rfc3339(clock.now()).replace(':', "-");
     // Two processes may find the same old ledger in the same millisecond.
     let backup = backups.join(format!("runtime-schema{schema}-{stamp}-{}.db", &random_id()?[..8]));
     let failed = "the backup before a migration failed; nothing was changed";
-    // SQLite fills an empty file, which keeps the mode it was made with.
+    // SQLite fills an empty file, which keeps the mode it was created with.
     std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -84,9 +84,9 @@ fn back_up(conn: &Connection, schema: i64, backups: &Path, clock: Clock) -> Resu
     Ok(())
 }
 
-/// Refuses what is no ledger, or a newer one, before anything about the file is changed.
+/// Refuses a file that is not a ledger, or a newer one, before anything in it is changed.
 pub(super) fn recognise(conn: &Connection, path: &Path) -> Result<()> {
-    // In one transaction: another process may be making the ledger right now.
+    // In one transaction: another process may be creating the ledger right now.
     let tx = conn.unchecked_transaction()?;
     let found = version(&tx)?;
     refuse_newer(found, path)?;
@@ -174,14 +174,14 @@ mod tests {
             .unwrap();
         assert_eq!(version(&conn).unwrap(), 2);
         assert_eq!(conn.query_row("SELECT x FROM next", [], |r| r.get::<_, i64>(0)).unwrap(), 7);
-        let said: Vec<String> = conn
+        let values: Vec<String> = conn
             .prepare("SELECT detail FROM audit WHERE action = 'ledger.migrate' ORDER BY audit_no")
             .unwrap()
             .query_map([], |r| r.get(0))
             .unwrap()
             .collect::<rusqlite::Result<_>>()
             .unwrap();
-        assert_eq!(said, [r#"{"schema":2}"#]);
+        assert_eq!(values, [r#"{"schema":2}"#]);
 
         let [backup] = &backups(folder.path())[..] else { panic!("one backup") };
         assert_eq!(std::fs::metadata(backup).unwrap().permissions().mode() & 0o777, 0o600);
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(version(&conn).unwrap(), 1);
         assert_eq!(conn.query_row("SELECT name FROM names", [], |r| r.get::<_, String>(0)).unwrap(), "kept");
         assert!(conn.prepare("SELECT * FROM next").is_err());
-        // Without a place for the backup nothing is tried.
+        // Without a folder for the backup nothing is attempted.
         let gone = folder.path().join("gone");
         assert!(run(&mut conn, &path, &gone, Clock::Fixed(6), &[MIGRATIONS[0], NEXT]).is_err());
         assert_eq!(version(&conn).unwrap(), 1);

@@ -1,13 +1,13 @@
 //! The ledger: one SQLite file, several processes, every mutation with its reason. Storey 1 (R4.1, R4.2).
 //!
 //! [`Ledger::read`] and [`Ledger::write`] take closures: a write is `BEGIN IMMEDIATE`, ends in one audit row, and rolls
-//! back whole if that row cannot be written. "One writer" therefore holds across processes, and "acknowledged" means
-//! committed and synced. Two ways to open: [`Open::Full`] migrates, checkpoints and is for commands; [`Open::Hot`]
-//! only works, for hooks.
+//! back as a whole if that row cannot be written. "One writer" therefore holds across processes, and "acknowledged"
+//! means committed and synced. [`Open::Full`], for commands, migrates and checkpoints; [`Open::Hot`], for hooks, does
+//! neither.
 //!
-//! A ledger is `Send + Sync`. There is one connection that writes; a read uses it while no other thread does, so that a
-//! process with one thread (a command, a hook) opens a single connection. While it is taken a read gets a connection of
-//! its own from a small pool ([`readers`]), so that readers never wait for a writer, nor a writer for more than one reader.
+//! A ledger is `Send + Sync`. One connection writes; a read uses it while no other thread does, so that a process with
+//! one thread (a command, a hook) opens a single connection. While it is taken, a read gets a connection of its own
+//! from a small pool ([`readers`]), so that readers never wait for a writer, nor a writer for more than one reader.
 //!
 //! Knows what a block, a job and an audit row are; does not know what a turn means.
 
@@ -32,10 +32,11 @@ use crate::sqlite::{open_for_reading, wal_path};
 pub use audit::Audit;
 pub use migrate::SCHEMA_VERSION;
 
-/// Below this SQLite can lose committed data when a checkpoint races a commit that resets the WAL; fixed in 3.51.3.
+/// In older versions SQLite can lose committed data when a checkpoint races a commit that resets the WAL; fixed in
+/// 3.51.3.
 const OLDEST_SAFE_SQLITE: i32 = 3_051_003;
 
-/// How long a command waits for another writer. Longer than any write transaction of ours by two orders of magnitude.
+/// How long a command waits for another writer: a hundred times longer than any write transaction of ours.
 const FULL_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A full open checkpoints once the WAL has passed this size (R4.1).
@@ -44,17 +45,17 @@ const CHECKPOINT_AFTER_BYTES: u64 = 1 << 20;
 /// How to open a ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Open {
-    /// Commands: creates, migrates after a backup, checkpoints when the WAL is large.
+    /// For commands: creates, migrates after a backup, checkpoints when the WAL is large.
     Full,
-    /// Hooks: checks the schema number and works; never migrates, creates or checkpoints. Waits at most this long for
-    /// another writer.
+    /// For hooks: checks the schema number; never migrates, creates or checkpoints. Waits at most `busy` for another
+    /// writer.
     Hot { busy: Duration },
-    /// Looking without ever writing, for a home that cannot be written.
+    /// Never writes; for a home that cannot be written.
     ReadOnly,
 }
 
-/// An open ledger, for any number of threads. One thread must not ask for a write inside one of its own reads: the
-/// writer would wait for itself.
+/// An open ledger, usable from any number of threads. A thread must not start a write inside one of its own reads: it
+/// would wait for itself.
 pub struct Ledger {
     /// The one connection that writes.
     main: Mutex<Connection>,
@@ -70,7 +71,7 @@ pub struct Read<'a> {
     conn: &'a Connection,
 }
 
-/// A write transaction. Everything a [`Read`] can do, and changing rows.
+/// A write transaction: everything a [`Read`] can do, and changing rows.
 pub struct Write<'a> {
     read: Read<'a>,
     clock: Clock,
@@ -78,8 +79,8 @@ pub struct Write<'a> {
 }
 
 impl Ledger {
-    /// Opens the ledger at `path`. `Full` creates it and migrates an older one, keeping a backup beside it in
-    /// `backups`; a newer schema is refused by name.
+    /// Opens the ledger at `path`. `Full` creates it and migrates an older one, keeping a backup in `backups`; a newer
+    /// schema is refused.
     pub fn open(path: &Path, backups: &Path, clock: Clock, how: Open) -> Result<Ledger> {
         if rusqlite::version_number() < OLDEST_SAFE_SQLITE {
             return Err(Error::refused(format!(
@@ -113,17 +114,17 @@ impl Ledger {
         }
         // FULL: a commit is acknowledged only when it has been synced. cell_size_check: damaged pages are noticed when
         // they are read. trusted_schema off: nothing in a schema may call functions with side effects. secure_delete:
-        // what a row said before is overwritten, so that what is forgotten is in no unused page.
+        // deleted data is overwritten, so that no unused page contains what was forgotten.
         conn.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
              PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;
              PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;",
         )?;
-        // The same plan whatever values are bound. Else SQLite plans a statement anew each time a value is bound that its
-        // statistics say something about: a third of what distilling a short session took.
+        // Keeps the same plan whatever values are bound. Otherwise SQLite plans a statement anew each time a value is
+        // bound for which it has statistics: a third of the time it took to distil a short session.
         conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // Ending one session asks some two hundred different questions; with room for fewer, each is parsed again every
-        // time.
+        // Ending one session runs some two hundred different statements; with a smaller cache, each is parsed again
+        // every time.
         conn.set_prepared_statement_cache_capacity(512);
         match how {
             Open::Full => {
@@ -147,7 +148,7 @@ impl Ledger {
         })
     }
 
-    /// Identifies this ledger for ever; derived stores remember which one they were made from.
+    /// The permanent id of this ledger; derived stores record which ledger they were made from.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -178,8 +179,8 @@ impl Ledger {
         f(&Read { conn: &tx })
     }
 
-    /// Runs `f` in one write transaction and records why in the same one. An error from `f`, or from writing the audit
-    /// row, undoes everything.
+    /// Runs `f` in one write transaction and records the reason in the same one. An error from `f`, or from writing the
+    /// audit row, rolls everything back.
     pub fn write<T>(&self, why: Audit, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         let mut conn = self.main();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -197,30 +198,30 @@ impl Ledger {
         Ok(())
     }
 
-    /// [`Ledger::checkpoint`], leaving nothing in the log: what was forgotten stands in its older pages. `false`: somebody
-    /// is reading, and the log is emptied by whoever closes the ledger last.
+    /// [`Ledger::checkpoint`], leaving nothing in the log, whose older pages contain what was forgotten. `false`: a
+    /// reader prevents it, and the log is emptied when the ledger is last closed.
     pub fn empty_log(&self) -> Result<bool> {
         let left: i64 = self.main().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
         Ok(left == 0)
     }
 
-    /// Writes the whole ledger anew, so that no page has room in which something older is left: freed cells are
-    /// overwritten, those that were moved from one page to another are not. `scratch`: where the copy stands meanwhile.
-    /// `Busy` where somebody is reading or writing.
+    /// Rewrites the whole ledger, so that no page has free space with older data in it: freed cells are overwritten,
+    /// but those moved from one page to another are not. `scratch`: folder for the temporary copy. `Busy` while the
+    /// ledger is being read or written.
     pub fn rewrite(&self, scratch: &Path) -> Result<()> {
         crate::sqlite::rewrite(&self.main(), scratch)?;
         if self.empty_log()? {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Busy, "somebody is reading the ledger, so its log cannot be emptied"))
+        Err(Error::new(ErrorKind::Busy, "the ledger is being read, so its log cannot be emptied"))
     }
 
-    /// The writing connection. A thread that panicked left no half of a transaction behind: dropping one undoes it.
+    /// The writing connection. A thread that panicked leaves no half transaction behind: dropping one rolls it back.
     fn main(&self) -> MutexGuard<'_, Connection> {
         self.main.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of the ledger on disk: main file and log.
+    /// The size of the ledger on disk, in bytes: main file and log.
     pub fn bytes_on_disk(&self) -> u64 {
         let size = |p: &Path| std::fs::symlink_metadata(p).map_or(0, |m| m.len());
         size(&self.path) + size(&wal_path(&self.path))
@@ -259,14 +260,14 @@ impl Write<'_> {
         self.clock.now()
     }
 
-    /// Adds to the audit row of this transaction.
+    /// Adds a detail to the audit row of this transaction.
     pub fn note(&mut self, key: &str, value: impl Into<serde_json::Value>) {
         self.detail.insert(key.to_owned(), value.into());
     }
 }
 
-/// Turns the write-ahead log on. While several processes make a ledger at once SQLite answers "locked" here without
-/// waiting, so we do.
+/// Turns on the write-ahead log. While several processes create a ledger at once, SQLite answers "locked" here without
+/// waiting, so this function waits.
 fn write_ahead(conn: &Connection) -> Result<String> {
     let until = Instant::now() + FULL_BUSY_TIMEOUT;
     loop {

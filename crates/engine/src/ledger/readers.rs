@@ -1,7 +1,7 @@
-//! Connections that only read, for threads that find the main one taken.
+//! Read-only connections, for threads that find the main one in use.
 //!
 //! At most [`MOST`] are open: SQLite gains nothing from more readers than cores, and each holds its own page cache. A
-//! thread that finds all of them taken waits for one to come back.
+//! thread that finds all of them in use waits for one to be returned.
 
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::sqlite::open_for_reading;
 
-/// How many readers are open at once beside the main connection.
+/// How many readers may be open at once beside the main connection.
 const MOST: usize = 3;
 
-/// Statements a reader keeps parsed. Fewer than the main connection: distilling never runs here.
+/// How many prepared statements a reader caches. Fewer than the main connection: distilling never runs here.
 const STATEMENTS: usize = 128;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Readers {
-    /// Runs `f` on a reader of the ledger at `path`, opening one where none is idle and waiting where all are taken.
+    /// Runs `f` on a reader of the ledger at `path`, opening one where none is idle and waiting where all are in use.
     pub fn with<T>(&self, path: &Path, f: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut taken = Taken { readers: self, conn: self.take() };
         if taken.conn.is_none() {
@@ -58,7 +58,7 @@ impl Readers {
     }
 }
 
-/// A reader in use. Dropping it gives it back, or gives up the right to open one where that failed.
+/// A reader in use. Dropping it returns it to the pool, or returns the right to open one where opening failed.
 struct Taken<'r> {
     readers: &'r Readers,
     conn: Option<Connection>,
@@ -76,7 +76,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// As the main connection is set up, for what concerns reading.
+/// Opens a connection with the settings of the main one that concern reading.
 fn open(path: &Path) -> Result<Connection> {
     let conn = open_for_reading(path)?;
     conn.execute_batch(

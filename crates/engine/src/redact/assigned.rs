@@ -1,43 +1,43 @@
-//! Credentials known by the name they are given to: assignments, headers, arguments, cookies.
+//! Credentials recognised by the name they are assigned to: assignments, headers, arguments, cookies.
 
 use std::ops::Range;
 
 use super::value::{self, Trust, Written};
 use super::{Kind, Scan, is_blank, is_word};
 
-/// What is looked at of a name before the word that tells, and of blanks.
+/// How many bytes of a name before its decisive word, or of blanks, are examined.
 const NAME: usize = 64;
-/// How far a name goes on from the beginning of that word: `secret_key_base`, `Authorization`.
+/// How far a name continues from the beginning of that word: `secret_key_base`, `Authorization`.
 const SUFFIX: usize = 16;
-/// Quoted values whose end is not within this are read as if there was no quote.
+/// A quote that is not closed within this many bytes is ignored.
 const VALUE: usize = 2048;
 
-/// Asked at each word that may be part of a telling name.
+/// Called at each word that may be part of a secret's name.
 pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     let name = name_around(scan, at)?;
-    // Almost every word of prose ends here: something has to be given to it.
-    let place = given(scan, &name)?;
-    match what_is(&scan.bytes[name.clone()])? {
-        Name::Cookie => cookies(scan, place.start),
-        Name::Authorization => authorization(scan, &place),
+    // Almost every word of prose ends here: nothing is assigned to it.
+    let assignment = assignment(scan, &name)?;
+    match announced_by(&scan.bytes[name.clone()])? {
+        Name::Cookie => cookies(scan, assignment.start),
+        Name::Authorization => authorization(scan, &assignment),
         Name::Signature => {
-            let end = scan.run(place.start, |b| is_word(b) || matches!(b, b'%' | b'+' | b'/' | b'='));
-            let query = matches!(scan.before(name.start), b'?' | b'&') && end - place.start >= 40;
-            if !query || !value::looks_made(&scan.bytes[place.start..end]) {
+            let end = scan.run(assignment.start, |b| is_word(b) || matches!(b, b'%' | b'+' | b'/' | b'='));
+            let query = matches!(scan.before(name.start), b'?' | b'&') && end - assignment.start >= 40;
+            if !query || !value::looks_generated(&scan.bytes[assignment.start..end]) {
                 return None;
             }
-            scan.add(place.start..end, Kind::AzureKey)
+            scan.add(assignment.start..end, Kind::AzureKey)
         }
-        Name::Secret(Kind::Secret, _) if place.query && is_one_time(scan, name.start) => {
-            let end = scan.run(place.start, |b| b.is_ascii_alphanumeric() || b == b'=');
-            let text = scan.text.get(place.start..end)?;
+        Name::Secret(Kind::Secret, _) if assignment.query && is_one_time(scan, name.start) => {
+            let end = scan.run(assignment.start, |b| b.is_ascii_alphanumeric() || b == b'=');
+            let text = scan.text.get(assignment.start..end)?;
             if text.len() < 8 || value::is_placeholder(text) || value::is_reference(text) {
                 return None;
             }
-            scan.add(place.start..end, Kind::OtpSecret)
+            scan.add(assignment.start..end, Kind::OtpSecret)
         }
         Name::Secret(kind, trust) => {
-            let range = secret(scan, &place, trust)?;
+            let range = secret(scan, &assignment, trust)?;
             let shape = scan.shape_at(range.start).filter(|s| s.range.start == range.start);
             let end = shape.as_ref().map_or(range.end, |s| s.range.end.max(range.end));
             scan.add(range.start..end, shape.map_or(kind, |s| s.kind))
@@ -45,15 +45,15 @@ pub(super) fn read(scan: &mut Scan, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the address so far is one that sets up one-time passwords.
+/// Whether the URL up to here sets up one-time passwords.
 fn is_one_time(scan: &Scan, at: usize) -> bool {
     let before = &scan.bytes[at.saturating_sub(256)..at];
     let from = before.iter().rposition(|b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'<'));
     memchr::memmem::find(&before[from.unwrap_or(0)..], b"otpauth://").is_some()
 }
 
-/// The name that ends with this word, give or take a suffix. A longer rest has its own words to be asked at, and may
-/// hold a credential that would be jumped over.
+/// The name that ends with this word, apart from a suffix. If more follows, the later words are examined on their own,
+/// so that no credential is skipped.
 fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let after = scan.bytes[at..].iter().take(SUFFIX + 1).take_while(|b| is_word(**b)).count();
     if after > SUFFIX {
@@ -62,7 +62,7 @@ fn name_around(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(NAME));
     let before = scan.bytes[from..at].iter().rev().take_while(|b| is_word(**b)).count();
     let mut start = at - before;
-    // The letter of `\n` is no part of the name after it.
+    // The letter of `\n` does not belong to the name after it.
     if matches!(scan.at(start), b'n' | b'r' | b't') && scan.before(start) == b'\\' && start < at {
         start += 1;
     }
@@ -76,8 +76,8 @@ enum Name {
     Signature,
 }
 
-/// What a name announces: its last words decide.
-fn what_is(name: &[u8]) -> Option<Name> {
+/// What kind of value a name announces; its last words decide.
+fn announced_by(name: &[u8]) -> Option<Name> {
     let mut joined = String::with_capacity(name.len());
     let mut last = 0;
     for (at, byte) in name.iter().enumerate() {
@@ -110,20 +110,20 @@ fn what_is(name: &[u8]) -> Option<Name> {
         return Some(Name::Signature);
     }
     if ends(&["awssecretaccesskey", "awssecretkey", "awssecret", "secretaccesskey"]) {
-        return Some(Name::Secret(Kind::AwsSecret, Trust::Made));
+        return Some(Name::Secret(Kind::AwsSecret, Trust::Generated));
     }
     if ends(&["accountkey", "sharedaccesskey"]) {
-        return Some(Name::Secret(Kind::AzureKey, Trust::Made));
+        return Some(Name::Secret(Kind::AzureKey, Trust::Generated));
     }
     if ends(&["token"]) {
-        // Counted or handed on to turn a page, not to be let in.
+        // Tokens that are counted or used for paging are not credentials.
         let counted =
             has(&["max", "num", "count", "page", "next", "continuation", "cursor", "cancel", "public", "sync"])
                 || ["eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "stoptoken"].contains(&name);
-        return (!counted).then_some(Name::Secret(Kind::Token, Trust::Made));
+        return (!counted).then_some(Name::Secret(Kind::Token, Trust::Generated));
     }
     if ends(&["secret", "secretvalue", "secretkeybase", "clientsecret"]) {
-        return Some(Name::Secret(Kind::Secret, Trust::Made));
+        return Some(Name::Secret(Kind::Secret, Trust::Generated));
     }
     let keys = [
         "apikey",
@@ -143,23 +143,23 @@ fn what_is(name: &[u8]) -> Option<Name> {
         "licensekey",
     ];
     if ends(&keys) {
-        return Some(Name::Secret(Kind::ApiKey, Trust::Made));
+        return Some(Name::Secret(Kind::ApiKey, Trust::Generated));
     }
     (last == "auth").then_some(Name::Secret(Kind::Token, Trust::Vague))
 }
 
-/// Where the value of a name begins, and what is known about how it is given.
-struct Place {
+/// Where the value of a name begins, and how it is assigned.
+struct Assignment {
     start: usize,
-    /// The sign between the two.
+    /// The sign between name and value.
     sign: u8,
     literal: bool,
     compared: bool,
-    /// Within the query of an address.
+    /// Whether it is in the query of a URL.
     query: bool,
 }
 
-fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
+fn assignment(scan: &Scan, name: &Range<usize>) -> Option<Assignment> {
     let closers = scan.bytes[name.end..].iter().take(8).take_while(|b| b"\"'`]*\\".contains(b)).count();
     let quoted_name = closers > 0 && scan.bytes[name.end..name.end + closers].iter().any(|b| b"\"'`".contains(b));
     let mut at = name.end + closers;
@@ -167,7 +167,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
     let argument = text.starts_with(b"--") || text.starts_with(b"-") && text.len() > 6;
     let before = scan.before(name.start);
     if scan.at(at) == b'>' && before == b'<' {
-        return Some(Place { start: at + 1, sign: b'>', literal: true, compared: false, query: false });
+        return Some(Assignment { start: at + 1, sign: b'>', literal: true, compared: false, query: false });
     }
     let spaced = blanks(scan, at);
     let (mut literal, mut compared) = (false, false);
@@ -206,7 +206,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
             at = named_apart(scan, at, quoted_name)?;
         }
     }
-    // Emphasis and code marks, a continued line, a line of its own after a quoted name.
+    // Emphasis and code marks, a continued line, or a separate line after a quoted name.
     let mut start = at;
     for _ in 0..4 {
         start = blanks(scan, start);
@@ -221,7 +221,7 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
             break;
         }
     }
-    // A block of YAML: the value is the line below.
+    // A YAML block scalar: the value is the line below.
     if sign == b':' && matches!(scan.at(start), b'|' | b'>') {
         let line = scan.run(start, |b| matches!(b, b'|' | b'>' | b'-' | b'+'));
         if scan.at(line) == b'\n' {
@@ -233,10 +233,10 @@ fn given(scan: &Scan, name: &Range<usize>) -> Option<Place> {
         start += 1;
     }
     let query = sign == b'=' && matches!(before, b'?' | b'&');
-    Some(Place { start, sign, literal, compared, query })
+    Some(Assignment { start, sign, literal, compared, query })
 }
 
-/// `name: DB_PASSWORD, value: …`: lists of variables keep the two apart.
+/// `name: DB_PASSWORD, value: …`: lists of variables separate name and value.
 fn named_apart(scan: &Scan, at: usize, quoted: bool) -> Option<usize> {
     let gap = scan.bytes.get(at..)?.iter().take(64);
     let skip = |b: &u8| b.is_ascii_whitespace() || matches!(b, b',' | b'"' | b'\'' | b'\\');
@@ -261,8 +261,8 @@ fn blanks(scan: &Scan, at: usize) -> usize {
 }
 
 /// The span of the value, if it looks like a secret.
-fn secret(scan: &Scan, place: &Place, trust: Trust) -> Option<Range<usize>> {
-    let Place { start, sign, literal, compared, query } = *place;
+fn secret(scan: &Scan, assignment: &Assignment, trust: Trust) -> Option<Range<usize>> {
+    let Assignment { start, sign, literal, compared, query } = *assignment;
     if let Some(range) = quoted(scan, start) {
         let written = Written { quoted: true, literal: false, compared };
         return value::is_secret(&scan.text[range.clone()], trust, written).then_some(range);
@@ -291,7 +291,7 @@ fn secret(scan: &Scan, place: &Place, trust: Trust) -> Option<Range<usize>> {
     value::is_secret(&scan.text[range.clone()], trust, written).then_some(range)
 }
 
-/// What stands between quotes from here. Quotes within JSON within JSON carry backslashes; the closing one carries as
+/// The text between quotes from here. Quotes in JSON nested in JSON carry backslashes; the closing quote carries as
 /// many as the opening one, or fewer when the whole text ends first.
 fn quoted(scan: &Scan, at: usize) -> Option<Range<usize>> {
     let slashes = scan.bytes.get(at..)?.iter().take(16).take_while(|b| **b == b'\\').count();
@@ -319,7 +319,7 @@ fn quoted(scan: &Scan, at: usize) -> Option<Range<usize>> {
     None
 }
 
-/// What stands from here up to what cannot be part of a value that is not quoted.
+/// The text from here up to a character that cannot be part of an unquoted value.
 fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -> Range<usize> {
     let mut end = at.min(scan.bytes.len());
     while let Some(byte) = scan.bytes.get(end) {
@@ -338,7 +338,7 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
             break;
         }
         end += 1;
-        // A value longer than this is no secret of a kind that is given without quotes.
+        // Secrets written without quotes are never longer than this.
         if end - at > VALUE {
             return at..at;
         }
@@ -348,9 +348,9 @@ fn unquoted(scan: &Scan, at: usize, literal: bool, query: bool, element: bool) -
     at.min(end)..end - trailing
 }
 
-/// `Bearer …` anywhere: the word alone is followed by prose often enough, so the rest must look made.
+/// `Bearer …` anywhere: prose often follows the word alone, so the rest must look generated.
 pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let start = blanks(scan, at + 6);
@@ -359,7 +359,7 @@ pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     let end = start + scan.bytes[start..limit].iter().take_while(|b| fine(b)).count();
     let end = if scan.before(end) == b'.' { end - 1 } else { end };
     let text = scan.text.get(start..end)?;
-    let made = text.len() >= 16 && value::looks_made(text.as_bytes()) && !value::is_placeholder(text);
+    let made = text.len() >= 16 && value::looks_generated(text.as_bytes()) && !value::is_placeholder(text);
     if !made || value::is_reference(text) {
         return None;
     }
@@ -367,11 +367,11 @@ pub(super) fn bearer(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(start..end, kind)
 }
 
-/// `Authorization: Basic …`: what follows the scheme.
-fn authorization(scan: &mut Scan, place: &Place) -> Option<usize> {
-    let slashes = scan.bytes.get(place.start..)?.iter().take(16).take_while(|b| **b == b'\\').count();
-    let quote = place.start + slashes;
-    let start = if matches!(scan.at(quote), b'"' | b'\'' | b'`') { quote + 1 } else { place.start };
+/// `Authorization: Basic …`: the text after the scheme.
+fn authorization(scan: &mut Scan, assignment: &Assignment) -> Option<usize> {
+    let slashes = scan.bytes.get(assignment.start..)?.iter().take(16).take_while(|b| **b == b'\\').count();
+    let quote = assignment.start + slashes;
+    let start = if matches!(scan.at(quote), b'"' | b'\'' | b'`') { quote + 1 } else { assignment.start };
     let scheme_end = start + scan.bytes[start..].iter().take(24).take_while(|b| is_word(**b)).count();
     let scheme = &scan.bytes[start..scheme_end];
     let basic = scheme.eq_ignore_ascii_case(b"basic");
@@ -386,9 +386,9 @@ fn authorization(scan: &mut Scan, place: &Place) -> Option<usize> {
         let mixed = bytes.iter().any(u8::is_ascii_uppercase) || bytes.iter().any(u8::is_ascii_digit);
         bytes.len() >= 8 && bytes.iter().all(base64) && mixed
     } else if with_scheme {
-        known.iter().any(|k| scheme.eq_ignore_ascii_case(k)) && bytes.len() >= 8 && value::looks_made(bytes)
+        known.iter().any(|k| scheme.eq_ignore_ascii_case(k)) && bytes.len() >= 8 && value::looks_generated(bytes)
     } else {
-        bytes.len() >= 16 && value::looks_made(bytes)
+        bytes.len() >= 16 && value::looks_generated(bytes)
     };
     if !fine || value::is_reference(text) || (!basic && value::is_placeholder(text)) || text.contains('(') {
         return None;
@@ -424,14 +424,14 @@ fn cookies(scan: &mut Scan, at: usize) -> Option<usize> {
             if let Some(text) = scan.text.get(start..end)
                 && !attribute
                 && text.len() >= needed
-                && value::looks_made(text.as_bytes())
+                && value::looks_generated(text.as_bytes())
                 && !value::is_reference(text)
                 && !value::is_placeholder(text)
             {
                 let kind = scan.shape_at(start).map_or(Kind::Cookie, |s| s.kind);
                 last = scan.add(start..end, kind);
             } else if !scan.bytes[start..end].iter().all(|b| is_word(*b) || b".%~|+/[]".contains(b)) {
-                // Not stepped over: another rule may find something in it.
+                // Not skipped: another rule may find something in it.
                 return last;
             }
             at = end;

@@ -1,15 +1,15 @@
-//! Credentials that are known by their own shape, and where in a text a rule has to be asked.
+//! Credentials recognised by their own shape, and the table of where in a text each rule runs.
 
 use super::{MARK, Scan, Span, assigned, is_blank, is_word, value};
 
 macro_rules! kinds {
     ($($kind:ident $name:literal)*) => {
-        /// What a credential is for, as far as its shape or its name tells.
+        /// What a credential is for, as far as its shape or its name shows.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Kind { $($kind),* }
 
         impl Kind {
-            /// The word that stands in the place of the credential.
+            /// The word used in the credential's replacement.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name),* }
             }
@@ -80,28 +80,28 @@ kinds! {
     XaiKey "xai-key"
 }
 
-/// Where a rule is asked, and the rule.
+/// A rule and where it runs.
 pub(super) struct Family {
-    /// Any of these is what the text has to go on with. At least three bytes each.
+    /// The rule runs where the text continues with one of these. At least three bytes each.
     heads: &'static [&'static str],
     rule: Rule,
 }
 
 enum Rule {
-    /// A head and so many characters of an alphabet.
+    /// A head followed by `min` to `max` characters of an alphabet.
     Token { kind: Kind, of: fn(u8) -> bool, min: usize, max: usize, look: Look },
-    /// A credential that begins at the head but takes more to describe.
+    /// A credential that begins at the head and needs a function to recognise.
     Shape(fn(&mut Scan, usize) -> Option<Span>),
-    /// Finds credentials near the head, adds them and says where to go on. Heads match in either case.
+    /// Finds credentials near the head, adds them and returns where to continue. Heads match in either case.
     Around(fn(&mut Scan, usize) -> Option<usize>),
 }
 
-/// What keeps names and placeholders from being taken for the random part of a token.
+/// Keeps names and placeholders from being taken for the random part of a token.
 #[derive(Clone, Copy, PartialEq)]
 enum Look {
     /// Several characters, and a digit or both cases.
     Mixed,
-    /// The head is also part of ordinary names: a long run without a break that has digits and letters.
+    /// The head also occurs in ordinary names: requires a long unbroken run with digits and letters.
     Unbroken,
     /// The head is an ordinary word, so it must not be the end of a longer name either.
     Alone,
@@ -128,7 +128,7 @@ const fn around(heads: &'static [&'static str], read: fn(&mut Scan, usize) -> Op
     Family { heads, rule: Rule::Around(read) }
 }
 
-/// Rules that are asked at the same place are asked in this order.
+/// Rules that match at the same position run in this order.
 static FAMILIES: [Family; 62] = [
     around(&[MARK], already),
     token(Kind::AwsKey, &["AKIA", "ASIA", "ABIA", "ACCA"], upper, 16, 16),
@@ -179,7 +179,7 @@ static FAMILIES: [Family; 62] = [
     token(Kind::AtlassianToken, &["ATATT3x"], base64, 60, ANY),
     shape(&["SG."], sendgrid),
     shape(&["eyJ"], jwt),
-    // The number of an account in base64: of each of the three letters only a few are possible, here all of them.
+    // The number of an account in base64: each of the three letters can only be one of a few, all listed here.
     shape(&["MDA", "NTE", "OjI", "MzM", "MDQ", "MDU", "MDY", "MDc", "MDg", "MDk"], discord),
     shape(
         &[
@@ -193,7 +193,7 @@ static FAMILIES: [Family; 62] = [
     around(&["://"], url_password),
     around(&["hooks.slack.com/services/", "webhooks/"], webhook),
     around(&["-u ", "--user "], curl_user),
-    // Apart, because a family is asked wherever the first letters of its heads mix.
+    // Separate, because a family runs wherever the first letters of any of its heads combine.
     around(&["pass", "pwd"], assigned::read),
     around(&["secret", "sig="], assigned::read),
     around(&["token", "key"], assigned::read),
@@ -228,7 +228,7 @@ const fn filter() -> [[u64; 3]; 256] {
     table
 }
 
-/// The next place where a rule has to be asked, and which.
+/// The next position at which a rule must run, and which rules.
 pub(super) fn next(bytes: &[u8], from: usize) -> Option<(usize, u64)> {
     let rest = bytes.get(from..)?;
     for (at, three) in rest.windows(3).enumerate() {
@@ -270,12 +270,12 @@ impl Family {
             Rule::Token { kind, of, min, max, look } => {
                 let head = self.heads.iter().find(|h| scan.starts(at, h))?;
                 let alone = look != Look::Alone || !matches!(scan.before(at), b'_' | b'-');
-                if !alone || !scan.free(at) {
+                if !alone || !scan.may_begin(at) {
                     return None;
                 }
                 let start = at + head.len();
                 let sample = scan.bytes.get(start..start + min)?;
-                // Decided on a sample of bounded length before the run is measured.
+                // Decided on a sample of limited length before the run is measured.
                 if !sample.iter().all(|b| of(*b)) || !random(sample, &scan.bytes[start..], look, of) {
                     return None;
                 }
@@ -300,7 +300,7 @@ fn random(sample: &[u8], rest: &[u8], look: Look, of: fn(u8) -> bool) -> bool {
         Look::Mixed | Look::Alone => {
             let has = |what: fn(&u8) -> bool| sample.iter().any(what);
             let cases = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-            // An alphabet without small letters has its digits, if it has any, at random.
+            // In an alphabet without small letters, digits are not required.
             let capitals = !of(b'z') && has(u8::is_ascii_uppercase);
             (has(u8::is_ascii_digit) || cases || capitals) && value::variety(sample) >= 5
         }
@@ -336,14 +336,14 @@ fn base64(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// What was redacted before is stepped over whole: the word in it is no name something is given to.
+/// Skips an earlier replacement as a whole, so that the kind in it is not read as a name.
 fn already(scan: &mut Scan, at: usize) -> Option<usize> {
     let end = scan.run(at + MARK.len(), |b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     (scan.at(end) == b']').then_some(end + 1)
 }
 
 fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let end = segments(scan, at + 2, &[(16, 30), (30, ANY)])?;
@@ -353,11 +353,11 @@ fn sendgrid(scan: &mut Scan, at: usize) -> Option<Span> {
 /// Header, content and signature; the header is JSON, so its base64 is known to begin with `eyJ`.
 fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
     let header = scan.word_end(at);
-    if header - at < 12 || !scan.free(at) || value::variety(&scan.bytes[at..at + 12]) < 5 {
+    if header - at < 12 || !scan.may_begin(at) || value::variety(&scan.bytes[at..at + 12]) < 5 {
         return None;
     }
     let mut end = segments(scan, header, &[(10, ANY), (10, ANY)])?;
-    // An encrypted one has two parts more.
+    // An encrypted one has two more parts.
     if let Some(longer) = segments(scan, end, &[(10, ANY), (10, ANY)]) {
         end = longer;
     }
@@ -366,7 +366,7 @@ fn jwt(scan: &mut Scan, at: usize) -> Option<Span> {
 
 /// Account, time and signature.
 fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let account = scan.word_end(at);
@@ -377,7 +377,7 @@ fn discord(scan: &mut Scan, at: usize) -> Option<Span> {
     Some(Span { range: at..end, kind: Kind::DiscordToken })
 }
 
-/// The end of runs of word characters of these lengths, each after a full stop.
+/// The end of runs of word characters of these minimum lengths, each after a full stop.
 fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Option<usize> {
     for (min, max) in lengths {
         if scan.at(at) != b'.' || at + 1 >= scan.bytes.len() {
@@ -392,9 +392,9 @@ fn segments(scan: &mut Scan, mut at: usize, lengths: &[(usize, usize)]) -> Optio
     Some(at)
 }
 
-/// `SK` and 32 hex digits is a key; `AC…` is an account, which is no secret, but what follows it after a colon is.
+/// `SK` and 32 hex digits is a key; `AC…` is an account, which is not secret, but the part after its colon is.
 fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
-    if !scan.free(at) {
+    if !scan.may_begin(at) {
         return None;
     }
     let id = |from: usize| {
@@ -410,8 +410,8 @@ fn twilio(scan: &mut Scan, at: usize) -> Option<Span> {
     }
 }
 
-/// A block with its BEGIN and END lines; one without an end up to where the base64 lines stop. A block that is only
-/// spoken of has no base64 in it.
+/// A block with its BEGIN and END lines; one without an end, up to where the base64 lines stop. A block that is only
+/// mentioned contains no base64.
 fn private_key(scan: &mut Scan, at: usize) -> Option<Span> {
     if !scan.starts(at, "-----BEGIN ") {
         return None;
@@ -425,10 +425,10 @@ fn private_key(scan: &mut Scan, at: usize) -> Option<Span> {
         return None;
     }
     let body = label_end + 5;
-    // The next dashes decide; a search that went past another BEGIN would be repeated from there.
+    // The next dashes decide; a search beyond another BEGIN would be repeated from there.
     let stop = memchr::memmem::find(&scan.bytes[body..], b"-----").map_or(scan.bytes.len(), |found| body + found);
     let has_key = scan.bytes[body..stop].split(|b| !base64(*b)).any(|run| run.len() >= 16);
-    // In a patch there is one dash more.
+    // In a patch there is one more dash.
     let dashes = scan.run(stop, |b| b == b'-');
     if has_key && dashes <= stop + 6 && scan.starts(dashes, "END ") {
         let end = dashes + 4;
@@ -472,20 +472,20 @@ fn base64_lines(scan: &Scan, from: usize, stop: usize) -> usize {
     end
 }
 
-/// The number of a bot, a colon and what Telegram's secrets begin with.
+/// The number of a bot, a colon and the fixed beginning of Telegram's secrets.
 pub(super) fn telegram(scan: &mut Scan, start: usize) -> Option<Span> {
     let colon =
         start + scan.bytes[start.min(scan.bytes.len())..].iter().take(11).take_while(|b| b.is_ascii_digit()).count();
     // In an address the number follows the word `bot`.
-    let free = scan.free(start) || scan.bytes[..start].ends_with(b"bot");
-    if !(8..=10).contains(&(colon - start)) || !free || !scan.starts(colon, ":AA") {
+    let begins = scan.may_begin(start) || scan.bytes[..start].ends_with(b"bot");
+    if !(8..=10).contains(&(colon - start)) || !begins || !scan.starts(colon, ":AA") {
         return None;
     }
     let end = scan.word_end(colon + 1);
     (end - colon > 33).then_some(Span { range: start..end, kind: Kind::TelegramToken })
 }
 
-/// Asked at the colon.
+/// Called at the colon.
 fn telegram_before(scan: &mut Scan, at: usize) -> Option<usize> {
     let from = scan.found.last().map_or(0, |last| last.range.end).max(at.saturating_sub(11));
     let digits = scan.bytes[from..at].iter().rev().take_while(|b| b.is_ascii_digit()).count();
@@ -503,7 +503,7 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     let ends = |b: &u8| b.is_ascii_whitespace() || b"/?#\"'`<>\\()[]{}".contains(b);
     let stop = start + scan.bytes[start..limit].iter().position(ends).unwrap_or(limit - start);
     let authority = &scan.bytes[start..stop];
-    // The last one that a host follows: passwords have been seen with an `@` in them.
+    // The last `@` that a host follows: some passwords contain an `@`.
     let follows = |at: &usize| authority.get(at + 1).copied().unwrap_or(scan.at(stop));
     let host = memchr::memrchr_iter(b'@', authority)
         .find(|at| is_word(follows(at)) || matches!(follows(at), b'[' | 0x80..))?;
@@ -517,7 +517,7 @@ fn url_password(scan: &mut Scan, at: usize) -> Option<usize> {
     scan.add(password, kind)
 }
 
-/// The path of an address that whoever knows it may post to.
+/// A webhook URL's path: anyone who knows it can post there.
 fn webhook(scan: &mut Scan, at: usize) -> Option<usize> {
     let slack = "hooks.slack.com/services/";
     let start = if scan.starts(at, slack) {

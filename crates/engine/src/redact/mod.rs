@@ -1,17 +1,18 @@
-//! Credentials are taken out of text on every way out: prompt, MCP, files, UI and logs. What is kept stays as it was.
-//! Storey 1.
+//! Redacts credentials from text wherever it leaves the engine: prompt, MCP, files, UI and logs. Stored text is not
+//! changed. Storey 1.
 //!
-//! One pass. Three table look-ups per byte tell where a credential or the name of one may begin; only there a rule is
-//! asked. The tables are constants, so text without a candidate costs no start and one walk. Rules look a bounded way
-//! ahead and back or remember where they have been, so that no text makes the walk more than linear.
+//! The text is scanned once. Three table look-ups per byte tell where a credential or the name of one may begin; rules
+//! run only there. The tables are constants, so there is no start-up cost. Rules look a bounded distance ahead and
+//! back, or remember where they have been, so that the scan is linear for every text.
 //!
-//! Two kinds of rules: [`families`] know a credential by its own shape, [`assigned`] by the name it is given to
-//! (`password = …`, `Authorization: …`). A name alone is not enough: the value has to look like a secret ([`value`]),
-//! because `max_tokens: 4096`, `token: string` and `password=${PW}` are what conversations about programs consist of.
+//! There are two kinds of rules: [`families`] recognise a credential by its own shape, [`assigned`] by the name it is
+//! assigned to (`password = …`, `Authorization: …`). A name alone is not enough: the value must look like a secret
+//! ([`value`]), because `max_tokens: 4096`, `token: string` and `password=${PW}` are common in conversations about
+//! programs.
 //!
-//! Not found: a secret under an innocent name and without a shape of its own; passphrases of words with spaces; bare
-//! words given to a token (`"token": "production"`); anything encoded once more (base64, hex, gzip); a credential broken
-//! by a line end, except after a backslash. Knows nothing about where the text comes from or goes to.
+//! Not found: a secret under an innocent name and without a shape of its own; passphrases of words with spaces; plain
+//! words given to a token (`"token": "production"`); anything encoded once more (base64, hex, gzip); a credential
+//! broken by a line end, except after a backslash.
 
 mod assigned;
 mod families;
@@ -24,13 +25,13 @@ use std::ops::Range;
 
 pub use families::Kind;
 
-/// How a replaced span begins. Such text is stepped over, so that redacting twice is redacting once.
+/// The beginning of a replacement. Such text is skipped, so that redaction is idempotent.
 const MARK: &str = "[redacted:";
 
-/// A credential in a text.
+/// The position of a credential in a text, and its kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Bytes of the text, on character boundaries.
+    /// Byte range in the text, on character boundaries.
     pub range: Range<usize>,
     pub kind: Kind,
 }
@@ -40,12 +41,12 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     replaced(text, |_, _| {})
 }
 
-/// The same, with the line breaks of what was replaced kept, so that every line stays in its place.
+/// The same, but line breaks inside a credential are kept, so that line numbers do not change.
 pub fn redact_lines(text: &str) -> Cow<'_, str> {
     replaced(text, |out, secret| out.extend(secret.chars().filter(|c| *c == '\n')))
 }
 
-/// `keep` adds what is to stay of a span behind its mark.
+/// `keep` appends the part of a span to be kept after its mark.
 fn replaced(text: &str, keep: impl Fn(&mut String, &str)) -> Cow<'_, str> {
     let spans = spans(text);
     if spans.is_empty() {
@@ -67,42 +68,45 @@ fn replaced(text: &str, keep: impl Fn(&mut String, &str)) -> Cow<'_, str> {
 /// The spans that would be replaced, in order and not overlapping.
 pub fn spans(text: &str) -> Vec<Span> {
     let mut scan =
-        Scan { text, bytes: text.as_bytes(), found: Vec::new(), asked: 0, runs: Default::default(), oldest: 0 };
+        Scan { text, bytes: text.as_bytes(), found: Vec::new(), rule_start: 0, runs: Default::default(), oldest: 0 };
     let mut at = 0;
     while let Some((candidate, mask)) = families::next(scan.bytes, at) {
-        at = scan.ask(candidate, mask).unwrap_or(candidate + 1);
+        at = scan.run_rules(candidate, mask).unwrap_or(candidate + 1);
     }
     scan.found
 }
 
-/// A text on its way through the rules.
+/// The state of one scan.
 struct Scan<'a> {
     text: &'a str,
     bytes: &'a [u8],
     found: Vec<Span>,
-    /// Where the rule was asked that is at work.
-    asked: usize,
-    /// The long runs of word characters measured last, so that each is measured once. A token has at most five parts.
+    /// One byte after the position at which the running rule was started.
+    rule_start: usize,
+    /// The long runs of word characters measured most recently, so that each is measured once. A token has at most five
+    /// parts.
     runs: [Range<usize>; 8],
     oldest: usize,
 }
 
 impl Scan<'_> {
-    /// Asks the rules that may begin here. Where to go on, if one has found something.
-    fn ask(&mut self, at: usize, mask: u64) -> Option<usize> {
-        self.asked = at + 1;
+    /// Runs the rules that may begin here. Returns where to continue, if one found something.
+    fn run_rules(&mut self, at: usize, mask: u64) -> Option<usize> {
+        self.rule_start = at + 1;
         families::of(mask).find_map(|family| family.read(self, at))
     }
 
-    /// A credential known by its own shape that begins here: what a value under a telling name really is.
+    /// A credential recognised by shape that begins here; it determines the kind of a value whose name announces a
+    /// secret.
     fn shape_at(&mut self, at: usize) -> Option<Span> {
         let mask = families::mask(self.bytes, at);
         families::of(mask).find_map(|family| family.shape(self, at)).or_else(|| families::telegram(self, at))
     }
 
-    /// Takes a span, and before it those the rule has looked past: in `https://TOKEN:password@host` the user is one too.
+    /// Adds a span, and before it those the rule skipped: in `https://TOKEN:password@host` the user is a credential
+    /// too.
     fn add(&mut self, range: Range<usize>, kind: Kind) -> Option<usize> {
-        let mut at = self.found.last().map_or(0, |last| last.range.end).max(self.asked);
+        let mut at = self.found.last().map_or(0, |last| last.range.end).max(self.rule_start);
         while at < range.start
             && let Some((candidate, mask)) = families::next(&self.bytes[..range.start], at)
         {
@@ -122,7 +126,7 @@ impl Scan<'_> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// The byte before; where something was taken out before, the bracket that will stand there.
+    /// The byte before `at`; after a redacted span, the bracket that ends its replacement.
     fn before(&self, at: usize) -> u8 {
         if self.found.last().is_some_and(|last| last.range.end == at) {
             return b']';
@@ -134,12 +138,12 @@ impl Scan<'_> {
         self.bytes.get(at..).is_some_and(|rest| rest.starts_with(with.as_bytes()))
     }
 
-    /// The end of the run from here of bytes that are `fine`.
+    /// The end of the run of bytes from here that satisfy `fine`.
     fn run(&self, at: usize, fine: impl Fn(u8) -> bool) -> usize {
         at + self.bytes[at..].iter().take_while(|b| fine(**b)).count()
     }
 
-    /// The end of the run of letters, digits, `_` and `-` from here. Dashes in a row are a rule or the frame of a key.
+    /// The end of the run of letters, digits, `_` and `-` from here. A row of dashes is a rule or the frame of a key.
     fn word_end(&mut self, at: usize) -> usize {
         if let Some(known) = self.runs.iter().find(|run| run.contains(&at)) {
             return known.end;
@@ -156,8 +160,8 @@ impl Scan<'_> {
     }
 
     /// Whether a credential may begin here: not in the middle of a word. The letter of an escape (`\n`, `\u001b`,
-    /// `%3D`) and the end of a terminal colour are no part of the word they touch.
-    fn free(&self, at: usize) -> bool {
+    /// `%3D`) and the end of a terminal colour do not count as part of the word after them.
+    fn may_begin(&self, at: usize) -> bool {
         if !self.before(at).is_ascii_alphanumeric() {
             return true;
         }

@@ -1,5 +1,5 @@
-//! The numbers rows have in the ledger: a type for each table, so that the number of a session cannot be taken for the
-//! number of a thread. SQLite, JSON and people see the plain number.
+//! Row numbers of the ledger, one type per table, so that the number of a session cannot be taken for that of a thread.
+//! SQLite, JSON and people see the plain number.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
@@ -60,27 +60,27 @@ numbers! {
     WorkspaceNo
     /// A file or database that is read (table `sources`).
     SourceNo
-    /// What is read of a source under one cursor (table `streams`).
+    /// The part of a source that is read under one cursor (table `streams`).
     StreamNo
-    /// A record of a stream: a stretch of bytes as its program wrote it (table `records`).
+    /// A record of a stream: a range of bytes as its program wrote it (table `records`).
     RecordNo
-    /// A compressed block of record bytes and words (table `blocks`).
+    /// A compressed block of record bytes and turn texts (table `blocks`).
     BlockNo
     /// A name of a tool, a model or a speaker (table `names`).
     NameNo
-    /// A mark at which a program cut its context (table `boundaries`).
+    /// A point at which a program compacted its context (table `boundaries`).
     BoundaryNo
     /// A file of the tree (table `catalogue`).
     FileNo
-    /// The place of a file's last change among all changes of the tree; grows.
+    /// The sequence number of a file's last change among all changes of the tree.
     ChangeNo
     /// A kept earlier state of a file (table `file_revisions`).
     RevisionNo
-    /// Something noticed about the user that waits for a yes (table `pending_memory`), shown as `u:17`.
+    /// Something noticed about the user that waits for confirmation (table `pending_memory`), shown as `u:17`.
     PendingNo
-    /// The trace of a memory that was forgotten (table `tombstones`).
+    /// The trace of a forgotten memory (table `tombstones`).
     TombstoneNo
-    /// A request to be let in on a channel (table `channel_events`), shown as `c:17`.
+    /// A request for access on a channel (table `channel_events`), shown as `c:17`.
     RequestNo
     /// One run of a scheduled job (table `scheduled_runs`).
     JobRunNo

@@ -1,8 +1,8 @@
-//! A program's session file, read line by line, whatever is in it (R4.5).
+//! Reads a program's session file line by line, whatever it contains (R4.5).
 //!
-//! The file is opened once, must be a regular one, and is read through that handle up to the size it had when opened:
-//! it may grow, shrink or be replaced meanwhile without harm. Memory is bounded by [`MAX_LINE`], not by the file.
-//! Knows bytes and newlines; does not know what a line means.
+//! The file is opened once, must be a regular file, and is read through that handle up to the size it had when opened:
+//! it may grow, shrink or be replaced meanwhile without harm. Memory is bounded by [`MAX_LINE`], not by the file. Knows
+//! bytes and newlines; does not know what a line means.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// 7 MB.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// How much is asked of the kernel at once.
+/// How many bytes are read at once.
 const CHUNK: usize = 1 << 20;
 
 /// A file whose last change is younger than this could change again within one tick of its time stamp; its stat is not
@@ -30,7 +30,7 @@ pub struct LineFile {
     stat: Stat,
 }
 
-/// What tells a changed file from an unchanged one without opening it.
+/// Identifies a version of a file, to tell without opening it whether it changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stat {
     text: String,
@@ -39,7 +39,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Of the file a path leads to. `NotFound` where there is none.
+    /// The stat of the file at a path. `NotFound` where there is none.
     pub fn of(path: &Path) -> Result<Stat> {
         let stat = rustix::fs::stat(path).map_err(|e| Error::io("look at", path, e))?;
         Ok(Stat::from(&stat))
@@ -75,7 +75,8 @@ impl From<&rustix::fs::Stat> for Stat {
 }
 
 impl LineFile {
-    /// Opens a regular file for reading; a directory, pipe or device is refused by name, never waited for.
+    /// Opens a regular file for reading. A directory, pipe or device is refused with an error that says so, and never
+    /// waited for.
     pub fn open(path: &Path) -> Result<LineFile> {
         let handle =
             rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())
@@ -101,12 +102,12 @@ impl LineFile {
         &self.stat
     }
 
-    /// Size when opened.
+    /// The size when opened, in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The first bytes, for telling whose file it is.
+    /// The first bytes, at most `cap`, for recognising the format.
     pub fn head(&mut self, cap: usize) -> std::io::Result<Vec<u8>> {
         use std::io::{Seek, SeekFrom};
         let mut head = Vec::new();
@@ -116,7 +117,8 @@ impl LineFile {
         Ok(head)
     }
 
-    /// Pieces from `offset` on: whole lines with their newline, oversized ones in parts, at last what is unterminated.
+    /// The pieces from `offset` on: whole lines with their newline, oversized ones in parts, finally the unterminated
+    /// rest.
     pub fn pieces(self, offset: u64, mid_line: bool) -> std::io::Result<Pieces> {
         use std::io::{Seek, SeekFrom};
         let LineFile { mut file, size, .. } = self;
@@ -125,20 +127,19 @@ impl LineFile {
     }
 }
 
-/// How a compressed file begins.
+/// The first bytes of a zstd-compressed file.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Contents of a compressed file beyond this are not unpacked: no session is that long, but a few bytes can pretend to
-/// be one.
+/// The largest size a compressed file is unpacked to: no session is that long, but a few bytes can expand to it.
 const MAX_UNPACKED: u64 = 4 << 30;
 
-/// The contents of a compressed file, in a file of their own for as long as this lives.
+/// The unpacked contents of a compressed file, in a temporary file that is removed when this is dropped.
 pub struct Unpacked {
     path: PathBuf,
 }
 
 impl Unpacked {
-    /// Unpacks `path` into the private folder `scratch`, if it is a compressed file at all.
+    /// Unpacks `path` into the private folder `scratch`; `None` if it is not compressed.
     pub fn of(path: &Path, scratch: &Path) -> Result<Option<Unpacked>> {
         let mut packed = LineFile::open(path)?;
         let head = packed.head(ZSTD_MAGIC.len()).map_err(|e| Error::io("read", path, e))?;
@@ -161,7 +162,7 @@ impl Unpacked {
         Ok(Some(unpacked))
     }
 
-    /// Where the contents are.
+    /// The path of the unpacked file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -173,14 +174,14 @@ impl Drop for Unpacked {
     }
 }
 
-/// What stands next in a file.
+/// One piece of a file.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Piece<'a> {
     /// A line with its newline.
     Line(&'a [u8]),
     /// Part of a line longer than [`MAX_LINE`]; `last` if the newline is in it.
     Oversized { bytes: &'a [u8], last: bool },
-    /// The end of the file without a newline.
+    /// The end of a file that does not end in a newline.
     Tail(&'a [u8]),
 }
 
@@ -240,17 +241,17 @@ impl Pieces {
         }
     }
 
-    /// Whether what comes next belongs to an oversized line.
+    /// Whether the next piece continues an oversized line.
     pub fn mid_line(&self) -> bool {
         self.mid_line
     }
 }
 
-/// Files below `root` that `claims` accepts, oldest change first, so that originals come before their copies.
-/// Directories are not followed through symbolic links; what vanishes meanwhile is skipped; what cannot be read is
-/// returned as an error beside it.
+/// Files below `root` that `claims` accepts, sorted by time of change, so that originals come before their copies.
+/// Symbolic links to directories are not followed; files that vanish meanwhile are skipped; what cannot be read is
+/// returned as errors.
 pub fn find(root: &Path, claims: &dyn Fn(&Path) -> bool) -> (Vec<std::path::PathBuf>, Vec<Error>) {
-    /// Deeper than any program's folders; a loop of bind mounts must end somewhere.
+    /// Deeper than any program's folders; bounds the walk in a loop of bind mounts.
     const MAX_DEPTH: usize = 12;
     let mut found: Vec<(std::time::SystemTime, std::path::PathBuf)> = Vec::new();
     let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! The programs' own stores, read only. Storey 1.
+//! Reading other programs' stores and project folders. Storey 1.
 
 pub mod file;
 pub mod foreign;

@@ -1,10 +1,10 @@
 //! Which project a working directory belongs to (the *workspace* of SPEC §2).
 //!
-//! A subfolder belongs to its repository, and so does a linked git worktree, but only if the repository says so too:
-//! a `.git` file is written by whoever made the folder, and a folder from elsewhere must not join somebody's project
-//! by claiming to be part of it. Two folders that merely have the same name are two projects. Old records name folders
-//! that are gone; then the path itself has to do. Reads `.git` entries of at most 4 KiB and nothing else; deliberately
-//! knows nothing about git's commands, configuration or objects, and nothing about where a user's home is.
+//! A subfolder belongs to its repository, and so does a linked git worktree, but only if the repository refers back to
+//! it: a `.git` file comes with the folder, and a folder from elsewhere must not join a project by claiming to be part
+//! of it. Two folders with the same name are two projects. Old records name folders that no longer exist; then the path
+//! itself is used. Reads `.git` entries of at most 4 KiB and nothing else, runs no git command, and does not know where
+//! a user's home is.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -19,30 +19,30 @@ use crate::scope;
 /// A `.git` file and a worktree's `gitdir` hold one path, and no path is longer on Linux.
 const LARGEST_POINTER: u64 = 4096;
 
-/// A project: the folder everything in it is counted for.
+/// A project, identified by its root folder.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ProjectRoot {
     /// The canonical path of the folder, as far as it exists.
     pub path: PathBuf,
-    /// Injective from `path`, and fit to be a file name.
+    /// Unique for `path`, and usable as a file name.
     pub workspace_id: String,
-    /// What people call it: the folder's name, or `/`.
+    /// The display name: the folder's name, or `/`.
     pub label: String,
 }
 
 impl ProjectRoot {
     fn at(path: PathBuf) -> ProjectRoot {
         let label = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        // The bytes, not the text: a path that is not UTF-8 has a text it shares with others.
+        // The bytes, not the text: paths that are not UTF-8 can have equal texts.
         let workspace_id = scope::file_key(&label, path.as_os_str().as_bytes());
         ProjectRoot { path, workspace_id, label }
     }
 }
 
-/// The project a working directory belongs to; `None` when `cwd` is empty or relative and so says nothing.
+/// The project a working directory belongs to; `None` when `cwd` is empty or relative.
 ///
 /// The search for a repository goes upwards and ends at `stop_at` (the user's home) and at `/`: a repository there
-/// would swallow every project below it, so it counts only for a `cwd` that is exactly that folder.
+/// would include every project below it, so it is used only for a `cwd` that is exactly that folder.
 ///
 /// - a `.git` directory with a `HEAD` in it: the repository is here. Without one git does not see a repository either,
 ///   and the search goes on;
@@ -68,7 +68,7 @@ pub fn project_root(cwd: &Path, stop_at: Option<&Path>) -> Option<ProjectRoot> {
     Some(ProjectRoot::at(cwd))
 }
 
-/// The canonical form of an absolute path: of its longest existing part where it does not exist as a whole.
+/// The canonical form of an absolute path; of its longest existing part where the whole path does not exist.
 fn settled(path: &Path) -> PathBuf {
     if let Ok(path) = path.canonicalize() {
         return path;
@@ -83,7 +83,7 @@ fn settled(path: &Path) -> PathBuf {
     path
 }
 
-/// Without `.`, `..` and doubled slashes, by the words alone.
+/// Removes `.`, `..` and doubled slashes without looking at the file system.
 fn normalised(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
     for component in path.components() {
@@ -96,10 +96,10 @@ fn normalised(path: &Path) -> PathBuf {
     out
 }
 
-/// The root of the repository whose working tree begins at `dir`, if one does.
+/// The root of the repository whose working tree begins at `dir`, if there is one.
 fn repository_at(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
-    // Symlinks are not followed: where one leads is not this folder's to say.
+    // Symlinks are not followed: a folder must not join a project through one.
     let kind = git.symlink_metadata().ok()?.file_type();
     if kind.is_symlink() {
         return Some(dir.to_owned());
@@ -110,17 +110,17 @@ fn repository_at(dir: &Path) -> Option<PathBuf> {
     if kind.is_file() {
         return Some(worktree_owner(&git).unwrap_or_else(|| dir.to_owned()));
     }
-    // A pipe, socket or device means nothing to git.
+    // Git ignores a pipe, socket or device.
     None
 }
 
-/// The root of the repository a linked worktree belongs to; `None` unless both sides agree.
+/// The root of the repository a linked worktree belongs to; `None` unless both refer to each other.
 fn worktree_owner(git: &Path) -> Option<PathBuf> {
     let admin = pointed_to(git)?;
     // `<repository>/worktrees/<name>`; anything else is a submodule or a separate git directory.
     let worktrees = admin.parent().filter(|path| path.file_name() == Some(OsStr::new("worktrees")))?;
     let repository = worktrees.parent().filter(|path| has_head(path))?;
-    // The way back, absolute or from the folder it stands in, must end at this very entry and not at a symlink to it.
+    // The reference back, absolute or relative to its folder, must lead to this very entry and not to a symlink to it.
     let back = admin.join(OsStr::from_bytes(&read_pointer(&admin.join("gitdir"))?));
     if back.parent()?.canonicalize().ok()?.join(back.file_name()?) != git {
         return None;
@@ -129,7 +129,7 @@ fn worktree_owner(git: &Path) -> Option<PathBuf> {
     if repository.file_name() == Some(OsStr::new(".git")) {
         return Some(around.to_owned());
     }
-    // A git directory inside another one is a submodule's; where its working tree is, only git's settings tell.
+    // A git directory inside another one belongs to a submodule; only git's settings tell where its working tree is.
     if around.components().any(|component| component.as_os_str() == ".git") {
         return None;
     }
@@ -138,7 +138,7 @@ fn worktree_owner(git: &Path) -> Option<PathBuf> {
     Some(if hidden { around.to_owned() } else { repository.to_owned() })
 }
 
-/// Where a `.git` file points, if that exists. Git wants exactly this prefix.
+/// The target of a `.git` file, if it exists. Git requires exactly this prefix.
 fn pointed_to(git: &Path) -> Option<PathBuf> {
     let bytes = read_pointer(git)?;
     let target = OsStr::from_bytes(bytes.strip_prefix(b"gitdir: ")?);
@@ -164,8 +164,8 @@ fn read_pointer(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether a folder has the one entry every git directory has. One we may not look into counts as having it: whoever
-/// locked it has a repository there, and it must not be skipped for one further up.
+/// Whether a folder has the `HEAD` entry every git directory has. A folder that may not be read counts as having one:
+/// it is a repository with restricted access and must not be skipped for one further up.
 fn has_head(git: &Path) -> bool {
     match git.join("HEAD").symlink_metadata() {
         Ok(_) => true,
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder to build repositories in, by hand: no git is needed to read what git writes.
+    /// A folder in which tests build repositories by hand, without running git.
     struct Ground {
         dir: tempfile::TempDir,
     }
@@ -254,10 +254,10 @@ mod tests {
         for cwd in [&repo, &sub, &sub.join("gone/since"), &repo.join(".git"), &repo.join("src/./../src//deep")] {
             assert_eq!(root(cwd), repo, "{}", cwd.display());
         }
-        // The nearest one counts.
+        // The nearest repository is used.
         let nested = ground.repository("repo/vendor/nested");
         assert_eq!(root(nested.join("src")), nested);
-        // Git does not take a folder without HEAD for a repository, and neither do we.
+        // Git does not accept a folder without HEAD as a repository, and neither do we.
         ground.folder("repo/empty/.git");
         assert_eq!(root(ground.at("repo/empty")), repo);
     }
@@ -292,7 +292,7 @@ mod tests {
         ground.file("elsewhere/relative/.git", "gitdir: ../../repo/.git/worktrees/relative\n");
         ground.file("repo/.git/worktrees/relative/gitdir", "../../../../elsewhere/relative/.git\n");
         assert_eq!(root(ground.at("elsewhere/relative")), repo);
-        // Once it is gone there is nothing to read, and the path must do.
+        // Once it is gone there is nothing to read, and the path is used.
         std::fs::remove_dir_all(&tree).unwrap();
         assert_eq!(root(&tree), tree);
     }
@@ -317,12 +317,12 @@ mod tests {
             ground.file(&format!("{name}/.git"), content);
             assert_eq!(root(ground.at(&format!("{name}/src"))), ground.at(name), "{name}");
         }
-        // A folder that brings both sides with it can only claim itself.
+        // A folder that brings both references with it can only claim itself.
         ground.file("forger/bare/HEAD", "");
         ground.file("forger/.git", format!("gitdir: {}\n", ground.at("forger/bare/worktrees/x").display()));
         ground.file("forger/bare/worktrees/x/gitdir", format!("{}\n", real.join(".git").display()));
         assert_eq!(root(ground.at("forger")), ground.at("forger"));
-        // Symlinks to the real thing make nobody part of it.
+        // A symlink to the real thing makes a folder no part of it.
         ground.folder("linked");
         symlink(real.join(".git"), ground.at("linked/.git")).unwrap();
         assert_eq!(root(ground.at("linked")), ground.at("linked"));
@@ -339,7 +339,7 @@ mod tests {
         ground.file("repo/.git/modules/sub/HEAD", "");
         ground.file("repo/lib/sub/.git", "gitdir: ../../.git/modules/sub\n");
         assert_eq!(root(repo.join("lib/sub/src")), repo.join("lib/sub"));
-        // So is a worktree of one: where the submodule itself is, only git's settings tell.
+        // So is a worktree of one: only git's settings tell where the submodule itself is.
         let tree = ground.worktree("repo/.git/modules/sub", "sub-tree", "t");
         assert_eq!(root(&tree), tree);
     }
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(root(&one), ground.at("repo.git"));
         assert_eq!(id(&one), id(&two));
         assert_eq!(id(&one), id(ground.at("repo.git")));
-        // Hidden in a project folder that points to it, the folder is the better name.
+        // Hidden in a project folder that points to it: that folder is the better name.
         ground.file("project/.bare/HEAD", "");
         ground.file("project/.git", "gitdir: ./.bare\n");
         let main = ground.worktree("project/.bare", "project/main", "main");
@@ -367,7 +367,7 @@ mod tests {
         let repo = ground.repository("repo");
         let pipe = ground.folder("repo/pipe");
         named_pipe(&pipe.join(".git"));
-        // A pipe where the way back should be.
+        // A pipe in place of the reference back.
         ground.file("repo/.git/worktrees/p/HEAD", "");
         named_pipe(&repo.join(".git/worktrees/p/gitdir"));
         ground.file("tree/.git", format!("gitdir: {}/.git/worktrees/p\n", repo.display()));
@@ -387,7 +387,7 @@ mod tests {
         {
             assert_eq!(id(ground.at(other)), id(&real), "{other}");
         }
-        // A folder that is gone keeps the id it had, through a symlink as well.
+        // A deleted folder keeps its id, through a symlink as well.
         assert_eq!(id(ground.at("link/gone/x")), id(ground.at("real/gone/x")));
         let before = id(&real);
         std::fs::remove_dir(&real).unwrap();

@@ -3,7 +3,7 @@
 use crate::command_hooks::{additional_context, decode as decode_command};
 use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
 
-/// Tool events are not among them: the transcript has them (R12.5).
+/// Tool events are not included: the transcript has them (R12.5).
 pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SessionStart", contract: Contract::SessionStart, gives: true, timeout_s: 5 },
     HookSpec { event: "UserPromptSubmit", contract: Contract::UserPromptSubmit, gives: true, timeout_s: 5 },
@@ -11,11 +11,11 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 5 },
     HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: true, timeout_s: 5 },
     HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 5 },
-    // All hooks of a session's end together have 1.5 s unless one says more.
+    // All hooks at a session's end together have 1.5 s unless one asks for more.
     HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 5 },
 ];
 
-/// Longer ones are replaced by a preview and a path.
+/// Claude Code replaces longer ones by a preview and a path.
 const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
 
 pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
@@ -27,7 +27,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
 fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
     match event {
         "SessionStart" | "UserPromptSubmit" => Some(additional_context(event, block)),
-        // What it prints is added to the summariser's own prompt.
+        // The output is added to the summariser's own prompt.
         "PreCompact" => Some(block.as_bytes().to_vec()),
         _ => None,
     }

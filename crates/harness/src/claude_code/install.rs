@@ -13,7 +13,7 @@ use crate::install::{Change, Edit, InstallPlan, Installed};
 
 const NAME: &str = "claude-code";
 
-/// The plugin by its name and its marketplace, as the program's settings name it.
+/// The plugin and its marketplace, as the program's settings name them.
 const PLUGIN: &str = "heirloom@heirloom";
 
 /// Hooks in the user's own settings.
@@ -45,7 +45,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
     }
 }
 
-/// The same hooks as a plugin in a marketplace of its own: paths below a folder, and what is in the files.
+/// The same hooks as a plugin in a marketplace of its own: relative paths and contents of its files.
 pub fn plugin(how: &Installed, version: &str) -> Vec<(PathBuf, String)> {
     let about = "One memory under your agent programs: this session is kept, and earlier ones are known in it";
     let owner = json!({"name": "Heirloom"});

@@ -1,7 +1,7 @@
 //! Claude Code: JSON lines under `projects/`, one file per session and one per sub-agent.
 //!
-//! `<project folder>/<session>.jsonl` is the main line, `<project folder>/<session>/subagents/agent-<id>.jsonl` a lane of
-//! it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
+//! `<project folder>/<session>.jsonl` is the main line, `<project folder>/<session>/subagents/agent-<id>.jsonl` a lane
+//! of it; versions before that layout put `agent-<id>.jsonl` beside the session. Knows nothing of hooks and settings.
 
 mod hook;
 pub mod install;
@@ -32,18 +32,18 @@ impl Harness for ClaudeCode {
     }
 
     fn claims(&self, path: &Path) -> Option<Form> {
-        // What a tool answered at length is kept beside the sessions, under whatever name.
+        // Long tool answers are stored beside the sessions, under any name.
         let is_tool_result = path.parent().is_some_and(|folder| folder.ends_with("tool-results"));
         (path.extension()? == "jsonl" && !is_tool_result).then_some(Form::Lines)
     }
 
     fn recognises(&self, _path: &Path, head: &[u8]) -> bool {
         if !head.contains(&b'\n') {
-            // A first line longer than the head cannot be parsed; its first members tell enough.
+            // A first line longer than the head cannot be parsed; its first members are enough.
             let text = String::from_utf8_lossy(head);
             return text.starts_with('{') && text.contains("\"sessionId\":") && text.contains("\"type\":");
         }
-        // Titles and snapshots at the top of a file carry no session id, so a few lines more are looked at.
+        // Titles and snapshots at the top of a file carry no session id, so some more lines are examined.
         head_lines(head).take(32).any(|line| {
             parse_line::<wire::Record>(line).is_ok_and(|record| {
                 let typed = record.kind.filled().is_some();
@@ -55,7 +55,7 @@ impl Harness for ClaudeCode {
     fn place(&self, path: &Path) -> Placement {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // Not always the folder the file lies in: workflows put a folder of their own between.
+        // Not always the file's own folder: workflows insert one in between.
         let folder = path.ancestors().skip(1).find(|folder| folder.ends_with("subagents"));
         if let Some(session) = folder.and_then(Path::parent) {
             return Placement { native: name(session), lane: stem, agent: None };

@@ -1,41 +1,41 @@
-//! Prompts typed while the model works, as a session file tells of them.
+//! The queue of prompts typed while the model works, rebuilt from a session file.
 //!
-//! `enqueue` has the text; what becomes of it stands in a later record. `dequeue`: the run was over, and the text follows
-//! as an ordinary line. `remove`: it was handed to the model in the middle of the run, and in version 2.1.39 no other
-//! record says so. Later versions (seen: 2.1.330) also write an attachment with the text, and other tools' readers report
-//! it on either side of the `remove`. `popAll`: the person took back what waited. Only `enqueue` is sure to have a text,
-//! and prompts with pictures not even there.
+//! An `enqueue` record has the text; a later record says what became of it. `dequeue`: the run was over, and the text
+//! follows as an ordinary line. `remove`: it was handed to the model in the middle of the run, and in version 2.1.39 no
+//! other record says so. Later versions (observed: 2.1.330) also write an attachment with the text, and readers of
+//! other tools report it before or after the `remove`. `popAll`: the person took back the waiting prompts. Only
+//! `enqueue` reliably has a text, and even it lacks one for prompts with pictures.
 //!
-//! What waits is part of the decoder's state, and that is bounded: at most [`MOST`] prompts, no text longer than
-//! [`LONGEST`], all together no longer than [`ROOM`]. A longer text keeps its beginning and its end; where all together
-//! are too long, the oldest lose theirs. The records keep every word of all of them.
+//! The queue is part of the decoder's state, which must stay small: at most [`MOST`] prompts, no text longer than
+//! [`LONGEST`], all together no longer than [`ROOM`]. A longer text is reduced to its beginning and end; if all
+//! together are too long, the oldest lose their text. The stored records keep all texts in full.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Prompts that wait, or were handed over and may be told of once more. A person types a handful.
+/// The limit for waiting prompts, and for handed-over ones that a second record may mention. A person types a handful.
 const MOST: usize = 32;
 
-/// Bytes of one waiting text in the state.
+/// The limit of one waiting text in the state, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// Bytes of all waiting texts together in the state.
+/// The limit of all waiting texts together in the state, in bytes.
 const ROOM: usize = 32 * 1024;
 
-/// The prompts of one stream that wait, and those just handed over.
+/// The waiting prompts of one stream, and those just handed over.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Queue {
     waiting: VecDeque<Waiting>,
-    /// Prompts taken out for ordinary lines that have not come yet: the line tells which it was.
+    /// How many prompts were dequeued whose ordinary lines have not come yet; the line shows which prompt it was.
     due: usize,
     handed: VecDeque<Handed>,
-    /// Time of the newest `remove`, and how many had it.
+    /// The time of the newest `remove`, and how many had it.
     removed: (i64, usize),
 }
 
-/// A prompt that waits; without a text where none was written, or where it had to make room.
+/// A waiting prompt; without a text if none was written or it was dropped for space.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct Waiting {
@@ -43,22 +43,22 @@ struct Waiting {
     at: Option<i64>,
 }
 
-/// A prompt handed over, of which one of two records has told. Of its text only a fingerprint is kept.
+/// A prompt handed over, for which one of two possible records has come. Only a fingerprint of its text is kept.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct Handed {
     entry: Option<String>,
-    /// The program's id of the prompt, where it gives one.
+    /// The program's id of the prompt, if it gives one.
     command: String,
     text: u64,
-    /// The attachment told; else the `remove`.
+    /// The record was the attachment; otherwise the `remove`.
     attached: bool,
-    /// Put into the queue by the program: no person's words.
+    /// The program put it into the queue; no person wrote it.
     machine: bool,
 }
 
 impl Handed {
-    /// Whether a record with this id and text tells of the same prompt. One with neither tells of the oldest.
+    /// Whether a record with this id and text is about this prompt. A record with neither is about the oldest.
     fn is(&self, command: &str, text: Option<&str>) -> bool {
         match text {
             _ if !self.command.is_empty() && !command.is_empty() => self.command == command,
@@ -68,21 +68,21 @@ impl Handed {
     }
 }
 
-/// What a `remove` says.
+/// The result of a `remove`.
 pub(super) enum Removed {
-    /// Nothing that a person said, as far as the file tells.
+    /// Nothing a person wrote, as far as the file shows.
     Nothing,
-    /// Words no record has told of yet, and when they were typed, where that is known.
-    Said { text: String, at: Option<i64> },
-    /// Words the attachment with this entry id has told of.
-    Told { text: String, entry: Option<String> },
+    /// A prompt that no record has reported yet, and when it was typed, if known.
+    New { text: String, at: Option<i64> },
+    /// A prompt that the attachment with this entry id has reported.
+    Reported { text: String, entry: Option<String> },
 }
 
 impl Queue {
     /// A person typed a prompt.
     pub fn enqueue(&mut self, text: Option<&str>, at: Option<i64>) {
         if let Some(text) = text {
-            // Said once more: an attachment that follows tells of this one.
+            // Typed again: an attachment that follows is about this one.
             let text = fingerprint(text);
             self.handed.retain(|handed| handed.attached || handed.text != text);
         }
@@ -108,14 +108,14 @@ impl Queue {
         }
     }
 
-    /// The person took back all that waited.
+    /// The person took back all waiting prompts.
     pub fn take_back(&mut self) {
         self.waiting.clear();
         self.due = 0;
     }
 
-    /// A prompt came as an ordinary line. Where nothing says that it was queued, the program was idle: whatever still
-    /// waits here was left behind by a process that is gone.
+    /// A prompt came as an ordinary line. If no record says that it was queued, the program was idle, and prompts still
+    /// waiting here were left by a process that ended.
     pub fn line(&mut self, text: &str) {
         self.handed.clear();
         if let Some(place) = self.place_of(text) {
@@ -141,12 +141,12 @@ impl Queue {
         }
     }
 
-    /// Something the program had put into the queue came as an ordinary line: it was that which had left the queue.
+    /// Something the program had put into the queue came as an ordinary line, so that is what had left the queue.
     pub fn machine_line(&mut self) {
         self.due = self.due.saturating_sub(1);
     }
 
-    /// An attachment tells of a prompt handed over. Returns the entry id of the turn that a `remove` made of it.
+    /// An attachment reports a prompt handed over. Returns the entry id of the turn made from its `remove`.
     pub fn attached(
         &mut self,
         text: &str,
@@ -154,8 +154,8 @@ impl Queue {
         entry: Option<&str>,
         machine: bool,
     ) -> Option<Option<String>> {
-        let told = |handed: &Handed| !handed.attached && handed.is(command, Some(text));
-        if let Some(place) = self.handed.iter().position(told) {
+        let reported = |handed: &Handed| !handed.attached && handed.is(command, Some(text));
+        if let Some(place) = self.handed.iter().position(reported) {
             return self.handed.remove(place).map(|handed| handed.entry);
         }
         self.hand(Handed {
@@ -168,13 +168,13 @@ impl Queue {
         None
     }
 
-    /// A prompt left the queue in the middle of a run. Where the record has no text, it is the one whose attachment came
-    /// before, else the oldest.
+    /// A prompt left the queue in the middle of a run. If the record has no text, it is the one whose attachment came
+    /// before, or else the oldest.
     pub fn remove(&mut self, text: Option<&str>, command: &str) -> Removed {
-        let told = |handed: &Handed| handed.attached && handed.is(command, text);
-        let told = self.handed.iter().position(told).and_then(|place| self.handed.remove(place));
-        let waited = match (&told, text) {
-            (Some(told), None) => self.take(|waiting| fingerprint(waiting) == told.text),
+        let reported = |handed: &Handed| handed.attached && handed.is(command, text);
+        let reported = self.handed.iter().position(reported).and_then(|place| self.handed.remove(place));
+        let waited = match (&reported, text) {
+            (Some(reported), None) => self.take(|waiting| fingerprint(waiting) == reported.text),
             (_, Some(text)) => {
                 let text = shortened(text);
                 self.take(|waiting| waiting == text)
@@ -184,17 +184,17 @@ impl Queue {
                 self.waiting.pop_front().unwrap_or_default()
             }
         };
-        // A forgotten text may have been emptied where it waited.
+        // A waiting text may have been emptied because it was forgotten.
         let text = text.map(str::to_owned).or(waited.text).filter(|text| !text.trim().is_empty());
         let Some(text) = text else { return Removed::Nothing };
-        match told {
-            Some(told) if told.machine => Removed::Nothing,
-            Some(told) => Removed::Told { text, entry: told.entry },
-            None => Removed::Said { text, at: waited.at },
+        match reported {
+            Some(reported) if reported.machine => Removed::Nothing,
+            Some(reported) => Removed::Reported { text, entry: reported.entry },
+            None => Removed::New { text, at: waited.at },
         }
     }
 
-    /// How many `remove` records before this one had its time: programs remove several at once.
+    /// How many `remove` records before this one had the same time: programs remove several at once.
     pub fn removed_at(&mut self, time: i64) -> usize {
         if self.removed.0 != time {
             self.removed = (time, 0);
@@ -203,8 +203,8 @@ impl Queue {
         self.removed.1 - 1
     }
 
-    /// A turn was made of a `remove`; an attachment may still tell of the same.
-    pub fn told(&mut self, text: &str, command: &str, entry: Option<&str>) {
+    /// A turn was made from a `remove`; an attachment may still report the same prompt.
+    pub fn handed_over(&mut self, text: &str, command: &str, entry: Option<&str>) {
         self.hand(Handed {
             entry: entry.map(str::to_owned),
             command: command.to_owned(),
@@ -215,7 +215,7 @@ impl Queue {
     }
 
     fn hand(&mut self, handed: Handed) {
-        // No id of the program is that long, and the state stays small.
+        // No id of the program is that long; this keeps the state small.
         if handed.command.len() + handed.entry.as_ref().map_or(0, String::len) > 512 {
             return;
         }
@@ -233,7 +233,7 @@ impl Queue {
         self.waiting.iter().position(|waiting| waiting.text.as_deref() == Some(text.as_str()))
     }
 
-    /// The oldest of that text; else the oldest without one, which may be it.
+    /// Takes the oldest prompt with that text, or else the oldest without one, which may be it.
     fn take(&mut self, is: impl Fn(&str) -> bool) -> Waiting {
         let place = self.waiting.iter().position(|waiting| waiting.text.as_deref().is_some_and(&is));
         let place = place.or_else(|| self.waiting.iter().position(|waiting| waiting.text.is_none()));
@@ -245,16 +245,17 @@ impl Queue {
         place.and_then(|place| self.waiting.remove(place)).is_some()
     }
 
-    /// The lines that were announced told of none that waits: it was the oldest.
+    /// The announced lines matched no waiting prompt, so it was the oldest.
     fn settle(&mut self) {
         self.waiting.drain(..self.due.min(self.waiting.len()));
         self.due = 0;
     }
 }
 
-/// A text as it waits: of a long one the beginning and the end, since what is asked stands at either.
+/// The form of a text in the queue: of a long one the beginning and the end, since the request is usually in one of
+/// them.
 fn shortened(text: &str) -> String {
-    // No character is written in more than six times its bytes.
+    // JSON writes no character in more than six times its bytes.
     if text.len() <= LONGEST / 6 || written(text) <= LONGEST {
         return text.to_owned();
     }
@@ -276,7 +277,7 @@ fn shortened(text: &str) -> String {
     format!("{}\n[… {} bytes …]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// At least as many bytes as the state needs for a text.
+/// An upper bound of the bytes the state needs for a text.
 fn written(text: &str) -> usize {
     text.chars().map(cost).sum()
 }
@@ -285,7 +286,7 @@ fn cost(c: char) -> usize {
     if c.is_ascii_control() || matches!(c, '"' | '\\') { 6 } else { c.len_utf8() }
 }
 
-/// FNV-1a: tells the handful of texts in a queue apart, the same in every version of this program.
+/// FNV-1a: distinguishes the few texts in a queue, and is the same in every version of this program.
 fn fingerprint(text: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     shortened(text).bytes().fold(0xcbf2_9ce4_8422_2325, mix)

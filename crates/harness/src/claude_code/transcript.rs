@@ -1,8 +1,8 @@
-//! Meaning of a Claude Code transcript: lines become turns and facts.
+//! Decodes a Claude Code transcript: lines become turns and facts.
 //!
-//! The odd parts, in the order they bite: most records of role `user` were not said by a person; every record has a
-//! parent, but most parents make no turn, so the tree is re-tied to the nearest record that does; one model message is
-//! spread over several lines, one per content block, all carrying the same usage.
+//! Peculiarities: most records of role `user` were not written by a person. Every record has a parent, but most parents
+//! make no turn, so a turn's parent is set to the nearest ancestor that does. One model message is spread over several
+//! lines, one per content block, all with the same usage.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use super::queue::{Queue, Removed};
 use super::wire::{Block, Message, Record};
 use crate::lines::{List, Loose, Str, is_uuid, parse_line, parse_part, readable};
 
-/// Texts that begin like this were put into the conversation by the program, though their record says `user`.
+/// Texts that begin with one of these were written by the program, though their record says `user`.
 const MACHINE_OPENINGS: &[&str] = &[
     "<task-notification>",
     "<local-command-caveat>",
@@ -37,22 +37,23 @@ const MACHINE_OPENINGS: &[&str] = &[
     INTERRUPTION,
 ];
 
-/// Whether the program put a text into the conversation, as far as its words tell.
+/// Whether the program wrote a text, judged by its beginning.
 pub(super) fn is_by_machine(text: &str) -> bool {
     MACHINE_OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
 }
 
-/// How the summary after a compaction begins, also in versions that do not mark its record.
+/// The beginning of the summary after a compaction, also in versions that do not mark its record.
 const CONTINUATION: &str = "This session is being continued from a previous conversation that ran out of context";
 
 /// Both `[Request interrupted by user]` and `[Request interrupted by user for tool use]`.
 const INTERRUPTION: &str = "[Request interrupted by user";
 
-/// Calls and lanes remembered: more than any one message opens, and still a state of a few KiB.
+/// How many calls and lanes are remembered: more than any one message makes, in a state of a few KiB.
 const OPEN_CALLS: usize = 64;
 
-/// Records without a turn that are remembered by whom they follow. A child nearly always follows at once: in the real
-/// transcripts at hand at most two such records lay between; more is for sub-agents whose progress interleaves.
+/// How many records without a turn are remembered with the turn that stands in for them. A child nearly always follows
+/// at once: the real transcripts at hand have at most two such records in between; more is for sub-agents whose
+/// progress interleaves.
 const PASSED_OVER: usize = 64;
 
 /// Decodes one transcript file.
@@ -61,29 +62,30 @@ pub(super) struct Transcript {
     state: State,
 }
 
-/// What earlier lines said.
+/// What was learnt from earlier lines.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct State {
-    /// The session was told, or the first turn came before it was known.
+    /// The session was reported, or the first turn came before it was known.
     settled: bool,
     cwd_told: bool,
     fork_told: bool,
-    /// A title given by the person stands against the ones the program makes up.
+    /// A person gave the title, so titles the program makes up do not replace it.
     title_by_person: bool,
     version: String,
     /// `(call id, tool name)` of calls without a result.
     calls: VecDeque<(String, String)>,
-    /// Lanes whose call was told.
+    /// Lanes whose call was reported.
     lanes: VecDeque<String>,
-    /// `(record id, entry id)`: who follows the record, follows that turn; empty where there is none before it.
+    /// `(record id, entry id)`: a record that follows the first follows the turn of the second; empty where there is
+    /// none before it.
     passed_over: VecDeque<(String, String)>,
     /// Prompts typed while the model works.
     queue: Queue,
 }
 
 impl Transcript {
-    /// A decoder going on from `state`; from the start where the state is empty or unreadable.
+    /// A decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
     pub fn new(placement: &Placement, state: &[u8]) -> Transcript {
         Transcript { placement: placement.clone(), state: serde_json::from_slice(state).unwrap_or_default() }
     }
@@ -121,7 +123,7 @@ impl Transcript {
             facts.append(&mut decoded.facts);
             decoded.facts = facts;
         }
-        // Too late to say whose the turns are: the ones already handed out belong to the placement's session.
+        // Too late to change the turns' session: those already returned belong to the placement's session.
         self.state.settled |= !decoded.turns.is_empty();
         Ok(decoded)
     }
@@ -141,8 +143,8 @@ impl Transcript {
             self.state.version = version.to_owned();
             facts.push(Fact::Version(version.to_owned()));
         }
-        // Only the first: later ones are where a command went, not where the session was started. A sub-agent may be
-        // started in a worktree of its own, so it does not count either.
+        // Only the first: later ones are folders that a command changed to. A sub-agent may be started in a worktree of
+        // its own, so its folder is not used either.
         if !self.state.cwd_told
             && self.placement.lane.is_empty()
             && let Some(cwd) = record.cwd.filled()
@@ -175,14 +177,14 @@ impl Transcript {
         Ok(decoded)
     }
 
-    /// What a record of role `user` holds, block by block.
+    /// Decodes a record of role `user`, block by block.
     fn prompt(&mut self, record: &Record, blocks: Vec<Block>, decoded: &mut Decoded) -> Result<(), String> {
         let mut pictures = Vec::new();
         let mut unread = None;
         for (place, block) in blocks.into_iter().enumerate() {
             match block.kind.or_empty() {
                 "text" => {
-                    let Some(text) = said(block.text, "text", &mut unread) else { continue };
+                    let Some(text) = required_text(block.text, "text", &mut unread) else { continue };
                     if text.trim().is_empty() {
                         continue;
                     }
@@ -206,7 +208,7 @@ impl Transcript {
                 other => pictures.push((place, format!("[{other}]"))),
             }
         }
-        // A picture belongs to the prompt it came with: a turn of its own would look like a second prompt.
+        // A picture belongs to its prompt: a turn of its own would look like a second prompt.
         for (place, picture) in pictures {
             match decoded.turns.iter_mut().rev().find(|turn| turn.role == Role::User) {
                 Some(turn) => {
@@ -244,8 +246,8 @@ impl Transcript {
         let ends_thinking = blocks.last().is_some_and(|block| block.kind.or_empty().ends_with("thinking"));
         for (place, block) in blocks.into_iter().enumerate() {
             let (kind, text) = match block.kind.or_empty() {
-                "text" => (TurnKind::Message, said(block.text, "text", &mut unread)),
-                "thinking" => (TurnKind::Thinking, said(block.thinking, "thinking", &mut unread)),
+                "text" => (TurnKind::Message, required_text(block.text, "text", &mut unread)),
+                "thinking" => (TurnKind::Thinking, required_text(block.thinking, "thinking", &mut unread)),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let mut turn = self.turn(
                         record,
@@ -281,7 +283,7 @@ impl Transcript {
             }
         }
         nothing_unread(&decoded, unread)?;
-        // The program signs its own words, error messages among them, with a model that does not exist.
+        // The program marks messages of its own, such as errors, with a model that does not exist.
         let model = message.model.filled().filter(|model| *model != "<synthetic>");
         let usage = message.usage.map(|Loose(usage)| Usage {
             input: usage.input_tokens.count(),
@@ -291,7 +293,7 @@ impl Transcript {
         });
         let own_words = model.is_none() && message.model.filled().is_some() && !record.is_api_error_message.0;
         for turn in &mut decoded.turns {
-            // "No response requested." and the like are nothing the model said.
+            // "No response requested." and the like were not written by the model.
             if own_words && turn.kind == TurnKind::Message {
                 (turn.role, turn.kind) = (Role::System, TurnKind::MachinePrompt);
             }
@@ -304,7 +306,7 @@ impl Transcript {
             _ if record.is_api_error_message.0 => {
                 Some((RunStatus::Failed, record.error.filled().or(message.stop_reason.filled())))
             }
-            // The answer's text comes in a line of its own after its thinking, with the same stop reason.
+            // The answer's text comes in a separate line after its thinking, with the same stop reason.
             Some("end_turn" | "stop_sequence") if ends_thinking => None,
             reason @ Some("end_turn" | "stop_sequence" | "max_tokens" | "refusal") => {
                 Some((RunStatus::Completed, reason))
@@ -322,7 +324,7 @@ impl Transcript {
         Ok(decoded)
     }
 
-    /// What an ordinary line says of the queue. What comes with a tool's result is no line of its own.
+    /// Updates the queue from an ordinary line. Text beside a tool's result does not count as a line.
     fn settle_queue(&mut self, turns: &[NewTurn]) {
         if turns.iter().any(|turn| turn.kind == TurnKind::ToolResult) {
             return;
@@ -339,8 +341,8 @@ impl Transcript {
         }
     }
 
-    /// What happens to a prompt typed while the model works; one handed over in the middle of a run is a turn. Of what
-    /// the program puts into the queue itself, an attachment or an ordinary line tells.
+    /// Decodes a record of the prompt queue; a prompt handed over in the middle of a run becomes a turn. Texts the
+    /// program itself queues are reported by an attachment or an ordinary line.
     fn queued(&mut self, record: &Record) -> Decoded {
         let mut decoded = Decoded::of(RecordClass::Meta);
         let text = blocks_text(record.content).filter(|text| !text.trim().is_empty());
@@ -365,16 +367,17 @@ impl Transcript {
     fn handed_over(&mut self, record: &Record, text: Option<&str>, by_machine: bool) -> Option<NewTurn> {
         let command = record.command_uuid.or_empty();
         let queue = &mut self.state.queue;
-        // In every version at hand one that leaves without a reason was handed over.
+        // In every version at hand, a prompt removed without a reason was handed over.
         let handed_over = matches!(record.reason.filled(), None | Some("absorbed_mid_turn"));
         let time = at(record);
         let same_time = time.map(|time| queue.removed_at(time));
         let mut turn = match queue.remove(text, command) {
-            Removed::Told { text, entry } => {
+            Removed::Reported { text, entry } => {
                 NewTurn { entry, echo: true, ..NewTurn::new(Role::User, TurnKind::Message, text) }
             }
-            Removed::Said { text, at } if handed_over && !by_machine => {
-                // Named after this record alone: what was read before it may be in another sitting, or nowhere.
+            Removed::New { text, at } if handed_over && !by_machine => {
+                // Named after this record alone: records before it may have been read by another process, or not at
+                // all.
                 let session = record.session_id.filled().unwrap_or(&self.placement.native);
                 let entry = match (record.command_uuid.filled(), time, same_time) {
                     (Some(command), ..) => Some(command.to_owned()),
@@ -382,10 +385,10 @@ impl Transcript {
                     (None, Some(time), Some(n)) => Some(format!("queued:{session}:{time}:{n}")),
                     _ => None,
                 };
-                queue.told(&text, command, entry.as_deref());
+                queue.handed_over(&text, command, entry.as_deref());
                 NewTurn { entry, at, ..NewTurn::new(Role::User, TurnKind::Message, text) }
             }
-            Removed::Said { .. } | Removed::Nothing => return None,
+            Removed::New { .. } | Removed::Nothing => return None,
         };
         turn.at = turn.at.or(time);
         turn.run = record.prompt_id.filled().map(str::to_owned);
@@ -393,8 +396,8 @@ impl Transcript {
         Some(turn)
     }
 
-    /// Of all attachments only a queued prompt is conversation: typed while the model worked, handed to it with the next
-    /// tool result, and written nowhere else but in the records of the queue.
+    /// Decodes an attachment. Only a queued prompt is conversation: typed while the model worked, handed to it with the
+    /// next tool result, and otherwise recorded only in the records of the queue.
     fn attachment(&mut self, record: &Record) -> Result<Decoded, String> {
         let attachment = &record.attachment.0;
         if attachment.kind.get() != Some("queued_command") {
@@ -443,7 +446,7 @@ impl Transcript {
         decoded
     }
 
-    /// The call that started a sub-agent: told once, though every progress record of it says so again.
+    /// The call that started a sub-agent, reported once, though every progress record of it repeats it.
     fn lane_call(&mut self, agent: &str, call: &str) -> Option<Fact> {
         let lane = format!("agent-{agent}");
         if self.state.lanes.contains(&lane) {
@@ -464,7 +467,7 @@ impl Transcript {
         Ok(turn)
     }
 
-    /// A turn of the block at `place`; `before` are the turns already made of the same record.
+    /// A turn from the block at `place`; `before` are the turns already made from the same record.
     fn turn(
         &self,
         record: &Record,
@@ -490,7 +493,7 @@ impl Transcript {
         }
     }
 
-    /// The turn a record follows: its parent, or the one its parent stands for.
+    /// The turn a record follows: its parent, or the turn that stands in for its parent.
     fn follows(&self, record: &Record) -> Option<String> {
         let parent = record.parent_uuid.filled().or(record.logical_parent_uuid.filled())?;
         match self.state.passed_over.iter().rev().find(|(passed, _)| passed == parent) {
@@ -499,7 +502,7 @@ impl Transcript {
         }
     }
 
-    /// Remembers what to follow instead of a record that is not itself the entry its children should name.
+    /// Remembers which turn the children of a record follow, if that is not the record's own id.
     fn pass_over(&mut self, record: &Record, turns: &[NewTurn]) {
         let Some(uuid) = record.uuid.filled() else { return };
         let last = match turns.last() {
@@ -519,7 +522,7 @@ impl Decoder for Transcript {
             Err(reason) => return Decoded::quarantined(reason),
         };
         self.record(&record).unwrap_or_else(|reason| {
-            // What follows an unreadable message follows what came before it.
+            // Children of an unreadable message follow what came before it.
             self.pass_over(&record, &[]);
             Decoded::quarantined(reason)
         })
@@ -568,7 +571,7 @@ fn message<'a>(record: &Record<'a>) -> Result<Message<'a>, String> {
     parse_part(record.message.ok_or("message is missing")?, "message")
 }
 
-/// Content as blocks; a bare string is one block of text.
+/// Content as blocks; a string is one block of text.
 fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, String> {
     let Some(raw) = raw else { return Err(format!("{what} is missing")) };
     match raw.get().as_bytes().first() {
@@ -584,7 +587,7 @@ fn content<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Block<'a>>, 
     }
 }
 
-/// The words of content, block by block; none where it cannot be read.
+/// The text of content, block by block; `None` if it cannot be read.
 fn blocks_text(raw: Option<&RawValue>) -> Option<String> {
     let blocks = content(raw, "content").ok()?;
     let texts =
@@ -592,8 +595,8 @@ fn blocks_text(raw: Option<&RawValue>) -> Option<String> {
     Some(texts.collect::<Vec<_>>().join("\n"))
 }
 
-/// The words of a block that must have some; else why it cannot be read.
-fn said(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
+/// The text of a block that must have some; otherwise sets `unread` to the reason.
+fn required_text(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
     if text.get().is_none() {
         *unread = Some(format!("a block of the message has no readable {what}"));
         return None;
@@ -601,8 +604,8 @@ fn said(text: Str, what: &str, unread: &mut Option<String>) -> Option<String> {
     Some(text.into_string())
 }
 
-/// A block that cannot be read loses no turn of its neighbours; but a record of which nothing could be read is set
-/// aside, so that somebody hears of it.
+/// A block that cannot be read does not lose the turns of the others; but a record of which nothing could be read is
+/// quarantined, so that it is reported.
 fn nothing_unread(decoded: &Decoded, unread: Option<String>) -> Result<(), String> {
     match unread {
         Some(reason) if decoded.turns.is_empty() => Err(reason),
@@ -615,7 +618,7 @@ fn input_text(input: Option<&RawValue>) -> Result<String, String> {
     readable(input.get()).map_err(|_| "a tool's input cannot be read".into())
 }
 
-/// A tool's answer as text: what cannot be read as text is named in brackets.
+/// A tool's answer as text; content that is not text is named in brackets.
 fn result_text(raw: Option<&RawValue>) -> Result<String, String> {
     if raw.is_none() {
         return Ok(String::new());
@@ -643,7 +646,7 @@ fn result_text(raw: Option<&RawValue>) -> Result<String, String> {
     Ok(out)
 }
 
-/// Adds to a short memory, which forgets the oldest.
+/// Appends to a bounded list, dropping the oldest.
 fn remember<T>(memory: &mut VecDeque<T>, item: T, limit: usize) {
     if memory.len() >= limit {
         memory.pop_front();

@@ -1,7 +1,7 @@
-//! The lines of a Claude Code transcript, as far as they are used. Seen in versions 2.1.38, 2.1.39 and 2.1.330.
+//! The lines of a Claude Code transcript, as far as they are used. Observed with versions 2.1.38, 2.1.39 and 2.1.330.
 //!
-//! [`Record`] is read from every line and costs little where most of the bytes are (stored model requests, progress):
-//! what it does not name is skipped, and the conversation itself stays raw until it is known to be needed.
+//! [`Record`] is read from every line. It is cheap for the lines with most of the bytes (stored model requests,
+//! progress): unnamed fields are skipped, and the conversation stays raw until it is known to be needed.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,7 +20,7 @@ pub(super) struct Record<'a> {
     pub uuid: Str<'a>,
     #[serde(default, borrow)]
     pub parent_uuid: Str<'a>,
-    /// Set where the context was compacted: `parentUuid` is null there.
+    /// Set where the context was compacted; `parentUuid` is null there.
     #[serde(default, borrow)]
     pub logical_parent_uuid: Str<'a>,
     #[serde(default, borrow)]
@@ -41,10 +41,10 @@ pub(super) struct Record<'a> {
     pub is_compact_summary: Flag,
     #[serde(default)]
     pub is_api_error_message: Flag,
-    /// Short name of what failed, beside `isApiErrorMessage`.
+    /// Short name of the failure, beside `isApiErrorMessage`.
     #[serde(default, borrow)]
     pub error: Str<'a>,
-    /// `system` where the program submitted the prompt, not a person or a client.
+    /// `system` if the program submitted the prompt, not a person or a client.
     #[serde(default, borrow)]
     pub prompt_source: Str<'a>,
     /// A [`Message`], in user and assistant records.
@@ -58,13 +58,13 @@ pub(super) struct Record<'a> {
     pub data: Loose<Progress<'a>>,
     #[serde(default, borrow, rename = "parentToolUseID")]
     pub parent_tool_use_id: Str<'a>,
-    /// What a `queue-operation` did: `enqueue`, `dequeue`, `remove`, `popAll`.
+    /// The kind of a `queue-operation`: `enqueue`, `dequeue`, `remove`, `popAll`.
     #[serde(default, borrow)]
     pub operation: Str<'a>,
     /// Why a queued prompt was removed, in versions that say so (2.1.330).
     #[serde(default, borrow)]
     pub reason: Str<'a>,
-    /// The queued prompt a `remove` is about; [`Attachment::source_uuid`] names the same.
+    /// The queued prompt that a `remove` is about; equals its [`Attachment::source_uuid`].
     #[serde(default, borrow)]
     pub command_uuid: Str<'a>,
     /// The queued prompt: a string, a list of [`Block`]s, or absent.
@@ -84,7 +84,7 @@ pub(super) struct Record<'a> {
     pub ai_title: Str<'a>,
 }
 
-/// What a tool reported beside its result; only a started sub-agent matters here.
+/// What a tool reported beside its result; only a started sub-agent is used.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ToolUseResult<'a> {
@@ -100,14 +100,14 @@ pub(super) struct Progress<'a> {
     pub agent_id: Str<'a>,
 }
 
-/// What a `compact_boundary` says of the compaction.
+/// Details of a compaction in a `compact_boundary`.
 #[derive(Deserialize, Default)]
 pub(super) struct CompactMetadata<'a> {
     #[serde(default, borrow)]
     pub trigger: Str<'a>,
 }
 
-/// Where a copied record came from, in versions that say so.
+/// The original of a copied record, in versions that record it.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ForkedFrom<'a> {
@@ -115,7 +115,7 @@ pub(super) struct ForkedFrom<'a> {
     pub session_id: Str<'a>,
 }
 
-/// A message as the model's API has it.
+/// A message in the form of the model's API.
 #[derive(Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(default, borrow)]
@@ -130,7 +130,7 @@ pub(super) struct Message<'a> {
     pub content: Option<&'a RawValue>,
 }
 
-/// Tokens of one message.
+/// Token counts of one message.
 #[derive(Deserialize, Default)]
 pub(super) struct Usage {
     #[serde(default)]
@@ -166,7 +166,7 @@ pub(super) struct Block<'a> {
     pub is_error: Flag,
 }
 
-/// Something attached for the model; only a queued prompt matters here.
+/// Something attached for the model; only a queued prompt is used.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Attachment<'a> {
@@ -177,7 +177,7 @@ pub(super) struct Attachment<'a> {
     pub prompt: Option<&'a RawValue>,
     #[serde(default, borrow)]
     pub command_mode: Str<'a>,
-    /// The queued prompt this hands over, in versions that say so (2.1.330).
+    /// The queued prompt that this hands over, in versions that record it (2.1.330).
     #[serde(default, borrow, rename = "source_uuid")]
     pub source_uuid: Str<'a>,
 }

@@ -1,4 +1,5 @@
-//! Codex's hooks: in Claude Code's form, with strict schemas. A field too many drops the whole answer without a word.
+//! Codex's hooks: in Claude Code's form, with strict schemas. One unknown field makes Codex drop the whole answer
+//! silently.
 
 use crate::command_hooks::{additional_context, decode as decode_command};
 use crate::hook::{Contract, Decoded, HookSpec, Hooking, Injection};
@@ -10,11 +11,11 @@ pub(super) const HOOKS: &[HookSpec] = &[
     HookSpec { event: "SubagentStop", contract: Contract::Turn, gives: false, timeout_s: 5 },
     HookSpec { event: "PreCompact", contract: Contract::PreCompaction, gives: false, timeout_s: 5 },
     HookSpec { event: "PostCompact", contract: Contract::PostCompaction, gives: false, timeout_s: 5 },
-    // More than three seconds is clamped, with a warning in every run.
+    // More than three seconds is reduced to three, with a warning in every run.
     HookSpec { event: "SessionEnd", contract: Contract::SessionEnd, gives: false, timeout_s: 3 },
 ];
 
-/// About ten kilobytes pass whole.
+/// About ten kilobytes are passed unshortened.
 const INJECTION: Injection = Injection { channel: "additionalContext", stores: true, characters: 9_000 };
 
 pub(super) static HOOKING: Hooking = Hooking { hooks: HOOKS, injection: INJECTION, decode, reply };
@@ -24,6 +25,6 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
 }
 
 fn reply(event: &str, block: &str) -> Option<Vec<u8>> {
-    // What is printed before a compaction reaches nobody.
+    // Output before a compaction is discarded.
     matches!(event, "SessionStart" | "UserPromptSubmit").then(|| additional_context(event, block))
 }

@@ -1,7 +1,7 @@
 //! Codex: JSON lines under `sessions/` and `archived_sessions/`, one rollout file per thread.
 //!
-//! A sub-agent is a thread with a file of its own; that it is a lane of another session stands in its first line, not in
-//! its name. Knows nothing of hooks and configuration.
+//! A sub-agent is a thread with a file of its own; its first line, not its name, says of which session it is a lane.
+//! Knows nothing of hooks and configuration.
 
 mod hook;
 mod install;
@@ -36,7 +36,7 @@ impl Harness for Codex {
 
     fn recognises(&self, path: &Path, head: &[u8]) -> bool {
         if !head.contains(&b'\n') {
-            // A first line longer than the head cannot be parsed; its first members tell enough.
+            // A first line longer than the head cannot be parsed; its first members are enough.
             let text = String::from_utf8_lossy(head);
             return text.starts_with('{') && text.contains("\"type\":\"session_meta\"");
         }

@@ -1,8 +1,8 @@
-//! Meaning of a Codex rollout: lines become turns and facts.
+//! Decodes a Codex rollout: lines become turns and facts.
 //!
 //! Codex writes each message twice, once for the model (`response_item`) and once for its user interface (`event_msg`).
-//! The first makes the turn; the second is an echo. Instruction files and environment also have the role `user`; newer
-//! versions say of each piece of content who wrote it, and only where they do not its first words decide.
+//! The first makes the turn; the second is an echo. Instruction files and environment also have the role `user`. Newer
+//! versions record who wrote each piece of content; without that record, the beginning of the text decides.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use super::wire::{
 };
 use crate::lines::{List, Loose, Str, parse_line, parse_part, readable};
 
-/// Texts of role `user` that begin like this were put there by the program.
+/// Texts of role `user` that begin with one of these were written by the program.
 const MACHINE_OPENINGS: &[&str] = &[
     "# AGENTS.md instructions",
     "<environment_context>",
@@ -28,7 +28,7 @@ const MACHINE_OPENINGS: &[&str] = &[
     "<hook_prompt",
 ];
 
-/// Calls remembered by name until their output comes: more than one message opens.
+/// How many calls without an output are remembered by name: more than one message makes.
 const OPEN_CALLS: usize = 64;
 
 /// Decodes one rollout file.
@@ -37,16 +37,16 @@ pub(super) struct Rollout {
     state: State,
 }
 
-/// What earlier lines said.
+/// What was learnt from earlier lines.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct State {
-    /// The session was told, or the first turn came before it was known. Forked rollouts carry the header of the
-    /// rollout they were copied from as well: only the first counts.
+    /// The session was reported, or the first turn came before it was known. Forked rollouts also contain the header of
+    /// the rollout they were copied from: only the first header is used.
     settled: bool,
-    /// This thread works for another: nobody types into it.
+    /// This thread works for another one: no person types into it.
     sub_agent: bool,
-    /// The turn (in Codex's sense) under way.
+    /// The current turn, in Codex's sense.
     run: Option<String>,
     model: Option<String>,
     cwd: Option<String>,
@@ -54,7 +54,7 @@ struct State {
     calls: VecDeque<(String, String)>,
 }
 
-/// What all turns of one line have in common.
+/// Fields shared by all turns of one line.
 struct Common {
     at: Option<i64>,
     run: Option<String>,
@@ -63,7 +63,7 @@ struct Common {
 }
 
 impl Rollout {
-    /// A decoder going on from `state`; from the start where the state is empty or unreadable.
+    /// A decoder that continues from `state`, or starts fresh if the state is empty or unreadable.
     pub fn new(_placement: &Placement, state: &[u8]) -> Rollout {
         Rollout { state: serde_json::from_slice(state).unwrap_or_default() }
     }
@@ -94,7 +94,7 @@ impl Rollout {
         })
     }
 
-    /// A line of the oldest rollouts, which had no envelope.
+    /// Decodes a line of the oldest rollouts, which had no envelope.
     fn bare(&mut self, line: &Line, bytes: &[u8], at: Option<i64>) -> Result<Decoded, String> {
         if line.kind.filled().is_some() {
             return self.item(parse_line(bytes)?, false, at);
@@ -126,7 +126,7 @@ impl Rollout {
         }
         if let Some(cwd) = meta.cwd.filled() {
             self.state.cwd = Some(cwd.to_owned());
-            // A sub-agent may be started elsewhere; that does not move its session.
+            // A sub-agent may be started in another folder; that does not change the session's folder.
             if lane.is_empty() {
                 decoded.facts.push(Fact::Cwd(cwd.to_owned()));
             }
@@ -162,11 +162,11 @@ impl Rollout {
                         who_wrote(&item.passthrough.0, place).unwrap_or_else(|| !opens_like_machine(text))
                     });
                 }
-                // The summary is repeated in the `compacted` line that follows, which is where it takes effect.
+                // The summary is repeated in the `compacted` line that follows, where it takes effect.
                 "assistant" if compaction_output => decoded.class = RecordClass::Compaction,
                 "assistant" => {
                     let parts = contents(item.content, "payload.content")?;
-                    decoded.turns = self.said(&common, TurnKind::Message, texts(parts));
+                    decoded.turns = self.turns_of_kind(&common, TurnKind::Message, texts(parts));
                 }
                 _ => decoded.class = RecordClass::Attachment,
             },
@@ -175,7 +175,7 @@ impl Rollout {
                 if parts.iter().all(|text| text.trim().is_empty()) {
                     parts = texts(contents(item.content, "payload.content")?);
                 }
-                decoded.turns = self.said(&common, TurnKind::Thinking, parts);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Thinking, parts);
             }
             "compaction" | "compaction_summary" | "context_compaction" => decoded.class = RecordClass::Compaction,
             "ghost_snapshot" => decoded.class = RecordClass::Meta,
@@ -187,7 +187,7 @@ impl Rollout {
         Ok(decoded)
     }
 
-    /// What a message of role `user` holds, piece by piece. `by_person` says of a piece whether a person wrote it.
+    /// The turns of a message of role `user`, one per piece. `by_person` tells whether a person wrote a piece.
     fn prompt(&self, common: &Common, parts: Vec<Content>, by_person: impl Fn(usize, &str) -> bool) -> Vec<NewTurn> {
         let mut turns: Vec<NewTurn> = Vec::new();
         let mut pictures = Vec::new();
@@ -206,14 +206,14 @@ impl Rollout {
                 }
             } else if let Some(kind) = part.kind.filled() {
                 let picture = marker(kind);
-                // The user interface is also told of mentions and skills, which the model gets in other words: named
-                // here, they would keep the echo from matching its turn.
+                // The user interface also receives mentions and skills, which the model gets in other words. Including
+                // them here would keep the echo from matching its turn.
                 if !common.echo || picture == "[image]" {
                     pictures.push((place, picture));
                 }
             }
         }
-        // A picture belongs to the prompt it came with: a turn of its own would look like a second prompt.
+        // A picture belongs to its prompt: a turn of its own would look like a second prompt.
         for (place, picture) in pictures {
             match turns.iter_mut().rev().find(|turn| turn.role == Role::User) {
                 Some(turn) => {
@@ -226,8 +226,8 @@ impl Rollout {
         turns
     }
 
-    /// What the model said or thought, piece by piece.
-    fn said(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
+    /// Turns of the model's messages or reasoning, one per piece.
+    fn turns_of_kind(&self, common: &Common, kind: TurnKind, texts: Vec<String>) -> Vec<NewTurn> {
         let pieces = texts.into_iter().enumerate().filter(|(_, text)| !text.trim().is_empty());
         pieces
             .map(|(place, text)| NewTurn {
@@ -281,10 +281,10 @@ impl Rollout {
                 decoded.turns = self.prompt(&common, parts, |_, text| !opens_like_machine(text));
             }
             "agent_message" => {
-                decoded.turns = self.said(&common, TurnKind::Message, vec![event.message.into_string()]);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Message, vec![event.message.into_string()]);
             }
             "agent_reasoning" | "agent_reasoning_raw_content" => {
-                decoded.turns = self.said(&common, TurnKind::Thinking, vec![event.text.into_string()]);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Thinking, vec![event.text.into_string()]);
             }
             "task_started" | "turn_started" => {
                 decoded.class = RecordClass::Meta;
@@ -304,7 +304,7 @@ impl Rollout {
                 decoded.class = RecordClass::Meta;
                 decoded.facts.extend(event.thread_name.filled().map(|name| Fact::Title(name.to_owned())));
             }
-            // The `compacted` line tells of it.
+            // The `compacted` line reports it.
             "context_compacted" => decoded.class = RecordClass::Compaction,
             "token_count"
             | "session_configured"
@@ -335,7 +335,7 @@ impl Rollout {
         Ok(decoded)
     }
 
-    /// What the user interface was told of a finished item.
+    /// Decodes the event of a finished item.
     fn completed(&mut self, mut common: Common, item: EventItem) -> Result<Decoded, String> {
         common.id = item.id.filled().map(str::to_owned);
         let mut decoded = Decoded::of(RecordClass::Conversation);
@@ -346,16 +346,16 @@ impl Rollout {
             }
             "AgentMessage" => {
                 let parts = contents(item.content, "payload.item.content")?;
-                decoded.turns = self.said(&common, TurnKind::Message, texts(parts));
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Message, texts(parts));
             }
             "Reasoning" => {
                 let parts = item.summary_text.0.into_iter().map(Str::into_string).collect();
-                decoded.turns = self.said(&common, TurnKind::Thinking, parts);
+                decoded.turns = self.turns_of_kind(&common, TurnKind::Thinking, parts);
             }
             "ContextCompaction" => decoded.class = RecordClass::Compaction,
             "CollabAgentToolCall" => {
                 decoded.class = RecordClass::Progress;
-                // Later calls to the same agent (send, wait, close) name it too; only the first of them started it.
+                // Later calls to the same agent (send, wait, close) name it too; only the first one started it.
                 if item.tool.get() == Some("spawn_agent")
                     && let Some(call) = common.id
                 {
@@ -380,7 +380,7 @@ impl Rollout {
     fn compacted(&mut self, compacted: Compacted, at: Option<i64>) -> Decoded {
         let mut decoded = Decoded::of(RecordClass::Compaction);
         decoded.facts.push(Fact::Compaction { trigger: None, at });
-        // The response's id names the model's answer; the summary made of it is another turn.
+        // The response's id belongs to the model's answer; the summary made from it is another turn.
         let response = compacted.compaction_response_id.filled().map(|id| format!("{id}:compacted"));
         let text = compacted.message.into_string();
         if !text.trim().is_empty() {
@@ -409,7 +409,7 @@ impl Rollout {
 
     fn turn(&self, common: &Common, place: usize, role: Role, kind: TurnKind, text: String) -> NewTurn {
         let entry = |id: &String| {
-            // What the model says and calls is named by whoever serves it, and not every server's ids are unique.
+            // The model's server chooses these ids, and not every server's ids are unique.
             let id = if role == Role::Assistant { scoped(common, id) } else { id.clone() };
             if place == 0 { id } else { format!("{id}#{place}") }
         };
@@ -438,7 +438,8 @@ impl Decoder for Rollout {
     }
 }
 
-/// An id given by the model's server, made unique by the turn (in Codex's sense) it stands in. Copies keep that turn's id.
+/// An id given by the model's server, made unique by the turn (in Codex's sense) it belongs to. Copies keep that turn's
+/// id.
 fn scoped(common: &Common, id: &str) -> String {
     match &common.run {
         Some(run) => format!("{run}/{id}"),
@@ -446,7 +447,7 @@ fn scoped(common: &Common, id: &str) -> String {
     }
 }
 
-/// Whether a person wrote a piece of content, where Codex says so.
+/// Whether a person wrote a piece of content; `None` if Codex does not record it.
 fn who_wrote(passthrough: &Passthrough, place: usize) -> Option<bool> {
     let provenance = passthrough.content_item_metadata.0.get(place).and_then(|Loose(m)| m.provenance.0.kind.filled());
     if let Some(provenance) = provenance {
@@ -463,7 +464,7 @@ fn opens_like_machine(text: &str) -> bool {
     MACHINE_OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
-/// Content as pieces; a bare string is one piece of text.
+/// Content as pieces; a string is one piece of text.
 fn contents<'a>(raw: Option<&'a RawValue>, what: &str) -> Result<Vec<Content<'a>>, String> {
     let Some(raw) = raw else { return Ok(Vec::new()) };
     match raw.get().as_bytes().first() {
@@ -480,13 +481,13 @@ fn texts(parts: Vec<Content>) -> Vec<String> {
     parts.into_iter().map(|part| part.text.into_string()).collect()
 }
 
-/// Whether a piece of text is one of the two that Codex puts around a picture for the model.
+/// Whether a text is one of the two tags that Codex puts around a picture for the model.
 fn is_picture_tag(text: &str) -> bool {
     let text = text.trim();
     text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && text.matches('<').count() == 1)
 }
 
-/// What stands in a text for content that is none.
+/// The placeholder in a text for content that is not text.
 fn marker(kind: &str) -> String {
     match kind {
         "input_image" | "image" | "local_image" | "LocalImage" | "Image" => "[image]".into(),
@@ -495,7 +496,7 @@ fn marker(kind: &str) -> String {
     }
 }
 
-/// A call's input as text. Arguments are JSON in a string; a string that holds none is the input itself.
+/// A call's input as text. Arguments are JSON in a string; a string that is not JSON is the input itself.
 fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
     let Some(raw) = raw else { return Ok(String::new()) };
     let unreadable = |_| "a tool's input cannot be read".to_owned();
@@ -511,7 +512,7 @@ fn input_text(raw: Option<&RawValue>) -> Result<String, String> {
     Ok(text)
 }
 
-/// An output as text, and whether it says that the tool failed.
+/// An output as text, and whether it reports that the tool failed.
 fn output_text(raw: Option<&RawValue>) -> Result<(String, bool), String> {
     let Some(raw) = raw else { return Ok((String::new(), false)) };
     let what = "payload.output";

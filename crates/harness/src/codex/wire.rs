@@ -1,14 +1,15 @@
-//! The lines of a Codex rollout, as far as they are used. Seen in version 0.169.0; the older shapes follow the program's
-//! public source.
+//! The lines of a Codex rollout, as far as they are used. Observed with version 0.169.0; the older forms follow the
+//! program's public source.
 //!
-//! Every line but the oldest is [`Line`]: an envelope with a payload, which stays raw until the envelope says what it is.
+//! Every line except the oldest is a [`Line`]: an envelope with a payload, which stays raw until the envelope's type is
+//! known.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::lines::{Flag, List, Loose, Str, Whole};
 
-/// One line. The oldest rollouts have no `payload`: the line itself is the item, and the first one a bare header.
+/// One line. The oldest rollouts have no `payload`: the line itself is the item, and the first line a bare header.
 #[derive(Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(default, borrow, rename = "type")]
@@ -19,18 +20,18 @@ pub(super) struct Line<'a> {
     pub payload: Option<&'a RawValue>,
     #[serde(default)]
     pub metadata: Loose<LineMetadata>,
-    /// Of the bare header.
+    /// In a bare header only.
     #[serde(default, borrow)]
     pub id: Str<'a>,
-    /// `state` lines of the oldest rollouts.
+    /// In `state` lines of the oldest rollouts.
     #[serde(default, borrow)]
     pub record_type: Str<'a>,
 }
 
-/// What Codex notes of a line beside its payload.
+/// Metadata of a line beside its payload.
 #[derive(Deserialize, Default)]
 pub(super) struct LineMetadata {
-    /// The model's answer to the compaction prompt: said to the program, not to the person.
+    /// Set on the model's answer to the compaction prompt, which the person does not see.
     #[serde(default)]
     pub compaction_output: Flag,
 }
@@ -55,14 +56,14 @@ pub(super) struct SessionMeta<'a> {
     pub source: Loose<Source<'a>>,
 }
 
-/// Who started the thread. A plain string for people and clients, an object for sub-agents.
+/// Who started the thread. A string for people and clients, an object for sub-agents.
 #[derive(Deserialize, Default)]
 pub(super) struct Source<'a> {
     #[serde(borrow)]
     pub subagent: Option<Loose<SubAgent<'a>>>,
 }
 
-/// How a sub-agent came to be.
+/// How a sub-agent was started.
 #[derive(Deserialize, Default)]
 pub(super) struct SubAgent<'a> {
     #[serde(default, borrow)]
@@ -87,7 +88,7 @@ pub(super) struct Context<'a> {
     pub model: Str<'a>,
 }
 
-/// Payload of `response_item`: what went to the model or came from it.
+/// Payload of `response_item`: sent to the model or received from it.
 #[derive(Deserialize)]
 pub(super) struct Item<'a> {
     #[serde(default, borrow, rename = "type")]
@@ -105,14 +106,14 @@ pub(super) struct Item<'a> {
     pub call_id: Str<'a>,
     #[serde(default, borrow)]
     pub name: Str<'a>,
-    /// JSON in a string, in most kinds of call.
+    /// In most kinds of call, a string that contains JSON.
     #[serde(borrow)]
     pub arguments: Option<&'a RawValue>,
     #[serde(borrow)]
     pub input: Option<&'a RawValue>,
     #[serde(borrow)]
     pub action: Option<&'a RawValue>,
-    /// What an image was asked for; its `result` is the picture itself and stays unread.
+    /// The prompt of an image; the picture itself, in `result`, is not read.
     #[serde(borrow)]
     pub revised_prompt: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -121,7 +122,7 @@ pub(super) struct Item<'a> {
     pub passthrough: Loose<Passthrough<'a>>,
 }
 
-/// Where an item came from, item of content by item of content.
+/// The provenance of each piece of content of an item.
 #[derive(Deserialize, Default)]
 pub(super) struct Passthrough<'a> {
     #[serde(default, borrow)]
@@ -132,21 +133,21 @@ pub(super) struct Passthrough<'a> {
     pub content_item_metadata: List<Loose<ContentMetadata<'a>>>,
 }
 
-/// Metadata of one item of content.
+/// Metadata of one piece of content.
 #[derive(Deserialize, Default)]
 pub(super) struct ContentMetadata<'a> {
     #[serde(default, borrow)]
     pub provenance: Loose<Provenance<'a>>,
 }
 
-/// Who wrote an item of content.
+/// Who wrote a piece of content.
 #[derive(Deserialize, Default)]
 pub(super) struct Provenance<'a> {
     #[serde(default, borrow, rename = "type")]
     pub kind: Str<'a>,
 }
 
-/// An item of content: `input_text`, `output_text`, `summary_text`, `input_image` and whatever comes next.
+/// A piece of content: `input_text`, `output_text`, `summary_text`, `input_image` or a later type.
 #[derive(Deserialize, Default)]
 pub(super) struct Content<'a> {
     #[serde(default, borrow, rename = "type")]
@@ -155,7 +156,7 @@ pub(super) struct Content<'a> {
     pub text: Str<'a>,
 }
 
-/// A tool's output where it is an object: the oldest form wraps text and exit code in JSON in a string.
+/// A tool's output if it is an object. The oldest form is JSON in a string, with text and exit code.
 #[derive(Deserialize, Default)]
 pub(super) struct Output<'a> {
     #[serde(borrow)]
@@ -167,14 +168,14 @@ pub(super) struct Output<'a> {
     pub success: Option<&'a RawValue>,
 }
 
-/// What the oldest form says beside the text.
+/// Metadata in the oldest form of output.
 #[derive(Deserialize, Default)]
 pub(super) struct OutputMetadata {
     #[serde(default)]
     pub exit_code: Whole,
 }
 
-/// Payload of `event_msg`: what Codex told its user interface.
+/// Payload of `event_msg`: what Codex reported to its user interface.
 #[derive(Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(default, borrow, rename = "type")]
@@ -224,7 +225,7 @@ pub(super) struct UsageRecord<'a> {
     pub turn_token_usage: Option<Loose<TokenUsage>>,
 }
 
-/// Tokens, as Codex counts them: `input_tokens` contains the cached ones.
+/// Token counts. `input_tokens` includes the cached ones.
 #[derive(Deserialize, Default)]
 pub(super) struct TokenUsage {
     #[serde(default)]

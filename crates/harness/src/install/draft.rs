@@ -1,20 +1,21 @@
-//! A text that is being changed and still knows what it was: every edit is remembered as a piece put in or taken out,
-//! so that the change can be undone to the byte, and what is kept for that holds nothing of what others wrote.
+//! A text under change that records every edit, so that the changes can be undone byte for byte. The record contains
+//! none of the surrounding text that others wrote.
 
 use std::ops::Range;
 
-/// One step back: in the changed text, these bytes give way to that text. Steps are in order and do not overlap.
+/// One step of undoing: in the changed text, `len` bytes at `at` are replaced by `text`. Steps are in order and do not
+/// overlap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Where, in the changed text.
+    /// The position in the changed text.
     pub at: usize,
     /// How many bytes there are ours.
     pub len: usize,
-    /// What stood there before; empty where something was only put in.
+    /// What was there before; empty if something was only inserted.
     pub text: String,
 }
 
-/// A piece of the text: a stretch of what was there, or something put in.
+/// A piece of the text: a range of the original, or an insertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Piece {
     Kept(Range<usize>),
@@ -30,13 +31,12 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Nothing changed yet.
+    /// A draft without changes.
     pub fn new(text: &str) -> Draft {
         Draft { base: text.to_owned(), pieces: vec![Piece::Kept(0..text.len())], text: text.to_owned() }
     }
 
-    /// Goes on where an earlier change stopped: `steps` lead from `text` back to what was there first. `None` where they
-    /// do not fit the text.
+    /// Continues an earlier change: `steps` lead from `text` back to the original. `None` if they do not fit the text.
     pub fn resume(text: &str, steps: &[Step]) -> Option<Draft> {
         let (mut base, mut pieces, mut at) = (String::new(), Vec::new(), 0);
         for step in steps {
@@ -55,17 +55,17 @@ impl Draft {
         Some(Draft { base, pieces, text: text.to_owned() })
     }
 
-    /// The text as it is now.
+    /// The current text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it was before the first change.
+    /// The text before the first change.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Puts `with` in the place of a range of the present text. Both ends are character boundaries.
+    /// Replaces a range of the current text by `with`. Both ends must be character boundaries.
     pub fn replace(&mut self, range: Range<usize>, with: &str) {
         self.text.replace_range(range.clone(), with);
         let mut pieces = Vec::with_capacity(self.pieces.len() + 2);
@@ -78,7 +78,7 @@ impl Draft {
             };
             let (begin, end) = (at, at + len);
             at = end;
-            // What lies before the range, and after it; both may be part of one piece.
+            // The parts before and after the range; both may belong to one piece.
             let before = range.start.clamp(begin, end) - begin;
             let after = range.end.clamp(begin, end) - begin;
             if range.start <= end && begin <= range.start {
@@ -93,12 +93,12 @@ impl Draft {
                 pieces.extend(part(&piece, after..len));
             }
         }
-        // Only an empty text has no piece to put it in.
+        // Only an empty text has no piece to insert it into.
         pieces.extend(with.map(|w| Piece::Put(w.to_owned())));
         self.pieces = pieces;
     }
 
-    /// The way back from the present text to the first one.
+    /// The steps that lead from the current text back to the original.
     pub fn steps(&self) -> Vec<Step> {
         let (mut steps, mut at, mut base, mut put) = (Vec::new(), 0, 0, 0);
         let mut close = |put: &mut usize, at: usize, missing: &str| {
@@ -126,7 +126,7 @@ impl Draft {
     }
 }
 
-/// Takes the steps back; `None` where they do not fit the text.
+/// Applies the steps; `None` if they do not fit the text.
 pub fn undo(text: &str, steps: &[Step]) -> Option<String> {
     Draft::resume(text, steps).map(|draft| draft.base)
 }
@@ -164,7 +164,7 @@ mod tests {
                 prop_assert_eq!(draft.base(), &text);
                 prop_assert_eq!(undo(draft.text(), &draft.steps()), Some(text.clone()));
                 if n % 3 == 2 {
-                    // What was written down is as good as what is remembered.
+                    // A draft resumed from its recorded steps equals the draft in memory.
                     draft = Draft::resume(draft.text(), &draft.steps()).unwrap();
                 }
             }

@@ -1,9 +1,9 @@
-//! Settings files in JSON, read with the place of everything in them. Reads JSON5, which includes plain JSON and JSON with
-//! comments. How they are changed: `json/edit.rs`.
+//! Reads settings files in JSON with the position of every value. Accepts JSON5, which includes plain JSON and JSON
+//! with comments. Edits are in `json/edit.rs`.
 //!
-//! The text is read by `jsonc-parser`. Its editor (the feature `cst`) is not used, because it changes bytes of others: it
-//! breaks a file of one line into several, refuses a byte-order mark and adds trailing commas, and its result is a whole
-//! text, while disconnecting needs to know which bytes were inserted ([`super::draft`]).
+//! The text is parsed by `jsonc-parser`. Its editor (the feature `cst`) is not used, because it changes bytes of
+//! others: it breaks a file of one line into several, refuses a byte-order mark and adds trailing commas, and its
+//! result is a whole text, while disconnecting needs to know which bytes were inserted ([`super::draft`]).
 
 mod edit;
 
@@ -18,14 +18,14 @@ use serde_json::Value as Json;
 
 pub use edit::{insert, push, remove, remove_member, replace};
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
     pub span: Range<usize>,
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The contents of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     Object(Vec<Member>),
@@ -46,7 +46,7 @@ pub struct Member {
     pub value: Node,
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// One-based.
@@ -54,26 +54,26 @@ pub struct Malformed {
     pub what: String,
 }
 
-/// Why a text, though it is JSON, is not changed.
+/// Why a valid JSON file is not changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Odd {
+pub enum SettingsError {
     Malformed(Malformed),
-    /// A key on the way stands there twice: which one counts is the program's business.
-    Twice(String),
-    /// Something on the way is not what the program says it is.
-    NotA(&'static str, String),
-    /// This part of the settings comes from another file.
-    Elsewhere(String),
+    /// A key on the path occurs twice: which one the program uses is unknown.
+    DuplicateKey(String),
+    /// Something on the path does not have the type the program documents.
+    WrongType(&'static str, String),
+    /// This part of the settings is included from another file.
+    Included(String),
 }
 
-impl From<Malformed> for Odd {
-    fn from(what: Malformed) -> Odd {
-        Odd::Malformed(what)
+impl From<Malformed> for SettingsError {
+    fn from(what: Malformed) -> SettingsError {
+        SettingsError::Malformed(what)
     }
 }
 
 impl Node {
-    /// The members of an object, the children of an array as spans, in order.
+    /// The spans of an object's members or an array's children, in order.
     fn children(&self) -> Vec<Range<usize>> {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| m.span.clone()).collect(),
@@ -86,17 +86,19 @@ impl Node {
         self.children().is_empty()
     }
 
-    /// The value of a key that stands there at most once.
-    pub fn get(&self, key: &str) -> Result<Option<&Member>, Odd> {
-        let Kind::Object(members) = &self.kind else { return Err(Odd::NotA("an object", key.to_owned())) };
+    /// The member with a key, which may occur at most once.
+    pub fn get(&self, key: &str) -> Result<Option<&Member>, SettingsError> {
+        let Kind::Object(members) = &self.kind else {
+            return Err(SettingsError::WrongType("an object", key.to_owned()));
+        };
         let mut found = members.iter().filter(|m| m.key == key);
         match (found.next(), found.next()) {
-            (_, Some(_)) => Err(Odd::Twice(key.to_owned())),
+            (_, Some(_)) => Err(SettingsError::DuplicateKey(key.to_owned())),
             (one, None) => Ok(one),
         }
     }
 
-    /// What it says, for comparing.
+    /// The value without positions, for comparing.
     pub fn json(&self) -> Json {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| (m.key.clone(), m.value.json())).collect(),
@@ -109,15 +111,18 @@ impl Node {
     }
 }
 
-/// The value along a path of keys; `None` where one of them is missing. Everything on the way is an object.
-pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
+/// The value along a path of keys; `None` where one of them is missing. Every value on the way must be an object.
+pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, SettingsError> {
     let mut node = root;
     for (i, key) in path.iter().enumerate() {
         if !matches!(node.kind, Kind::Object(_)) {
-            return Err(Odd::NotA("an object", if i == 0 { "the file".into() } else { path[..i].join(".") }));
+            return Err(SettingsError::WrongType(
+                "an object",
+                if i == 0 { "the file".into() } else { path[..i].join(".") },
+            ));
         }
         if node.get("$include")?.is_some() {
-            return Err(Odd::Elsewhere(if i == 0 { "the file".into() } else { path[..i].join(".") }));
+            return Err(SettingsError::Included(if i == 0 { "the file".into() } else { path[..i].join(".") }));
         }
         match node.get(key)? {
             Some(member) => node = &member.value,
@@ -127,22 +132,22 @@ pub fn at<'n>(root: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, Odd> {
     Ok(Some(node))
 }
 
-/// The value along a path of keys in a file; `None` too where the file is blank.
-pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, Odd> {
+/// The value along a path of keys in a file; `None` also where the file is blank.
+pub fn find(text: &str, path: &[&str]) -> Result<Option<Node>, SettingsError> {
     match is_blank(text) {
         true => Ok(None),
         false => Ok(at(&parse(text)?, path)?.cloned()),
     }
 }
 
-/// A file in which nothing stands yet.
+/// Whether a file contains nothing yet.
 pub fn is_blank(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim().is_empty()
 }
 
-/// Reads JSON5. Byte-order marks at the beginning are skipped.
+/// Parses JSON5. Byte-order marks at the beginning are skipped.
 pub fn parse(text: &str) -> Result<Node, Malformed> {
-    // jsonc-parser takes a byte-order mark for a word.
+    // jsonc-parser reads a byte-order mark as a word.
     let body = text.trim_start_matches('\u{feff}');
     let start = text.len() - body.len();
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
@@ -158,7 +163,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
     }
 }
 
-/// An error of the parser as people are shown it.
+/// A parser error in words for people.
 fn wording(kind: &ParseErrorKind) -> String {
     let plain = match kind {
         ParseErrorKind::ExpectedComma => "a comma or a closing bracket was expected",
@@ -175,8 +180,8 @@ fn wording(kind: &ParseErrorKind) -> String {
     plain.to_owned()
 }
 
-/// What jsonc-parser reads and JSON5 does not allow, with its place. A program may read such a file in another way or
-/// not at all, so it is left alone.
+/// The first thing that jsonc-parser accepts and JSON5 does not allow, with its position. A program may read such a
+/// file differently or not at all, so it is left alone.
 fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static str)> {
     let mut key = "";
     for TokenAndRange { token, range } in tokens {
@@ -196,7 +201,7 @@ fn beyond_json5(text: &str, tokens: &[TokenAndRange]) -> Option<(usize, &'static
     None
 }
 
-/// Whether a string, as it is written, has an end of line in it that no backslash stands before.
+/// Whether a string's source contains an end of line that is not escaped by a backslash.
 fn has_line_end(raw: &str) -> bool {
     raw.contains(['\n', '\r']) && {
         let escaped = ["\\\\", "\\\r\n", "\\\n", "\\\r"];
@@ -209,7 +214,7 @@ fn is_name(key: &str) -> bool {
     !key.starts_with(|c: char| c.is_ascii_digit()) && key.chars().all(|c| c.is_alphanumeric() || "_$".contains(c))
 }
 
-/// A value of the syntax tree, its places counted from the beginning of the file.
+/// Converts a value of the syntax tree, with positions counted from the beginning of the file.
 fn node(value: &Value, start: usize) -> Node {
     let span = |range: jsonc_parser::common::Range| start + range.start..start + range.end;
     let kind = match value {

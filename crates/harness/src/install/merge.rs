@@ -1,22 +1,22 @@
-//! What Heirloom wants in a JSON settings file of a program, found there, put there, and taken out again: hook groups
-//! with our command, our name in a list, our own entry. Whatever else the file says is not looked at.
+//! Heirloom's entries in a JSON settings file of a program, found, inserted and removed: hook groups with our command,
+//! our name in a list, our own entry. The rest of the file is not examined.
 
 use serde_json::{Value as Json, json};
 
 use super::draft::Draft;
-use super::json::{self, Kind, Node, Odd};
+use super::json::{self, Kind, Node, SettingsError};
 use super::{Standing, command_is_ours, words};
 
-/// Everything of ours in one file.
+/// All entries of ours in one file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Merge {
     /// The program, as our hook commands name it.
     pub harness: &'static str,
     /// Command hooks under `hooks.<event>`, in this order.
     pub hooks: Vec<Hook>,
-    /// Strings that should be in a list.
+    /// Strings that must be in a list.
     pub items: Vec<Item>,
-    /// Members of an object that is ours: the path of the object, and what it holds.
+    /// Members of our own object: its path and its contents.
     pub entry: Option<Entry>,
 }
 
@@ -25,7 +25,7 @@ pub struct Merge {
 pub struct Hook {
     pub event: &'static str,
     pub command: String,
-    /// Seconds.
+    /// The program's time limit for the hook, in seconds.
     pub timeout: u64,
 }
 
@@ -34,43 +34,43 @@ pub struct Hook {
 pub struct Item {
     pub path: &'static [&'static str],
     pub value: String,
-    /// How every value of ours ends, earlier ones too.
+    /// The ending of every value of ours, earlier ones included.
     pub ending: &'static str,
-    /// Only where the list is there: one that is missing means something else than an empty one.
+    /// Add it only if the list exists: a missing list means something else than an empty one.
     pub only_if_there: bool,
 }
 
-/// An object under a name that is ours.
+/// An object under our own name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     pub path: &'static [&'static str],
-    /// Paths below it, and what they should be.
+    /// Paths below it, and the values they must have.
     pub members: &'static [(&'static [&'static str], bool)],
 }
 
 impl Hook {
-    /// The group as it stands in the file.
+    /// The hook group as written in the file.
     fn group(&self) -> Json {
         json!({"hooks": [{"type": "command", "command": self.command, "timeout": self.timeout}]})
     }
 }
 
-/// Where a hook of ours is: the event, the group, the place in it.
+/// The position of a hook of ours: event, group, index in the group.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct HookPosition {
     pub event: String,
     pub group: usize,
     pub hook: usize,
     pub command: String,
     pub timeout: Option<u64>,
     pub matcher: Option<String>,
-    /// The group holds this hook and nothing else.
+    /// The group contains this hook and nothing else.
     alone: bool,
 }
 
 impl Merge {
     /// How much of this is in the file.
-    pub fn standing(&self, text: &str) -> Result<Standing, Odd> {
+    pub fn standing(&self, text: &str) -> Result<Standing, SettingsError> {
         let mut draft = Draft::new(text);
         let found = self.found(text)?;
         let other = self.items.iter().any(|item| self.item_at(text, item).is_ok_and(|i| !i.is_empty()))
@@ -89,18 +89,18 @@ impl Merge {
         Ok(if missing || found.is_empty() { Standing::Partly } else { Standing::Older })
     }
 
-    /// Puts it into the file, once, changing in place what is there of ours in another form. Returns the paths of the
-    /// containers that had to be made.
-    pub fn put(&self, draft: &mut Draft) -> Result<Vec<String>, Odd> {
+    /// Adds each entry once, and updates entries of ours that have another form. Returns the paths of the containers it
+    /// created.
+    pub fn put(&self, draft: &mut Draft) -> Result<Vec<String>, SettingsError> {
         let mut made = Vec::new();
-        // What an older version hooked and this one does not.
+        // Remove hooks that an older version installed and this one does not.
         let wanted: Vec<&str> = self.hooks.iter().map(|h| h.event).collect();
         for place in self.found(draft.text())?.iter().filter(|p| !wanted.contains(&p.event.as_str())) {
             self.take_hooks(draft, &place.event)?;
         }
         for hook in &self.hooks {
             let found = self.found(draft.text())?;
-            let found: Vec<Place> = found.into_iter().filter(|p| p.event == hook.event).collect();
+            let found: Vec<HookPosition> = found.into_iter().filter(|p| p.event == hook.event).collect();
             match found.as_slice() {
                 [one] if one.alone => {
                     let groups = json::find(draft.text(), &["hooks", hook.event])?;
@@ -124,9 +124,9 @@ impl Merge {
         Ok(made)
     }
 
-    /// Takes everything of ours out, and the containers in `made` if nothing is left in them. Without a list: those that
-    /// are empty now and were not before.
-    pub fn take(&self, draft: &mut Draft, made: Option<&[String]>) -> Result<(), Odd> {
+    /// Removes everything of ours, and the containers in `made` that are then empty. Without a list: those that are
+    /// empty now and were not before.
+    pub fn take(&self, draft: &mut Draft, made: Option<&[String]>) -> Result<(), SettingsError> {
         if json::is_blank(draft.text()) {
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl Merge {
         for path in containers {
             let empty = json::find(draft.text(), &path)?.is_some_and(|node| {
                 matches!(node.kind, Kind::Object(_) | Kind::Array(_)) && {
-                    // A comment in it was written by another.
+                    // A comment in it was written by others.
                     let inside = &draft.text()[node.span.start + 1..node.span.end - 1];
                     inside.trim().is_empty()
                 }
@@ -179,13 +179,13 @@ impl Merge {
         Ok(())
     }
 
-    /// The binaries our hooks in the file call.
+    /// The binaries that our hooks in the file call.
     pub fn calls(&self, text: &str) -> Vec<String> {
         let found = self.found(text).unwrap_or_default();
         found.iter().filter_map(|p| words(&p.command)?.into_iter().next()).collect()
     }
 
-    /// The members of our entry that do not say what they should, where there is an entry.
+    /// The members of our entry that do not have the value they must have, if there is an entry.
     pub fn lacks(&self, text: &str) -> Vec<String> {
         let Some(entry) = &self.entry else { return Vec::new() };
         let Ok(Some(node)) = json::find(text, entry.path) else { return Vec::new() };
@@ -195,7 +195,7 @@ impl Merge {
         entry.members.iter().filter(|(path, yes)| !given(path, *yes)).map(|(path, _)| path.join(".")).collect()
     }
 
-    /// Whether a group of others stands behind one of ours: with ours gone it has another place.
+    /// Whether a group of others follows one of ours, so that removing ours changes its index.
     pub fn moves_others(&self, text: &str) -> bool {
         let found = self.found(text).unwrap_or_default();
         found.iter().any(|place| {
@@ -206,7 +206,7 @@ impl Merge {
         })
     }
 
-    /// What a person puts in by hand: the file as it would be if there were none.
+    /// What a person must add by hand: the file as it would be if it were new.
     pub fn by_hand(&self) -> String {
         let mut draft = Draft::new("");
         match self.put(&mut draft) {
@@ -215,18 +215,18 @@ impl Merge {
         }
     }
 
-    /// Where hooks of ours are. A program we have none in may mean something else by that word.
-    fn found(&self, text: &str) -> Result<Vec<Place>, Odd> {
+    /// The positions of our hooks. Where we have none, the program may use that key for something else.
+    fn found(&self, text: &str) -> Result<Vec<HookPosition>, SettingsError> {
         match self.hooks.is_empty() || json::is_blank(text) {
             true => Ok(Vec::new()),
-            false => places(&json::parse(text)?, self.harness),
+            false => hook_positions(&json::parse(text)?, self.harness),
         }
     }
 
-    fn take_hooks(&self, draft: &mut Draft, event: &str) -> Result<(), Odd> {
+    fn take_hooks(&self, draft: &mut Draft, event: &str) -> Result<(), SettingsError> {
         loop {
             let root = json::parse(draft.text())?;
-            let found = places(&root, self.harness)?;
+            let found = hook_positions(&root, self.harness)?;
             let Some(place) = found.iter().rev().find(|p| p.event == event) else { return Ok(()) };
             let Some(groups) = json::at(&root, &["hooks", event])? else { return Ok(()) };
             if place.alone {
@@ -239,10 +239,12 @@ impl Merge {
         }
     }
 
-    /// Where values of ours are in a list.
-    fn item_at(&self, text: &str, item: &Item) -> Result<Vec<usize>, Odd> {
+    /// The positions of our values in a list.
+    fn item_at(&self, text: &str, item: &Item) -> Result<Vec<usize>, SettingsError> {
         let Some(list) = json::find(text, item.path)? else { return Ok(Vec::new()) };
-        let Kind::Array(items) = &list.kind else { return Err(Odd::NotA("a list", item.path.join("."))) };
+        let Kind::Array(items) = &list.kind else {
+            return Err(SettingsError::WrongType("a list", item.path.join(".")));
+        };
         let ours = |node: &Node| match &node.kind {
             Kind::String(text) => *text == item.value || (item.ending.len() > 1 && text.ends_with(item.ending)),
             _ => false,
@@ -250,7 +252,7 @@ impl Merge {
         Ok(items.iter().enumerate().filter(|(_, node)| ours(node)).map(|(i, _)| i).collect())
     }
 
-    fn put_item(&self, draft: &mut Draft, item: &Item) -> Result<Vec<String>, Odd> {
+    fn put_item(&self, draft: &mut Draft, item: &Item) -> Result<Vec<String>, SettingsError> {
         let found = self.item_at(draft.text(), item)?;
         let value = Json::from(item.value.as_str());
         let Some((first, more)) = found.split_first() else {
@@ -272,7 +274,7 @@ impl Merge {
     }
 }
 
-fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, Odd> {
+fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, SettingsError> {
     if json::find(draft.text(), entry.path)?.is_none() {
         let mut value = json!({});
         for (path, yes) in entry.members {
@@ -295,14 +297,14 @@ fn put_entry(draft: &mut Draft, entry: &Entry) -> Result<Vec<String>, Odd> {
     Ok(Vec::new())
 }
 
-/// The hooks with a command of ours, in order. Everything on the way to them is what the program says it is.
-pub fn places(root: &Node, harness: &str) -> Result<Vec<Place>, Odd> {
+/// The hooks with a command of ours, in order. Fails if the structure above them is not what the program documents.
+pub fn hook_positions(root: &Node, harness: &str) -> Result<Vec<HookPosition>, SettingsError> {
     let mut found = Vec::new();
     let Some(hooks) = json::at(root, &["hooks"])? else { return Ok(found) };
-    let Kind::Object(events) = &hooks.kind else { return Err(Odd::NotA("an object", "hooks".into())) };
+    let Kind::Object(events) = &hooks.kind else { return Err(SettingsError::WrongType("an object", "hooks".into())) };
     for (n, event) in events.iter().enumerate() {
         if events[..n].iter().any(|e| e.key == event.key) {
-            return Err(Odd::Twice(format!("hooks.{}", event.key)));
+            return Err(SettingsError::DuplicateKey(format!("hooks.{}", event.key)));
         }
         let Kind::Array(groups) = &event.value.kind else { continue };
         for (g, group) in groups.iter().enumerate() {
@@ -319,7 +321,7 @@ pub fn places(root: &Node, harness: &str) -> Result<Vec<Place>, Odd> {
             for (h, hook) in list.iter().enumerate() {
                 let hook = hook.json();
                 let Some(command) = hook["command"].as_str().filter(|c| command_is_ours(c, harness)) else { continue };
-                found.push(Place {
+                found.push(HookPosition {
                     event: event.key.clone(),
                     group: g,
                     hook: h,

@@ -1,9 +1,9 @@
-//! Codex runs a hook only when the user trusts it. Trust stands in `config.toml` as a digest per hook, addressed by the
-//! file, the event and the hook's place in it; this is how that digest is made, looked up, and, where the user said so,
-//! written. Nothing else in the file is touched.
+//! Codex runs a hook only when the user trusts it. Trust is stored in `config.toml` as one digest per hook, under a key
+//! of file, event and the hook's position in it. This module computes the digests, looks them up and, if the user asked
+//! for it, writes them. Nothing else in the file is touched.
 //!
-//! `toml` reads the file and tells the places; the edits are made in the text. `toml_edit` does not serve: it writes every
-//! line end as LF, leaves a byte-order mark out and ends the last line, and so changes bytes of others.
+//! `toml` parses the file and gives the positions; the edits are made in the text. `toml_edit` is not used: it writes
+//! every line end as LF, drops a byte-order mark and ends the last line, and so changes bytes of others.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::draft::Draft;
-use super::json::{self, Malformed, Odd};
-use super::merge::{self, Place};
+use super::json::{self, Malformed, SettingsError};
+use super::merge::{self, HookPosition};
 
-/// A digest that says "run this one".
+/// The digest that makes Codex run a hook, and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trust {
     /// `<hooks.json>:<event>:<group>:<hook>`
@@ -23,39 +23,39 @@ pub struct Trust {
     pub digest: String,
 }
 
-/// What Codex will do with a hook.
+/// How Codex treats a hook.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trusted {
     Yes,
-    /// The user trusted something else at this place.
+    /// The user trusted another hook at this position.
     Modified,
     No,
-    /// Trusted or not, it is switched off.
+    /// Switched off, whether trusted or not.
     Off,
 }
 
-/// The longest Codex waits for a hook at the end of a session, in seconds, whatever is asked.
+/// The longest Codex waits for a hook at the end of a session, in seconds, whatever the settings say.
 const SHORT: u64 = 3;
-/// What it waits where nothing is said: at the end of a session, and else.
+/// Codex's default waits in seconds: at the end of a session, and otherwise.
 const DEFAULTS: (u64, u64) = (1, 600);
 
 /// The digests of our hooks in a `hooks.json`.
-pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, Odd> {
+pub fn of_hooks(hooks_json: &str, path: &str, harness: &str) -> Result<Vec<Trust>, SettingsError> {
     if json::is_blank(hooks_json) {
         return Ok(Vec::new());
     }
-    let found = merge::places(&json::parse(hooks_json)?, harness)?;
+    let found = merge::hook_positions(&json::parse(hooks_json)?, harness)?;
     Ok(found.iter().map(|place| of(place, path)).collect())
 }
 
-fn of(place: &Place, path: &str) -> Trust {
+fn of(place: &HookPosition, path: &str) -> Trust {
     let event = snake(&place.event);
     let short = matches!(place.event.as_str(), "SessionEnd" | "Interrupt");
     let timeout = place.timeout.unwrap_or(if short { DEFAULTS.0 } else { DEFAULTS.1 });
     let timeout = if short { timeout.min(SHORT) } else { timeout };
     let text = |s: &str| serde_json::Value::from(s).to_string();
     let matcher = place.matcher.as_deref().map_or(String::new(), |m| format!(",\"matcher\":{}", text(m)));
-    // Compact, keys in order: the bytes are what counts.
+    // Compact, keys in order: Codex hashes exactly these bytes.
     let identity = format!(
         "{{\"event_name\":{},\"hooks\":[{{\"async\":false,\"command\":{},\"timeout\":{timeout},\"type\":\"command\"}}]{matcher}}}",
         text(&event),
@@ -65,8 +65,8 @@ fn of(place: &Place, path: &str) -> Trust {
     Trust { key: format!("{path}:{event}:{}:{}", place.group, place.hook), digest }
 }
 
-/// What a `config.toml` says of these hooks.
-pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, Odd> {
+/// What `config.toml` says about these hooks.
+pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, SettingsError> {
     let table = parse(config)?;
     Ok(wanted
         .iter()
@@ -85,7 +85,7 @@ pub fn standing(config: &str, wanted: &[Trust]) -> Result<Vec<Trusted>, Odd> {
         .collect())
 }
 
-/// Whether the file switches hooks off altogether.
+/// Whether the file disables all hooks.
 pub fn hooks_are_off(config: &str) -> bool {
     let Ok(table) = parse(config) else { return false };
     let features = table.get_ref().get("features");
@@ -93,7 +93,7 @@ pub fn hooks_are_off(config: &str) -> bool {
 }
 
 /// Writes the digests.
-pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
+pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), SettingsError> {
     let before = values(draft.text())?;
     for trust in wanted {
         let table = parse(draft.text())?;
@@ -107,7 +107,7 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
             _ if same => {}
             Some(span) => draft.replace(span, &quoted(&trust.digest)),
             None if elsewhere => {
-                return Err(Odd::NotA("a table with a digest", format!("hooks.state of {}", trust.key)));
+                return Err(SettingsError::WrongType("a table with a digest", format!("hooks.state of {}", trust.key)));
             }
             None => {
                 let text = draft.text();
@@ -127,9 +127,9 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
             }
         }
     }
-    // What others wrote still says what it said.
-    let mut after =
-        values(draft.text()).map_err(|_| Odd::NotA("a table others can add to", "hooks.state".to_owned()))?;
+    // Settings of others must not have changed.
+    let mut after = values(draft.text())
+        .map_err(|_| SettingsError::WrongType("a table others can add to", "hooks.state".to_owned()))?;
     let mut before = before;
     for trust in wanted {
         forget(&mut after, &trust.key);
@@ -137,12 +137,12 @@ pub fn put(draft: &mut Draft, wanted: &[Trust]) -> Result<(), Odd> {
     }
     match after == before {
         true => Ok(()),
-        false => Err(Odd::NotA("a table others can add to", "hooks.state".to_owned())),
+        false => Err(SettingsError::WrongType("a table others can add to", "hooks.state".to_owned())),
     }
 }
 
-/// Takes the digests out that say just this. Returns how many stay, because they are written in another form.
-pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, Odd> {
+/// Removes the digests of ours. Returns how many remain because they are written in another form.
+pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, SettingsError> {
     let mut left = 0;
     for trust in known {
         let table = parse(draft.text())?;
@@ -162,7 +162,7 @@ pub fn take(draft: &mut Draft, known: &[Trust]) -> Result<usize, Odd> {
     Ok(left)
 }
 
-/// The lines of a table that holds one digest: its header, the digest, and the blank line before them.
+/// The lines of a table that contains one digest: its header, the digest, and the blank line before them.
 fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
     let line = text[..digest.start].rfind('\n')? + 1;
     if text[line..digest.start].trim_end().strip_suffix('=')?.trim() != "trusted_hash" {
@@ -175,7 +175,7 @@ fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
     let header = text[..line - 1].rfind('\n').map_or(0, |n| n + 1);
     let alone = parse(text[header..line].trim_end()).ok()?;
     entry_of(&alone, key)?;
-    // The blank line we put before it, or the program did.
+    // The blank line that we, or the program, put before it.
     let above = &text[..header];
     let begin = match above.strip_suffix('\n').map(|a| a.strip_suffix('\r').unwrap_or(a)) {
         Some(a) if a.is_empty() || a.ends_with('\n') => a.len(),
@@ -186,16 +186,17 @@ fn block(text: &str, digest: Range<usize>, key: &str) -> Option<Range<usize>> {
 
 type Table<'t> = Spanned<DeTable<'t>>;
 
-fn parse(config: &str) -> Result<Table<'_>, Odd> {
+fn parse(config: &str) -> Result<Table<'_>, SettingsError> {
     DeTable::parse(config).map_err(|e| {
         let line = e.span().map_or(1, |s| config[..s.start.min(config.len())].matches('\n').count() + 1);
-        Odd::Malformed(Malformed { line, what: "it is not TOML".to_owned() })
+        SettingsError::Malformed(Malformed { line, what: "it is not TOML".to_owned() })
     })
 }
 
-fn values(config: &str) -> Result<toml::Table, Odd> {
+fn values(config: &str) -> Result<toml::Table, SettingsError> {
     parse(config)?;
-    toml::from_str(config).map_err(|_| Odd::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
+    toml::from_str(config)
+        .map_err(|_| SettingsError::Malformed(Malformed { line: 1, what: "it is not TOML".to_owned() }))
 }
 
 fn forget(table: &mut toml::Table, key: &str) {

@@ -1,4 +1,5 @@
-//! OpenClaw's hooks, as our plugin forwards them. What is given lasts for one turn and is not stored by the program.
+//! OpenClaw's hooks, as our plugin forwards them. Injected context lasts for one turn, and the program does not store
+//! it.
 
 use heirloom_engine::event::Moment;
 
@@ -23,7 +24,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
     let moment = match event {
         "before_prompt_build" => {
             let prompt = text(&payload.prompt).unwrap_or_default();
-            // A heartbeat and its like: nobody said it.
+            // A heartbeat or the like: no person wrote it.
             let by_machine = |reason: &str| matches!(reason, "heartbeat" | "cron" | "memory");
             if super::transcript::is_by_machine(&prompt) || text(&payload.reason).is_some_and(|r| by_machine(&r)) {
                 return Ok(None);
@@ -34,7 +35,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
         "before_compaction" => Moment::Compacting { heard: false },
         "after_compaction" => Moment::Compacted,
         "before_reset" => Moment::Cleared,
-        // The same id goes on after a reset; the other reasons are an end.
+        // The same id continues after a reset; the other reasons are an end.
         "session_end" if matches!(text(&payload.reason).as_deref(), Some("new" | "reset")) => Moment::Cleared,
         "session_end" => Moment::End,
         _ => return Err(HookError::UnknownEvent),

@@ -1,8 +1,8 @@
-//! OpenClaw's settings: a plugin folder, its place in `openclaw.json`, and the two permissions it needs.
+//! OpenClaw's settings: a plugin folder, its path in `openclaw.json`, and the two permissions it needs.
 //!
-//! The folder lies in OpenClaw's own state directory: where that goes, the settings that name it go, too, so no path is
-//! ever left dangling (a plugin in a home that was removed makes the program warn at each start). It is not below
-//! `extensions/`, which the program searches by itself: the user's yes is the line in the settings.
+//! The folder is in OpenClaw's own state directory. It moves together with the settings that name it, so the path never
+//! dangles (a plugin in a home that was removed makes the program warn at each start). It is not below `extensions/`,
+//! which the program searches automatically: the line in the settings is the user's consent.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ const ID: &str = "heirloom";
 /// The plugin's folder below the state directory.
 const FOLDER: &str = "plugins-local/heirloom";
 
-/// The plugin before it is told how to call Heirloom.
+/// The plugin's source, before the command that calls Heirloom is filled in.
 pub const PLUGIN: &str = concat!(include_str!("../plugin_calls.js"), include_str!("plugin.js"));
 
 /// The plugin in the user's own state directory.
@@ -48,7 +48,7 @@ pub fn plan(host: &HostPaths, how: &Installed) -> InstallPlan {
                 "/plugins-local/heirloom",
                 false,
             ),
-            // Where the user keeps a list of what may run, nothing else does.
+            // If the user keeps a list of allowed plugins, no others run.
             list(&["plugins", "allow"], ID.to_owned(), "", true),
         ],
         entry: Some(Entry {

@@ -17,8 +17,9 @@ use crate::{Form, Harness, HarnessSpec, HostPaths};
 /// The program, for [`crate::ALL`].
 pub struct OpenClaw;
 
-/// Events are only added, so their number, place and size tell whether a session has changed; its names are in the
-/// fingerprint because they are the title. The times of the other columns are not: they change with every look at it.
+/// Events are only added, so their number, position and size show whether a session has changed; its names are in the
+/// fingerprint because they are the title. The times in the other columns are not: they change whenever the session is
+/// viewed.
 const SPEC: ForeignSpec = ForeignSpec {
     groups: "SELECT e.session_id, count(*) || '/' || max(e.seq) || '/' || max(e.created_at) || '/'
             || sum(coalesce(e.event_utf8_bytes, octet_length(e.event_json), 0)) || '/' || ifnull((
@@ -63,7 +64,7 @@ impl Harness for OpenClaw {
         let name = path.file_name()?.to_str()?;
         match folder_of(path)? {
             "agent" if name == "openclaw-agent.sqlite" => Some(Form::Foreign),
-            // A name with a further dot is a copy or a by-product: `.trajectory.jsonl`, `.checkpoint.….jsonl`.
+            // A name with another dot is a copy or a by-product: `.trajectory.jsonl`, `.checkpoint.….jsonl`.
             "sessions" if name.strip_suffix(".jsonl").is_some_and(|stem| !stem.contains('.')) => Some(Form::Lines),
             "sessions" if archived(name).is_some() => Some(Form::Lines),
             _ => None,
@@ -115,10 +116,10 @@ impl Harness for OpenClaw {
     }
 }
 
-/// How a compressed file begins.
+/// The first bytes of a zstd-compressed file.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The session whose transcript was put away under this name when it was deleted or reset:
+/// The session whose transcript was archived under this name when it was deleted or reset:
 /// `<session>.jsonl.deleted.<time>.<hash>.zst`.
 fn archived(name: &str) -> Option<&str> {
     let (session, why) = name.strip_suffix(".zst")?.split_once(".jsonl.")?;
@@ -126,7 +127,7 @@ fn archived(name: &str) -> Option<&str> {
     (known && !session.is_empty() && !session.contains('.')).then_some(session)
 }
 
-/// Name of the folder a file lies in.
+/// The name of a file's folder.
 fn folder_of(path: &Path) -> Option<&str> {
     path.parent()?.file_name()?.to_str()
 }

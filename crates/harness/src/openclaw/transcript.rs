@@ -1,8 +1,8 @@
-//! What OpenClaw's events mean, whether they come as rows or as lines.
+//! Decodes OpenClaw's events, from rows or from lines.
 //!
-//! Events form a tree by `id` and `parentId`, in which most events are no turns. A turn's parent must be a turn, so the
-//! decoder follows the chain: it remembers which turn the last event stands at, and that of the latest other events a
-//! branch may start from.
+//! Events form a tree by `id` and `parentId`, and most events are not turns. A turn's parent must be a turn, so the
+//! decoder follows the chain: it remembers the turn of the last event, and those of earlier events a branch may start
+//! from.
 
 use std::collections::VecDeque;
 
@@ -16,12 +16,12 @@ use serde_json::value::RawValue;
 use super::wire::{Block, Event, Message};
 use crate::loose::{Words, plain, tool_input};
 
-/// How many events that are not their own turn are remembered as starting points of branches. A branch starts a few
-/// events back; of one that starts further back, the turn's parent is the event's own id.
+/// How many events that make no turn are remembered as starting points of branches. A branch starts a few events back;
+/// if one starts further back, the turn's parent is the event's own id.
 const REMEMBERED: usize = 64;
 
-/// How a user message begins that the program wrote itself: its context, its wake-up calls with and without their
-/// instructions, and what another session sent.
+/// Beginnings of user messages that the program wrote itself: its context, its wake-up calls with and without their
+/// instructions, and messages from other sessions.
 const MACHINE_PROMPTS: &[&str] = &[
     "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>",
     "[OpenClaw heartbeat",
@@ -32,7 +32,7 @@ const MACHINE_PROMPTS: &[&str] = &[
     "Read HEARTBEAT.md",
 ];
 
-/// Whether the program put a text into the conversation, as far as its words tell.
+/// Whether the program wrote a text, judged by its beginning.
 pub(super) fn is_by_machine(text: &str) -> bool {
     MACHINE_PROMPTS.iter().any(|start| text.trim_start().starts_with(start))
 }
@@ -42,12 +42,12 @@ pub(super) fn is_by_machine(text: &str) -> bool {
 pub(super) struct Transcript {
     /// The session's id: from the file's name or the database, else from the header.
     session: String,
-    /// A sub-agent's or a scheduled session: nobody typed its prompts.
+    /// A sub-agent's or a scheduled session: no person typed its prompts.
     unattended: bool,
     run: Option<String>,
-    /// The last event and the turn it stands at.
+    /// The last event and its turn.
     last: (String, Option<String>),
-    /// Earlier events that are not their own turn, and the turn each stands at.
+    /// Earlier events that make no turn of their own, and the turn that stands in for each.
     stands_at: VecDeque<(String, Option<String>)>,
 }
 
@@ -109,7 +109,7 @@ impl Transcript {
     }
 
     fn header(&mut self, event: &Event) -> Decoded {
-        // What the header says counts more than what the file is called: a file may have been copied or renamed.
+        // The header's id is preferred to the file's name: a file may have been copied or renamed.
         if let Some(id) = event.id.clone().filter(|id| !id.is_empty()) {
             self.session = id;
         }
@@ -142,8 +142,8 @@ impl Transcript {
                 });
             }
             "assistant" => {
-                decoded.turns = blocks.into_iter().filter_map(said).collect();
-                // What was delivered to a channel is written once more, as if by a model of this name.
+                decoded.turns = blocks.into_iter().filter_map(block_turn).collect();
+                // Text delivered to a channel is written once more, under this model name.
                 let echo = message.model.as_deref() == Some("delivery-mirror");
                 let usage = message.usage.as_ref().map(|u| Usage {
                     input: u.input,
@@ -171,7 +171,7 @@ impl Transcript {
         decoded
     }
 
-    /// The end of the run, where this message is its last; after a call of tools the model is asked again.
+    /// The end of the run, if this message is its last; after tool calls the model is called again.
     fn run_end(&self, message: &Message, at: Option<Millis>) -> Option<Fact> {
         let (status, reason) = match message.stop_reason.as_deref()? {
             "stop" => (RunStatus::Completed, None),
@@ -184,7 +184,7 @@ impl Transcript {
         Some(Fact::RunEnd { run: self.run.clone(), status, reason, at })
     }
 
-    /// Gives the event's turns their place: ids, parents, run and time; and remembers where the event stands.
+    /// Sets ids, parents, run and time of the event's turns, and remembers the event's turn.
     fn place(&mut self, event: &Event, at: Option<Millis>, turns: &mut [NewTurn]) {
         let mut stands_at = self.turn_at(event.parent_id.as_deref());
         for (i, turn) in turns.iter_mut().enumerate() {
@@ -194,7 +194,7 @@ impl Transcript {
             turn.at = at;
             stands_at = turn.entry.clone();
         }
-        // The header stands outside the tree.
+        // The header is not part of the tree.
         let Some(id) = event.id.clone().filter(|_| event.kind != "session") else { return };
         let (last, its_turn) = std::mem::replace(&mut self.last, (id, stands_at));
         if its_turn.as_ref() != Some(&last) && !last.is_empty() {
@@ -205,7 +205,7 @@ impl Transcript {
         }
     }
 
-    /// The turn an event stands at: itself, the last one it carries, or the one before it.
+    /// The turn of an event: itself, the last one it carries, or the one before it.
     fn turn_at(&self, event: Option<&str>) -> Option<String> {
         let event = event?;
         if self.last.0 == event {
@@ -218,7 +218,7 @@ impl Transcript {
     }
 
     fn window(&mut self, row: &Row) -> Decoded {
-        // The head of the group: what follows is read from the start again.
+        // The head of the group: the rows after it are read from the start again.
         *self = Transcript { session: row.text("session_id").unwrap_or(&self.session).into(), ..Transcript::default() };
         let key = row.text("session_key").unwrap_or_default();
         self.unattended = row.text("spawned_by").is_some() || key.contains(":subagent:") || key.contains(":cron:");
@@ -230,7 +230,7 @@ impl Transcript {
 
     fn node(&mut self, row: &Row) -> Decoded {
         let mut decoded = Decoded::of(RecordClass::Meta);
-        // A node has several windows one after the other; its origin is that of the present one.
+        // A node has several windows one after the other; its origin belongs to the current one.
         let current = row.text("current_session_id") == Some(&self.session);
         let source = row.text("fork_source_session_id").filter(|source| current && *source != self.session);
         decoded.facts.extend(source.map(|native| Fact::ForkOf { native: native.into() }));
@@ -275,7 +275,7 @@ fn blocks(content: Option<&RawValue>) -> Vec<Block> {
     blocks.into_iter().map(block).collect()
 }
 
-/// All blocks as one text: a person's message and a tool's answer are one turn however many blocks they have.
+/// All blocks as one text: a person's message or a tool's answer is one turn however many blocks it has.
 fn words(blocks: &[Block]) -> String {
     let mut out = String::new();
     for block in blocks {
@@ -297,8 +297,8 @@ fn words(blocks: &[Block]) -> String {
     out
 }
 
-/// What one block of the model's message says.
-fn said(block: Block) -> Option<NewTurn> {
+/// The turn of one block of the model's message.
+fn block_turn(block: Block) -> Option<NewTurn> {
     let turn = |kind, text| Some(NewTurn::new(Role::Assistant, kind, text));
     match block.kind.as_str() {
         "text" => turn(TurnKind::Message, block.text.0),
@@ -307,7 +307,7 @@ fn said(block: Block) -> Option<NewTurn> {
         "toolCall" => {
             let mut input = tool_input(block.arguments.as_deref());
             if input.trim().is_empty() {
-                // A tool that takes nothing was called all the same.
+                // A tool without input was called all the same.
                 input = block.name.clone().unwrap_or_default();
             }
             Some(NewTurn {
@@ -320,9 +320,9 @@ fn said(block: Block) -> Option<NewTurn> {
     }
 }
 
-/// The first of these columns that holds a name.
+/// The first of these columns that has a name.
 fn title(row: &Row, columns: &[&str]) -> Option<Fact> {
     let mut names = columns.iter().filter_map(|column| row.text(column));
-    // `explicit:<id>` is what the program writes where nobody gave a name.
+    // The program writes `explicit:<id>` if no name was given.
     names.find(|name| !name.trim().is_empty() && !name.starts_with("explicit:")).map(|name| Fact::Title(name.into()))
 }

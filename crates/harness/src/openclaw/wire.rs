@@ -1,4 +1,4 @@
-//! The JSON of OpenClaw's events, as far as it is used. Database rows and JSON lines hold the same.
+//! The JSON of OpenClaw's events, as far as it is used. Database rows and JSON lines contain the same.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,23 +17,23 @@ pub(super) struct Event {
     pub parent_id: Option<String>,
     #[serde(deserialize_with = "loose")]
     pub timestamp: Option<String>,
-    /// Of the header.
+    /// In the header.
     #[serde(deserialize_with = "loose")]
     pub version: Option<u64>,
     #[serde(deserialize_with = "loose")]
     pub cwd: Option<String>,
     #[serde(deserialize_with = "loose")]
     pub message: Option<Message>,
-    /// Of a compaction, or of a branch that was left.
+    /// In a compaction, or in a branch that was left.
     #[serde(deserialize_with = "loose")]
     pub summary: Words,
-    /// Of a reset.
+    /// In a reset.
     #[serde(deserialize_with = "loose")]
     pub reason: Option<String>,
-    /// Of a context entry an extension wrote.
+    /// In a context entry written by an extension.
     #[serde(deserialize_with = "loose")]
     pub content: Option<Box<RawValue>>,
-    /// Of `session_info`: what the user calls the session.
+    /// In `session_info`: the session's title, given by the user.
     #[serde(deserialize_with = "loose")]
     pub name: Option<Words>,
 }

@@ -1,5 +1,5 @@
-//! OpenCode's hooks, as our plugin forwards them. What a session is to be given goes with every call of the model, and
-//! is not stored by the program.
+//! OpenCode's hooks, as our plugin forwards them. Injected context is sent with every call of the model, and the
+//! program does not store it.
 
 use heirloom_engine::event::{Beginning, Moment};
 
@@ -28,7 +28,7 @@ fn decode(event: &str, payload: &[u8]) -> Decoded {
         },
         "session.idle" => Moment::TurnEnd { answer: None },
         "experimental.session.compacting" => Moment::Compacting { heard: true },
-        // The next call of the model may come without a prompt.
+        // The next model call may come without a prompt.
         "session.compacted" => Moment::Start(Beginning::Compact),
         "session.deleted" => Moment::End,
         _ => return Err(HookError::UnknownEvent),

@@ -1,9 +1,9 @@
-//! OpenCode's settings: a plugin of one file in its folder for plugins, which it loads by itself.
+//! OpenCode's settings: a one-file plugin in its plugin folder, which it loads automatically.
 
 use crate::HostPaths;
 use crate::install::{Change, Edit, InstallPlan, Installed, Own, is_our_script, script};
 
-/// The plugin before it is told how to call Heirloom.
+/// The plugin's source, before the command that calls Heirloom is filled in.
 pub const PLUGIN: &str = concat!(include_str!("../plugin_calls.js"), include_str!("plugin.js"));
 
 /// The plugin in the user's own folder.

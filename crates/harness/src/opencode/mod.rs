@@ -17,9 +17,9 @@ use crate::{Form, Harness, HarnessSpec, HostPaths};
 /// The program, for [`crate::ALL`].
 pub struct OpenCode;
 
-/// A message's parts change while it is written, so a session is compared by the time, number and size of all its rows.
-/// Sizes are there for two changes within one millisecond; `octet_length` takes them from the row's head without
-/// reading the body. The `event_sequence` table would say the same for less, but not every store has it.
+/// A message's parts change while it is written, so a session's fingerprint is the time, number and size of all its
+/// rows. Sizes catch two changes within one millisecond; `octet_length` takes them from the row's header without
+/// reading the body. The `event_sequence` table would be cheaper, but not every store has it.
 const SPEC: ForeignSpec = ForeignSpec {
     groups: "SELECT s.id, s.time_updated || '/' || octet_length(s.title) || '/' || (
             SELECT count(*) || ' ' || ifnull(max(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0)
@@ -36,7 +36,7 @@ const SPEC: ForeignSpec = ForeignSpec {
         RowQuery {
             table: "part",
             key: &["id"],
-            // The unary plus keeps SQLite on the index of message and id, which has the order too.
+            // The unary plus keeps SQLite on the index of message and id, which also has the order.
             sql: "SELECT * FROM part WHERE +session_id = ?1 AND message_id = ?2 ORDER BY id",
         },
     ],
@@ -65,7 +65,7 @@ impl Harness for OpenCode {
     }
 
     fn place(&self, _path: &Path) -> Placement {
-        // One file holds all sessions; each group says whose it is.
+        // One file contains all sessions; each group names its own.
         Placement::default()
     }
 

@@ -1,8 +1,8 @@
-//! What OpenCode's rows mean.
+//! Decodes OpenCode's rows.
 //!
-//! A session row opens the stream; then come the messages, each followed by its parts. A message says who speaks and
-//! whether it is finished, its parts say what: so the decoder remembers the message it is in. Parts of an unfinished
-//! message make no turns; they come again when it is finished.
+//! A session row opens the stream; then come the messages, each followed by its parts. A message row has the role and
+//! whether the message is finished, the parts have the content, so the decoder remembers the current message. Parts of
+//! an unfinished message make no turns; they are read again when it is finished.
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::event::{Decoded, Decoder, Fact, NewTurn, RecordClass, Role, Row, RunStatus, TurnKind, Usage};
@@ -14,17 +14,17 @@ use crate::loose::{Words, tool_input};
 /// Decoder of one session's rows.
 #[derive(Serialize, Deserialize, Default)]
 pub(super) struct Transcript {
-    /// The session is a sub-agent's: nobody typed its prompts.
+    /// The session is a sub-agent's: no person typed its prompts.
     lane: bool,
     message: Option<Current>,
 }
 
-/// What the parts need to know of the message they belong to.
+/// The fields of the current message that its parts need.
 #[derive(Serialize, Deserialize, Default)]
 struct Current {
     id: String,
     assistant: bool,
-    /// What it says will not change any more.
+    /// The message will not change any more.
     finished: bool,
     failed: bool,
     /// A compaction: the summary itself, or the message that asks for it.
@@ -54,10 +54,10 @@ impl Transcript {
             Some(parent) => Fact::Session { native: parent.into(), lane: id, parent_call: None },
             None => Fact::Session { native: id, lane: String::new(), parent_call: None },
         });
-        let said = |column| row.text(column).filter(|text: &&str| !text.trim().is_empty()).map(String::from);
-        decoded.facts.extend(said("title").map(Fact::Title));
-        decoded.facts.extend(said("directory").map(Fact::Cwd));
-        decoded.facts.extend(said("version").map(Fact::Version));
+        let filled = |column| row.text(column).filter(|text: &&str| !text.trim().is_empty()).map(String::from);
+        decoded.facts.extend(filled("title").map(Fact::Title));
+        decoded.facts.extend(filled("directory").map(Fact::Cwd));
+        decoded.facts.extend(filled("version").map(Fact::Version));
         decoded
     }
 
@@ -99,7 +99,7 @@ impl Transcript {
             failed: data.error.is_some() && !interrupted,
             compaction,
             run,
-            // A user message names the model it asks; only an answer is by one.
+            // In a user message this is the model it is sent to; only an answer was written by one.
             model: data.model.filter(|_| assistant),
             cwd: data.path.cwd,
             created,
@@ -161,7 +161,8 @@ impl Transcript {
                 part.prompt.0,
                 part.time.start,
             )),
-            // Its text, where the program shows it to the model, is a synthetic part of its own; here only what it is.
+            // Its text, if the program shows it to the model, is a separate synthetic part; here only the file's name
+            // and type.
             "file" => {
                 let (role, kind) = match message.assistant {
                     true => (Role::Assistant, TurnKind::Message),
@@ -202,7 +203,7 @@ impl Current {
         }
     }
 
-    /// A call and its answer, once there is one; both are one part.
+    /// The turns of a call and its answer, once there is one; both are one part.
     fn tool(&self, id: &str, part: wire::Part, decoded: &mut Decoded) {
         let state = part.state;
         let failed = match state.status.as_str() {
@@ -215,7 +216,7 @@ impl Current {
         }
         let mut input = tool_input(state.input.as_deref());
         if input.trim().is_empty() {
-            // A tool that takes nothing was called all the same.
+            // A tool without input was called all the same.
             input = part.tool.clone().unwrap_or_default();
         }
         decoded.turns.push(NewTurn {
@@ -239,8 +240,8 @@ impl Current {
         });
     }
 
-    /// The end of the run, where this message is its last. After calls of tools the model is asked again, and so it is
-    /// where it gave no reason for stopping.
+    /// The end of the run, if this message is its last. The model is called again after tool calls, and after an answer
+    /// without a stop reason.
     fn run_end(&self) -> Option<Fact> {
         let (status, reason) = match self.finish.as_deref()? {
             "tool-calls" | "unknown" => return None,
@@ -271,7 +272,7 @@ impl Decoder for Transcript {
     }
 }
 
-/// A file as the reader sees it: its name, never its bytes.
+/// The placeholder of a file: its name, never its bytes.
 fn name_of(name: &Option<Words>, mime: &Option<String>) -> String {
     let name = name.as_ref().map(|name| name.0.as_str()).filter(|name| !name.trim().is_empty());
     format!("[{}]", name.or(mime.as_deref()).unwrap_or("file"))

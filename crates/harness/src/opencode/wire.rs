@@ -93,7 +93,7 @@ pub(super) struct Part {
     pub kind: String,
     #[serde(deserialize_with = "loose")]
     pub text: Words,
-    /// Put into a user message by the program or a plugin.
+    /// Inserted into a user message by the program or a plugin.
     #[serde(deserialize_with = "loose")]
     pub synthetic: bool,
     /// Shown to the user only, not to the model.
@@ -107,18 +107,18 @@ pub(super) struct Part {
     pub call: Option<String>,
     #[serde(deserialize_with = "loose")]
     pub state: ToolState,
-    /// Of a compaction: whether the program decided it.
+    /// In a compaction: whether the program started it.
     #[serde(deserialize_with = "loose")]
     pub auto: Option<bool>,
-    /// Of a file.
+    /// In a file.
     #[serde(deserialize_with = "loose")]
     pub filename: Option<Words>,
     #[serde(deserialize_with = "loose")]
     pub mime: Option<String>,
-    /// Of a step: why it ended.
+    /// In a step: why it ended.
     #[serde(deserialize_with = "loose")]
     pub reason: Option<String>,
-    /// Of a subtask: what it is to do.
+    /// In a subtask: its task.
     #[serde(deserialize_with = "loose")]
     pub prompt: Words,
 }
@@ -151,8 +151,8 @@ pub(super) struct ToolState {
     pub attachments: Vec<Attachment>,
 }
 
-/// A file a tool's answer carries. Not a [`Part`], though it is written as one: what nests in itself could nest deeper
-/// than the stack.
+/// A file in a tool's answer. Not a [`Part`], though it is written as one: a recursive type could nest deeper than the
+/// stack.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Attachment {
@@ -165,7 +165,7 @@ pub(super) struct Attachment {
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ToolMetadata {
-    /// Of a `task` call: the child session it started.
+    /// In a `task` call: the child session it started.
     #[serde(deserialize_with = "loose")]
     pub session_id: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Meaning of the plain format: one line, one turn.
+//! Decodes the plain format: one line, one turn.
 
 use heirloom_engine::clock::{Millis, parse_rfc3339};
 use heirloom_engine::event::{Decoded, Decoder, NewTurn, RecordClass, Role, Row, TurnKind};
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::lines::parse_line;
 
-/// Remembers nothing: every line says all it has to say.
+/// Has no state: every line is complete.
 pub(super) struct PlainTurns;
 
 impl Decoder for PlainTurns {
@@ -32,7 +32,7 @@ impl Decoder for PlainTurns {
 fn decode(line: &Line) -> Result<Decoded, String> {
     let session = line.session.filled().ok_or("session is missing")?;
     let text = line.text.get().ok_or("text is missing")?;
-    // A misspelt role would put words into somebody else's mouth, so it is set aside rather than guessed.
+    // A misspelt role is quarantined rather than guessed, because a guess could attribute the text to another speaker.
     let (role, kind) = match line.role.get() {
         None | Some("user") => (Role::User, TurnKind::Message),
         Some("assistant") => (Role::Assistant, TurnKind::Message),
@@ -66,7 +66,7 @@ fn decode(line: &Line) -> Result<Decoded, String> {
     Ok(decoded)
 }
 
-/// RFC 3339; without an offset it is UTC.
+/// Parses RFC 3339; without an offset it is UTC.
 fn time(text: &str) -> Option<Millis> {
     let civil = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
     parse_rfc3339(text).or_else(|| civil().map(|z| z.timestamp().as_millisecond()))

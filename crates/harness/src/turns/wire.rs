@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::lines::{List, Str, Whole};
 
-/// `{session, id, time, speaker, role, text, workspace?, thread?, participants?}`, and what a careful client adds.
+/// `{session, id, time, speaker, role, text, workspace?, thread?, participants?}`, and optional fields.
 #[derive(Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(default, borrow)]
@@ -37,7 +37,7 @@ pub(super) struct Line<'a> {
     pub run: Id<'a>,
 }
 
-/// A string or a whole number, whichever the client has at hand.
+/// A string or a whole number.
 #[derive(Default)]
 pub(super) struct Id<'a> {
     text: Str<'a>,
@@ -53,7 +53,7 @@ impl Id<'_> {
         self.number.get()
     }
 
-    /// The id as text, whichever way it was written.
+    /// The id as text.
     pub fn owned(&self) -> Option<String> {
         self.text().map(str::to_owned).or_else(|| self.number().map(|n| n.to_string()))
     }

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: OpenCode, OpenClaw.
+//! OpenAI Chat Completions, the protocol of OpenCode and OpenClaw.
 
 use serde_json::{Value, json};
 
@@ -13,9 +13,9 @@ pub(super) fn read(body: &Value, reading: &mut Reading) {
         let text = text_of(&message["content"]);
         match message["role"].as_str().unwrap_or_default() {
             "assistant" => reading.own_words(),
-            "user" => reading.said(&text),
+            "user" => reading.user_input(&text),
             "tool" => reading.tool_result(&text),
-            _ => reading.told(&text),
+            _ => reading.input(&text),
         }
     }
     let tools = list(&body["tools"]).iter().map(|t| &t["function"]);

@@ -1,37 +1,37 @@
-//! The little of HTTP/1.1 a model's clients use: one request and one answer per connection.
+//! The part of HTTP/1.1 that a model's clients use: one request and one answer per connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// Request line and headers together. The programs send 1 to 4 KiB.
+/// The limit of request line and headers together. The programs send 1 to 4 KiB.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// A body: more than a million tokens of context.
+/// The limit of a body: more than a million tokens of context.
 const BODY_BYTES: u64 = 64 << 20;
 
-/// A request, as far as anybody here looks at it.
+/// A request, as far as it is used.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Incoming {
     pub method: String,
-    /// As it came: with a query, or whole (`http://host/path`) where the client takes us for a proxy.
+    /// The request target with its query; a whole URL (`http://host/path`) if the client uses us as a proxy.
     pub target: String,
     pub body: Vec<u8>,
     /// The client asks for another protocol on this connection.
     pub upgrade: bool,
 }
 
-/// Why a request is answered without being looked at.
+/// Why a request is not processed.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// Nobody is there, or they left half-way: no answer.
+    /// The client left before the request was complete: no answer.
     Gone,
-    /// Not HTTP as we know it.
+    /// Not HTTP as it is implemented here.
     Malformed,
     TooLarge,
 }
 
 impl Incoming {
-    /// Reads one request. Never holds more than the two limits.
+    /// Reads one request. Never buffers more than the two limits.
     pub fn read(stream: &mut impl Read) -> Result<Incoming, Refusal> {
         let mut reader = BufReader::new(stream);
         let mut left = HEAD_BYTES;
@@ -56,7 +56,7 @@ impl Incoming {
                 "content-length" => length = value.parse().map_err(|_| Refusal::Malformed)?,
                 "transfer-encoding" => chunked = value.to_ascii_lowercase().contains("chunked"),
                 "upgrade" => upgrade = true,
-                // What is packed cannot be looked into, and no program packs what it sends to a model at home.
+                // Compressed bodies are not supported; no program compresses requests to a local model.
                 "content-encoding" if value != "identity" => return Err(Refusal::Malformed),
                 _ => {}
             }
@@ -66,7 +66,7 @@ impl Incoming {
     }
 }
 
-/// A line without its end, counted against what the head may have.
+/// A line without its end, counted against the limit of the head.
 fn line(reader: &mut impl BufRead, left: &mut u64) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     let read = reader.take(*left).read_until(b'\n', &mut bytes).map_err(|_| Refusal::Gone)?;
@@ -96,7 +96,7 @@ fn chunks(reader: &mut impl BufRead) -> Result<Vec<u8>, Refusal> {
         let size = size.split(';').next().unwrap_or_default().trim();
         let size = u64::from_str_radix(size, 16).map_err(|_| Refusal::Malformed)?;
         body.append(&mut exactly(reader, size, BODY_BYTES - body.len() as u64)?);
-        // After a chunk an empty line; after the last one perhaps trailers before it.
+        // An empty line after a chunk; after the last chunk perhaps trailers before it.
         while !line(reader, &mut 1024)?.is_empty() {}
         if size == 0 {
             return Ok(body);
@@ -122,7 +122,7 @@ impl Outgoing {
         Outgoing { status: 200, content_type: "text/event-stream", body }
     }
 
-    /// Sends it and says that the connection ends here. A client that is gone is no concern of ours.
+    /// Sends the answer and closes the connection. Errors are ignored: the client may be gone.
     pub fn send(&self, stream: &mut TcpStream, with_body: bool) {
         let reason = if self.status < 400 { "OK" } else { "Refused" };
         let head = format!(

@@ -1,4 +1,4 @@
-//! Anthropic Messages: Claude Code.
+//! Anthropic Messages, the protocol of Claude Code.
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,23 @@ use super::{Answer, Does, OUTPUT_TOKENS, Reading, Tool, list, named, properties,
 pub(super) const TOO_LONG: &str = "prompt is too long: 250000 tokens > 200000 maximum";
 
 pub(super) fn read(body: &Value, reading: &mut Reading) {
-    reading.told(&text_of(&body["system"]));
+    reading.input(&text_of(&body["system"]));
     for message in list(&body["messages"]) {
         let content = &message["content"];
         match message["role"].as_str().unwrap_or_default() {
             "assistant" => reading.own_words(),
             "user" => {
                 if let Some(text) = content.as_str() {
-                    reading.said(text);
+                    reading.user_input(text);
                 }
                 for block in list(content) {
                     match block["type"].as_str().unwrap_or_default() {
                         "tool_result" => reading.tool_result(&text_of(&block["content"])),
-                        _ => reading.said(block["text"].as_str().unwrap_or_default()),
+                        _ => reading.user_input(block["text"].as_str().unwrap_or_default()),
                     }
                 }
             }
-            _ => reading.told(&text_of(content)),
+            _ => reading.input(&text_of(content)),
         }
     }
     reading.tools = list(&body["tools"])

@@ -1,11 +1,11 @@
-//! A model that says what a test tells it to, for the real programs and for clients of ours.
+//! A model with scripted answers, for the real programs and for clients of ours.
 //!
-//! Loopback only. Speaks the three protocols the programs speak, each in a file of its own: Anthropic Messages
+//! Loopback only. Speaks the three protocols of the programs, each in a file of its own: Anthropic Messages
 //! ([`messages`]), OpenAI Responses ([`responses`]) and OpenAI Chat Completions ([`chat`]). Every request is kept, also
-//! the ones nothing here answers, so that a test can say what a model was told and whom a program wanted to call.
+//! unknown ones, so that a test can check what a model was sent and which hosts a program wanted to reach.
 //!
-//! As a proxy it refuses everything and remembers the host: with `HTTPS_PROXY` at its address a program reaches nobody,
-//! and [`FakeModel::outside`] says whom it tried.
+//! As a proxy it refuses every request and records its host: a program with `HTTPS_PROXY` set to its address reaches no
+//! other machine, and [`FakeModel::outside`] lists the hosts it tried.
 
 mod chat;
 mod http;
@@ -23,24 +23,26 @@ use serde_json::{Value, json};
 
 use http::{Incoming, Outgoing, Refusal};
 
-/// Requests kept. A day of the four programs makes a few hundred; one that asks in a loop ends here.
+/// The limit of kept requests. A day of the four programs makes a few hundred; this stops a program that asks in a
+/// loop.
 const MOST_REQUESTS: usize = 10_000;
 
-/// Connections at a time.
+/// The limit of concurrent connections.
 const MOST_CONNECTIONS: usize = 128;
 
-/// A client that says nothing for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A client that sends nothing for this long is disconnected.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// One request, as it came.
+/// One request, as received.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: String,
-    /// With its query; whole (`http://host/path`), or a host and port, where the client took us for a proxy.
+    /// The path with its query; the whole URL (`http://host/path`), or a host and port, if the client uses us as a
+    /// proxy.
     pub path: String,
-    /// The JSON of the body; the beginning of the body as a string where it is none, null where there is none.
+    /// The JSON of the body; the beginning of the body as a string if it is not JSON, null if there is none.
     pub body: Value,
-    /// What a model is asked, where this is such a request.
+    /// The question to the model, if this is such a request.
     pub asked: Option<Asked>,
 }
 
@@ -55,33 +57,33 @@ pub enum Dialect {
     Chat,
 }
 
-/// What an answer is wanted for.
+/// The purpose of a request to the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Somebody speaks with the model.
+    /// A turn of a conversation.
     Turn,
-    /// The program compacts its context and wants what was said in short.
+    /// The program compacts its context and asks for a summary.
     Summary,
-    /// The program wants a name for the session.
+    /// The program asks for a title of the session.
     Title,
 }
 
-/// A request for an answer, without its protocol.
+/// A request to the model, independent of its protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Asked {
     pub dialect: Dialect,
     pub purpose: Purpose,
-    /// What came as the user since the model's last answer, without tool results and without what stands between
+    /// The user messages since the model's last answer, without tool results and without the text between
     /// `<system-reminder>` tags.
     pub prompt: String,
-    /// Everything the model is told, whoever says it: instructions, prompts, what was put beside them, tool results.
-    /// Not what the model said itself, and not the descriptions of the tools.
+    /// All input of the model, whatever its role: instructions, prompts, injected context, tool results. Without the
+    /// model's own output and the descriptions of the tools.
     pub heard: String,
-    /// A tool's result came since the model's last answer.
+    /// A tool's result was received since the model's last answer.
     pub after_tool: bool,
-    /// The tools it may call: name, and the properties of what it takes.
+    /// The tools it may call: name, and the names of their parameters.
     pub tools: Vec<Tool>,
-    /// The number of this question, from 1.
+    /// The number of this request, from 1.
     pub number: usize,
 }
 
@@ -93,11 +95,11 @@ pub struct Tool {
     pub namespace: Option<String>,
     /// It takes one text that is not JSON.
     pub free_form: bool,
-    /// What it takes.
+    /// The names of its parameters.
     pub takes: Vec<String>,
 }
 
-/// What the model does.
+/// The model's answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reply {
     what: What,
@@ -114,7 +116,7 @@ enum What {
 }
 
 impl Reply {
-    /// Says something.
+    /// An answer of text.
     pub fn text(text: impl Into<String>) -> Reply {
         Reply::of(What::Text(text.into()))
     }
@@ -124,7 +126,7 @@ impl Reply {
         Reply::of(What::Call { tool: tool.into(), arguments })
     }
 
-    /// Runs a shell command with whichever tool the program offers for that; where there is none it says so.
+    /// Runs a shell command with the tool the program offers for it; answers with an explanation if there is none.
     pub fn shell(command: impl Into<String>) -> Reply {
         Reply::of(What::Shell(command.into()))
     }
@@ -134,24 +136,23 @@ impl Reply {
         Reply::of(What::Failure(status))
     }
 
-    /// Says that the context is too long, in the words of the protocol.
+    /// Answers that the context is too long, in the protocol's form.
     pub fn overflow() -> Reply {
         Reply::of(What::Overflow)
     }
 
-    /// Reports so many tokens of input, which is what programs decide by whether to compact.
+    /// Reports this number of input tokens, by which programs decide whether to compact.
     pub fn reporting(self, input_tokens: u64) -> Reply {
         Reply { input_tokens: Some(input_tokens), ..self }
     }
 
-    /// What it does where the script has nothing to say: a text of its own for every question, so that answers can be
-    /// told apart.
+    /// The answer where the script has none: a text unique to each request, so that answers can be told apart.
     pub fn usual(asked: &Asked) -> Reply {
         let number = asked.number;
         match (asked.purpose, asked.dialect) {
             (Purpose::Turn, _) => Reply::text(format!("Understood, that is answer {number}.")),
             (Purpose::Title, _) => Reply::text(format!("Conversation {number}")),
-            // Claude Code takes what stands between the tags.
+            // Claude Code uses the text between the tags.
             (Purpose::Summary, Dialect::Messages) => Reply::text(format!(
                 "<analysis>What was said.</analysis>\n<summary>\nSummary {number} of what was said so far.\n</summary>"
             )),
@@ -164,11 +165,11 @@ impl Reply {
     }
 }
 
-/// What the model says in return; `None` is [`Reply::usual`].
+/// Maps a request to an answer; `None` is [`Reply::usual`].
 pub type Script = Box<dyn Fn(&Asked) -> Option<Reply> + Send>;
 
-/// A script as a table: the first row whose words the prompt of a turn contains. Summaries and titles are the usual
-/// ones.
+/// A script from a table: the first row whose words the prompt of a turn contains. Summaries and titles get the usual
+/// answers.
 pub fn table<'t>(rows: impl IntoIterator<Item = (&'t str, Reply)>) -> Script {
     let rows: Vec<(String, Reply)> = rows.into_iter().map(|(words, reply)| (words.to_owned(), reply)).collect();
     Box::new(move |asked| {
@@ -177,7 +178,7 @@ pub fn table<'t>(rows: impl IntoIterator<Item = (&'t str, Reply)>) -> Script {
     })
 }
 
-/// The model: listens as long as it lives.
+/// The model; listens until it is dropped.
 pub struct FakeModel {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -192,7 +193,7 @@ struct Shared {
 }
 
 impl FakeModel {
-    /// Listens on a free port of 127.0.0.1. Panics where there is none.
+    /// Listens on a free port of 127.0.0.1. Panics if there is none.
     pub fn start(script: Script) -> FakeModel {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port of the loopback interface");
         let address = listener.local_addr().expect("a bound socket has an address");
@@ -217,7 +218,7 @@ impl FakeModel {
         format!("http://{}", self.address)
     }
 
-    /// From now on it answers by this script.
+    /// Replaces the script.
     pub fn answers(&self, script: Script) {
         *lock(&self.shared.script) = script;
     }
@@ -227,24 +228,24 @@ impl FakeModel {
         lock(&self.shared.requests).clone()
     }
 
-    /// How many requests there were: a mark for [`FakeModel::asked_since`].
+    /// The number of requests so far, for [`FakeModel::asked_since`].
     pub fn mark(&self) -> usize {
         lock(&self.shared.requests).len()
     }
 
-    /// What it was asked since a mark, oldest first.
+    /// The requests to the model since a mark, oldest first.
     pub fn asked_since(&self, mark: usize) -> Vec<Asked> {
         lock(&self.shared.requests).iter().skip(mark).filter_map(|r| r.asked.clone()).collect()
     }
 
-    /// Everything the model was told with the last prompt of a turn; empty when there was none.
+    /// The full input of the last turn's request; empty if there was none.
     pub fn last_heard(&self) -> String {
         let asked = self.asked_since(0);
         let last = asked.into_iter().rfind(|a| a.purpose == Purpose::Turn);
         last.map(|a| a.heard).unwrap_or_default()
     }
 
-    /// Whom a client wanted to call through us, in order, each once.
+    /// The hosts that clients wanted to reach through us, in order, each once.
     pub fn outside(&self) -> Vec<String> {
         let mut hosts = Vec::new();
         for request in lock(&self.shared.requests).iter() {
@@ -269,7 +270,7 @@ impl Drop for FakeModel {
     }
 }
 
-/// The host of a request that was meant for somebody else.
+/// The host of a request meant for another machine.
 fn host_of<'a>(method: &str, path: &'a str) -> Option<&'a str> {
     let rest = match path.split_once("://") {
         Some((_, rest)) => rest,
@@ -279,7 +280,7 @@ fn host_of<'a>(method: &str, path: &'a str) -> Option<&'a str> {
     rest.split('/').next()
 }
 
-/// A panic of a script is that connection's; what was kept stays readable.
+/// A panic in a script affects its connection only; the kept requests stay readable.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -296,7 +297,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // Counted down whatever happens inside.
+            // Counted down on every exit.
             struct One<'a>(&'a AtomicUsize);
             impl Drop for One<'_> {
                 fn drop(&mut self) {
@@ -310,8 +311,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn serve(mut stream: TcpStream, shared: &Shared) {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let _ = stream.set_write_timeout(Some(PATIENCE));
+    let _ = stream.set_read_timeout(Some(TIMEOUT));
+    let _ = stream.set_write_timeout(Some(TIMEOUT));
     let incoming = match Incoming::read(&mut stream) {
         Ok(incoming) => incoming,
         Err(Refusal::Gone) => return,
@@ -327,7 +328,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
     linger(&mut stream);
 }
 
-/// Closing a socket with something unread in it takes the answer away from a client that has not read it yet.
+/// Reads what is left: closing a socket with unread data discards the answer before the client has read it.
 fn linger(stream: &mut TcpStream) {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
@@ -380,7 +381,7 @@ impl Shared {
             return asked.dialect.write(&body, &asked, &reply, reply.input_tokens.unwrap_or(size / 4 + 50));
         }
         match path {
-            _ if outside => refused(403, "nobody is reached from here"),
+            _ if outside => refused(403, "no other machine is reached from here"),
             _ if upgrade => refused(404, "there is only HTTP"),
             "/v1/messages/count_tokens" if post => Outgoing::json(200, &json!({"input_tokens": size / 4 + 10})),
             "/v1/models" => models(),
@@ -390,7 +391,7 @@ impl Shared {
     }
 }
 
-/// The list in the form of both vendors.
+/// The list of models in the form of both vendors.
 fn models() -> Outgoing {
     let model = json!({
         "id": "fake-model", "object": "model", "type": "model", "display_name": "Fake", "owned_by": "test",
@@ -446,7 +447,7 @@ impl Dialect {
     }
 }
 
-/// What is sent, whatever the protocol.
+/// An answer, independent of its protocol.
 struct Answer {
     id: String,
     model: String,
@@ -459,7 +460,7 @@ enum Does {
     Call(Tool, Value),
 }
 
-/// So many tokens every answer is said to have.
+/// The number of output tokens reported for every answer.
 const OUTPUT_TOKENS: u64 = 12;
 
 impl Asked {
@@ -492,7 +493,7 @@ impl Asked {
     }
 }
 
-/// What the protocols gather from a request.
+/// What the protocols collect from a request.
 #[derive(Default)]
 struct Reading {
     heard: String,
@@ -502,25 +503,25 @@ struct Reading {
 }
 
 impl Reading {
-    /// The model's own words: what comes after them is new.
+    /// The model's own output: the prompt is what comes after it.
     fn own_words(&mut self) {
         self.prompt.clear();
         self.after_tool = false;
     }
 
-    /// Told, by whomever.
-    fn told(&mut self, text: &str) {
+    /// Adds input of any role.
+    fn input(&mut self, text: &str) {
         append(&mut self.heard, text);
     }
 
-    /// Told by the user.
-    fn said(&mut self, text: &str) {
-        self.told(text);
+    /// Adds input of the user.
+    fn user_input(&mut self, text: &str) {
+        self.input(text);
         append(&mut self.prompt, &without_reminders(text));
     }
 
     fn tool_result(&mut self, text: &str) {
-        self.told(text);
+        self.input(text);
         self.after_tool = true;
     }
 
@@ -531,8 +532,8 @@ impl Reading {
     }
 }
 
-/// How the programs ask for a summary of what was said, in the prompt: Claude Code, Codex, OpenCode (its first and its
-/// later ones).
+/// Beginnings of the prompts by which programs ask for a summary: Claude Code, Codex, OpenCode (its first and its later
+/// ones).
 const SUMMARIES: &[&str] = &[
     "Your task is to create a detailed summary of",
     "You are performing a CONTEXT CHECKPOINT COMPACTION",
@@ -540,10 +541,10 @@ const SUMMARIES: &[&str] = &[
     "Update the anchored summary",
 ];
 
-/// How the instructions of a request for a summary begin: OpenClaw.
+/// Beginnings of the instructions of a request for a summary: OpenClaw.
 const SUMMARISERS: &[&str] = &["You are a context summarization assistant"];
 
-/// How the instructions of a request for a title begin: OpenCode.
+/// Beginnings of the instructions of a request for a title: OpenCode.
 const TITLES: &[&str] = &["You are a title generator"];
 
 fn purpose(prompt: &str, heard: &str) -> Purpose {

@@ -1,4 +1,4 @@
-//! OpenAI Responses: Codex.
+//! OpenAI Responses, the protocol of Codex.
 
 use serde_json::{Value, json};
 
@@ -8,17 +8,17 @@ use super::{Answer, Does, OUTPUT_TOKENS, Reading, Tool, list, named, properties,
 pub(super) const TOO_LONG: &str = "Your input exceeds the context window of this model.";
 
 pub(super) fn read(body: &Value, reading: &mut Reading) {
-    reading.told(&text_of(&body["instructions"]));
+    reading.input(&text_of(&body["instructions"]));
     if let Some(text) = body["input"].as_str() {
-        reading.said(text);
+        reading.user_input(text);
     }
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or("message");
         match (kind, item["role"].as_str().unwrap_or_default()) {
-            ("message", "user") => reading.said(&text_of(&item["content"])),
-            ("message", "system" | "developer") => reading.told(&text_of(&item["content"])),
+            ("message", "user") => reading.user_input(&text_of(&item["content"])),
+            ("message", "system" | "developer") => reading.input(&text_of(&item["content"])),
             (kind, _) if kind.ends_with("_output") => reading.tool_result(&text_of(&item["output"])),
-            // Its messages, its thoughts, its calls.
+            // The model's messages, reasoning and calls.
             _ => reading.own_words(),
         }
     }

@@ -1,10 +1,10 @@
-//! The model as its clients meet it: over a socket.
+//! The model as its clients see it, over a socket.
 
 use std::io::Write;
 
 use super::*;
 
-/// Sends bytes, gives back the status and the body.
+/// Sends bytes, returns the status and the body.
 fn raw(model: &FakeModel, bytes: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(model.address).unwrap();
     stream.write_all(bytes).unwrap();
@@ -19,7 +19,7 @@ fn post(model: &FakeModel, path: &str, body: &Value) -> (u16, String) {
     raw(model, format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())
 }
 
-/// The events of a stream: its name and its data.
+/// The events of a stream, each with its name and data.
 fn events(body: &str) -> Vec<(String, Value)> {
     body.split_terminator("\n\n")
         .map(|event| {
@@ -194,7 +194,7 @@ fn what_nobody_answers_is_kept_and_refused() {
     assert_eq!(raw(&model, b"what is this\r\n\r\n").0, 400);
     assert_eq!(raw(&model, b"POST / HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n").0, 413);
 
-    // Bodies that are no JSON, and JSON that is nothing like a request.
+    // Bodies that are not JSON, and JSON that is not a request.
     let (status, _) = raw(&model, b"POST /v1/messages HTTP/1.1\r\ncontent-length: 3\r\n\r\n\xff{]");
     assert_eq!((status, &model.requests().last().unwrap().body), (200, &json!("\u{fffd}{]")));
     for path in ["/v1/messages", "/v1/responses", "/v1/chat/completions"] {

@@ -1,4 +1,4 @@
-//! Front matter: what is read, what is damaged, and what a change leaves alone.
+//! Front matter: what is read, what counts as damaged, and what a change leaves alone.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -343,7 +343,7 @@ proptest! {
     }
 }
 
-/// One key as somebody may have written it (`%` is the key), and what stands around such keys.
+/// One key in the forms people write it (`%` is the key), and the text around such keys.
 fn entry() -> impl Strategy<Value = (&'static str, &'static str)> {
     let written = vec![
         "%: plain\n",

@@ -1,4 +1,4 @@
-//! The promises of a document, tried out on hand-picked files and on generated ones.
+//! Tests of documents on hand-picked files and on generated ones.
 
 mod front;
 mod prose;
@@ -16,7 +16,7 @@ fn printed(document: &Document) -> &str {
     std::str::from_utf8(document.print()).unwrap()
 }
 
-/// Files that are nearly something: pieces of front matter, markers and fences in any order, with either line break.
+/// Almost valid files: pieces of front matter, markers and fences in any order, with either line break.
 fn near_files() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop::sample::select(vec![
         "---",
@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// Each of these takes minutes if some loop inside another one goes over the whole file.
+/// Each of these takes minutes if a nested loop goes over the whole file.
 #[test]
 fn hostile_files_are_read_at_once() {
     let times = |piece: &str| piece.repeat((1 << 20) / piece.len());

@@ -1,4 +1,4 @@
-//! Managed regions: which pair counts, and that nothing outside of it is ever touched.
+//! Managed regions: which pair is used, and that nothing outside it is ever changed.
 
 use proptest::prelude::*;
 
@@ -114,12 +114,13 @@ fn a_region_of_another_stands_directly_behind_it_and_goes_without_a_trace() {
         assert!(printed[behind..].starts_with(&format!("<!-- heirloom:b k -->{end}one{end}")), "{printed:?}");
         assert!(printed.ends_with(&text[behind..]), "{printed:?}");
         assert_eq!(document.set_region_behind("a", "b", "k", "one\n```\n"), Placed::Unchanged);
-        // Moved by hand, it stays where it was put.
+        // A region that a person moved stays where it was put.
         assert_eq!(document.set_region_behind("nothing", "b", "k", "two"), Placed::Replaced);
         assert!(document.unset_region("b") && !document.unset_region("b"));
         assert_eq!(document.print(), text.as_bytes());
     }
-    // Without the other one it is appended like any; behind a last line without an end it begins on its own line.
+    // Without the other region it is appended at the end; after a last line without a line break it begins on its own
+    // line.
     let mut alone = Document::parse("text");
     assert_eq!(alone.set_region_behind("a", "b", "", "x"), Placed::Appended);
     assert_eq!(alone.print(), b"text\n\n<!-- heirloom:b -->\nx\n<!-- /heirloom:b -->\n");
@@ -172,7 +173,7 @@ fn nothing_that_is_given_can_forge_a_marker() {
     named.set_region("a -->\nb", "", "x");
     assert_eq!(printed(&named), "<!-- heirloom:a-----b -->\nx\n<!-- /heirloom:a-----b -->\n");
     assert_eq!(named.set_region("a -->\nb", "", "x"), Placed::Unchanged);
-    // Content cannot close what somebody left open above it.
+    // Content cannot close a comment or fence left open above it.
     let mut unclosed = doc("---\nnot: closed\n");
     unclosed.set_region("a", "", "x\n---\ny\n...");
     assert_eq!(printed(&unclosed), format!("---\nnot: closed\n\n{A}x\n ---\ny\n ...\n{END}"));
@@ -236,7 +237,7 @@ proptest! {
         let once = after.clone();
         prop_assert_eq!(after.set_region("a", &attributes, &content), Placed::Unchanged);
         prop_assert_eq!(after.print(), once.print());
-        // Changed and changed back, it is the same file again.
+        // Changed and changed back, the file is the same again.
         after.set_region("a", "", &again);
         after.set_region("a", &attributes, &content);
         let marker = |d: &Document| d.region("a").found.map(|f| (f.attributes.to_owned(), f.content.to_vec(), f.line));

@@ -1,5 +1,5 @@
-//! A publication that is killed at each of its system calls, and one that gets an error from each of them. The calls are
-//! counted in a trace of the same program, so a call that is added later is covered without anybody thinking of it.
+//! A publication that is killed at each of its system calls, and one that gets an error from each of them. The calls
+//! are counted in a trace of the same program, so calls added later are covered automatically.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use std::process::{Command, Output};
 use super::*;
 use crate::home::publish::Prepared;
 
-/// Tells the child what to do and where.
+/// Tells the child process which scenario to run, and where.
 const MARK: &str = "HEIRLOOM_TEST_CRASH";
 const CHILD: &str = "home::tests::crash::child";
-/// Paths nobody has: asking for them shows in the trace where the part we mean begins and ends.
+/// Paths that do not exist: opening them marks in the trace where the traced part begins and ends.
 const BEGIN: &str = "/heirloom-begin";
 const END: &str = "/heirloom-end";
-/// These leave no trace on a disk.
+/// These calls do not reach a disk.
 const MEMORY_ONLY: &[&str] =
     &["brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "futex", "getrandom", "clock_nanosleep"];
 
@@ -23,12 +23,12 @@ const OLD: &[u8] = b"what was there before\n";
 const NEW: &[u8] = b"what is published, a little longer\n";
 const HUMAN: &[u8] = b"what somebody saved in the instant between\n";
 
-/// Not a test of its own: what runs under the tracer.
+/// Not a test of its own: the code that runs under the tracer.
 #[test]
 fn child() {
-    let Ok(told) = std::env::var(MARK) else { return };
+    let Ok(task) = std::env::var(MARK) else { return };
     run_ahead();
-    let (scenario, root) = told.split_once(':').unwrap();
+    let (scenario, root) = task.split_once(':').unwrap();
     let home = Home::open(Path::new(root)).unwrap();
     let (lock, x) = (home.lock("head").unwrap(), rel("workspaces/x.md"));
     let base = (scenario != "new").then(|| digest(OLD));
@@ -62,8 +62,8 @@ fn child() {
     }
 }
 
-/// A tracer counts the calls of each thread, and lets the first one die that comes to the number. So this thread makes
-/// more of the common calls beforehand than the test program's main thread ever does; [`calls`] checks that.
+/// A tracer counts calls per thread and kills the first thread that reaches the number. So this thread makes more of
+/// the common calls beforehand than the test program's main thread ever does; [`calls`] checks that.
 fn run_ahead() {
     use std::io::{Read, Seek, Write};
     for _ in 0..60 {
@@ -74,7 +74,7 @@ fn run_ahead() {
     }
 }
 
-/// A home as a scenario finds it.
+/// A home prepared for a scenario.
 struct Stage {
     _dir: tempfile::TempDir,
     home: Home,
@@ -97,14 +97,14 @@ impl Stage {
             .args(strace)
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", CHILD, "--nocapture", "--test-threads=1"])
-            // Where the program is looked for first costs the main thread a hundred calls.
+            // Searching for the program along this path would cost the main thread a hundred calls.
             .env_remove("LD_LIBRARY_PATH")
             .env(MARK, format!("{}:{}", self.scenario, self.home.root().display()))
             .output()
             .unwrap()
     }
 
-    /// Says so where there is no tracer, or where it may not trace.
+    /// Whether tracing works here; prints a message where there is no tracer or it may not trace.
     fn can_be_traced(&self) -> bool {
         let tried = Command::new("strace").arg("-o").arg(self.trace()).arg("true").output();
         let works = tried.is_ok_and(|o| o.status.success());
@@ -122,7 +122,7 @@ impl Stage {
         std::fs::read(self.home.root().join(path)).ok()
     }
 
-    /// What our own temporaries hold.
+    /// Our own temporary files with their bytes.
     fn temporaries(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = snapshot(&self.home.root().join("workspaces"));
         found.retain(|(path, _)| path.file_name().unwrap().to_string_lossy().starts_with(".hl-"));
@@ -157,7 +157,7 @@ fn calls(trace: &str) -> BTreeMap<String, (usize, usize)> {
     found
 }
 
-/// The calls of a scenario that runs through; `None` where nothing can be traced.
+/// The calls of a scenario that completes; `None` where nothing can be traced.
 fn traced(scenario: &'static str) -> Option<BTreeMap<String, (usize, usize)>> {
     let stage = Stage::new(scenario);
     if !stage.can_be_traced() {
@@ -168,8 +168,8 @@ fn traced(scenario: &'static str) -> Option<BTreeMap<String, (usize, usize)>> {
     Some(calls(&std::fs::read_to_string(stage.trace()).unwrap()))
 }
 
-/// A kill does not show what a power cut would: the bytes must be on the disk before they get their name, the name
-/// before the old file is let go.
+/// A kill does not show what a power cut would: the bytes must be on disk before they get their name, the name before
+/// the old file is deleted.
 #[test]
 fn the_order_survives_a_power_cut() {
     for (scenario, expected) in [
@@ -223,7 +223,7 @@ fn a_crash_at_any_call_leaves_the_old_or_the_new() {
                         assert!(somewhere, "{at}: what was saved is nowhere");
                     }
                 }
-                // What stays behind is never listed, and scanned in an hour.
+                // What stays behind is never listed, and removed after an hour.
                 assert!(temporaries.len() <= 1, "{at}: {temporaries:?}");
                 let listed = stage.home.list(&rel("workspaces")).unwrap();
                 assert!(listed.iter().all(|e| e.name == "x.md" || e.name == "archive"), "{at}: {listed:?}");
@@ -237,7 +237,7 @@ fn a_crash_at_any_call_leaves_the_old_or_the_new() {
                     temporaries.len(),
                     "{at}"
                 );
-                // The dead one's lock holds nobody up.
+                // The lock of a dead process blocks nobody.
                 drop(stage.home.try_lock("head").unwrap().expect("a lock dies with its holder"));
             }
         }
@@ -254,7 +254,7 @@ fn an_error_at_any_call_leaves_the_old_and_no_rubbish() {
         for (call, (before, within)) in calls {
             let errors: &[&str] = match call.as_str() {
                 "write" => &["ENOSPC", "EIO"],
-                // Closing a file that is synced already tells nothing new, and asking who we are cannot fail.
+                // Closing a file that is already synced reports nothing new, and `geteuid` cannot fail.
                 "close" | "geteuid" => &[],
                 _ => &["EIO"],
             };
@@ -266,31 +266,34 @@ fn an_error_at_any_call_leaves_the_old_and_no_rubbish() {
                     "-e",
                     &format!("inject={call}:error={error}:when={n}"),
                 ]);
-                let said = String::from_utf8_lossy(&ran.stdout);
+                let output = String::from_utf8_lossy(&ran.stdout);
                 let at = format!("{scenario}, {error} at {call} number {}", n - before);
-                // `keep` is the test's own and may fall over; everything else has an answer.
-                let told = said.lines().find_map(|line| Some(line.split_once("outcome: ")?.1));
+                // `keep` belongs to the test and may panic; every other error must be handled.
+                let outcome = output.lines().find_map(|line| Some(line.split_once("outcome: ")?.1));
                 let x = stage.bytes("workspaces/x.md");
-                let Some(told) = told else {
-                    assert_eq!(scenario, "displaced", "{at}: {said}{}", String::from_utf8_lossy(&ran.stderr));
+                let Some(outcome) = outcome else {
+                    assert_eq!(scenario, "displaced", "{at}: {output}{}", String::from_utf8_lossy(&ran.stderr));
                     continue;
                 };
-                if told.starts_with("Written") || told.starts_with("Displaced") {
+                if outcome.starts_with("Written") || outcome.starts_with("Displaced") {
                     survived += 1;
-                    assert_eq!(x.as_deref(), Some(NEW), "{at}: {told}");
-                    if told.starts_with("Displaced") {
-                        assert_eq!(stage.bytes("logs/kept").as_deref(), Some(HUMAN), "{at}: {told}");
+                    assert_eq!(x.as_deref(), Some(NEW), "{at}: {outcome}");
+                    if outcome.starts_with("Displaced") {
+                        assert_eq!(stage.bytes("logs/kept").as_deref(), Some(HUMAN), "{at}: {outcome}");
                     }
                 } else {
                     failed += 1;
                     let old = if scenario == "replace" { OLD } else { HUMAN };
-                    assert_eq!(x.as_deref(), Some(old), "{at}: {told}");
+                    assert_eq!(x.as_deref(), Some(old), "{at}: {outcome}");
                     if *error == "ENOSPC" {
-                        assert!(told.contains("No space left") && told.contains("free some space"), "{at}: {told}");
+                        assert!(
+                            outcome.contains("No space left") && outcome.contains("free some space"),
+                            "{at}: {outcome}"
+                        );
                     }
                 }
                 if call != "unlinkat" {
-                    assert_eq!(stage.temporaries(), [], "{at}: {told}");
+                    assert_eq!(stage.temporaries(), [], "{at}: {outcome}");
                 }
             }
         }
@@ -299,7 +302,7 @@ fn an_error_at_any_call_leaves_the_old_and_no_rubbish() {
     assert!(failed > 10, "{failed}");
 }
 
-/// A file system that cannot exchange two names, or rename under a condition.
+/// A file system that cannot exchange two names or rename under a condition.
 #[test]
 fn without_an_exchange_it_still_works() {
     let without = ["-e", "trace=renameat2", "-e", "inject=renameat2:error=EINVAL"];
@@ -309,13 +312,13 @@ fn without_an_exchange_it_still_works() {
             return;
         }
         let ran = stage.run(&without);
-        let said = String::from_utf8_lossy(&ran.stdout);
-        let (told, file, bytes) = match scenario {
+        let output = String::from_utf8_lossy(&ran.stdout);
+        let (outcome, file, bytes) = match scenario {
             "displaced" => ("outcome: Moved", "workspaces/x.md", HUMAN),
             "moved" => ("outcome: Done", "workspaces/archive/y.md", OLD),
             _ => ("outcome: Written", "workspaces/x.md", NEW),
         };
-        assert!(said.contains(told), "{scenario}: {said}");
+        assert!(output.contains(outcome), "{scenario}: {output}");
         assert_eq!(stage.bytes(file).as_deref(), Some(bytes), "{scenario}");
         assert_eq!(stage.temporaries(), [], "{scenario}");
         assert_eq!(stage.bytes("workspaces/x.md").is_none(), scenario == "moved");

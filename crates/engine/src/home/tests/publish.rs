@@ -1,4 +1,4 @@
-//! Publishing and moving: every answer, every refusal, and people who save in between.
+//! Publishing and moving: every outcome, every refusal, and people who save in between.
 
 use std::os::unix::process::CommandExt;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Long after every file of a test was saved.
+/// A time long after every file of a test was saved.
 fn later() -> Millis {
     crate::clock::Clock::System.now() + 60_000
 }
@@ -40,7 +40,7 @@ fn written(result: Result<Published>) -> Stamp {
     }
 }
 
-/// A publication that stands before its last step.
+/// A publication prepared up to its last step.
 #[track_caller]
 fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<&[u8]>) -> Box<Ready<'a>> {
     let what = Publication { path, bytes, base: base.map(digest), own: base.map(digest) };
@@ -50,7 +50,7 @@ fn ready<'a>(home: &'a Rooted, path: &'a RelPath, bytes: &'a [u8], base: Option<
     }
 }
 
-/// What is in `workspaces/`, temporaries included.
+/// The names in `workspaces/`, temporary files included.
 fn names(home: &Home) -> Vec<String> {
     let listing = std::fs::read_dir(home.root().join("workspaces")).unwrap();
     let mut names: Vec<_> = listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -73,7 +73,7 @@ fn a_file_is_made_replaced_and_left_alone() {
         assert_eq!(write(&home, &lock, &x, b"three", base).unwrap(), Published::Moved);
     }
     assert_eq!(std::fs::read(&at).unwrap(), b"two");
-    // A deleted file does not come back by itself.
+    // A deleted file is not created again.
     std::fs::remove_file(&at).unwrap();
     assert_eq!(write(&home, &lock, &x, b"three", Some(b"two")).unwrap(), Published::Moved);
     assert_eq!(names(&home), Vec::<String>::new());
@@ -107,11 +107,11 @@ fn a_file_somebody_is_saving_is_deferred() {
         assert_eq!(ask(Some(b"older"), now), deferred, "{}", now - saved);
         assert_eq!(ask(Some(b"theirs"), now), None, "what we wrote ourselves is finished");
     }
-    // At the time it names it goes through; and a file from the future is a wrong clock.
+    // At the time it names it goes through; and a file from the future means a wrong clock.
     for now in [saved + 2_000, saved + 60_000, saved - 2_001, 0] {
         assert_eq!(ask(None, now), None, "{}", now - saved);
     }
-    // What must be made anew is not worth waiting for.
+    // A publication that must be made anew is not worth waiting for.
     assert_eq!(write(&home, &lock, &x, b"ours", None).unwrap(), Published::Moved);
     assert_eq!((std::fs::read(&at).unwrap(), names(&home)), (b"theirs".to_vec(), vec!["x.md".to_owned()]));
 }
@@ -188,7 +188,7 @@ fn odd_leaves_are_replaced_or_refused_without_hanging() {
             }
             refused(home.rename_new(&lock, &x, &rel("workspaces/moved")), why);
         }
-        // The same thing, put there in the instant before the exchange.
+        // The same special file, put there just before the exchange.
         let late = rel("workspaces/late");
         let _ = std::fs::remove_file(at.join("late"));
         std::fs::write(at.join("late"), "old").unwrap();
@@ -212,7 +212,7 @@ fn odd_leaves_are_replaced_or_refused_without_hanging() {
     assert!(began.elapsed() < Duration::from_secs(2), "something waited");
 }
 
-/// Root may do everything, so this runs the same test binary again as nobody where it must.
+/// Root may do everything, so as root this runs the same test binary again as user `nobody`.
 #[test]
 fn missing_rights_are_refusals() {
     const MARK: &str = "HEIRLOOM_TEST_NOBODY";
@@ -247,7 +247,7 @@ fn missing_rights_are_refusals() {
     refused(home.rename_new(&lock, &x, &rel("workspaces/new.md")), "Permission denied");
     assert_eq!(std::fs::read(at.join("x.md")).unwrap(), b"old");
 
-    // A folder that cannot be entered does not hide what is beside it, and does not look empty.
+    // A folder that cannot be entered does not hide its siblings and does not look empty.
     set_mode(&at.join("closed"), 0o000);
     set_mode(&at.join("listed"), 0o400);
     let mut seen = Vec::new();
@@ -286,7 +286,7 @@ fn what_was_saved_in_between_is_handed_over() {
         assert_eq!(home.read_with_stamp(&x, CAP).unwrap().unwrap(), (b"new".to_vec(), stamp));
     }
 
-    // An editor that holds the file open and writes on while we look at what came out.
+    // An editor that holds the file open and keeps writing while we read the displaced file.
     use std::io::Write;
     let mut editor = std::fs::File::options().append(true).open(&at).unwrap();
     let publication = ready(&home, &x, b"newer", Some(b"new"));
@@ -302,7 +302,7 @@ fn what_was_saved_in_between_is_handed_over() {
     assert!(matches!(done.unwrap(), Published::Displaced(_)));
     assert_eq!(kept, ["new+1", "new+1+", "new+1++", "new+1+++"]);
 
-    // Deleted, made, or replaced by a symlink in the instant before.
+    // Deleted, created, or replaced by a symlink just before.
     let publication = ready(&home, &x, b"newest", Some(b"newer"));
     std::fs::remove_file(&at).unwrap();
     assert_eq!(publication.put(&mut nothing_to_keep).unwrap(), Published::Moved);
@@ -329,7 +329,7 @@ fn what_cannot_be_kept_goes_back() {
     assert_eq!((std::fs::read(&at).unwrap(), names(&home)), (b"saved".to_vec(), vec!["x.md".to_owned()]));
     assert_eq!(home.stat(&x).unwrap().unwrap().stamp.inode, inode, "it is the very same file");
 
-    // Saved once more, on top of the new file, while the first could not be kept: both stay.
+    // Saved once more, on top of the new file, while the first save could not be kept: both stay.
     for in_place in [true, false] {
         let publication = ready(&home, &x, b"new", Some(b"saved"));
         std::fs::write(&at, "first").unwrap();
@@ -360,7 +360,7 @@ fn what_cannot_be_kept_goes_back() {
     assert_eq!((std::fs::read(&at).unwrap(), names(&home)), (b"first".to_vec(), vec!["x.md".to_owned()]));
 }
 
-/// Where two names cannot be exchanged, what is written into the old file is still noticed.
+/// Where two names cannot be exchanged, writes into the old file are still noticed.
 #[test]
 fn without_an_exchange_the_open_file_is_watched() {
     let (_dir, home) = new_home();
@@ -398,8 +398,8 @@ fn without_an_exchange_the_open_file_is_watched() {
     assert_eq!(std::fs::read(at.with_file_name(&aside)).unwrap(), b"first");
 }
 
-/// A person saves as fast as they can, now by replacing the file, now by writing into it, while we publish what we
-/// made from what we read: every line they ever saved is in the file or was handed over.
+/// A person saves as fast as they can, by replacing the file or by writing into it, while we publish what we made from
+/// what we read: every line they ever saved is in the file or was handed over.
 #[test]
 fn nothing_a_person_saves_is_lost() {
     let (_dir, home) = new_home();

@@ -1,6 +1,6 @@
-//! A thread exchanges a folder of the home for a symlink to a folder outside, as fast as it can, while everything runs
-//! through that folder. A program that checks first and opens afterwards loses this within seconds, which is what shows
-//! that the others win it.
+//! A thread exchanges a folder of the home for a symlink to a folder outside, as fast as it can, while all operations
+//! run through that folder. A program that checks first and opens afterwards is caught within seconds, which shows that
+//! the test works.
 #![cfg(target_os = "linux")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::publish::Stop;
 use super::*;
 
-/// Each folder above the leaf has its turn.
+/// Each folder above this leaf is swapped in turn.
 const LEAF: &str = "workspaces/main/memory/preference/x.md";
 const FOLDERS: [&str; 4] =
     ["workspaces", "workspaces/main", "workspaces/main/memory", "workspaces/main/memory/preference"];
 
-/// A home in which one folder is going to be swapped, and what must stay as it is.
+/// A home in which one folder is going to be swapped, and the folder outside that must stay unchanged.
 struct Arena {
     dir: tempfile::TempDir,
     home: Home,
@@ -32,7 +32,7 @@ impl Arena {
         Arena { dir, home, folder }
     }
 
-    /// Runs `round` until it says stop; tells whether the folder outside was touched meanwhile.
+    /// Runs `round` until it says stop; returns whether the folder outside was touched meanwhile.
     fn race(&self, round: &mut dyn FnMut(usize) -> bool) -> bool {
         let (outside, link) = (self.dir.path().join("outside"), self.home.root().join("link"));
         let before = snapshot(&outside);
@@ -44,7 +44,7 @@ impl Arena {
                     renameat_with(CWD, &self.folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
                 }
             });
-            // Also when `round` panics, or the scope would wait for the swapping thread for ever.
+            // Also when `round` panics; otherwise the scope would wait for the swapping thread for ever.
             let _stop = Stop(&stop);
             for n in 0.. {
                 if !round(n) {
@@ -134,7 +134,7 @@ fn a_swapped_folder_is_never_followed() {
     assert!(reads > 0 && written > 0 && moved > 0 && refusals > 0, "both sides of the swap were met");
 }
 
-/// The control: who asks for the real path first and opens afterwards is caught, reading and writing.
+/// The control: a program that asks for the real path first and opens afterwards is caught, reading and writing.
 #[test]
 fn a_program_that_checks_first_is_caught() {
     let (began, give_up) = (Instant::now(), Duration::from_secs(20));

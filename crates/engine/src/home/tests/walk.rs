@@ -1,4 +1,4 @@
-//! Walking a tree that is odd, deep, or being rebuilt while we look.
+//! Walking a tree with special files, a deep one, and one that changes during the walk.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -41,9 +41,9 @@ fn everything_is_shown_as_what_it_is() {
             ("z.md", Kind::File),
         ];
         assert_eq!(seen.iter().map(|(p, k)| (p.as_str(), *k)).collect::<Vec<_>>(), expected);
-        let told: Vec<_> = walked.problems.iter().map(|p| p.what.as_str()).collect();
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].contains("control character") && told[1].contains("not UTF-8"), "{told:?}");
+        let problems: Vec<_> = walked.problems.iter().map(|p| p.what.as_str()).collect();
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].contains("control character") && problems[1].contains("not UTF-8"), "{problems:?}");
         assert_eq!(walked.unseen, []);
     }
     let (seen, walked) = walk(&home, 1);
@@ -87,7 +87,7 @@ fn what_comes_and_goes_is_no_problem() {
     assert!(rounds > 10, "{rounds}");
 }
 
-/// A file that is written into while it is read is never given out half old and half new with a stamp.
+/// A file that is written to while it is read is never returned half old and half new with a stamp.
 #[test]
 fn a_stamp_stands_for_the_bytes_that_were_read() {
     let (_dir, home) = new_home();

@@ -1,10 +1,10 @@
-//! What looks like a credential and is none.
+//! Texts that look like credentials and are not.
 
 use heirloom_testkit::Rng;
 
 use super::*;
 
-/// Texts that only look as if. `§` is taken out.
+/// Texts that look like credentials and are not. `§` is removed before the test.
 const BENIGN: &[&str] = &[
     "max_tokens: 4096",
     "token_count = 512",
@@ -167,7 +167,7 @@ fn look_alikes_stay() {
     assert!(wrong.is_empty(), "{} altered\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// One line of what programs and people write, with chance in it but no credential.
+/// A random line as programs and people write it, without a credential.
 fn benign(rng: &mut Rng) -> String {
     const WORDS: &[&str] = &[
         "token", "secret", "password", "key", "auth", "session", "cookie", "access", "private", "the", "value", "risk",

@@ -1,4 +1,4 @@
-//! Every credential here is put together while the test runs, so that the source itself contains none.
+//! Every credential here is assembled while the test runs, so that the source contains none.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn of(rng: &mut Rng, alphabet: &str, length: usize) -> String {
 fn alnum(rng: &mut Rng, length: usize) -> String {
     let upper = LOWER.to_uppercase();
     let mut text = of(rng, &format!("{LOWER}{upper}0123456789"), length);
-    // Chance leaves the digits out now and then; a test is no place for that.
+    // Random text may lack digits now and then, which would make the test flaky.
     text.replace_range(3..6, "Q7x");
     text
 }
@@ -33,7 +33,7 @@ fn upper(rng: &mut Rng, length: usize) -> String {
     of(rng, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", length)
 }
 
-/// One credential of each family that has a shape of its own.
+/// One credential of each family that is recognised by its shape.
 fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     let mut all = Vec::new();
     let mut add = |kind, parts: &[&str]| all.push((kind, parts.concat()));
@@ -98,7 +98,7 @@ fn shaped(rng: &mut Rng) -> Vec<(Kind, String)> {
     all
 }
 
-/// Places a credential may stand in; `@` is where.
+/// Contexts a credential may appear in; `@` is its position.
 const PLACES: &[&str] = &[
     "@",
     "The one I use is @.",
@@ -139,7 +139,7 @@ fn every_family_is_found_in_every_place_and_nothing_else_is_touched() {
                 let text = place.replace('@', &credential);
                 let expected = place.replace('@', &format!("[redacted:{}]", kind.name()));
                 let got = redact(&text);
-                // `cache-key-` and 32 hex digits is what caches call their files.
+                // Caches name their files `cache-key-` and 32 hex digits.
                 let cache = kind == Kind::MailgunKey && place.contains("dump-@");
                 if !cache && got != expected {
                     wrong.push(format!("{} in {place:?}: {got}", kind.name()));
@@ -168,7 +168,7 @@ fn a_credential_is_named_for_what_it_is_even_when_a_name_announces_it() {
     }
 }
 
-/// Texts with `«»` around what has to go, and the kind it goes as.
+/// Texts with `«»` around what must be redacted, and the expected kind.
 fn contextual() -> Vec<(Kind, String)> {
     let aws = ["wJalrXUtn", "FEMI/K7MDENG/bPxRfiCY", "zKq81mTwQp"].concat();
     let made = ["q8Zk2", "mV0xL", "7rT4", "bN9c"].concat();
@@ -370,7 +370,7 @@ fn two_beside_each_other_both_go() {
     }
 }
 
-/// The contract, for any text.
+/// The properties that must hold for any text.
 fn holds(text: &str) {
     let found = spans(text);
     let mut rest = 0;
@@ -387,7 +387,7 @@ fn holds(text: &str) {
     assert_eq!(redact(&once), once, "twice is not once, from {text:?}");
 }
 
-/// Pieces that rules react to, glued in any order.
+/// Pieces that rules react to, joined in any order.
 fn pieces() -> Vec<String> {
     let mut rng = Rng::new(4);
     let mut all: Vec<String> = shaped(&mut rng).into_iter().map(|(_, text)| text).collect();
@@ -475,7 +475,7 @@ fn the_contract_holds_for_credentials_run_together() {
     for _ in 0..20_000 {
         let text: String = (0..rng.below(9) + 1).map(|_| rng.pick(&pieces).as_str()).collect();
         holds(&text);
-        // And cut anywhere, as a limit on length would.
+        // And cut anywhere, as a length limit would.
         let cut = text.floor_char_boundary(rng.below(text.len() + 1));
         holds(&text[..cut]);
         holds(&text[cut..]);
@@ -494,8 +494,8 @@ proptest! {
     }
 }
 
-/// Texts made to be walked again and again. Doing them at all in a debug build is the test; a rule that goes back or
-/// looks ahead without a bound takes minutes.
+/// Texts that would provoke repeated scans. Finishing them in a debug build is the test; a rule that looks back or
+/// ahead without a bound takes minutes.
 #[test]
 fn hostile_text_is_walked_once() {
     let jwt = format!("{}.{}", "eyJ-".repeat(1 << 17), "eyJ-".repeat(1 << 17));
@@ -551,11 +551,11 @@ fn the_names_of_kinds_are_words_and_no_two_are_the_same() {
     assert!(names.iter().all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')));
 }
 
-/// With sessions recorded from the real programs, which are too private and too large to be in the repository.
+/// Sessions recorded from the real programs, which are too private and too large for the repository.
 mod recorded {
     use super::*;
 
-    /// Real conversations are where false alarms show. `REDACT_SHOW=1` prints what is found, to be read.
+    /// Real conversations show false alarms. `REDACT_SHOW=1` prints the findings for review.
     #[test]
     #[ignore = "needs the recorded sessions beside the repository: just real"]
     fn real_conversations_contain_next_to_none() {

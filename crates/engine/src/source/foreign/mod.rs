@@ -1,15 +1,16 @@
-//! A program's own SQLite store, read and never written, as a [`ForeignSpec`] asks. Storey 1.
+//! Reads another program's SQLite store as a [`ForeignSpec`] describes, and never writes to it. Storey 1.
 //!
 //! The program may be running and writing meanwhile, so every read is one short transaction and nothing is held while
-//! the rows are worked on: its checkpoints are never kept waiting. What cannot be opened in place (locked as a whole,
-//! or in a folder where SQLite cannot put its `-shm` file) is copied into a private folder first and read there.
+//! the rows are processed: its checkpoints are never delayed. A store that cannot be opened in place (locked as a
+//! whole, or in a folder where SQLite cannot create its `-shm` file) is copied into a private folder first and read
+//! there.
 //!
 //! A row is kept as its *canonical bytes* ([`canonical`]), one line of JSON that [`restore`] turns back into the row;
-//! that is also the form rows have in an export. Knows no program: tables, keys and order are the adapter's data.
+//! exports use the same form. This module knows no program: tables, keys and order come from the adapter.
 //!
-//! One thing to know before opening such a file by other means: POSIX locks belong to the process, and closing *any*
-//! descriptor of a database drops the locks SQLite holds on it. That is why the path is judged here with `stat` instead
-//! of being opened, and why one process should read a store through one [`ForeignStore`] at a time.
+//! Before opening such a file by other means, note that POSIX locks belong to the process, and closing *any* descriptor
+//! of a database drops the locks SQLite holds on it. That is why the path is checked here with `stat` instead of being
+//! opened, and why one process should read a store through one [`ForeignStore`] at a time.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -30,24 +31,26 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Cell, ForeignSpec, Row, RowQuery};
 use crate::sqlite::uri;
 
-/// How long SQLite waits for a lock. A program's own write transactions last milliseconds; what is held longer than
-/// this is held as a whole (`locking_mode=EXCLUSIVE`), and waiting would not help.
+/// How long SQLite waits for a lock. A program's own write transactions last milliseconds; a lock held longer than this
+/// is on the whole file (`locking_mode=EXCLUSIVE`), and waiting would not help.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// Items read in one transaction: large enough that statements are prepared seldom, small enough that the transaction
-/// is over in a few milliseconds.
+/// Items read in one transaction: large enough that statements are rarely prepared, small enough that the transaction
+/// ends within a few milliseconds.
 const CHUNK_ITEMS: usize = 64;
 
-/// A chunk also ends here, so that a session of huge tool outputs does not have to fit into memory at once.
+/// The size in bytes at which a chunk also ends, so that a session of huge tool outputs need not fit into memory at
+/// once.
 const CHUNK_BYTES: usize = 8 << 20;
 
-/// No decompressed body is larger than this; OpenClaw's own limit is 4 MiB.
+/// The largest size, in bytes, of a decompressed body; OpenClaw's own limit is 4 MiB.
 const OPENED_LIMIT: u64 = 64 << 20;
 
-/// A store at rest is copied up to this size (a tenth of a second) rather than littered with SQLite's side files.
+/// The largest store, in bytes, that is copied when no program has it open, so that reading leaves no side files there.
+/// Copying this much takes a tenth of a second.
 const COPIED_AT_REST: u64 = 64 << 20;
 
-/// How often a copy is tried again when the store changed under it.
+/// How often a copy is attempted when the store changes meanwhile.
 const COPY_TRIES: usize = 3;
 
 /// A program's store, open for reading.
@@ -55,26 +58,28 @@ const COPY_TRIES: usize = 3;
 /// Dropping it closes the connection and removes the copy, where one was made.
 pub struct ForeignStore {
     path: PathBuf,
-    // Declared before `copy`: fields are dropped in order, and the copy's files go once nobody has them open.
+    // Declared before `copy`: fields are dropped in order, and the copy's files are removed after the connection is
+    // closed.
     connection: Connection,
     copy: Option<PrivateCopy>,
 }
 
-/// One session of a store, and what tells whether it has changed.
+/// One session of a store, with a fingerprint that shows whether it changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     /// The group's key, as the spec's statements take it.
     pub key: String,
-    /// Differs whenever any row of the group does; means nothing else.
+    /// Changes whenever any row of the group does; otherwise opaque.
     pub fingerprint: String,
 }
 
 impl ForeignStore {
-    /// Opens a store read-only where it lies, or a copy of it in `scratch`, a folder of the home that is made (mode
-    /// 0700) when needed.
+    /// Opens a store read-only in place, or a copy of it in `scratch`, a folder of the home that is created (mode 0700)
+    /// when needed.
     ///
-    /// A copy is read where the store cannot be, and also where it is small and nobody has it open: reading in place
-    /// would then leave an empty `-wal` and a `-shm` beside it, which a read-only connection makes but cannot remove.
+    /// A copy is read where the store cannot be, and also where it is small and no program has it open: reading in
+    /// place would then leave an empty `-wal` and a `-shm` beside it, which a read-only connection creates but cannot
+    /// remove.
     pub fn open(path: &Path, scratch: &Path) -> Result<ForeignStore> {
         check_is_file(path)?;
         let path = std::path::absolute(path).map_err(|e| Error::io("open", path, e))?;
@@ -118,10 +123,10 @@ impl ForeignStore {
         read().map_err(|e| failed(&self.path, e))
     }
 
-    /// Reads a group: its head rows, then its items in order, each row with the bytes that are kept of it.
+    /// Reads a group: its head rows, then its items in order, each row with its canonical bytes.
     ///
-    /// `each` is called with no statement and no transaction open, so it may take its time. Every row comes, whether
-    /// or not it has changed; rows the program removes meanwhile are left out. An error of `each` ends the reading.
+    /// `each` is called with no statement and no transaction open, so it may take its time. It is called for every row,
+    /// changed or not; rows the program removes meanwhile are left out. An error from `each` ends the reading.
     pub fn read_group(
         &self,
         spec: &ForeignSpec,
@@ -158,7 +163,7 @@ impl ForeignStore {
         Ok((heads, items))
     }
 
-    /// Reads the first of these items, as many as make one chunk, and says how many that were.
+    /// Reads the first of these items, as many as make one chunk, and returns how many that were.
     fn read_items(&self, spec: &ForeignSpec, key: &str, items: &[ItemKey]) -> rusqlite::Result<(Vec<Kept>, usize)> {
         let transaction = self.connection.unchecked_transaction()?;
         let mut rows = Vec::new();
@@ -183,11 +188,11 @@ impl fmt::Debug for ForeignStore {
     }
 }
 
-/// The bytes that are kept of a row: one line of JSON in UTF-8, without a newline.
+/// The canonical bytes of a row: one line of JSON in UTF-8, without a newline.
 ///
 /// An object with `"$table"` first, then every column in declaration order. INTEGER is a number without and REAL one
 /// with a point or exponent, in a form that reads back to the same 64 bits; TEXT is a string, BLOB
-/// `{"$blob":"<base64>"}`, NULL `null`. What JSON has no form for: infinite or undefined REAL is `{"$real":"inf"}`
+/// `{"$blob":"<base64>"}`, NULL `null`. Values JSON has no form for: infinite or undefined REAL is `{"$real":"inf"}`
 /// (`-inf`, `nan`), and TEXT that is not UTF-8 is `{"$text":"<base64>"}`.
 pub fn canonical(row: &Row) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
@@ -213,8 +218,8 @@ pub fn canonical(row: &Row) -> Vec<u8> {
     out
 }
 
-/// Turns canonical bytes back into the row as [`ForeignStore::read_group`] handed it out: with its key, which the spec
-/// knows how to make, and with compressed bodies opened.
+/// Turns canonical bytes back into the row as [`ForeignStore::read_group`] passed it: with its key, which is made as
+/// the spec says, and with compressed bodies opened.
 pub fn restore(spec: &ForeignSpec, bytes: &[u8]) -> Result<Row> {
     let damaged = |what: &str| Error::damaged(format!("a kept row cannot be read: {what}"));
     let fields: Fields = serde_json::from_slice(bytes).map_err(|e| damaged("not a JSON object").because(e))?;
@@ -239,10 +244,10 @@ pub fn restore(spec: &ForeignSpec, bytes: &[u8]) -> Result<Row> {
 /// A row as it is stored, with its canonical bytes.
 type Kept = (Row, Vec<u8>);
 
-/// An item's key in whatever type the program gave it, so that it compares as the program means it.
+/// An item's key in the type the program gave it, so that it compares as in the program.
 type ItemKey = rusqlite::types::Value;
 
-/// Runs one of the spec's row queries and adds what it finds.
+/// Runs one of the spec's row queries and appends the rows it finds.
 fn read_rows(
     transaction: &Transaction<'_>,
     query: &RowQuery,
@@ -251,7 +256,7 @@ fn read_rows(
 ) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached(query.sql)?;
     let names: Vec<String> = statement.column_names().map(String::from).collect();
-    // A statement may leave out `?1` or `?2` where it does not need it.
+    // A statement that does not need `?1` or `?2` may leave it out.
     let wanted = statement.parameter_count().min(keys.len());
     let mut rows = statement.query(&keys[..wanted])?;
     while let Some(row) = rows.next()? {
@@ -288,8 +293,8 @@ fn key_of(query: &RowQuery, columns: &[(String, Cell)]) -> String {
     query.key.iter().map(part).collect::<Vec<_>>().join("/")
 }
 
-/// Opens the bodies the spec names into their text columns, where these are NULL. What cannot be opened, or is too
-/// large, stays NULL: the decoder then says so, and the kept bytes still hold what is stored.
+/// Decompresses the bodies the spec names into their text columns, where these are NULL. A body that cannot be
+/// decompressed, or is too large, stays NULL: the decoder reports it, and the kept bytes still contain it.
 fn open_zstd(spec: &ForeignSpec, row: &mut Row) {
     for (packed, text) in spec.zstd {
         let Some(Cell::Blob(body)) = row.columns.iter().find(|(n, _)| n == packed).map(|(_, cell)| cell) else {
@@ -384,7 +389,7 @@ fn cell_of(json: &str) -> Option<Cell> {
                 _ => None,
             }
         }
-        // serde_json's own reading of floats may be off by one bit; the standard library's is exact.
+        // serde_json's parsing of floats may be off by one bit; the standard library's is exact.
         _ if json.contains(['.', 'e', 'E']) => Some(Cell::Real(json.parse().ok()?)),
         _ => Some(Cell::Integer(json.parse().ok()?)),
     }
@@ -392,7 +397,7 @@ fn cell_of(json: &str) -> Option<Cell> {
 
 // Opening.
 
-/// Refuses what is not a regular file, before SQLite would wait on a FIFO or fail on a folder without naming it.
+/// Refuses anything but a regular file, before SQLite would wait on a FIFO or fail on a folder without naming it.
 fn check_is_file(path: &Path) -> Result<()> {
     let kind = fs::metadata(path).map_err(|e| Error::io("open", path, e))?.file_type();
     if kind.is_file() {
@@ -418,7 +423,7 @@ fn small_and_at_rest(path: &Path) -> bool {
     open_plain(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head[18..] == [2, 2]
 }
 
-/// A connection that has proved it can read: SQLite opens lazily, and most obstacles show only at the first page.
+/// A connection that has read once: SQLite opens lazily, and most obstacles show only at the first page.
 fn connect(uri: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
@@ -430,8 +435,8 @@ fn connect(uri: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether reading a copy gets around this obstacle: a lock on the whole file, or a place where SQLite cannot make,
-/// lock or map the files it needs beside the database.
+/// Whether reading a copy avoids this error: a lock on the whole file, or a place where SQLite cannot create, lock or
+/// map the files it needs beside the database.
 fn helped_by_copy(cause: &rusqlite::Error) -> bool {
     matches!(
         cause.sqlite_error_code(),
@@ -448,13 +453,13 @@ fn helped_by_copy(cause: &rusqlite::Error) -> bool {
     )
 }
 
-/// An error of a foreign store, in words that name the store and not the home.
+/// An error of a foreign store, worded so that it names the store and not the home.
 fn failed(path: &Path, cause: rusqlite::Error) -> Error {
     let path = path.display();
-    let said = cause.to_string();
+    let message = cause.to_string();
     for kind in ["table", "column"] {
-        // SQLite has one code for every mistake in a statement; only its words tell what is missing.
-        if let Some((_, rest)) = said.split_once(&format!("no such {kind}: ")) {
+        // SQLite has one code for every mistake in a statement; only the message says what is missing.
+        if let Some((_, rest)) = message.split_once(&format!("no such {kind}: ")) {
             let name = rest.split([' ', '\n']).next().unwrap_or_default();
             let what = format!("{path} has no {kind} {name}; this version of the program's store is not known");
             return Error::refused(what).hint("nothing of it was read; update heirloom").because(cause);
@@ -479,7 +484,7 @@ fn failed(path: &Path, cause: rusqlite::Error) -> Error {
 
 // Copying.
 
-/// A database with its log and journal in a private folder; the files go when this does.
+/// A copy of a database with its log and journal in a private folder; dropping it removes the files.
 struct PrivateCopy {
     database: PathBuf,
 }
@@ -498,7 +503,8 @@ impl PrivateCopy {
             })?;
             let copy = PrivateCopy { database: scratch.join(format!("foreign-{:016x}.db", u64::from_le_bytes(name))) };
             let before = Marks::of(path)?;
-            // The log after the database: whatever a checkpoint writes into the database meanwhile is still in the log.
+            // The log is copied after the database: anything a checkpoint writes into the database meanwhile is still
+            // in the log.
             for suffix in ["", "-wal", "-journal"] {
                 copy_file(&beside(path, suffix), &beside(&copy.database, suffix), suffix.is_empty())?;
             }
@@ -514,14 +520,14 @@ impl PrivateCopy {
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            // Nothing can be done about one that stays; the folder is cleared by whoever owns the home.
+            // A file that cannot be removed stays; the owner of the home clears the folder.
             let _ = fs::remove_file(beside(&self.database, suffix));
         }
     }
 }
 
-/// What would show that a store changed while it was copied: a database written to, a log begun anew. A log that only
-/// grew does no harm, since SQLite reads it up to the last whole transaction.
+/// Values that change when a store is changed during the copy: a database written to, a log started anew. A log that
+/// only grew does no harm, since SQLite reads it up to the last complete transaction.
 #[derive(PartialEq, Eq)]
 struct Marks {
     database: (u64, u64, i64, i64),
@@ -535,7 +541,7 @@ impl Marks {
         let journal = fs::metadata(beside(path, "-journal")).ok();
         let mut log_head = Vec::new();
         if let Ok(log) = open_plain(&beside(path, "-wal")) {
-            // 32 bytes of header, whose salts change whenever the log is begun anew.
+            // The header has 32 bytes; its salts change whenever the log is started anew.
             log.take(32).read_to_end(&mut log_head).map_err(|e| Error::io("copy", path, e))?;
         }
         Ok(Marks {

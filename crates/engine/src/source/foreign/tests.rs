@@ -1,4 +1,4 @@
-//! Stores of other programs, made and read here.
+//! Reading stores of other programs, which the tests create.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct World {
 }
 
 impl World {
-    /// A folder with a store in it, and the connection that made it, as its program has it open.
+    /// A folder with a store in it, and the writing connection, as the program would hold it open.
     fn new(mode: &str) -> (World, Connection) {
         let world = World { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(world.folder.path().join("store")).unwrap();
@@ -102,7 +102,7 @@ fn reading_holds_nothing_up_and_changes_nothing() {
     let mut seen = 0;
     store
         .read_group(&SPEC, "a", |row, _| {
-            // In the middle of a reading the program can write, and empty its log.
+            // During a read the program can write, and empty its log.
             writer.execute("UPDATE book SET changed = changed + 1 WHERE id = 'b'", []).unwrap();
             let busy: i64 = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0)).unwrap();
             assert_eq!(busy, 0, "at {}", row.key);
@@ -189,7 +189,7 @@ fn a_store_in_a_read_only_folder_is_copied() {
         eprintln!("skipped: permissions do not bind root");
         return;
     }
-    // A backup taken beside a running program: a log, but no `-shm` to read it by.
+    // A backup taken beside a running program: a log, but no `-shm` file to read it with.
     let (world, writer) = World::new("wal");
     let log = fs::read(beside(&world.store(), "-wal")).unwrap();
     drop(writer);

@@ -1,6 +1,6 @@
-//! Changes to a settings file: text is inserted or removed where a value stands. Comments, order, indentation, trailing
-//! commas and line ends of others stay as they are. Writes only what plain JSON allows, so that a file keeps the form it
-//! had.
+//! Edits a JSON settings file by inserting or removing text at a value's position. Comments, order, indentation,
+//! trailing commas and line ends written by others stay as they are. Inserts only plain JSON, so that the file keeps
+//! the form it had.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use jsonc_parser::tokens::Token;
 use jsonc_parser::{Scanner, ScannerOptions};
 use serde_json::Value as Json;
 
-use super::{Kind, Node, Odd, at, find, is_blank, parse};
+use super::{Kind, Node, SettingsError, at, find, is_blank, parse};
 use crate::install::draft::Draft;
 
-/// Puts a value under a path of keys, making the objects on the way; the member must not be there. Returns the paths of
-/// the containers that had to be made.
-pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, Odd> {
+/// Inserts a value under a path of keys and creates the objects on the way; the member must not exist. Returns the
+/// paths of the containers it created.
+pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, SettingsError> {
     let root = whole(draft)?;
     let mut have = 0;
     let mut node = &root;
@@ -24,9 +24,9 @@ pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<Stri
         }
         have += 1;
     }
-    // Also looks at the innermost object: its last key must not be there, and it may come from elsewhere.
+    // Also checks the innermost object: its last key must not be there, and the object may come from another file.
     if at(node, &path[have..=have])?.is_some() {
-        return Err(Odd::Twice(path.join(".")));
+        return Err(SettingsError::DuplicateKey(path.join(".")));
     }
     let mut wrapped = value.clone();
     for key in path[have + 1..].iter().rev() {
@@ -40,8 +40,8 @@ pub fn insert(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<Stri
     Ok(made)
 }
 
-/// Puts a value at the end of the array under a path, making it where it is missing. Returns what had to be made.
-pub fn push(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, Odd> {
+/// Appends a value to the array under a path, creating it if missing. Returns the paths of the containers it created.
+pub fn push(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String>, SettingsError> {
     let root = whole(draft)?;
     match at(&root, path)? {
         None => insert(draft, path, &Json::Array(vec![value.clone()])),
@@ -49,11 +49,11 @@ pub fn push(draft: &mut Draft, path: &[&str], value: &Json) -> Result<Vec<String
             append(draft, array, None, value);
             Ok(Vec::new())
         }
-        Some(_) => Err(Odd::NotA("a list", path.join("."))),
+        Some(_) => Err(SettingsError::WrongType("a list", path.join("."))),
     }
 }
 
-/// Puts a value in the place of another one.
+/// Replaces a value.
 pub fn replace(draft: &mut Draft, node: &Node, value: &Json) {
     let style = Style::of(draft.text());
     let text = draft.text();
@@ -63,7 +63,7 @@ pub fn replace(draft: &mut Draft, node: &Node, value: &Json) {
     draft.replace(node.span.clone(), &written);
 }
 
-/// Takes a child out of a container: the child, the comma it no longer needs, and the white space before it.
+/// Removes a child from a container, with the comma it no longer needs and the white space before it.
 pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
     let text = draft.text();
     let children = container.children();
@@ -79,7 +79,7 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
     } else if comma {
         cuts.push(next..next + 1);
     } else if index > 0 {
-        // The last one: the comma before it goes with it.
+        // The last child: the comma before it is removed too.
         let (_, before) = comments(text, children[index - 1].end);
         if text[before..].starts_with(',') && before < space {
             cuts.push(before..before + 1);
@@ -88,7 +88,7 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
     let rest = &text[end..];
     let line_ends = rest.trim_start_matches([' ', '\t']).starts_with(['\n', '\r']);
     let begin = match text[floor..space].rfind("//") {
-        // A comment up to the end of the line must keep an end of line.
+        // A line comment must keep its end of line.
         Some(_) if !line_ends => child.start,
         _ if index == 0 && !text[space..child.start].contains('\n') => {
             end += rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -108,8 +108,8 @@ pub fn remove(draft: &mut Draft, container: &Node, index: usize) {
     }
 }
 
-/// Takes the member under a path out, if it is there.
-pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, Odd> {
+/// Removes the member under a path, if it is there.
+pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, SettingsError> {
     let Some((key, above)) = path.split_last() else { return Ok(false) };
     let Some(object) = find(draft.text(), above)? else { return Ok(false) };
     let (Some(_), Kind::Object(members)) = (object.get(key)?, &object.kind) else { return Ok(false) };
@@ -118,8 +118,8 @@ pub fn remove_member(draft: &mut Draft, path: &[&str]) -> Result<bool, Odd> {
     Ok(true)
 }
 
-/// The tree of a draft; a blank text becomes an object first.
-fn whole(draft: &mut Draft) -> Result<Node, Odd> {
+/// The syntax tree of a draft; a blank text becomes an object first.
+fn whole(draft: &mut Draft) -> Result<Node, SettingsError> {
     if is_blank(draft.text()) {
         let end = draft.text().len();
         draft.replace(end..end, "{}\n");
@@ -127,11 +127,11 @@ fn whole(draft: &mut Draft) -> Result<Node, Odd> {
     let root = parse(draft.text())?;
     match root.kind {
         Kind::Object(_) => Ok(root),
-        _ => Err(Odd::NotA("an object", "the file".into())),
+        _ => Err(SettingsError::WrongType("an object", "the file".into())),
     }
 }
 
-/// Puts a child at the end of a container.
+/// Appends a child to a container.
 fn append(draft: &mut Draft, container: &Node, key: Option<&str>, value: &Json) {
     let text = draft.text();
     let style = Style::of(text);
@@ -150,7 +150,7 @@ fn append(draft: &mut Draft, container: &Node, key: Option<&str>, value: &Json) 
             let put = format!("{}{}", name(style.colon), style.narrow(value));
             draft.replace(at..at, &put);
         } else {
-            // What is in between is blanks, so the closing bracket gets a line of its own.
+            // There are only blanks in between, so the closing bracket gets a line of its own.
             let put = format!("{nl}{inner}{}{}{nl}{outer}", name(": "), style.wide(value, &inner));
             draft.replace(at..at, &put);
         }
@@ -185,11 +185,11 @@ fn append(draft: &mut Draft, container: &Node, key: Option<&str>, value: &Json) 
     }
 }
 
-/// How a file is laid out.
+/// The layout of a file.
 struct Style {
     line_end: &'static str,
     unit: String,
-    /// All in one line.
+    /// The whole file is on one line.
     narrow_file: bool,
     colon: &'static str,
     gap: &'static str,
@@ -206,7 +206,7 @@ impl Style {
             let word = line[space.len()..].chars().next()?;
             (!space.is_empty() && (word.is_alphabetic() || "\"'_$".contains(word))).then_some(space)
         });
-        // Tabs are one each, and no file is indented by more than eight.
+        // A tab counts as one character, and no file is indented by more than eight.
         let unit = match indented {
             Some(space) if space.starts_with('\t') => "\t".to_owned(),
             Some(space) if space.len() <= 8 => space,
@@ -221,7 +221,7 @@ impl Style {
         }
     }
 
-    /// The white space a line with something at this place begins with, or would.
+    /// The indentation of the line at this position, or the one it would have.
     fn indent_at(text: &str, place: usize) -> String {
         let line = text[..place].rfind('\n').map_or(0, |n| n + 1);
         text[line..place].chars().take_while(|c| *c == ' ' || *c == '\t').collect()
@@ -262,7 +262,7 @@ impl Style {
     }
 }
 
-/// The members as people write them: what a thing is comes first.
+/// The members in the order people write them, the one that identifies an object first.
 fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     let mut members: Vec<(&String, &Json)> = map.iter().collect();
     let rank = |key: &str| ["enabled", "type", "command"].iter().position(|k| *k == key).unwrap_or(usize::MAX);
@@ -270,7 +270,7 @@ fn in_order(map: &serde_json::Map<String, Json>) -> Vec<(&String, &Json)> {
     members
 }
 
-/// The comments from a place on, up to the next token that is none, and where that token stands.
+/// The comments from a position up to the next other token, and the position of that token.
 fn comments(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
     let mut scanner = Scanner::new(&text[from..], &ScannerOptions::default());
     let mut found = Vec::new();
@@ -280,8 +280,8 @@ fn comments(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
     (found, from + scanner.token_start())
 }
 
-/// The end of the comments that follow a place on its line; the place itself where there is none, or where they stand
-/// before something else on that line, to which they belong.
+/// The end of the comments that follow a position on its line; the position itself where there is none, or where they
+/// precede something else on that line, to which they belong.
 fn end_of_line_comment(text: &str, from: usize) -> usize {
     let (found, _) = comments(text, from);
     let on_line = |comment: &&Range<usize>| !text[from..comment.end].contains(['\n', '\r']);

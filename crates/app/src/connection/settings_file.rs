@@ -1,6 +1,6 @@
-//! A settings file of another program: found without following a link, read whole, and replaced with the care of our own
-//! files: compared with what it was read as in the instant of the exchange, so that what the program saves meanwhile is
-//! never lost.
+//! A settings file of another program: found without following a link, read whole, and replaced with the same care as
+//! our own files. The replacement fails if the file changed since it was read, so nothing the program saves meanwhile
+//! is lost.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use heirloom_engine::clock::Clock;
 use heirloom_engine::error::{Error, ErrorKind, Result};
 use heirloom_engine::home::{Home, HomeLock, Publication, Published, RelPath, Rooted, digest};
 
-/// No settings file is larger.
+/// The largest settings file that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// A file, and what is in it.
-pub struct Place {
-    /// Its path, for people and for the note of what was done.
+/// A settings file and its contents.
+pub struct SettingsFile {
+    /// Its path, for people and for the record of changes.
     pub path: PathBuf,
-    /// The text; `None` where there is no file.
+    /// The text; `None` if there is no file.
     pub now: Option<String>,
-    /// Why it cannot be changed, though it may be read.
+    /// Why it cannot be changed, although it may be read.
     pub fixed: Option<Error>,
     root: Option<Rooted>,
     below: Option<RelPath>,
 }
 
-impl Place {
-    /// Finds and reads `folder/name`. Links are allowed on the way to the user's home, or to the folder that an
+impl SettingsFile {
+    /// Finds and reads `folder/name`. Links are allowed in the path of the user's home, or of the folder that an
     /// environment variable names, and nowhere below.
-    pub fn find(home: &Path, folder: &Path, name: &str) -> Result<Place> {
+    pub fn find(home: &Path, folder: &Path, name: &str) -> Result<SettingsFile> {
         let path = folder.join(name);
         let anchor = match folder.starts_with(home) {
             true => home,
@@ -39,15 +39,15 @@ impl Place {
                 .hint("set the variable that names the program's folder to such a path"));
         };
         if let Some(fixed) = link(anchor, below, &path) {
-            // Looking is harmless: somebody may have put our hooks in by hand.
+            // Reading through the link is harmless, and a person may have added our hooks by hand.
             let now = std::fs::read_to_string(&path).ok();
-            return Ok(Place { path, now, fixed: Some(fixed), root: None, below: None });
+            return Ok(SettingsFile { path, now, fixed: Some(fixed), root: None, below: None });
         }
         let below = RelPath::parse(below)?;
         let root = match Home::foreign(anchor) {
             Ok(root) => root,
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Ok(Place { path, now: None, fixed: Some(e), root: None, below: None });
+                return Ok(SettingsFile { path, now: None, fixed: Some(e), root: None, below: None });
             }
             Err(e) => return Err(e),
         };
@@ -58,12 +58,12 @@ impl Place {
         let read_only = std::fs::symlink_metadata(&path).is_ok_and(|m| m.permissions().mode() & 0o200 == 0);
         let fixed = read_only.then(|| {
             Error::refused(format!("{} is read-only", path.display()))
-                .hint("somebody wants it to stay as it is; make it writable (chmod u+w) if that was you")
+                .hint("make it writable (chmod u+w) if Heirloom may change it")
         });
-        Ok(Place { path, now, fixed, root: Some(root), below: Some(below) })
+        Ok(SettingsFile { path, now, fixed, root: Some(root), below: Some(below) })
     }
 
-    /// The folders above it that are missing, outermost first, below the folder it was looked for in.
+    /// The missing folders above the file, outermost first, below the folder it was looked for in.
     pub fn missing_folders(&self) -> Vec<PathBuf> {
         let above = self.path.ancestors().skip(1).take_while(|p| !p.exists());
         let mut missing: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -71,8 +71,8 @@ impl Place {
         missing
     }
 
-    /// Gives the file this text, or takes it away; what is there must be `from`. Durable when it returns; on an error
-    /// the file is as it was.
+    /// Replaces the text of the file, or removes it; its present text must be `from`. Durable when this returns; on an
+    /// error the file is unchanged.
     pub fn write(&self, held: &HomeLock, from: Option<&str>, to: Option<&str>) -> Result<()> {
         let (Some(root), Some(below)) = (&self.root, &self.below) else {
             return Err(Error::refused(format!("{} cannot be changed", self.path.display())));
@@ -88,11 +88,11 @@ impl Place {
         };
         if let Some(parent) = below.parent() {
             root.create_dir_all(&parent).map_err(|e| unchanged(e, &self.path))?;
-            // What a killed command left behind.
+            // Temporary files of a killed command.
             let _ = root.remove_temporaries_below(&parent, Clock::System.now());
         }
-        // The bytes were read a moment ago and are compared again in the exchange: whoever saved them is done, and
-        // whoever saves in between gets the file back, so there is nothing to wait for.
+        // The bytes were read a moment ago and are compared again in the exchange, so there is no need to wait until
+        // the file is quiet: an edit saved in between is given back.
         let what = Publication { path: below, bytes: to.as_bytes(), base, own: base };
         match root.publish(held, &what, Clock::System.now(), &mut |_| Err(self.busy()))? {
             Published::Written(_) | Published::Unchanged(_) => Ok(()),
@@ -100,7 +100,7 @@ impl Place {
         }
     }
 
-    /// Removes a folder above it, if nothing is in it.
+    /// Removes a folder above it, if it is empty.
     pub fn remove_folder(&self, folder: &Path) -> Result<()> {
         let (Some(root), Some(below)) = (&self.root, &self.below) else { return Ok(()) };
         let mut above = below.parent();
@@ -114,12 +114,12 @@ impl Place {
     }
 
     fn busy(&self) -> Error {
-        Error::new(ErrorKind::Busy, format!("{} was saved by somebody else in this moment", self.path.display()))
+        Error::new(ErrorKind::Busy, format!("{} was changed by another program at this moment", self.path.display()))
             .hint("nothing was changed; run the same command again")
     }
 }
 
-/// The first link between the anchor and the file, and what is really there.
+/// The error for the first link between the anchor and the file, which names the link's target.
 fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
     let mut at = anchor.to_owned();
     for name in Path::new(below).components() {
@@ -142,7 +142,7 @@ fn link(anchor: &Path, below: &str, path: &Path) -> Option<Error> {
     None
 }
 
-/// An error about a foreign file: it says that nothing happened, and nothing about our own home.
+/// An error about another program's file: it says that nothing was changed, and nothing about our own home.
 fn unchanged(error: Error, path: &Path) -> Error {
     let hint = match error.kind() {
         ErrorKind::Refused => format!("{} was left as it is", path.display()),
@@ -163,23 +163,23 @@ mod tests {
         let user = folder.path().join("user");
         let settings = user.join(".claude/settings.json");
         std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
-        let look = || Place::find(&user, &user.join(".claude"), "settings.json").unwrap();
-        // Made, changed and removed by the program after we looked.
-        let place = look();
+        let look = || SettingsFile::find(&user, &user.join(".claude"), "settings.json").unwrap();
+        // Created, changed and removed by the program after it was read.
+        let file = look();
         std::fs::write(&settings, "theirs").unwrap();
         let busy = |result: Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::Busy);
-        busy(place.write(&held, None, Some("ours")));
+        busy(file.write(&held, None, Some("ours")));
         assert_eq!(std::fs::read_to_string(&settings).unwrap(), "theirs");
-        let place = look();
+        let file = look();
         std::fs::write(&settings, "later").unwrap();
-        busy(place.write(&held, place.now.as_deref(), Some("ours")));
-        busy(place.write(&held, place.now.as_deref(), None));
+        busy(file.write(&held, file.now.as_deref(), Some("ours")));
+        busy(file.write(&held, file.now.as_deref(), None));
         assert_eq!(std::fs::read_to_string(&settings).unwrap(), "later");
-        let place = look();
+        let file = look();
         std::fs::remove_file(&settings).unwrap();
-        busy(place.write(&held, place.now.as_deref(), Some("ours")));
+        busy(file.write(&held, file.now.as_deref(), Some("ours")));
         assert!(!settings.exists());
-        // And where nobody came between, it is done at once, however fresh the file is.
+        // Without a change in between, the write succeeds at once, however recent the file is.
         std::fs::write(&settings, "fresh").unwrap();
         look().write(&held, Some("fresh"), Some("ours")).unwrap();
         assert_eq!(std::fs::read_to_string(&settings).unwrap(), "ours");
