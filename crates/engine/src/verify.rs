@@ -16,6 +16,7 @@ use crate::ledger::blocks::{self, Opener};
 use crate::ledger::{Ledger, Read, audit};
 use crate::pages;
 use crate::scope::{BlockNo, RecordNo, StreamNo};
+use crate::see::worded;
 use crate::transcript::prepare::digest;
 
 /// How bad a finding is.
@@ -59,11 +60,15 @@ pub struct Report {
 
 impl Report {
     fn damaged(&mut self, subject: impl Into<String>, what: impl Into<String>) {
-        self.findings.push(Finding { severity: Severity::Damaged, subject: subject.into(), what: what.into() });
+        self.findings.push(Finding {
+            severity: Severity::Damaged,
+            subject: subject.into(),
+            what: worded(&what.into()),
+        });
     }
 
     fn stale(&mut self, subject: impl Into<String>, what: impl Into<String>) {
-        self.findings.push(Finding { severity: Severity::Stale, subject: subject.into(), what: what.into() });
+        self.findings.push(Finding { severity: Severity::Stale, subject: subject.into(), what: worded(&what.into()) });
     }
 }
 
@@ -92,13 +97,13 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     if let Some(index) = index {
         report.index_rows = index.rows().unwrap_or(0) as u64;
         for what in index.problems()? {
-            report.stale("index", format!("{what}; heirloom reindex makes it anew"));
+            report.stale("index", format!("{what}; ⟨reindex⟩ makes it anew"));
         }
         for what in index.node_strays(ledger)? {
-            report.stale("index", format!("{what}; heirloom reindex makes it anew"));
+            report.stale("index", format!("{what}; ⟨reindex⟩ makes it anew"));
         }
         if let Err(e) = ledger.read(|tx| index.coverage(tx)) {
-            report.stale("index", format!("{e}; heirloom reindex makes it anew"));
+            report.stale("index", format!("{e}; ⟨reindex⟩ makes it anew"));
         }
     }
     Ok(report)

@@ -1,6 +1,7 @@
 //! The checks `doctor` runs on the home's own files: modes, owners, symlinks. Changes nothing and does not read file
 //! contents.
 
+use crate::see::worded;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, Stat};
@@ -65,7 +66,7 @@ impl Home {
                 Ok(None) => found.push(Finding {
                     path: self.root().join(path.as_str()),
                     what: "is missing".into(),
-                    fix: "any command but a hook creates it: heirloom status".into(),
+                    fix: worded("any command but a hook creates it: ⟨status⟩"),
                 }),
                 Err(error) => found.push(Finding {
                     path: self.root().join(path.as_str()),

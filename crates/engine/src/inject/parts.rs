@@ -18,6 +18,7 @@ use crate::recall::{self, Audience, Item};
 use crate::redact::redact;
 use crate::render::{self, memory};
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
+use crate::see::See;
 use crate::thread::{self, Lately};
 use crate::tokens::cut;
 use crate::transcript::{read, recent};
@@ -110,7 +111,7 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     let mut out = vec![Piece::heading(format!("## Where the last session stopped: {}\n", named(at, last, now)))];
     let nodes: Vec<String> = standing.nodes.iter().map(NodeId::to_string).collect();
     if !nodes.is_empty() {
-        out.push(Piece::line(format!("All of it: `heirloom expand {}`\n", nodes[0]), None));
+        out.push(Piece::line(format!("All of it: `{}`\n", See::of("expand", &nodes[0])), None));
     }
     if d.is_empty() {
         let opener = Opener::default();

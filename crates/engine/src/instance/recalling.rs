@@ -101,5 +101,5 @@ impl Instance {
 
 /// The agent has no visible files, so nothing was stored for it either.
 pub(super) fn nothing_yet() -> Error {
-    Error::not_found("nothing is stored yet").hint("heirloom up")
+    Error::not_found("nothing is stored yet").hint("⟨up⟩")
 }

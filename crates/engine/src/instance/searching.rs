@@ -12,6 +12,7 @@ use crate::recall::{self, FileFilter, FilesFound, Filter, Legs, Query, Searched}
 use crate::report::hits::{FileHitReport, TurnHit};
 use crate::report::search::SearchReport;
 use crate::scope::{AgentId, AgentNo, WorkspaceNo};
+use crate::see::See;
 use crate::source::project::project_root;
 use crate::thread;
 use crate::transcript::read;
@@ -161,7 +162,7 @@ impl Instance {
             let due = self.ledger.read(|tx| Ok(marks::counts(tx, self.ledger.now(), Some(agent_no))?.0))?;
             if due > 0 {
                 let sessions = if due == 1 { "1 session".to_owned() } else { format!("{due} sessions") };
-                found.less.push(format!("{sessions} not put into threads yet: heirloom work"));
+                found.less.push(format!("{sessions} not put into threads yet: {}", See::new("work")));
             }
         }
         understood.widened |= found.other_times;
@@ -223,7 +224,7 @@ impl Instance {
         self.ledger.read(|tx| match &project {
             Some(project) => read::workspace_named(tx, agent_no, &project.workspace_id).map_err(|_| {
                 Error::not_found(format!("nothing is stored for the project {}", project.path.display()))
-                    .hint("see heirloom workspace list")
+                    .hint("see ⟨workspace list⟩")
             }),
             None => read::workspace_named(tx, agent_no, name),
         })

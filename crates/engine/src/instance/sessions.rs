@@ -132,7 +132,7 @@ impl Instance {
         let agent_no = self.known_agent(agent)?;
         self.ledger.read(|tx| {
             let row = read::quarantine(tx, agent_no, Some(id), 1)?.pop().ok_or_else(|| {
-                Error::not_found(format!("nothing was set aside as {id}")).hint("see heirloom show --quarantine")
+                Error::not_found(format!("nothing was set aside as {id}")).hint("see ⟨show --quarantine⟩")
             })?;
             let bytes = read::record_bytes(tx, &Opener::default(), row.record)?;
             Ok((SetAsideReport::of(row, &bytes), bytes))

@@ -138,7 +138,7 @@ impl RevisionReport {
         let kept = at.read(|tx| revise::revisions(tx, at.agent_no, path, usize::MAX >> 1))?;
         let found = kept.into_iter().find(|r| r.no == no).ok_or_else(|| {
             Error::not_found(format!("there is no kept state {no} of {}", path.unwrap_or("any file")))
-                .hint("heirloom show --revisions")
+                .hint("⟨show --revisions⟩")
         })?;
         let revision = RevisionShown {
             revision: no,

@@ -259,7 +259,7 @@ pub fn named_or_begun(tx: &mut Write, agent_no: AgentNo, name: &str) -> Result<T
     match (row::named(tx, agent_no, name), key) {
         (Err(e), Some(key)) if e.kind() == ErrorKind::NotFound => begin(tx, agent_no, &key),
         (Err(e), None) if e.kind() == ErrorKind::NotFound => {
-            Err(Error::not_found(e.to_string()).hint("see heirloom thread list, or begin one: topic/a-few-words"))
+            Err(Error::not_found(e.to_string()).hint("see ⟨thread list⟩, or begin one: topic/a-few-words"))
         }
         (found, _) => found,
     }

@@ -72,7 +72,7 @@ fn unlisted(at: &AssistantHome, rows: &[Entry], report: &mut Report) -> Result<(
 
 /// Each file up to the change the index covers has the rows of just that change, and nothing else has any.
 fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<()> {
-    const AGAIN: &str = "heirloom reindex makes it anew";
+    const AGAIN: &str = "⟨reindex⟩ makes it anew";
     // All of it from one moment of the ledger, and of an index that may be moving: what differs is looked at again.
     let compare = || -> Result<Vec<(String, String)>> {
         let covered = index.files_covered(at.agent_no)?;

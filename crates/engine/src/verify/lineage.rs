@@ -83,7 +83,7 @@ struct Seen {
 }
 
 /// What to do about a node: the words it was made of are turns, and those are checked by themselves.
-const NEXT: &str = "the turns it was made of are not touched: heirloom expand";
+const NEXT: &str = "the turns it was made of are not touched: ⟨expand⟩";
 
 /// Checks all nodes, edges and compactions.
 pub fn lineage(tx: &Read, lengths: &Lengths, report: &mut Report) -> Result<()> {
@@ -474,9 +474,7 @@ fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
     for (lane, (first, n)) in missing {
         report.damaged(
             format!("lane {lane}"),
-            format!(
-                "{n} turns from {first} on are in no chunk, and later ones are; heirloom show {first} has the words"
-            ),
+            format!("{n} turns from {first} on are in no chunk, and later ones are; ⟨show {first}⟩ has the words"),
         );
     }
 }
