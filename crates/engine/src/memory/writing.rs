@@ -1,7 +1,7 @@
-//! Writing leaves: several in one act, each seeing what those before it came to (R9.3, R9.4).
+//! Writing memories: several in one act, each taking the ones before it into account (R9.3, R9.4).
 //!
-//! What is known already is not written again. Another text about the same subject supersedes: both stay, linked. A
-//! program never puts its word over a person's, nor brings back what was forgotten.
+//! A known text is not written again. Another text about the same subject supersedes: both stay, linked. A program
+//! never supersedes a person's statement, nor stores a forgotten text again.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,15 +21,15 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// What a leaf that was to be written came to.
+/// The outcome of writing a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     New,
-    /// It is known already, just so; nothing was written, and it does not count as verified.
+    /// The same text is already known; nothing was written, and it does not count as verified.
     Same,
-    /// It was forgotten, and only a person can bring it back.
+    /// The text was forgotten, and only a person can store it again.
     Forgotten,
-    /// A person, or something newer, says otherwise; a program can propose it.
+    /// A person's or a newer memory contradicts it; a program can only propose it.
     Outranked,
 }
 
@@ -44,22 +44,22 @@ impl Outcome {
     }
 }
 
-/// A leaf after it was to be written: the new one, or the one that stands.
+/// The result of writing a memory: the new one, or the existing one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Added {
-    /// `m:…`; empty where it was forgotten.
+    /// `m:…`; empty if it was forgotten.
     pub id: String,
     pub title: String,
     pub class: Class,
     pub scope: Scope,
-    /// `None` where it was forgotten.
+    /// `None` if it was forgotten.
     pub path: Option<RelPath>,
     pub outcome: Outcome,
-    /// Ids of what it took the place of.
+    /// The ids of the memories it supersedes.
     pub superseded: Vec<String>,
 }
 
-/// A leaf on the shelf, or one that this act puts there.
+/// An existing memory, or one that this act adds.
 struct Known {
     id: String,
     path: RelPath,
@@ -75,7 +75,7 @@ struct Known {
     troubled: bool,
 }
 
-/// An act that writes leaves.
+/// An act that writes memories.
 pub struct Writing<'d> {
     lock: &'d TreeLock<'d>,
     act: Act,
@@ -86,7 +86,7 @@ pub struct Writing<'d> {
     items: Vec<String>,
 }
 
-/// Writes one leaf.
+/// Writes one memory.
 pub fn add(lock: &TreeLock, new: &NewLeaf) -> Result<Added> {
     let mut writing = Writing::new(lock, "memory.add");
     let added = writing.add(new)?;
@@ -109,18 +109,18 @@ impl<'d> Writing<'d> {
         }
     }
 
-    /// Adds what else the act does.
+    /// Adds further changes to the act.
     pub fn also(&mut self, change: impl FnOnce(Act) -> Act) {
         self.act = change(std::mem::replace(&mut self.act, Act::new("")));
     }
 
-    /// Plans a leaf. Nothing is written before [`Writing::perform`].
+    /// Plans a memory. Nothing is written before [`Writing::perform`].
     pub fn add(&mut self, new: &NewLeaf) -> Result<Added> {
         let sound = sound(new)?;
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.lock.at, new.by_person(), self.lock.at.agent_no);
         if !person && !new.class.of_workspace() {
-            // R14.3: what was only read somewhere is nobody's wish.
+            // R14.3: text that was only read somewhere does not express a person's wish.
             return Err(Error::refused(format!(
                 "a program cannot make a memory of the class {} of its own",
                 new.class
@@ -151,7 +151,7 @@ impl<'d> Writing<'d> {
             return Ok(stands(known, Outcome::Same));
         }
         if let Some(old) = alike.clone().next().filter(|_| !person) {
-            // It was so once. Only what was observed after its successor says that it is so again.
+            // This text was superseded. Only an observation later than the successor's makes it current again.
             let successor = shelf.iter().find(|k| Some(&k.id) == old.superseded_by.as_ref());
             if successor.is_none_or(|s| observed <= s.observed) {
                 return Ok(stands(old, Outcome::Outranked));
@@ -170,7 +170,7 @@ impl<'d> Writing<'d> {
             let (file, id) = leaf::name(new.class, &new.scope, &sound.title, &sound.text, again);
             let path = folder.join(&file)?;
             match shelf.iter().find(|k| k.path == path) {
-                // The file of these words says something else by now: somebody has corrected it.
+                // The file of this text has other content by now, because a person corrected it.
                 Some(known) if again == 0 && !person && known.superseded_by.is_none() => {
                     return Ok(stands(known, Outcome::Outranked));
                 }
@@ -215,7 +215,7 @@ impl<'d> Writing<'d> {
         Ok(Added { id, title, class, scope, path: Some(path), outcome: Outcome::New, superseded })
     }
 
-    /// Links an existing leaf as one that another, new in this act, takes the place of, whatever their subjects.
+    /// Links an existing memory as superseded by a new one of this act, whatever their subjects.
     pub fn supersede(&mut self, old: &Entry, by: &Added) -> Result<()> {
         let (Some(path), Some(class)) = (&by.path, leaf::class_of(old)) else { return Ok(()) };
         let (scope, id) = (leaf::scope_of(old), old.item.clone().unwrap_or_default());
@@ -233,7 +233,7 @@ impl<'d> Writing<'d> {
         self.set(path, "supersedes", ids)
     }
 
-    /// Does the act. `also` is what else changes in the ledger, in the same transaction.
+    /// Performs the act. `also` makes further changes to the ledger, in the same transaction.
     pub fn perform<T>(self, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let Writing { lock, act, creates, edits, lifted, items, .. } = self;
         let mut steps: Vec<Step> = Vec::new();
@@ -245,7 +245,7 @@ impl<'d> Writing<'d> {
             steps.push(Step::Edit { path: path.as_str().into(), set, unset, body: None, base: None });
         }
         let mut act = act.note("items", items);
-        // New leaves come before whatever else the act moves.
+        // New memories are written before the other steps of the act.
         act.steps.splice(0..0, steps);
         lock.perform(act, |tx| {
             tombstone::lift(tx, lock.at.agent_no, &lifted)?;
@@ -260,7 +260,7 @@ impl<'d> Writing<'d> {
         self.set(path, "superseded_by", by.into())
     }
 
-    /// Sets a key of a leaf, new in this act or not. An act touches each file once.
+    /// Sets a key of a memory, whether new in this act or existing. An act changes each file only once.
     fn set(&mut self, path: &RelPath, key: &str, value: Value) -> Result<()> {
         match self.creates.get_mut(path) {
             Some(doc) => doc.set(key, &value)?,
@@ -269,7 +269,7 @@ impl<'d> Writing<'d> {
         Ok(())
     }
 
-    /// What is remembered of a class in a scope, with its texts; read once per act.
+    /// The memories of a class in a scope, with their texts; read once per act.
     fn shelf(&mut self, class: Class, scope: &Scope) -> Result<&mut Vec<Known>> {
         let key = (class, scope.clone());
         if !self.shelves.contains_key(&key) {
@@ -284,7 +284,7 @@ impl<'d> Writing<'d> {
     }
 
     fn known(&self, entry: &Entry) -> Known {
-        // A file that cannot be read has no words to compare; it keeps its name.
+        // A file that cannot be read has no text to compare, but its name stays taken.
         let doc = leaf::read(self.lock.at, &entry.path).ok().filter(|d| !matches!(d.front(), Front::Damaged(_)));
         let origin = Provenance::from_value(entry.fields.get("source")).origin;
         Known {
