@@ -4,8 +4,7 @@
 //! |---|---|---|
 //! | chunk | a contiguous range of turns of one lane, in ledger sequence | none |
 //! | compaction | the context a handoff replaces | the chunks since the previous compaction |
-//! | session | what was closed since the session's previous session node, of one thread | its compactions, and the
-//! chunks outside them |
+//! | session | the nodes of one thread since the session's previous session node | its compactions, and the other chunks |
 //! | condensed | eight roots of one depth of a thread | session, compaction or condensed nodes |
 //!
 //! Insert only: nothing automatic changes or deletes a node. A chunk covers every turn of its lane between its first

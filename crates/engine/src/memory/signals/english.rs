@@ -59,7 +59,7 @@ static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// Statements about the general case; programs have defaults too.
+/// Phrases for the general case. They may also describe a program, which has defaults too.
 static GENERAL: LazyLock<Phrases> =
     LazyLock::new(|| Phrases::of("by default / in general / generally speaking? / as a general? rule of? thumb?"));
 
@@ -362,7 +362,7 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     None
 }
 
-/// A value, if only words from `fine` follow it.
+/// A value, if it ends the clause or a word from `fine` follows it.
 fn plain_end<'t>(found: Value<'t>, fine: &Words) -> Option<Value<'t>> {
     found.3.first().is_none_or(|t| !t.word || one_of(t, fine)).then_some(found)
 }
@@ -594,7 +594,7 @@ fn is_one_off(tokens: &[Token], project: bool) -> bool {
     here.iter().enumerate().any(|(i, t)| {
         let next = here.get(i + 1).filter(|n| n.word).map_or("", |n| n.low.as_str());
         let last = i.checked_sub(1).map_or("", |i| here[i].low.as_str());
-        // A naming style such as snake_case is not an identifier of this project.
+        // The name of a naming style, such as snake_case, is not an identifier of the current work.
         if t.name {
             return !project && !one_of(t, words!("snake_case camelcase pascalcase screaming_snake_case kebab-case"));
         }
