@@ -54,7 +54,7 @@ pub(super) fn furnish(at: &AssistantHome) -> Result<()> {
         return Ok(());
     }
     let mut made = Made::default();
-    make(at, &mut made).and_then(|()| record(at, &made)).inspect_err(|_| take_back(at, &made))
+    make(at, &mut made).and_then(|()| record(at, &made)).inspect_err(|_| remove_made(at, &made))
 }
 
 fn is_done(at: &AssistantHome) -> Result<bool> {
@@ -96,7 +96,7 @@ fn record(at: &AssistantHome, made: &Made) -> Result<()> {
 
 /// Removes the files that were made and not touched since. A file that cannot be removed does no harm: the next command
 /// finds it and leaves it as it is.
-fn take_back(at: &AssistantHome, made: &Made) {
+fn remove_made(at: &AssistantHome, made: &Made) {
     // Another command may have furnished the tree meanwhile; the files are then the ones it recorded.
     if is_done(at).unwrap_or(true) {
         return;

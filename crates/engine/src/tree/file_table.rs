@@ -260,7 +260,7 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     }
     let item = kind.prefix().map(|p| format!("{p}:{}", short_of_file(path.name())));
     if problem.is_none() {
-        problem = field("id").and_then(|named| impostor(path, kind, item.as_deref(), &named));
+        problem = field("id").and_then(|named| identity_problem(path, kind, item.as_deref(), &named));
     }
     let parts: Vec<&str> = path.components().collect();
     let (mut class, mut scope) = (field("class"), field("scope"));
@@ -303,7 +303,7 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
 }
 
 /// Returns a problem if a file claims to be another item than its name and path make it.
-fn impostor(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
+fn identity_problem(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
     let (letter, _) = named.split_once(':')?;
     let says = Kind::ALL.iter().find(|k| k.prefix().is_some_and(|p| p.to_string() == letter))?;
     if item == Some(named) || (item.is_none() && kind != Kind::Note) {

@@ -128,13 +128,13 @@ pub struct Unfinished {
 /// How an edit changes the text after the front matter.
 #[derive(Clone, Copy)]
 enum Body<'a> {
-    Stays,
+    Keep,
     /// Replaces the text; the digest is that of the file it was made for.
-    Becomes(&'a str, Option<&'a str>),
+    Replace(&'a str, Option<&'a str>),
     /// Adds lines at the end, after a blank line if the flag is set.
-    Grows(&'a str, bool),
+    Append(&'a str, bool),
     /// Replaces the heading.
-    IsCalled(&'a str),
+    Heading(&'a str),
 }
 
 /// A file after a step; `None`: it no longer exists.
@@ -154,8 +154,8 @@ impl TreeLock<'_> {
         let heads = act.heads.iter().map(PageKey::to_string).collect();
         let mut plan = Plan { steps: act.steps, heads };
         for step in &mut plan.steps {
-            clean(step);
-            self.possible(step)?;
+            redact_step(step);
+            self.check(step)?;
         }
         let stored = serde_json::to_string(&plan).map_err(|e| Error::usage("the plan cannot be stored").because(e))?;
         let out = self.at.write(act.action, |tx| {
@@ -190,7 +190,7 @@ impl TreeLock<'_> {
     fn finish(&self, id: &str, plan: &Plan) -> Result<Vec<RelPath>> {
         let (mut touched, mut aside) = (Vec::new(), Vec::new());
         for step in &plan.steps {
-            touched.extend(self.take(id, step, &mut aside)?);
+            touched.extend(self.run_step(id, step, &mut aside)?);
         }
         self.at.write("flush.done", |tx| {
             for (path, now) in &touched {
@@ -226,7 +226,7 @@ impl TreeLock<'_> {
     }
 
     /// Refuses a step that cannot be done, before the act begins.
-    fn possible(&self, step: &Step) -> Result<()> {
+    fn check(&self, step: &Step) -> Result<()> {
         let files = &self.at.files;
         match step {
             Step::Create { path, .. } => {
@@ -242,18 +242,18 @@ impl TreeLock<'_> {
                 }
             }
             Step::Edit { path, set, unset, body, .. } => {
-                let body = body.as_deref().map_or(Body::Stays, |text| Body::Becomes(text, None));
+                let body = body.as_deref().map_or(Body::Keep, |text| Body::Replace(text, None));
                 self.editable(&RelPath::parse(path)?, set, unset, body)
             }
             Step::Append { path, set, text, apart } => {
-                self.editable(&RelPath::parse(path)?, set, &[], Body::Grows(text, *apart))
+                self.editable(&RelPath::parse(path)?, set, &[], Body::Append(text, *apart))
             }
             Step::Entitle { path, set, unset, heading } => {
-                self.editable(&RelPath::parse(path)?, set, unset, Body::IsCalled(heading))
+                self.editable(&RelPath::parse(path)?, set, unset, Body::Heading(heading))
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
-                self.editable(&from, set, unset, Body::Stays)?;
+                self.editable(&from, set, unset, Body::Keep)?;
                 match files.stat(&to)? {
                     Some(_) => Err(Error::refused(format!("{} exists already", self.at.shown(&to)))
                         .hint("move it away and run the command again")),
@@ -285,14 +285,14 @@ impl TreeLock<'_> {
     }
 
     /// Performs one step, unless it is already done.
-    fn take(&self, id: &str, step: &Step, aside: &mut Vec<RelPath>) -> Result<Vec<Touched>> {
+    fn run_step(&self, id: &str, step: &Step, aside: &mut Vec<RelPath>) -> Result<Vec<Touched>> {
         match step {
             Step::Create { path, text } => {
                 let path = RelPath::parse(path)?;
                 let mut doc = Document::parse(text.as_bytes().to_vec());
                 doc.set("flush", &Value::from(id))?;
                 let bytes = doc.print().to_vec();
-                if self.bears(id, &path)? {
+                if self.has_created(id, &path)? {
                     // Written before a crash: if the file has not changed since, it is Heirloom's own.
                     let found = self.at.files.read_with_stamp(&path, LARGEST_FILE)?.filter(|(b, _)| *b == bytes);
                     let now = found.map(|(_, stamp)| Now { stamp, digest: home::digest(&bytes) });
@@ -314,18 +314,18 @@ impl TreeLock<'_> {
             Step::Edit { path, set, unset, body, base } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                let body = body.as_deref().map_or(Body::Stays, |text| Body::Becomes(text, base.as_deref()));
+                let body = body.as_deref().map_or(Body::Keep, |text| Body::Replace(text, base.as_deref()));
                 Ok(self.edit(id, &path, own, (set, unset), body, aside)?.into_iter().collect())
             }
             Step::Append { path, set, text, apart } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                Ok(self.edit(id, &path, own, (set, &[]), Body::Grows(text, *apart), aside)?.into_iter().collect())
+                Ok(self.edit(id, &path, own, (set, &[]), Body::Append(text, *apart), aside)?.into_iter().collect())
             }
             Step::Entitle { path, set, unset, heading } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                Ok(self.edit(id, &path, own, (set, unset), Body::IsCalled(heading), aside)?.into_iter().collect())
+                Ok(self.edit(id, &path, own, (set, unset), Body::Heading(heading), aside)?.into_iter().collect())
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
@@ -340,7 +340,7 @@ impl TreeLock<'_> {
                     Renamed::SourceMissing => {}
                 }
                 let mut touched: Vec<Touched> =
-                    self.edit(id, &to, own, (set, unset), Body::Stays, aside)?.into_iter().collect();
+                    self.edit(id, &to, own, (set, unset), Body::Keep, aside)?.into_iter().collect();
                 if self.at.files.stat(&from)?.is_none() {
                     touched.push((from, None));
                 }
@@ -380,8 +380,8 @@ impl TreeLock<'_> {
                 return Ok(Some(current.to_vec()));
             }
             changed(&mut doc, id, set, unset, body)?;
-            if !matches!(body, Body::Stays) {
-                if let Body::Becomes(_, base) = body
+            if !matches!(body, Body::Keep) {
+                if let Body::Replace(_, base) = body
                     && base.is_some_and(|base| base != hex(&home::digest(current)))
                 {
                     self.at.keep_revision(path, doc.print(), "asked for; somebody had saved the file meanwhile")?;
@@ -406,7 +406,7 @@ impl TreeLock<'_> {
     }
 
     /// Whether the file this act created exists, at its path or in an archive.
-    fn bears(&self, id: &str, path: &RelPath) -> Result<bool> {
+    fn has_created(&self, id: &str, path: &RelPath) -> Result<bool> {
         let bearing = self.at.read(|tx| file_table::bearing(tx, self.at.agent_no, id))?;
         Ok(bearing.iter().any(|e| active_name(e.path.name()) == path.name()))
     }
@@ -422,10 +422,10 @@ fn changed(doc: &mut Document, id: &str, set: &Map<String, Value>, unset: &[Stri
     }
     doc.set("flush", &Value::from(id))?;
     match body {
-        Body::Stays => Ok(()),
-        Body::Grows(text, apart) => doc.append(text, apart),
-        Body::Becomes(text, _) => doc.set_body(text),
-        Body::IsCalled(heading) => doc.set_heading(heading),
+        Body::Keep => Ok(()),
+        Body::Append(text, apart) => doc.append(text, apart),
+        Body::Replace(text, _) => doc.set_body(text),
+        Body::Heading(heading) => doc.set_heading(heading),
     }
 }
 
@@ -434,7 +434,7 @@ fn missing(lock: &TreeLock, path: &RelPath) -> Error {
 }
 
 /// Redacts credentials from a step, because no credential is written into a visible file (R14.2).
-fn clean(step: &mut Step) {
+fn redact_step(step: &mut Step) {
     let clean_text = |text: &mut String| {
         if let std::borrow::Cow::Owned(clean) = redact(text) {
             *text = clean;

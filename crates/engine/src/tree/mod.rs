@@ -84,13 +84,13 @@ impl<'a> AssistantHome<'a> {
             Err(e) => return Err(e),
         };
         // The time zone set by the operator takes precedence over the machine's.
-        let said: Option<String> = ledger.read(|tx| {
+        let configured: Option<String> = ledger.read(|tx| {
             Ok(tx
                 .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = 'timezone'")?
                 .query_row([agent_no], |r| r.get(0))
                 .optional()?)
         })?;
-        let zone = said.and_then(|name| crate::zone::named(&name)).unwrap_or(zone);
+        let zone = configured.and_then(|name| crate::zone::named(&name)).unwrap_or(zone);
         Ok(Some(AssistantHome { home, files, ledger, agent: agent.clone(), agent_no, actor: actor.to_owned(), zone }))
     }
 

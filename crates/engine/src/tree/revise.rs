@@ -159,14 +159,14 @@ impl AssistantHome<'_> {
     /// Records a file that was just written in the file table.
     pub(crate) fn seen(&self, tx: &Write, path: &RelPath, now: Now, bytes: &[u8]) -> Result<()> {
         let Some(what) = file_table::classify(path) else { return Ok(()) };
-        let said = file_table::describe(path, what.0, what.1, &Document::parse(bytes));
+        let described = file_table::describe(path, what.0, what.1, &Document::parse(bytes));
         let seen = file_table::Seen {
             stamp: now.stamp,
             seen_ns: Clock::System.now().saturating_mul(1_000_000),
             digest: now.digest,
             published: Some(now.digest),
         };
-        file_table::store(tx, self.agent_no, path, what, &seen, &said)?;
+        file_table::store(tx, self.agent_no, path, what, &seen, &described)?;
         Ok(())
     }
 

@@ -61,7 +61,7 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
         .filter(|path| !unseen.iter().any(|u| path.as_str() == u.as_str() || path.starts_with(&format!("{u}/"))))
         .collect();
     for step in changed.chunks(STEP) {
-        out.changed += take_in(at, step, &mut out.problems)?;
+        out.changed += store_changes(at, step, &mut out.problems)?;
     }
     for step in gone.chunks(STEP) {
         out.changed += step.len() as u64;
@@ -157,7 +157,7 @@ fn known(at: &AssistantHome) -> Result<HashMap<String, Known>> {
 }
 
 /// Reads the changed files and stores their rows. Returns how many files are new or different.
-fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut Vec<Problem>) -> Result<u64> {
+fn store_changes(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut Vec<Problem>) -> Result<u64> {
     let seen_ns = Clock::System.now().saturating_mul(1_000_000);
     let (mut read, mut same) = (Vec::new(), 0);
     for (path, row) in step {
