@@ -42,13 +42,13 @@ const LAST_TURNS: i64 = 64;
 const SLACK_MS: Millis = 3_600_000;
 
 /// What was examined, the new positions of the cursors, and the events found.
-struct Looked {
+struct Examined {
     turns: (i64, i64),
     nodes: (i64, i64),
     found: Vec<Happened>,
 }
 
-impl Looked {
+impl Examined {
     fn is_news(&self) -> bool {
         self.turns.1 > self.turns.0 || self.nodes.1 > self.nodes.0
     }
@@ -64,31 +64,31 @@ pub(super) fn mark_days(at: &AssistantHome) -> Result<()> {
 /// [`mark_days`], together with other events in the same transaction.
 pub(super) fn mark_with(at: &AssistantHome, also: Vec<Happened>) -> Result<()> {
     let now = at.ledger.now();
-    let mut looked = at.read(|tx| {
-        let mut looked = Looked { turns: (0, 0), nodes: (0, 0), found: Vec::new() };
-        of_turns(at, tx, now, &mut looked)?;
-        of_nodes(at, tx, now, &mut looked)?;
-        Ok(looked)
+    let mut examined = at.read(|tx| {
+        let mut examined = Examined { turns: (0, 0), nodes: (0, 0), found: Vec::new() };
+        of_turns(at, tx, now, &mut examined)?;
+        of_nodes(at, tx, now, &mut examined)?;
+        Ok(examined)
     })?;
-    if !looked.is_news() && also.is_empty() {
+    if !examined.is_news() && also.is_empty() {
         return Ok(());
     }
-    looked.found.extend(also);
+    examined.found.extend(also);
     at.write("head.mark", |tx| {
-        pages::mark_each(tx, at.agent_no, &looked.found)?;
-        Cursor::Days.advance(tx, at.agent_no, looked.turns.1, now)?;
-        Cursor::Nodes.advance(tx, at.agent_no, looked.nodes.1, now)?;
-        tx.note("turns_to", looked.turns.1);
-        tx.note("nodes_to", looked.nodes.1);
+        pages::mark_each(tx, at.agent_no, &examined.found)?;
+        Cursor::Days.advance(tx, at.agent_no, examined.turns.1, now)?;
+        Cursor::Nodes.advance(tx, at.agent_no, examined.nodes.1, now)?;
+        tx.note("turns_to", examined.turns.1);
+        tx.note("nodes_to", examined.nodes.1);
         Ok(())
     })
 }
 
 /// The events that follow from new turns.
-fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
+fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined) -> Result<()> {
     let (cursor, before) = Cursor::Days.get(tx, at.agent_no)?;
     let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
-    looked.turns = (cursor, last.max(cursor));
+    examined.turns = (cursor, last.max(cursor));
     if last <= cursor {
         return Ok(());
     }
@@ -127,7 +127,7 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
     for session in touched_since(tx, at.agent_no, cursor, since)? {
         sessions.extend(place_of_session(tx, at.agent_no, session)?);
     }
-    looked.found.push(Happened::TurnsStored { days, sessions });
+    examined.found.push(Happened::TurnsStored { days, sessions });
     Ok(())
 }
 
@@ -144,7 +144,7 @@ fn touched_since(tx: &Read, agent_no: AgentNo, cursor: i64, since: Millis) -> Re
 
 /// The events that follow from new nodes. The nodes of an unfinished act are not visible yet; the cursor stops before
 /// them.
-fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
+fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined) -> Result<()> {
     let (cursor, _) = Cursor::Nodes.get(tx, at.agent_no)?;
     let last: i64 = tx
         .prepare_cached(
@@ -153,7 +153,7 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
                              (SELECT max(node_no) FROM nodes), 0)",
         )?
         .query_row([cursor], |r| r.get(0))?;
-    looked.nodes = (cursor, last.max(cursor));
+    examined.nodes = (cursor, last.max(cursor));
     if last <= cursor {
         return Ok(());
     }
@@ -178,7 +178,7 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
             sessions.extend(place_of_session(tx, at.agent_no, session)?);
         }
     }
-    looked.found.push(Happened::NodesStored { days, noted, sessions });
+    examined.found.push(Happened::NodesStored { days, noted, sessions });
     Ok(())
 }
 
@@ -265,11 +265,12 @@ fn ends(
     }
     for (session, nodes) in &by_session {
         let Some(last) = nodes.last() else { continue };
-        let said: Vec<String> = nodes.iter().map(|n| first_sentence(&n.summary)).filter(|s| !s.is_empty()).collect();
-        let said = said.last().map(|s| format!(": {s}")).unwrap_or_default();
+        let sentences: Vec<String> =
+            nodes.iter().map(|n| first_sentence(&n.summary)).filter(|s| !s.is_empty()).collect();
+        let result = sentences.last().map(|s| format!(": {s}")).unwrap_or_default();
         let ids: Vec<String> = nodes.iter().map(|n| n.id.to_string()).collect();
         let text = format!(
-            "Session{}: {}{said} · {} · [{}]",
+            "Session{}: {}{result} · {} · [{}]",
             place(tx, *session)?,
             words.name_of_session(*session)?,
             counted(nodes.iter().map(|n| n.count as i64).sum()),

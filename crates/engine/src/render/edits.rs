@@ -19,7 +19,7 @@ use crate::tree::provenance::{Origin, Provenance};
 
 /// The result of checking a block for edits.
 #[derive(Default, Debug)]
-pub(super) struct Honoured {
+pub(super) struct ProcessedEdits {
     /// Digest of the block when it was checked; `None`: there was no block.
     pub seen: Option<home::Digest>,
     /// Ids of the proposals made from it.
@@ -56,16 +56,16 @@ fn fingerprint_of<'f>(found: &Found<'f>) -> &'f str {
     found.attributes.split_whitespace().next().unwrap_or_default()
 }
 
-pub(super) fn honour(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Result<Honoured> {
+pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Result<ProcessedEdits> {
     let path = head.path()?;
     let found = match lock.at.files.read_with_stamp(&path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
         Err(e) if e.kind() == ErrorKind::Refused => None,
         Err(e) => return Err(e),
     };
-    let Some((bytes, _)) = found else { return Ok(Honoured::default()) };
+    let Some((bytes, _)) = found else { return Ok(ProcessedEdits::default()) };
     let doc = Document::parse(bytes.clone());
-    let mut out = Honoured { seen: inside(&doc, head), proposed: Vec::new() };
+    let mut out = ProcessedEdits { seen: inside(&doc, head), proposed: Vec::new() };
     let region = doc.region(head.region());
     let Some(block) = region.found else { return Ok(out) };
     let rendered_as = fingerprint_of(&block);

@@ -191,7 +191,7 @@ fn one(
     let (at, path) = (lock.at, head.path()?);
     let last = at.read(|tx| pages::last_content(tx, at.agent_no, head))?;
     let own = at.read(|tx| file_table::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
-    if at_work(lock, &path, own)? {
+    if is_being_edited(lock, &path, own)? {
         out.deferred.push(path);
         return Ok(None);
     }
@@ -199,8 +199,8 @@ fn one(
         return pass_over(at, head, mark).map(|()| None);
     }
     // Process a person's edits to the block first: they may remove lines from what is rendered next.
-    let honoured = edits::honour(lock, head, last.as_deref())?;
-    out.proposed.extend(honoured.proposed);
+    let processed = edits::process(lock, head, last.as_deref())?;
+    out.proposed.extend(processed.proposed);
     let standing = match head.is_shared() {
         true => shared::commit(at, head, mark.is_some())?,
         false => {
@@ -213,7 +213,7 @@ fn one(
     let revised = lock.revise(&path, own, Patience::Defer, |current| {
         let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
         // A person may have saved again since the edits were processed; do not overwrite that either.
-        if current.is_some() && edits::inside(&doc, head) != honoured.seen {
+        if current.is_some() && edits::inside(&doc, head) != processed.seen {
             return Ok(None);
         }
         let adopted = current.is_some() && own.is_none() && doc.region(head.region()).found.is_none();
@@ -289,7 +289,7 @@ fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
 }
 
 /// Whether the file was changed by anything else within the last two seconds, so that its editor may not be done.
-fn at_work(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
+fn is_being_edited(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
     let found = match lock.at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
         // Reading was refused; publishing reports why, or replaces a symlink.

@@ -82,7 +82,7 @@ pub struct Change<'a> {
 /// Acquires a head for `ttl` milliseconds. Deferred commits are applied first, so that the new holder reads them.
 pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> Result<Acquired> {
     writable(head)?;
-    sound_owner(owner)?;
+    check_owner(owner)?;
     if !(1..=lease::LONGEST_TTL).contains(&ttl) {
         return Err(Error::usage("a lease is for 1 to 60 seconds"));
     }
@@ -131,9 +131,9 @@ pub fn commit(
     base_revision: i64,
 ) -> Result<Committed> {
     writable(head)?;
-    sound_owner(change.owner)?;
-    sound_section(change.section)?;
-    let content = sound_content(change.content)?;
+    check_owner(change.owner)?;
+    check_section(change.section)?;
+    let content = stored_content(change.content)?;
     let content = content.as_deref();
     let Change { section, owner, .. } = *change;
     let committed = at.write("head.commit", |tx| {
@@ -186,7 +186,7 @@ pub fn commit(
 /// Releases a head and applies deferred commits. Returns whether there was a lease to release.
 pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> Result<bool> {
     writable(head)?;
-    sound_owner(owner)?;
+    check_owner(owner)?;
     let (released, landed) = at.write("head.release", |tx| {
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
         let released = lease::release(&mut state, epoch, owner);
@@ -274,20 +274,20 @@ fn writable(head: &PageKey) -> Result<()> {
 }
 
 /// Checks a section name: `[a-z0-9-]{1,40}`.
-fn sound_section(name: &str) -> Result<()> {
-    let sound = (1..=LONGEST_SECTION_NAME).contains(&name.len())
+fn check_section(name: &str) -> Result<()> {
+    let valid = (1..=LONGEST_SECTION_NAME).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    match sound {
+    match valid {
         true => Ok(()),
         false => Err(Error::usage("that is no name for a section").hint("1 to 40 of a-z, 0-9 and -")),
     }
 }
 
 /// Checks the name a program gives itself.
-fn sound_owner(owner: &str) -> Result<()> {
-    let sound = (1..=LONGEST_OWNER).contains(&owner.len())
+fn check_owner(owner: &str) -> Result<()> {
+    let valid = (1..=LONGEST_OWNER).contains(&owner.len())
         && owner.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b));
-    if !sound {
+    if !valid {
         return Err(Error::usage("that is no name for an owner")
             .hint("1 to 64 letters, digits and - _ . : @ /, as planner or ci@build-7"));
     }
@@ -303,7 +303,7 @@ fn sound_owner(owner: &str) -> Result<()> {
 }
 
 /// The text in the form it is stored; `None` removes the section.
-fn sound_content(content: &str) -> Result<Option<String>> {
+fn stored_content(content: &str) -> Result<Option<String>> {
     if content.len() > LARGEST_SECTION {
         return Err(Error::usage(format!(
             "a section has at most {LARGEST_SECTION} bytes; this one has {}",

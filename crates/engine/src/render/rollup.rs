@@ -174,9 +174,9 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usi
     for list in kept {
         out.extend(list.into_iter().rev());
     }
-    let told = told(words, work)?;
-    if used + tokens(&told) <= share {
-        out.push_str(&told);
+    let sessions = session_names(words, work)?;
+    if used + tokens(&sessions) <= share {
+        out.push_str(&sessions);
     }
     Ok(out)
 }
@@ -187,7 +187,7 @@ fn reference(item: &Item) -> String {
 }
 
 /// The sessions of a thread with their nodes, newest first.
-fn told(words: &Words, work: &Work) -> Result<String> {
+fn session_names(words: &Words, work: &Work) -> Result<String> {
     let mut seen = BTreeSet::new();
     let mut names = Vec::new();
     for node in work.nodes.iter().rev() {

@@ -159,18 +159,18 @@ struct Failing {
 
 /// Failing tool calls, by tool and subject.
 #[derive(Default)]
-struct Troubles(BTreeMap<(String, String), Failing>);
+struct Failures(BTreeMap<(String, String), Failing>);
 
 fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
     let mut runs = of_project(at, tx, workspace, LOOKED_AT)?;
     let newest = runs.first().and_then(Ran::moment);
     runs.retain(|r| newest.zip(r.moment()).is_none_or(|(newest, then)| then >= newest - LATELY_MS));
     let mut lines = failed_runs(at, words, &runs)?;
-    let mut troubles = Troubles::default();
+    let mut failures = Failures::default();
     for ran in runs.iter().rev() {
-        troubles.follow(tx, words, ran)?;
+        failures.follow(tx, words, ran)?;
     }
-    let mut failing: Vec<_> = troubles.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
+    let mut failing: Vec<_> = failures.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
     failing.sort_by_key(|(_, f)| std::cmp::Reverse((f.is_denied && f.times > 1, f.last)));
     for ((tool, subject), f) in failing {
         let word = if f.is_denied { "Not allowed" } else { "Failed" };
@@ -206,7 +206,7 @@ fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<St
     Ok(lines)
 }
 
-impl Troubles {
+impl Failures {
     /// Processes the tool turns of one run: a failure is added, a later success of the same call removes it.
     fn follow(&mut self, tx: &Read, words: &Words, ran: &Ran) -> Result<()> {
         let tools = recent::tools(tx, ran.run.no, TOOLS)?;
@@ -229,8 +229,8 @@ impl Troubles {
                 continue;
             }
             let what = words.of(Some(result.id), 24)?;
-            let said = what.to_lowercase();
-            let is_denied = DENIALS.iter().any(|d| said.contains(d));
+            let lower = what.to_lowercase();
+            let is_denied = DENIALS.iter().any(|d| lower.contains(d));
             let f = self.0.entry(key).or_insert(Failing {
                 times: 0,
                 first: result.id,

@@ -217,9 +217,9 @@ const LOOKED_OVER: usize = 200;
 /// Marks the pages of threads whose loops and proposals have changed since the cursor last moved, by any act or edit:
 /// added, closed, merged, edited, removed. The pages that show all loops are marked with the change itself (R7.5).
 pub(super) fn follow(at: &AssistantHome) -> Result<()> {
-    let (threads, looked, to) = at.read(|tx| {
+    let (threads, examined, to) = at.read(|tx| {
         let from = ChangeNo(Cursor::Owed.get(tx, at.agent_no)?.0);
-        let (changed, looked, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
+        let (changed, examined, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
         let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
         for entry in &changed {
             if let Scope::Thread(no @ ThreadNo(1..), _) = scopes.of(entry)? {
@@ -230,9 +230,9 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
         for no in threads {
             files.push(thread::row(tx, at.agent_no, no)?.file);
         }
-        Ok((files, looked, to))
+        Ok((files, examined, to))
     })?;
-    if threads.is_empty() && looked < LOOKED_OVER {
+    if threads.is_empty() && examined < LOOKED_OVER {
         return Ok(());
     }
     at.write("head.mark", |tx| {

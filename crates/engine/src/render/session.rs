@@ -57,9 +57,9 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     }
     for run in latest.into_iter().rev() {
         for (word, turn) in [("Asked", run.prompt), ("Answered", run.answer)] {
-            let said = words.of(turn, 60)?;
-            if !said.is_empty() {
-                out.push_str(&format!("- {word}: {said}{}\n", refs(turn.as_slice())));
+            let text = words.of(turn, 60)?;
+            if !text.is_empty() {
+                out.push_str(&format!("- {word}: {text}{}\n", refs(turn.as_slice())));
             }
         }
     }

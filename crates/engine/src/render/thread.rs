@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::page::{day, day_at, end_of_day, line, moment, short};
 use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
-use super::threads::{is_of, sound};
+use super::threads::{is_of, valid_items};
 use super::why::Why;
 use crate::clock::Millis;
 use crate::distill::state;
@@ -153,15 +153,16 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let mut standing = Standing::new(tx, at.agent_no);
     let newest = state.newest().map(|n| n.id);
     let gone = gone(&state.distillate, &mut standing)?;
-    let (d, open) = sound(state.distillate, &loops, &mut standing)?;
+    let (d, open) = valid_items(state.distillate, &loops, &mut standing)?;
 
     let status = status(row, &d, state.nodes.first(), newest);
     let mut lists = Vec::new();
     // The items shown in the status.
-    let told = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
-    let mut said: Vec<similarity::ItemWords> = told.into_iter().flatten().map(|i| similarity::words(&i.text)).collect();
+    let shown = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
+    let mut shown_words: Vec<similarity::ItemWords> =
+        shown.into_iter().flatten().map(|i| similarity::words(&i.text)).collect();
     for item in d.decisions.iter().rev() {
-        push(&mut lists, &mut said, DECIDED, item, now, today, at, &mut standing)?;
+        push(&mut lists, &mut shown_words, DECIDED, item, now, today, at, &mut standing)?;
     }
     // A next step that is a loop is shown as that loop, and not again among the open items.
     let mut stepped: BTreeSet<&str> = BTreeSet::new();
@@ -170,16 +171,16 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
         match loops.iter().find(|l| l.is(item, &words)) {
             Some(l) if stepped.insert(l.id()) => lists.push(of_loop(NEXT, l, now, today)),
             Some(_) => {}
-            None => push(&mut lists, &mut said, NEXT, item, now, None, at, &mut standing)?,
+            None => push(&mut lists, &mut shown_words, NEXT, item, now, None, at, &mut standing)?,
         }
     }
     let rest = loops.iter().filter(|l| !stepped.contains(l.id()));
     let mut files: Vec<Line> = rest.map(|l| of_loop(OPEN, l, now, today)).collect();
     files.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| a.reference.cmp(&b.reference)));
-    said.extend(loops.iter().map(|l| l.words().clone()));
+    shown_words.extend(loops.iter().map(|l| l.words().clone()));
     lists.append(&mut files);
     for item in open.iter().rev() {
-        push(&mut lists, &mut said, OPEN, item, now, None, at, &mut standing)?;
+        push(&mut lists, &mut shown_words, OPEN, item, now, None, at, &mut standing)?;
     }
     for waiting in &proposals {
         let mut score = Score::default();
@@ -222,7 +223,7 @@ fn fit(page: &mut Page) {
 #[allow(clippy::too_many_arguments)]
 fn push(
     lists: &mut Vec<Line>,
-    said: &mut Vec<similarity::ItemWords>,
+    shown_words: &mut Vec<similarity::ItemWords>,
     section: &'static str,
     item: &Item,
     now: Millis,
@@ -231,7 +232,7 @@ fn push(
     standing: &mut Standing,
 ) -> Result<()> {
     let words = similarity::words(&item.text);
-    if said.iter().any(|s| similarity::same(s, &words)) {
+    if shown_words.iter().any(|s| similarity::same(s, &words)) {
         return Ok(());
     }
     let when = standing.at(item)?;
@@ -243,7 +244,7 @@ fn push(
     };
     let reference = item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string));
     lists.push(Line::new(section, text, reference, score));
-    said.push(words);
+    shown_words.push(words);
     Ok(())
 }
 
@@ -298,9 +299,9 @@ fn status(
     }
     parts.extend(d.blocked.last().map(|i| format!("Blocked: {}", sentence(&i.text))));
     if parts.is_empty() {
-        let told = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));
-        parts.push(match told {
-            Some(told) => short(told, 150),
+        let shown = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));
+        parts.push(match shown {
+            Some(shown) => short(shown, 150),
             None => "Nothing is known of it yet; its head fills when a conversation in it ends or is compacted.".into(),
         });
     }

@@ -208,7 +208,7 @@ pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loo
     distillate.decisions.clear();
     distillate.done.drain(..distillate.done.len().saturating_sub(1));
     let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
-    let (distillate, open_items) = sound(distillate, &loops, standing)?;
+    let (distillate, open_items) = valid_items(distillate, &loops, standing)?;
     let newest = nodes.first();
     let summary =
         newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
@@ -222,7 +222,11 @@ pub(super) fn is_of(scope: &Scope, thread_no: ThreadNo) -> bool {
 
 /// A distillate without items that were closed, abandoned or forgotten; and its open or blocked items that match no
 /// file in `loops`.
-pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing) -> Result<(Distillate, Vec<Item>)> {
+pub(super) fn valid_items(
+    mut d: Distillate,
+    loops: &[&Owed],
+    standing: &mut Standing,
+) -> Result<(Distillate, Vec<Item>)> {
     for (list, commitment) in [
         (&mut d.in_progress, true),
         (&mut d.blocked, true),
