@@ -17,7 +17,7 @@ use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 const LONGEST_WORDS: usize = 200;
 
 /// The thread a number refers to.
-fn meant(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
+fn target(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let found = row::row(tx, agent_no, thread_no)?;
     row::row(tx, agent_no, canonical(tx, found.no)?)
 }
@@ -40,7 +40,7 @@ fn remember(tx: &Write, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> R
 /// Gives a thread another label. Its key stays, and so does everything stored under it; the old and the new name both
 /// refer to it. `Refused` if the name refers to another thread, `Usage` if it is not a valid name.
 pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str) -> Result<ThreadRow> {
-    let thread = meant(tx, agent_no, thread_no)?;
+    let thread = target(tx, agent_no, thread_no)?;
     let name = key::line(name, LONGEST_WORDS);
     if name.is_empty() {
         return Err(Error::usage("the name is empty").hint("say in a few words what the thread is about"));
@@ -61,7 +61,7 @@ pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str
     tx.execute("UPDATE threads SET label = ?2 WHERE thread_no = ?1", params![thread.no, name])?;
     mark(tx, agent_no, &[&thread.file])?;
     tx.note("thread", thread.key.as_str());
-    meant(tx, agent_no, thread.no)
+    target(tx, agent_no, thread.no)
 }
 
 /// The other thread a name refers to, if any.
@@ -83,7 +83,7 @@ fn leads_elsewhere(tx: &Read, agent_no: AgentNo, name: &str, thread_no: ThreadNo
 /// of a third.
 pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) -> Result<ThreadRow> {
     let from = row::row(tx, agent_no, from)?;
-    let into = meant(tx, agent_no, into)?;
+    let into = target(tx, agent_no, into)?;
     if canonical(tx, from.no)? == into.no {
         return Err(Error::refused(format!("{} and {} are one thread already", from.key, into.key))
             .hint("see ⟨thread list --all⟩"));
@@ -104,7 +104,7 @@ pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) 
     mark(tx, agent_no, &[&from.file, &into.file])?;
     tx.note("from", from.key.as_str());
     tx.note("into", into.key.as_str());
-    meant(tx, agent_no, into.no)
+    target(tx, agent_no, into.no)
 }
 
 /// Undoes [`merge`]: the thread is separate again, with what was its own before. Runs that were added meanwhile stay in
@@ -116,7 +116,7 @@ pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result
             Error::refused(format!("{} is part of no other thread", thread.key)).hint("see ⟨thread list --all⟩")
         );
     }
-    let was = meant(tx, agent_no, thread.no)?;
+    let was = target(tx, agent_no, thread.no)?;
     tx.execute("UPDATE threads SET merged_into = NULL WHERE thread_no = ?1", [thread.no])?;
     mark(tx, agent_no, &[&thread.file, &was.file])?;
     tx.note("thread", thread.key.as_str());
@@ -147,7 +147,7 @@ pub fn rejoin(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
 
 /// Closes a thread, which removes it from the lists. A later run in it reopens it. Returns whether it was open.
 pub fn close(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<bool> {
-    let thread = meant(tx, agent_no, thread_no)?;
+    let thread = target(tx, agent_no, thread_no)?;
     let now = tx.now();
     let changed = tx.execute(
         "UPDATE threads SET state = 'closed', closed_at = ?2 WHERE thread_no = ?1 AND state = 'active'",
@@ -160,7 +160,7 @@ pub fn close(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<b
 
 /// Undoes [`close`]. Returns whether it was closed.
 pub fn reopen(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<bool> {
-    let thread = meant(tx, agent_no, thread_no)?;
+    let thread = target(tx, agent_no, thread_no)?;
     let changed = touch(tx, thread.no)?;
     tx.note("thread", thread.key.as_str());
     Ok(changed)
@@ -215,7 +215,7 @@ pub fn links(tx: &Read, thread_no: ThreadNo) -> Result<Vec<Link>> {
 /// Links two threads. Linking again with a reason changes the reason. Returns whether anything changed. `Refused` if
 /// they are the same thread.
 pub fn link(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo, why: Option<&str>) -> Result<bool> {
-    let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
+    let (one, other) = (target(tx, agent_no, one)?, target(tx, agent_no, other)?);
     if one.no == other.no {
         return Err(Error::refused(format!("{} cannot be linked to itself", one.key)).hint("see ⟨thread list⟩"));
     }
@@ -235,7 +235,7 @@ pub fn link(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo, w
 
 /// Undoes [`link`], including links of threads merged into either. `NotFound` if they are not linked.
 pub fn unlink(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo) -> Result<()> {
-    let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
+    let (one, other) = (target(tx, agent_no, one)?, target(tx, agent_no, other)?);
     let mut gone = 0;
     for a in members(tx, one.no)? {
         for b in members(tx, other.no)? {
@@ -266,7 +266,7 @@ pub fn switch_session(
         .query_row((session_no, agent_no), |r| r.get(0))
         .optional()?
         .ok_or_else(|| Error::not_found("there is no such session").hint("see ⟨session list⟩"))?;
-    let thread = thread_no.map(|no| meant(tx, agent_no, no)).transpose()?;
+    let thread = thread_no.map(|no| target(tx, agent_no, no)).transpose()?;
     let now = tx.now();
     tx.execute(
         "INSERT INTO thread_switches (session_no, after_turn, thread_no, at)
@@ -284,5 +284,5 @@ pub fn begin(tx: &mut Write, agent_no: AgentNo, key: &ThreadKey) -> Result<Threa
     let key = key::written(key);
     let no = membership::ensure(tx, agent_no, &key, &key::label(key.rest()))?;
     tx.note("begun", key.as_str());
-    meant(tx, agent_no, no)
+    target(tx, agent_no, no)
 }

@@ -70,13 +70,13 @@ pub(super) fn session(session: &SessionKey) -> ThreadKey {
 /// The slug alone, if it represents the text exactly, apart from letter case and the characters `separates` accepts;
 /// otherwise slug and digest.
 fn spelt(text: &str, separates: impl Fn(char) -> bool) -> String {
-    let said = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || separates(c));
+    let is_plain = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || separates(c));
     let clean = redact(text);
     let short = slug(&clean);
     // A text of 60 bytes or more may have been cut in its slug.
     let whole = clean == text && text.len() < 60 && text.bytes().any(|b| b.is_ascii_alphanumeric());
     // If only the dash separates words, the slug must equal the text.
-    if said && whole && (short == text || separates(' ')) { short } else { file_key(&clean, text.as_bytes()) }
+    if is_plain && whole && (short == text || separates(' ')) { short } else { file_key(&clean, text.as_bytes()) }
 }
 
 /// Punctuation at the end of a sentence, unlike that of `C++` and `C#`.
@@ -179,8 +179,8 @@ mod tests {
             if let Some(key) = topic(&text) {
                 // Normalisation removes only what makes no difference.
                 let normal = TitleKey::of(&text).unwrap().as_str().to_owned();
-                let said: Vec<&str> = normal.split(|c| is_mark(c) || c == ' ').filter(|w| !w.is_empty()).collect();
-                let same = if said.is_empty() { normal.clone() } else { said.join(" ") };
+                let words: Vec<&str> = normal.split(|c| is_mark(c) || c == ' ').filter(|w| !w.is_empty()).collect();
+                let same = if words.is_empty() { normal.clone() } else { words.join(" ") };
                 assert_eq!(topics.entry(key.clone()).or_insert_with(|| same.clone()), &same, "{text:?}");
                 keys.push((key, None));
             }
