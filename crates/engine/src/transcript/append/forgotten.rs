@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::identity::place_entry;
+use super::identity::position_entry;
 use crate::error::Result;
 use crate::event::{Fact, NewTurn};
 use crate::ledger::blocks::{self, Packed};
@@ -58,7 +58,7 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
                 let session = seen.session(tx, agent_no, &step.origin, of, fork_of.as_deref())?;
                 let place = match record.place {
                     Place::New { position, .. } if !step.origin.form.is_said_live() => {
-                        Some(place_entry(&lane, position, planned.index))
+                        Some(position_entry(&lane, position, planned.index))
                     }
                     _ => None,
                 };
@@ -150,14 +150,14 @@ fn judge(
     }
     // A hook reported the turn first, and it was forgotten before the program's store contained it.
     if let (Some(no), Some(run)) = (session.no, turn.run.as_deref()) {
-        let told = tx
+        let hook_turn = tx
             .prepare_cached(
                 "SELECT 1 FROM provisional_turns p JOIN turns t USING (turn_no)
                  WHERE p.session_no = ?1 AND p.run_key = ?2 AND t.role = ?3 AND t.kind = ?4 AND t.forgotten IS NOT NULL
                    AND (t.text_length = ?5 OR t.role = 0)",
             )?
             .exists(params![no, run, shape.0, shape.1, shape.2])?;
-        if told {
+        if hook_turn {
             return Ok(Verdict::Gone);
         }
     }

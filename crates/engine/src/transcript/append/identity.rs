@@ -11,7 +11,7 @@ use crate::transcript::codes::{kind_code, role_code};
 
 /// The entry id of a turn to which the program gives none: its position in the stream. The lane distinguishes two files
 /// of one session.
-pub(super) fn place_entry(lane: &str, position: i64, index: usize) -> String {
+pub(super) fn position_entry(lane: &str, position: i64, index: usize) -> String {
     match index {
         0 => format!("{lane}@{position}"),
         _ => format!("{lane}@{position}#{index}"),

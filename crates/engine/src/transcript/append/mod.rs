@@ -516,10 +516,10 @@ impl Appender<'_> {
             None => self.enter(tx, at)?,
         };
         self.spans.entry(lane_at.session_no).or_default().take(turn.at);
-        let entry = turn.entry.clone().unwrap_or_else(|| identity::place_entry(&at.lane, position, index));
+        let entry = turn.entry.clone().unwrap_or_else(|| identity::position_entry(&at.lane, position, index));
         let hooked = at.origin.form == OriginForm::Hook;
         let known = match self.known(tx, at, lane_at, &entry, &turn)? {
-            None if hooked => self.said_already(tx, lane_at, &turn)?,
+            None if hooked => self.already_stored(tx, lane_at, &turn)?,
             // An echo does not confirm a provisional turn; the record it repeats does.
             None if !turn.echo => self.provisional(tx, lane_at, &turn)?,
             known => known,

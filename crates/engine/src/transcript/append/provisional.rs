@@ -17,7 +17,7 @@ use crate::transcript::codes::{kind_code, role_code};
 impl Appender<'_> {
     /// The stored turn that a hook's turn repeats: the program's store was read first, or the hook reported it before.
     /// Without a run only the text could be compared, and the same text may be said twice.
-    pub(super) fn said_already(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+    pub(super) fn already_stored(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         let Some(run) = turn.run.as_deref() else { return Ok(None) };
         let Some(run_no) = self.runs.at(tx, lane.lane_no, Some(run))? else { return Ok(None) };
         let mut statement = tx.prepare_cached(
