@@ -108,7 +108,7 @@ fn written(title: &str, text: &Text) -> Result<Document> {
         Text::Markdown(text) => {
             let own = Document::parse(text.as_bytes().to_vec());
             match own.front() {
-                Front::Sound if mine(&own) => return Ok(own),
+                Front::Sound if can_combine(&own) => return Ok(own),
                 Front::Missing if own.heading().is_some() => return Ok(own),
                 Front::Missing => format!("# {title}\n\n{text}"),
                 // Front matter that is damaged, or sets keys reserved for Heirloom, is kept as text.
@@ -130,7 +130,7 @@ fn headed(title: &str, body: &str) -> String {
 
 /// Whether the text's own front matter can be combined with Heirloom's: it can be edited line by line and claims no
 /// identity.
-fn mine(doc: &Document) -> bool {
+fn can_combine(doc: &Document) -> bool {
     let ours = ["id", "flush", "source", "draft", "draft_digest", "job", "run"];
     ours.iter().all(|key| doc.get(key).is_none()) && doc.clone().set("format", &FORMAT.into()).is_ok()
 }

@@ -82,8 +82,8 @@ pub fn ask(
     let name = name.map(|n| plain(n, LONGEST_NAME)).filter(|n| !n.is_empty());
     let detail = detail.map(|d| plain(d, LONGEST_DETAIL)).filter(|d| !d.is_empty());
     if let Some(known) = at.read(|tx| pending(tx, at.agent_no, &channel, &peer))? {
-        let told = |new: &Option<String>, old: &Option<String>| new.is_none() || new == old;
-        if told(&name, &known.name) && told(&detail, &known.detail) {
+        let unchanged = |new: &Option<String>, old: &Option<String>| new.is_none() || new == old;
+        if unchanged(&name, &known.name) && unchanged(&detail, &known.detail) {
             return Ok((known, Change::Same));
         }
     }

@@ -99,8 +99,8 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewLoop, plan: Act) -> Result<(Act, It
     let doc = document(lock, &known)?;
     let old = doc.body();
     // The text as it will be in the file: compare after redaction, so that redacted text is not added twice.
-    let said = text.map(|t| crate::redact::redact(t).into_owned());
-    let longer = said.filter(|t| !old.contains(t.as_str()));
+    let redacted = text.map(|t| crate::redact::redact(t).into_owned());
+    let longer = redacted.filter(|t| !old.contains(t.as_str()));
     if set.is_empty() && longer.is_none() {
         item.change = Change::Same;
         return Ok((plan, item));
