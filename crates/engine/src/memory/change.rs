@@ -35,7 +35,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
         Some(_) => {
             let class = leaf::class_of(entry).ok_or_else(|| not_a_leaf(entry))?;
             let new = NewLeaf { title: edit.title.clone(), ..NewLeaf::new(class, leaf::scope_of(entry), now) };
-            Some(leaf::sound(&new)?.title)
+            Some(leaf::checked(&new)?.title)
         }
         // A title derived from the text changes with it.
         None if derived && text.is_some() => Some(leaf::derived_title(now)),

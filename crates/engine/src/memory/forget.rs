@@ -71,9 +71,9 @@ pub(crate) fn forget(
             let item = wordless(entry.item.as_deref().unwrap_or_default());
             let folder = entry.path.parent().map(|p| p.to_string()).unwrap_or_default();
             // The earlier versions of its text are forgotten too.
-            let mut said = revised(tx, agent, entry.path.as_str())?;
-            said.push(text.clone());
-            for text in said {
+            let mut texts = revised(tx, agent, entry.path.as_str())?;
+            texts.push(text.clone());
+            for text in texts {
                 words.push(text.clone());
                 tombstone::put(tx, agent, (*class, scope), &text, (&item, &folder))?;
             }

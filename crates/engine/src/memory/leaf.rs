@@ -70,7 +70,7 @@ const MOST_TAGS: usize = 32;
 
 /// A new memory after checking, in the form it is written in.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Sound {
+pub(super) struct CheckedLeaf {
     pub title: String,
     pub given: bool,
     pub text: String,
@@ -79,7 +79,7 @@ pub(super) struct Sound {
 }
 
 /// Checks a new memory. Every error is reported before anything is written.
-pub(super) fn sound(new: &NewLeaf) -> Result<Sound> {
+pub(super) fn checked(new: &NewLeaf) -> Result<CheckedLeaf> {
     let text = sound_text(&new.text)?;
     let (title, given) = match new.title.as_deref().map(one_line).filter(|t| !t.is_empty()) {
         Some(title) if title.chars().count() > LONGEST_TITLE => {
@@ -99,7 +99,7 @@ pub(super) fn sound(new: &NewLeaf) -> Result<Sound> {
     {
         return Err(Error::usage(format!("{confidence} is no confidence")).hint("give a number from 0 to 1"));
     }
-    Ok(Sound { title, given, text, subject, tags: sound_tags(&new.tags)? })
+    Ok(CheckedLeaf { title, given, text, subject, tags: sound_tags(&new.tags)? })
 }
 
 /// A text as it will be in the file.
@@ -184,7 +184,7 @@ fn sentence(text: &str, most: usize) -> String {
 
 /// The text in the form in which two texts are compared: spacing, the case of the first letter and a final full stop do
 /// not matter.
-pub(super) fn said(text: &str) -> String {
+pub(super) fn comparable(text: &str) -> String {
     let text = normal(text);
     let text = text.strip_suffix('.').filter(|t| !t.ends_with('.')).unwrap_or(&text);
     let mut chars = text.chars();
@@ -203,7 +203,7 @@ pub(super) fn lowered(text: &str) -> String {
 
 /// The file name and the id of a memory with this content. `again`: how many files of that name contain something else.
 pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: usize) -> (String, String) {
-    let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), said(text));
+    let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), comparable(text));
     if again > 0 {
         key.push_str(&format!("\0{again}"));
     }
@@ -212,7 +212,7 @@ pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: 
 }
 
 /// The document of a new memory.
-pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> Result<Document> {
+pub(super) fn document(new: &NewLeaf, checked: &CheckedLeaf, id: &str, now: Millis) -> Result<Document> {
     let class = new.class;
     let mut staleness = json!({"policy": class.policy().name()});
     if let Some(days) = class.stale_days() {
@@ -223,10 +223,10 @@ pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> R
         ("id", Some(id.into())),
         ("class", Some(class.name().into())),
         ("scope", Some(new.scope.to_string().into())),
-        ("title", Some(sound.title.as_str().into())),
-        ("summary", summary_of(&sound.title, &sound.text).map(Value::from)),
-        ("tags", (!sound.tags.is_empty()).then(|| json!(sound.tags))),
-        ("subject", sound.subject.as_deref().map(Value::from)),
+        ("title", Some(checked.title.as_str().into())),
+        ("summary", summary_of(&checked.title, &checked.text).map(Value::from)),
+        ("tags", (!checked.tags.is_empty()).then(|| json!(checked.tags))),
+        ("subject", checked.subject.as_deref().map(Value::from)),
         ("verification", Some(class.verification().name().into())),
         ("staleness", Some(staleness)),
         ("observed", Some(rfc3339(observed).into())),
@@ -241,7 +241,7 @@ pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> R
             doc.set(key, &value)?;
         }
     }
-    doc.set_body(&body(&sound.title, &sound.text))?;
+    doc.set_body(&body(&checked.title, &checked.text))?;
     Ok(doc)
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use super::leaf::{self, NewLeaf, Sound, sound};
+use super::leaf::{self, CheckedLeaf, NewLeaf, checked};
 use super::{Class, Scope, tombstone};
 use crate::clock::Millis;
 use crate::document::{Document, Front};
@@ -65,7 +65,7 @@ struct Known {
     path: RelPath,
     title: String,
     subject: Option<String>,
-    /// [`leaf::said`] of its text.
+    /// [`leaf::comparable`] of its text.
     text: String,
     superseded_by: Option<String>,
     supersedes: Vec<String>,
@@ -116,7 +116,7 @@ impl<'d> Writing<'d> {
 
     /// Plans a memory. Nothing is written before [`Writing::perform`].
     pub fn add(&mut self, new: &NewLeaf) -> Result<Added> {
-        let sound = sound(new)?;
+        let checked = checked(new)?;
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.lock.at, new.by_person(), self.lock.at.agent_no);
         if !person && !new.class.of_workspace() {
@@ -127,12 +127,12 @@ impl<'d> Writing<'d> {
             ))
             .hint("propose it: ⟨remember --propose⟩"));
         }
-        let (text, now) = (leaf::said(&sound.text), at.ledger.now());
+        let (text, now) = (leaf::comparable(&checked.text), at.ledger.now());
         let observed = new.observed.unwrap_or(now);
-        let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &sound.text))?;
+        let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &checked.text))?;
         if !buried.is_empty() && !person {
             let (class, scope) = (new.class, new.scope.clone());
-            let (title, superseded) = (sound.title, Vec::new());
+            let (title, superseded) = (checked.title, Vec::new());
             return Ok(Added {
                 id: String::new(),
                 title,
@@ -144,35 +144,35 @@ impl<'d> Writing<'d> {
             });
         }
         let shelf = self.shelf(new.class, &new.scope)?;
-        let same_title = |k: &Known| !sound.given || leaf::lowered(&k.title) == leaf::lowered(&sound.title);
-        let stands = |k: &Known, outcome| standing(k, new, outcome);
+        let same_title = |k: &Known| !checked.given || leaf::lowered(&k.title) == leaf::lowered(&checked.title);
+        let existing = |k: &Known, outcome| standing(k, new, outcome);
         let alike = shelf.iter().filter(|k| k.text == text && same_title(k));
         if let Some(known) = alike.clone().filter(|k| k.superseded_by.is_none()).min_by_key(|k| k.troubled) {
-            return Ok(stands(known, Outcome::Same));
+            return Ok(existing(known, Outcome::Same));
         }
         if let Some(old) = alike.clone().next().filter(|_| !person) {
             // This text was superseded. Only an observation later than the successor's makes it current again.
             let successor = shelf.iter().find(|k| Some(&k.id) == old.superseded_by.as_ref());
             if successor.is_none_or(|s| observed <= s.observed) {
-                return Ok(stands(old, Outcome::Outranked));
+                return Ok(existing(old, Outcome::Outranked));
             }
         }
         let other: Vec<&Known> = shelf
             .iter()
-            .filter(|k| k.superseded_by.is_none() && k.subject.is_some() && k.subject == sound.subject)
+            .filter(|k| k.superseded_by.is_none() && k.subject.is_some() && k.subject == checked.subject)
             .collect();
         if let Some(over) = other.iter().find(|k| k.pinned || k.by_person || k.observed > observed).filter(|_| !person)
         {
-            return Ok(stands(over, Outcome::Outranked));
+            return Ok(existing(over, Outcome::Outranked));
         }
         let mut named = None;
         for again in 0.. {
-            let (file, id) = leaf::name(new.class, &new.scope, &sound.title, &sound.text, again);
+            let (file, id) = leaf::name(new.class, &new.scope, &checked.title, &checked.text, again);
             let path = folder.join(&file)?;
             match shelf.iter().find(|k| k.path == path) {
                 // The file of this text has other content by now, because a person corrected it.
                 Some(known) if again == 0 && !person && known.superseded_by.is_none() => {
-                    return Ok(stands(known, Outcome::Outranked));
+                    return Ok(existing(known, Outcome::Outranked));
                 }
                 Some(_) => {}
                 None if at.files.stat(&path)?.is_some() => {}
@@ -184,7 +184,7 @@ impl<'d> Writing<'d> {
         }
         let (path, id) = named.ok_or_else(|| Error::refused("there is no free name for this memory"))?;
         let superseded: Vec<String> = other.iter().map(|k| k.id.clone()).collect();
-        let mut doc = leaf::document(new, &sound, &id, now)?;
+        let mut doc = leaf::document(new, &checked, &id, now)?;
         if !superseded.is_empty() {
             doc.set("supersedes", &json!(superseded))?;
         }
@@ -196,7 +196,7 @@ impl<'d> Writing<'d> {
         self.items.push(wordless(&id));
         self.also(|act| new.scope.shown(act));
         self.creates.insert(path.clone(), doc);
-        let Sound { title, subject, .. } = sound;
+        let CheckedLeaf { title, subject, .. } = checked;
         let known = Known {
             id: id.clone(),
             path: path.clone(),
@@ -292,7 +292,7 @@ impl<'d> Writing<'d> {
             path: entry.path.clone(),
             title: entry.title.clone(),
             subject: entry.field("subject").map(leaf::lowered).filter(|s| doc.is_some() && !s.is_empty()),
-            text: doc.as_ref().map(|d| leaf::said(&leaf::text_of(d))).unwrap_or_default(),
+            text: doc.as_ref().map(|d| leaf::comparable(&leaf::text_of(d))).unwrap_or_default(),
             superseded_by: entry.field("superseded_by").map(str::to_owned),
             supersedes: leaf::superseded_ids(entry),
             pinned: leaf::is_pinned(entry),

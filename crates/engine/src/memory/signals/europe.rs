@@ -12,7 +12,7 @@ use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 /// A key of the profile, its value, and the confidence.
 type About = (&'static str, String, f64);
 
-struct Tongue {
+struct Language {
     /// Words of which a sentence with a signal contains at least one.
     hints: Words,
     /// Phrases before a statement that carry no meaning.
@@ -51,9 +51,9 @@ struct Tongue {
     about: fn(&str, &[Token]) -> Option<About>,
 }
 
-static TONGUES: [&LazyLock<Tongue>; 3] = [&GERMAN, &FRENCH, &SPANISH];
+static LANGUAGES: [&LazyLock<Language>; 3] = [&GERMAN, &FRENCH, &SPANISH];
 
-static GERMAN: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+static GERMAN: LazyLock<Language> = LazyLock::new(|| Language {
     hints: Words::of(
         "ich mein meine mir nenn nenne merk merke denk vergiss beachte immer nie niemals stets jedesmal \
         grundsätzlich generell ab an künftig zukünftig fortan zukunft",
@@ -160,7 +160,7 @@ static GERMAN_STOPS: LazyLock<Words> =
 static FRENCH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("et mais qui avec depuis car donc je j'habite"));
 static SPANISH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("y pero que con desde porque vivo así"));
 
-static FRENCH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+static FRENCH: LazyLock<Language> = LazyLock::new(|| Language {
     hints: Words::of(
         "je j'habite j'aime m'appeler mon ma mes appelle-moi appelez-moi souviens-toi rappelle-toi retiens n'oublie \
         note toujours systématiquement jamais désormais dorénavant maintenant aujourd'hui là l'avenir futur",
@@ -233,7 +233,7 @@ fn french(prompt: &str, t: &[Token]) -> Option<About> {
     profile::role(prompt, r, &lexicon::FRENCH_ROLES, &FRENCH_STOPS, 2).map(at)
 }
 
-static SPANISH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+static SPANISH: LazyLock<Language> = LazyLock::new(|| Language {
     hints: Words::of(
         "me mi mis yo llámame llamame llamarme vivo resido hablo soy trabajo recuerda acuérdate ten olvides \
         prefiero odio detesto siempre nunca jamás ahora hoy adelante futuro",
@@ -303,18 +303,22 @@ fn spanish(prompt: &str, t: &[Token]) -> Option<About> {
 
 /// The signals of one sentence.
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
-    TONGUES.iter().map(|tongue| tongue.read(prompt, sentence, context)).find(|f| !f.is_empty()).unwrap_or_default()
+    LANGUAGES
+        .iter()
+        .map(|language| language.read(prompt, sentence, context))
+        .find(|f| !f.is_empty())
+        .unwrap_or_default()
 }
 
 /// Whether the sentence asks to build something.
 pub fn is_task(tokens: &[Token]) -> bool {
-    TONGUES.iter().any(|tongue| {
-        let start = led(tokens, &tongue.leads);
-        start.len() > 3 && start.first().is_some_and(|t| one_of(t, &tongue.tasks))
+    LANGUAGES.iter().any(|language| {
+        let start = led(tokens, &language.leads);
+        start.len() > 3 && start.first().is_some_and(|t| one_of(t, &language.tasks))
     })
 }
 
-impl Tongue {
+impl Language {
     fn read<'t>(&self, prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
         let tokens = &sentence.tokens[..];
         if !sentence.listed && !has(tokens, &self.hints) {
