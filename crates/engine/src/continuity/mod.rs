@@ -1,7 +1,7 @@
 //! Working state: open loops, proposals, artifacts, job runs and requests for access. Storey 2 (R8).
 //!
 //! Open loops, proposals and artifacts are Markdown files, and the files are authoritative. They are changed while
-//! holding the [`TreeLock`](crate::tree::TreeLock), in the three steps of an act. Job runs ([`scheduled`]) and requests
+//! holding the [`TreeLock`], in the three steps of an act. Job runs ([`scheduled`]) and requests
 //! for access ([`channel`]) are rows of the ledger that pages show. Drafts ([`draft`]) belong to the programs that left
 //! them until a person promotes them to artifacts.
 

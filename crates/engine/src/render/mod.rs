@@ -5,7 +5,7 @@
 //! person made *inside* are kept too ([`edits`]): the edited file as a revision, and in MEMORY.md added lines become a
 //! proposal and removed lines stay out.
 //!
-//! Pages that other programs may write ([`shared::is_shared`]) have revisions: the rendered block is committed to the
+//! Pages that other programs may write ([`PageKey::is_shared`]) have revisions: the rendered block is committed to the
 //! ledger first, and the file is updated from the newest revision ([`shared`], [`outside`], [`revisions`]).
 //!
 //! Pages are derived state: a failure is audited and never turns the change before it into an error.
