@@ -1,5 +1,5 @@
-//! Artifacts: things that were made, kept as dated files (R8.1). What was made is not made again, so a taken name gets
-//! `-2`, `-3`.
+//! Artifacts: results kept as dated files (R8.1). An artifact never replaces an earlier one, so a taken name gets `-2`,
+//! `-3`.
 
 use serde_json::{Map, Value};
 
@@ -17,24 +17,24 @@ use crate::tree::TreeLock;
 use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::Provenance;
 
-/// The longest text: what is longer is no note, and a file the file table would not take in.
+/// The longest text in bytes: the file table does not accept larger files.
 pub const LONGEST: usize = 4 << 20;
 
-/// The longest title; it stands in lists.
+/// The longest title in characters, because it is shown in lists.
 const LONGEST_TITLE: usize = 200;
 
-/// What it consists of.
+/// The content of an artifact.
 #[derive(Clone, Debug)]
 pub enum Text {
-    /// Markdown, as it is; front matter of its own is kept beside ours.
+    /// Markdown, unchanged; its own front matter is kept together with Heirloom's.
     Markdown(String),
-    /// Anything else that is text: fenced, whole.
+    /// Any other text: complete, in a code fence.
     Plain(String),
-    /// What a program printed: fenced, and shortened in the middle.
+    /// The output of a program: in a code fence, shortened in the middle.
     Output(Output),
 }
 
-/// Something to keep.
+/// An artifact to be kept.
 #[derive(Clone, Debug)]
 pub struct NewArtifact {
     pub title: String,
@@ -42,22 +42,22 @@ pub struct NewArtifact {
     pub source: Provenance,
     /// `note`, `job`, `draft`.
     pub kind: Option<String>,
-    /// When it was made; it is named after this day.
+    /// When it was made; the file is named after this day.
     pub created: Millis,
-    /// More for its front matter.
+    /// Additional front matter.
     pub fields: Map<String, Value>,
 }
 
-/// Keeps something.
+/// Keeps an artifact.
 pub fn add(lock: &TreeLock, new: &NewArtifact) -> Result<Item> {
     let (plan, item) = plan_to_add(lock, new, Act::new("artifact.add"))?;
     lock.perform(plan.note("item", wordless(&item.id)), |_| Ok(()))?;
     Ok(item)
 }
 
-/// The step that keeps something, for acts that do more.
+/// Adds the step that keeps an artifact to an act.
 pub fn plan_to_add(lock: &TreeLock, new: &NewArtifact, plan: Act) -> Result<(Act, Item)> {
-    // A file that was made may be called what it likes; its title is cut.
+    // A title that comes from a file may be of any length, so it is cut instead of refused.
     let mut title = redact(&new.title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
         title.truncate(at);
@@ -86,7 +86,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewArtifact, plan: Act) -> Result<(Act
     Ok((plan.step(step).tells(&Happened::ArtifactChanged), Item { id, title, path, change: Change::New }))
 }
 
-/// `YYYY/MM/YYYY-MM-DD-<slug>.md`, or the first of its successors that is free.
+/// `YYYY/MM/YYYY-MM-DD-<slug>.md`, with the first suffix for which no file exists.
 fn free_name(lock: &TreeLock, title: &str, created: Millis) -> Result<RelPath> {
     let bad = || Error::usage(format!("{created} ms is no time")).hint("give a time of this age");
     let day = lock.at.day_of(created).ok_or_else(bad)?;
@@ -108,17 +108,17 @@ fn written(title: &str, text: &Text) -> Result<Document> {
         Text::Markdown(text) => {
             let own = Document::parse(text.as_bytes().to_vec());
             match own.front() {
-                Front::Sound if mine(&own) => return Ok(own),
+                Front::Sound if can_combine(&own) => return Ok(own),
                 Front::Missing if own.heading().is_some() => return Ok(own),
                 Front::Missing => format!("# {title}\n\n{text}"),
-                // Front matter that is damaged, or says what only we may say of an artifact: kept, as words.
+                // Front matter that is damaged, or sets keys reserved for Heirloom, is kept as text.
                 _ => headed(title, &fenced(&readable(text.as_bytes()))),
             }
         }
         Text::Plain(text) => headed(title, &fenced(&readable(text.as_bytes()))),
         Text::Output(output) => headed(title, &output.to_markdown()),
     };
-    // The body needs front matter above it, or its first lines could be taken for some.
+    // The body needs front matter above it, otherwise its first lines could be taken for front matter.
     doc.set("title", &title.into())?;
     doc.set_body(&body)?;
     Ok(doc)
@@ -128,8 +128,9 @@ fn headed(title: &str, body: &str) -> String {
     format!("# {title}\n\n{body}")
 }
 
-/// Whether somebody else's front matter can stand beside ours: it can be changed line by line, and claims no identity.
-fn mine(doc: &Document) -> bool {
+/// Whether the text's own front matter can be combined with Heirloom's: it can be edited line by line and claims no
+/// identity.
+fn can_combine(doc: &Document) -> bool {
     let ours = ["id", "flush", "source", "draft", "draft_digest", "job", "run"];
     ours.iter().all(|key| doc.get(key).is_none()) && doc.clone().set("format", &FORMAT.into()).is_ok()
 }

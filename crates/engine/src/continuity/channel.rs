@@ -1,7 +1,8 @@
-//! Channel pairing: somebody asks to be let in on a channel, and a person says yes or no (R8.4).
+//! Channel pairing: a peer asks for access on a channel, and a person accepts or refuses (R8.4).
 //!
-//! What they say of themselves is not to be trusted. A channel and a peer are identities: one with anything invisible
-//! in it is refused, never mended, for a mended one could be taken for another. Name and detail are made plain and cut.
+//! Nothing the peer says about itself is trusted. Channel and peer are identities: one with an invisible character is
+//! refused and never corrected, because the corrected one could be taken for another. Name and detail are cleaned and
+//! cut.
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
@@ -19,10 +20,10 @@ const LONGEST_PEER: usize = 200;
 const LONGEST_NAME: usize = 200;
 const LONGEST_DETAIL: usize = 2_000;
 
-/// So many may wait on one channel: a crowd of made-up peers must not fill the ledger.
+/// The most requests waiting on one channel, so that invented peers cannot fill the ledger.
 const MOST_WAITING: i64 = 1_000;
 
-/// Whether somebody was let in.
+/// The state of a request for access.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
@@ -49,7 +50,7 @@ impl Pairing {
     }
 }
 
-/// A request to be let in. Times are in milliseconds since 1970.
+/// A row of the table of requests.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Event {
     #[serde(skip)]
@@ -70,8 +71,8 @@ impl Event {
     }
 }
 
-/// Notes that somebody asks to be let in. While that waits, asking again is the same request; what it says newly of the
-/// peer replaces what it said before.
+/// Records a request for access. While it waits, asking again is the same request; what it newly says about the peer
+/// replaces the earlier values.
 pub fn ask(
     at: &AssistantHome,
     channel: &str,
@@ -84,8 +85,8 @@ pub fn ask(
     let name = name.map(|n| plain(n, LONGEST_NAME)).filter(|n| !n.is_empty());
     let detail = detail.map(|d| plain(d, LONGEST_DETAIL)).filter(|d| !d.is_empty());
     if let Some(known) = at.read(|tx| pending(tx, at.agent_no, &channel, &peer))? {
-        let told = |new: &Option<String>, old: &Option<String>| new.is_none() || new == old;
-        if told(&name, &known.name) && told(&detail, &known.detail) {
+        let unchanged = |new: &Option<String>, old: &Option<String>| new.is_none() || new == old;
+        if unchanged(&name, &known.name) && unchanged(&detail, &known.detail) {
             return Ok((known, Change::Same));
         }
     }
@@ -121,8 +122,8 @@ pub fn ask(
     })
 }
 
-/// Says yes or no to requests; to all of them or, where one cannot be answered, to none. `which`: `17`, `c:17`, or
-/// channel and peer as `telegram/4711`.
+/// Accepts or refuses requests: all of them or, if one cannot be decided, none. `which`: `17`, `c:17`, or channel and
+/// peer as in `telegram/4711`.
 pub fn decide(at: &AssistantHome, which: &[String], yes: bool) -> Result<Vec<(Event, Change)>> {
     let (wanted, action) = match yes {
         true => (Pairing::Approved, "channel.approve"),
@@ -170,7 +171,7 @@ pub fn decide(at: &AssistantHome, which: &[String], yes: bool) -> Result<Vec<(Ev
     })
 }
 
-/// Requests, newest first: those that wait, or all; and how many there are.
+/// Requests, newest first: the waiting ones, or all; and their total number.
 pub fn list(tx: &Read, agent_no: AgentNo, all: bool, limit: usize) -> Result<(Vec<Event>, u64)> {
     let which = if all { "1" } else { "state = 'pending'" };
     let mut statement = tx.prepare_cached(&format!(
@@ -184,7 +185,8 @@ pub fn list(tx: &Read, agent_no: AgentNo, all: bool, limit: usize) -> Result<(Ve
     Ok((events, count as u64))
 }
 
-/// The request that is meant: by number, else the one of a channel and peer that waits, else the last of them.
+/// The request a name refers to: by number, otherwise the waiting request of a channel and peer, otherwise their last
+/// one.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Event> {
     let number = name.strip_prefix("c:").unwrap_or(name).parse::<i64>().ok();
     let found = match number {
@@ -229,7 +231,7 @@ fn pending(tx: &Read, agent_no: AgentNo, channel: &str, peer: &str) -> Result<Op
         .optional()?)
 }
 
-/// An identity as it was given, or not at all.
+/// Checks an identity: returned unchanged, or refused.
 fn identity(what: &str, text: &str, longest: usize) -> Result<String> {
     let fault = if text.is_empty() {
         "it is empty".to_owned()
@@ -244,13 +246,13 @@ fn identity(what: &str, text: &str, longest: usize) -> Result<String> {
     Err(Error::usage(format!("{shown:?} is no {what}: {fault}")).hint("give it as the channel names it, on one line"))
 }
 
-/// One line without anything invisible, cut.
+/// A text as one line without invisible characters, cut to a length.
 fn plain(text: &str, longest: usize) -> String {
     let visible: String = text.chars().filter(|c| c.is_whitespace() || !unseen(*c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(longest).collect()
 }
 
-/// Characters that take no room or turn the direction of others, and white space other than the blank.
+/// Characters that have no width or change the direction of others, and white space other than the blank.
 fn unseen(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')

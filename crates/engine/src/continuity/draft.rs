@@ -1,7 +1,7 @@
-//! Runtime drafts: what a program left in its private folder for a person to keep or to throw away (R8.5).
+//! Runtime drafts: files a program left in its private folder for a person to keep or to discard (R8.5).
 //!
-//! `runtime/<agent>/<harness>/drafts/` is no part of the memory: not in the file table, not searched, not shown on any
-//! page. A draft becomes memory by being promoted to an artifact, and only then goes.
+//! `runtime/<agent>/<harness>/drafts/` is not part of the memory: not in the file table, not searched, not shown on any
+//! page. A draft is kept by promoting it to an artifact, and only then removed.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,13 +17,13 @@ use crate::tree::journal::{Act, hex};
 use crate::tree::provenance::{Origin, Provenance};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// How deep drafts are looked for below a `drafts/` folder.
+/// How many folder levels below a `drafts/` folder are searched.
 const DEEPEST: usize = 8;
 
-/// A longer list is cut; programs can leave any number of files.
+/// The most drafts listed; programs can leave any number of files.
 const MOST: usize = 5_000;
 
-/// What a draft is made of.
+/// The kind of content of a draft.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -33,7 +33,7 @@ pub enum Form {
     Binary,
     /// Longer than an artifact may be.
     Large,
-    /// It cannot be read: somebody else's, or with a second name.
+    /// It cannot be read: it belongs to another user, or has a second hard link.
     Unreadable,
 }
 
@@ -63,7 +63,7 @@ pub struct Draft {
     pub modified_at: Millis,
 }
 
-/// The drafts of all programs of the agent, by name, and what stands among them and is none.
+/// The drafts of all programs of the agent, by name, and the entries among them that are not drafts.
 pub fn list(at: &AssistantHome) -> Result<(Vec<Draft>, Vec<Problem>)> {
     let mut found: Vec<(String, RelPath, Entry)> = Vec::new();
     let mut problems = Vec::new();
@@ -105,7 +105,7 @@ pub fn list(at: &AssistantHome) -> Result<(Vec<Draft>, Vec<Problem>)> {
             true => Form::Large,
             false => match at.home().read(&path, LONGEST as u64) {
                 Ok(Some(bytes)) => form_of(&path, &bytes),
-                // It went while we looked.
+                // It was removed during the listing.
                 Ok(None) => continue,
                 Err(e) => {
                     problems.push(Problem::of(&at.home().shown().join(path.as_str()), &e));
@@ -119,8 +119,8 @@ pub fn list(at: &AssistantHome) -> Result<(Vec<Draft>, Vec<Problem>)> {
     Ok((drafts, problems))
 }
 
-/// Makes an artifact of a draft; then the draft goes. Where a crash came in between, the artifact is there already and
-/// only the draft goes. A draft the program wrote on meanwhile stays.
+/// Makes an artifact of a draft, then removes the draft. If a crash came in between, the artifact exists already and
+/// only the draft is removed. A draft the program has changed meanwhile stays.
 pub fn promote(lock: &TreeLock, name: &str, title: Option<&str>) -> Result<Item> {
     let at = lock.at;
     let (path, file) = place(at, name)?;
@@ -177,13 +177,13 @@ pub fn promote_all(lock: &TreeLock, names: &[String], title: Option<&str>) -> (V
     (items, None)
 }
 
-/// Throws a draft away. What it said is not kept; which file it was is.
+/// Discards a draft. The audit records which file it was, not its text.
 pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
     let at = lock.at;
     let (path, _) = place(at, name)?;
     let digest = match read(at, &path, name) {
         Ok(bytes) => Some(hex(&home::digest(&bytes))),
-        // Too large to be looked at as a whole.
+        // Too large to be read as a whole.
         Err(e) if e.kind() == ErrorKind::Refused && is_large(at, &path)? => None,
         Err(e) => return Err(e),
     };
@@ -198,7 +198,7 @@ pub fn discard(lock: &TreeLock, name: &str) -> Result<()> {
     }
 }
 
-/// Where a draft lies: `<harness>/<file>`, and nothing that leaves the drafts of that program.
+/// The path of a draft: `<harness>/<file>`, refused if it leaves the drafts of that program.
 fn place(at: &AssistantHome, name: &str) -> Result<(RelPath, RelPath)> {
     let hint = "name it as ⟨draft list⟩ does: HARNESS/FILE";
     let whole = RelPath::parse(name)
@@ -223,7 +223,7 @@ fn is_large(at: &AssistantHome, path: &RelPath) -> Result<bool> {
     Ok(entry.is_some_and(|e| e.kind == FileType::File && e.stamp.size > LONGEST as u64))
 }
 
-/// Removes a draft, if it is still the one it was.
+/// Removes a draft if its digest is still this one.
 fn remove(at: &AssistantHome, path: &RelPath, digest: &str) -> Result<()> {
     match at.home().read_with_stamp(path, LONGEST as u64)? {
         Some((bytes, _)) if hex(&home::digest(&bytes)) == digest => at.home().remove(path).map(|_| ()),
@@ -239,7 +239,7 @@ fn remove(at: &AssistantHome, path: &RelPath, digest: &str) -> Result<()> {
 fn form_of(path: &RelPath, bytes: &[u8]) -> Form {
     let name = path.name().to_ascii_lowercase();
     match std::str::from_utf8(bytes) {
-        // A NUL is valid UTF-8 and never text.
+        // A NUL is valid UTF-8 but never occurs in text.
         Ok(text) if text.contains('\0') => Form::Binary,
         Err(_) => Form::Binary,
         Ok(_) if name.ends_with(".md") || name.ends_with(".markdown") => Form::Markdown,

@@ -1,9 +1,9 @@
-//! Working state: what is owed, what waits for a yes, what was made, what ran, who asks to be let in. Storey 2 (R8).
+//! Working state: open loops, proposals, artifacts, job runs and requests for access. Storey 2 (R8).
 //!
-//! Open loops, proposals and artifacts are Markdown files; the file is the authority. They are changed at the
-//! [`TreeLock`](crate::tree::TreeLock), in the three beats of an act. Runs of jobs ([`scheduled`]) and who asks to be let in
-//! ([`channel`]) are rows of the ledger that pages show. Drafts ([`draft`]) belong to the programs that left them until
-//! somebody makes artifacts of them.
+//! Open loops, proposals and artifacts are Markdown files, and the files are authoritative. They are changed while
+//! holding the [`TreeLock`], in the three steps of an act. Job runs ([`scheduled`]) and requests
+//! for access ([`channel`]) are rows of the ledger that pages show. Drafts ([`draft`]) belong to the programs that left
+//! them until a person promotes them to artifacts.
 
 pub mod artifact;
 pub mod channel;
@@ -25,13 +25,13 @@ use crate::title::TitleKey;
 use crate::tree::file_table::Entry;
 use crate::tree::{AssistantHome, TreeLock};
 
-/// What an upsert came to.
+/// The effect of an upsert.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     New,
     Changed,
-    /// It was there already, just so; nothing was written.
+    /// It existed already with the same content; nothing was written.
     Same,
 }
 
@@ -55,13 +55,13 @@ pub struct Item {
     pub change: Change,
 }
 
-/// The longest title: what is longer is a text.
+/// The longest title in characters.
 const LONGEST_TITLE: usize = 4_000;
 
 /// The version of the files written here, in their front matter.
 pub const FORMAT: i64 = 1;
 
-/// A title on one line and without credentials: it becomes the name of a file, which is shown everywhere (R14.2).
+/// A title as one line with credentials redacted: it becomes the name of a file, which is shown in many places (R14.2).
 pub(crate) fn sound_title(title: &str) -> Result<String> {
     let title = redact(&title.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
     TitleKey::of(&title)?;
@@ -72,19 +72,19 @@ pub(crate) fn sound_title(title: &str) -> Result<String> {
     Ok(title)
 }
 
-/// A file of the tree, read and parsed.
+/// Reads and parses a file of the tree.
 pub fn document(lock: &TreeLock, entry: &Entry) -> Result<Document> {
     read(lock.at, &entry.path)
 }
 
-/// A file of the tree, read and parsed.
+/// Reads and parses a file of the tree.
 pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
     let found = at.files.read_with_stamp(path, crate::tree::LARGEST_FILE)?;
     let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
     Ok(Document::parse(bytes))
 }
 
-/// Now, as front matter has it.
+/// The current time in the form used in front matter.
 pub(crate) fn now(lock: &TreeLock) -> Value {
     Value::from(rfc3339(lock.at.ledger.now()))
 }

@@ -16,11 +16,11 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::Provenance;
 
-/// A commitment to write down.
+/// A commitment to be recorded.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct NewLoop {
     pub title: String,
-    /// What else there is to say, as Markdown.
+    /// Further details, as Markdown.
     pub text: Option<String>,
     /// `agent` or `workspace/<id>`.
     pub scope: Option<String>,
@@ -28,19 +28,19 @@ pub struct NewLoop {
     /// `YYYY-MM-DD`.
     pub due: Option<String>,
     pub confidence: Option<f64>,
-    /// Since when it is owed, where that is not now.
+    /// When the commitment was made, if not now.
     pub opened: Option<Millis>,
     pub source: Provenance,
 }
 
-/// Where a loop that was closed without a person was found to be done: its value is a [`Provenance`].
+/// For a loop that was closed without a person: where it was found to be done. The value is a [`Provenance`].
 const RESOLVED_BY: &str = "resolved_by";
 
 fn act(action: &'static str) -> Act {
     Act::new(action).tells(&Happened::LoopChanged)
 }
 
-/// The loops that are open, or those that were resolved, newest first; of one scope where it is named.
+/// The open loops, or the resolved ones, newest first; only of one scope if it is given.
 pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -> Result<Vec<Entry>> {
     let state = if resolved { State::Archived } else { State::Active };
     let mut entries = file_table::list(tx, agent_no, Kind::OpenLoop, state)?;
@@ -49,13 +49,13 @@ pub fn list(tx: &Read, agent_no: AgentNo, resolved: bool, scope: Option<&str>) -
     Ok(entries)
 }
 
-/// When a loop was resolved, else when it was opened, as it stands in its file.
+/// When a loop was resolved, otherwise when it was opened, as written in its file.
 pub fn day(entry: &Entry) -> Option<&str> {
     entry.field("resolved").or_else(|| entry.field("opened"))
 }
 
-/// Opens a loop, or adds to the one of this title that is open: a text it does not have yet, a date, a scope. What it
-/// has already is not written again.
+/// Opens a loop, or adds to the open loop with this title: a new text, a date, a scope. What the loop already has is
+/// not written again.
 pub fn add(lock: &TreeLock, new: &NewLoop) -> Result<Item> {
     let (plan, item) = plan_to_add(lock, new, act("loop.add"))?;
     match item.change {
@@ -69,7 +69,7 @@ pub fn add(lock: &TreeLock, new: &NewLoop) -> Result<Item> {
     Ok(item)
 }
 
-/// The step that opens a loop or adds to it, for acts that do more.
+/// Adds the step that opens a loop or adds to it to an act.
 pub fn plan_to_add(lock: &TreeLock, new: &NewLoop, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
@@ -98,9 +98,9 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewLoop, plan: Act) -> Result<(Act, It
     }
     let doc = document(lock, &known)?;
     let old = doc.body();
-    // The words as they will stand in the file: what is redacted on the way in must not be added twice.
-    let said = text.map(|t| crate::redact::redact(t).into_owned());
-    let longer = said.filter(|t| !old.contains(t.as_str()));
+    // The text as it will be in the file: compare after redaction, so that redacted text is not added twice.
+    let redacted = text.map(|t| crate::redact::redact(t).into_owned());
+    let longer = redacted.filter(|t| !old.contains(t.as_str()));
     if set.is_empty() && longer.is_none() {
         item.change = Change::Same;
         return Ok((plan, item));
@@ -114,7 +114,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewLoop, plan: Act) -> Result<(Act, It
     Ok((plan.step(step), item))
 }
 
-/// Closes open loops; all of them or, where one cannot be, none.
+/// Closes open loops: all of them or, if one cannot be closed, none.
 pub fn resolve(lock: &TreeLock, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut plan = act("loop.resolve");
@@ -128,7 +128,7 @@ pub fn resolve(lock: &TreeLock, names: &[String], how: Option<&str>) -> Result<V
     Ok(items)
 }
 
-/// The step that closes a loop, for acts that do more. `by`: where it was found to be done, if nobody said so to us.
+/// Adds the step that closes a loop to an act. `by`: where it was found to be done, if no person said so directly.
 pub fn plan_to_resolve(
     lock: &TreeLock,
     entry: &Entry,
@@ -149,7 +149,7 @@ pub fn plan_to_resolve(
     Ok((plan.step(Step::Move { from, to, set, unset: Vec::new() }), item))
 }
 
-/// Opens resolved loops again; of a title that was resolved more than once the newest.
+/// Reopens resolved loops; if a title was resolved more than once, the newest.
 pub fn reopen(lock: &TreeLock, names: &[String]) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let mut plan = act("loop.reopen");
@@ -209,7 +209,7 @@ fn item(entry: &Entry, to: &RelPath) -> Item {
     Item { id, title: entry.title.clone(), path: to.clone(), change: Change::Changed }
 }
 
-/// For the audit, which keeps no words (R14.2).
+/// The ids for the audit, which contains no text of items (R14.2).
 fn ids(items: &[Item]) -> Vec<String> {
     items.iter().map(|i| wordless(&i.id)).collect()
 }

@@ -1,16 +1,16 @@
-//! What a program printed, as something a person can read later: bounded while it is taken in, harmless and fenced when
-//! it is written down. Pure; knows nothing about files or jobs.
+//! The output of a program, readable later: bounded in memory while it arrives, without control characters and fenced
+//! when written. Pure; knows nothing about files or jobs.
 
 use std::collections::VecDeque;
 
-/// Kept of the beginning of a long output, and of its end, where the outcome stands.
+/// Bytes kept of the beginning of a long output, and of its end, where the outcome usually is.
 const HEAD: usize = 64 << 10;
 const TAIL: usize = 192 << 10;
 
-/// How far a cut moves to fall between two lines.
+/// How many bytes a cut may move to fall between two lines.
 const LONGEST_LINE: usize = 4 << 10;
 
-/// An output, taken in piece by piece in bounded memory.
+/// An output, collected piece by piece in bounded memory.
 #[derive(Clone, Default, Debug)]
 pub struct Output {
     head: Vec<u8>,
@@ -19,7 +19,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Takes in what comes next.
+    /// Adds the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.all += bytes.len() as u64;
         let (first, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
@@ -30,17 +30,17 @@ impl Output {
         self.tail.extend(rest);
     }
 
-    /// Bytes that came, kept or not.
+    /// The number of bytes received, kept or not.
     pub fn len(&self) -> u64 {
         self.all
     }
 
-    /// Nothing came but white space.
+    /// Whether nothing but white space was received.
     pub fn is_empty(&self) -> bool {
         self.all == self.head.len() as u64 && self.head.trim_ascii().is_empty()
     }
 
-    /// The output as Markdown. What was left out in the middle is said.
+    /// The output as Markdown. It says how much was left out in the middle.
     pub fn to_markdown(&self) -> String {
         let mut tail: Vec<u8> = self.tail.iter().copied().collect();
         let mut left_out = self.all - self.head.len() as u64 - tail.len() as u64;
@@ -61,7 +61,7 @@ impl Output {
     }
 }
 
-/// Text in a code block whose fence nothing inside can close.
+/// Text in a code fence that nothing in the text can close.
 pub fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -69,7 +69,7 @@ pub fn fenced(text: &str) -> String {
     format!("{fence}text\n{text}{end}{fence}\n")
 }
 
-/// Bytes as text without anything a terminal would obey: colours are dropped, other control characters shown.
+/// Bytes as text without terminal control sequences: colours are dropped, other control characters are made visible.
 pub fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut out = String::with_capacity(text.len());
@@ -77,7 +77,7 @@ pub fn readable(bytes: &[u8]) -> String {
     while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => out.push(c),
-            // A line that was printed over and over again: every state of it is a line.
+            // A line that a program redrew repeatedly: each state of it becomes a line.
             '\r' if chars.peek() == Some(&'\n') => {}
             '\r' => out.push('\n'),
             '\u{1b}' if chars.peek() == Some(&'[') => {

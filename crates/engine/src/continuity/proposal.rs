@@ -1,4 +1,5 @@
-//! Proposals: memory waiting for a yes, one file each (R8.1, R8.2). What a yes makes of it is decided in `review`.
+//! Proposals: memory waiting to be accepted, one file each (R8.1, R8.2). What accepting one does is decided in
+//! `review`.
 
 use serde_json::{Map, Value};
 
@@ -15,13 +16,13 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::provenance::Provenance;
 
-/// Memory somebody proposes.
+/// A proposal to be recorded.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct NewProposal {
     pub title: String,
-    /// What is to be remembered; each becomes a memory of its own.
+    /// The texts to be remembered; each becomes a memory of its own.
     pub entries: Vec<String>,
-    /// Class of the memories: `fact`, `preference`, …
+    /// The class of the memories: `fact`, `preference`, …
     pub class: String,
     /// `agent` or `workspace/<id>`.
     pub scope: String,
@@ -29,7 +30,7 @@ pub struct NewProposal {
     pub source: Provenance,
 }
 
-/// What a proposal is to become.
+/// What accepting a proposal will store.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposed {
     pub title: String,
@@ -77,7 +78,7 @@ pub(crate) fn act(action: &'static str) -> Act {
     Act::new(action).tells(&Happened::ProposalChanged)
 }
 
-/// Proposes, or adds entries to the proposal of this title that is waiting.
+/// Adds a proposal, or adds entries to the waiting proposal with this title.
 pub fn add(lock: &TreeLock, new: &NewProposal) -> Result<Item> {
     let (plan, item) = plan_to_add(lock, new, act("proposal.add"))?;
     if item.change != Change::Same {
@@ -86,7 +87,7 @@ pub fn add(lock: &TreeLock, new: &NewProposal) -> Result<Item> {
     Ok(item)
 }
 
-/// The step that adds a proposal, for acts that do more.
+/// Adds the step that adds a proposal to an act.
 pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act, Item)> {
     let title = sound_title(&new.title)?;
     let key = TitleKey::of(&title)?;
@@ -115,7 +116,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act
             return Ok((plan, item));
         }
         item.change = Change::Changed;
-        // A list goes on; behind any other text it begins anew.
+        // A list is continued; after any other text a new one begins.
         let apart = !doc.body().lines().last().is_some_and(|l| l.starts_with(['-', '*', ' ']) || l.trim().is_empty());
         let step = Step::Append { path: path.as_str().into(), set: Map::new(), text: listed(&more), apart };
         return Ok((plan.step(step), item));
@@ -127,7 +128,7 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act
     doc.set("scope", &new.scope.as_str().into())?;
     doc.set("source", &new.source.to_value())?;
     if entries.len() == 1 && is_beginning(&title, &entries[0]) {
-        // Nobody gave it: whoever changes the entry need not change it, too.
+        // No title was given: a change of the entry need not change the title as well.
         doc.set(TITLE_FROM, &ENTRY.into())?;
     }
     if let Some(confidence) = new.confidence {
@@ -143,12 +144,12 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewProposal, plan: Act) -> Result<(Act
 const TITLE_FROM: &str = "title_from";
 const ENTRY: &str = "entry";
 
-/// Whether the title of a proposal is its own, and not the beginning of what it proposes.
+/// Whether the title of a proposal was given, and is not the beginning of its text.
 pub(crate) fn is_titled(entry: &Entry, text: &str) -> bool {
     entry.field(TITLE_FROM) != Some(ENTRY) && !is_beginning(&entry.title, text)
 }
 
-/// The whole text, its first sentence, or so much of it that nobody writes it twice.
+/// Whether a title is the whole text, its first sentence, or a beginning too long to have been typed separately.
 fn is_beginning(title: &str, text: &str) -> bool {
     let key = |t: &str| TitleKey::of(t).map(|k| k.as_str().to_owned()).unwrap_or_default();
     let (title, text) = (key(title), key(text));
@@ -157,7 +158,7 @@ fn is_beginning(title: &str, text: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '!', '?']) || title.len() >= 40)
 }
 
-/// What a change of a proposal sets; `None` leaves as it is.
+/// The values a change of a proposal sets; `None` leaves a value as it is.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Edit {
     pub entries: Option<Vec<String>>,
@@ -165,7 +166,7 @@ pub struct Edit {
     pub scope: Option<String>,
 }
 
-/// Changes a waiting proposal. The title stays: the file is named after it.
+/// Changes a waiting proposal. Its title stays, because the file is named after it.
 pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<Change> {
     let doc = document(lock, entry)?;
     let mut set = Map::new();
@@ -196,7 +197,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<Change> {
     Ok(Change::Changed)
 }
 
-/// What a file proposes, hand edits included.
+/// What a file proposes, edits by hand included.
 pub fn proposed(entry: &Entry, doc: &Document) -> Proposed {
     Proposed {
         title: entry.title.clone(),
@@ -212,7 +213,7 @@ fn listed(entries: &[String]) -> String {
     entries.iter().map(|e| format!("- {}\n", e.replace('\n', "\n  "))).collect()
 }
 
-/// The list items of the body, without lines that are metadata; where there is no list, the text itself is the entry.
+/// The list items of the body, without metadata lines; if there is no list, the whole text is the entry.
 pub fn entries_of(doc: &Document) -> Vec<String> {
     let body = doc.body();
     let bullets = file_table::metadata_bullets(doc).into_iter();

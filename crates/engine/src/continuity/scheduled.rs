@@ -1,8 +1,8 @@
-//! Scheduled work: which command ran for the agent, when, and how it ended (R8.4). The command itself is started by
-//! whoever calls; here it is a row of the ledger from the moment before it starts.
+//! Scheduled jobs: which command ran for the agent, when, and how it ended (R8.4). The caller starts the command; here
+//! it is a row of the ledger from just before the start.
 //!
-//! Who runs a command holds a lock for as long. A run without an end whose lock is free was cut off: its wrapper was
-//! killed, or the machine went down. Whoever looks next says so.
+//! The process that runs a command holds a lock until the command ends. A run without an end whose lock is free was cut
+//! off: its wrapper was killed, or the machine went down. The next command that notices records this.
 
 use std::time::Duration;
 
@@ -24,16 +24,16 @@ use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// The longest command that is kept; a longer one is cut.
+/// The longest command kept; a longer one is cut.
 const LONGEST_COMMAND: usize = 4_000;
 
-/// The longest reason for a failure.
+/// The longest error text of a failure.
 const LONGEST_ERROR: usize = 500;
 
-/// How long the end of a run waits for others who change files before it is recorded without its output.
+/// How long the end of a run waits for the tree lock before it is recorded without its output.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How far back runs without an end are looked for.
+/// How far back runs without an end are searched for, in milliseconds.
 const LOOK_BACK_MS: Millis = 31 * 24 * 3_600_000;
 
 /// The name of a job: `[A-Za-z0-9][A-Za-z0-9._ -]{0,63}`.
@@ -59,12 +59,12 @@ impl JobName {
     }
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     Exit(i32),
     Signal(i32),
-    /// It could not be started, or was stopped by us.
+    /// It could not be started, or Heirloom stopped it.
     Failed {
         code: Option<i32>,
         signal: Option<i32>,
@@ -72,7 +72,7 @@ pub enum Outcome {
     },
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -91,23 +91,23 @@ impl Status {
     }
 }
 
-/// A run of a job. Times are in milliseconds since 1970.
+/// A row of the table of runs.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Run {
     #[serde(rename = "run")]
     pub no: JobRunNo,
     #[serde(rename = "job")]
     pub name: String,
-    /// Without credentials.
+    /// The command with credentials redacted.
     pub command: String,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
-    /// Path of the artifact with its output.
+    /// The path of the artifact with its output.
     pub artifact: Option<String>,
     pub error: Option<String>,
-    /// Somebody has seen that it failed.
+    /// Whether its failure was acknowledged.
     pub acknowledged: bool,
 }
 
@@ -121,7 +121,7 @@ impl Run {
     }
 }
 
-/// A run under way. Dropping it unfinished says that it was cut off.
+/// A run in progress. Dropping it unfinished records that it was cut off.
 #[derive(Debug)]
 pub struct Begun {
     pub run_no: JobRunNo,
@@ -130,7 +130,7 @@ pub struct Begun {
     _alive: HomeLock,
 }
 
-/// A finished run, and why its output could not be kept where it could not.
+/// A finished run, and if its output could not be kept, the reason.
 #[derive(Debug)]
 pub struct Finished {
     pub run: Run,
@@ -145,7 +145,7 @@ pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Mill
         tx.prepare_cached("INSERT INTO scheduled_runs (agent_no, name, command, started_at) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![at.agent_no, name.as_str(), command, started_at])?;
         let run_no = JobRunNo(tx.last_insert_rowid());
-        // Taken before anybody else can see the row.
+        // Take the lock before any other process can see the row.
         let alive = at.home().try_lock(&lock_name(run_no))?.ok_or_else(|| {
             Error::new(ErrorKind::Busy, format!("the lock of run {run_no} is held")).hint("run the command again")
         })?;
@@ -156,8 +156,8 @@ pub fn begin(at: &AssistantHome, name: &JobName, command: &str, started_at: Mill
     })
 }
 
-/// Records how it ended, with its output as an artifact. Where the output cannot be kept, the end is recorded all the
-/// same.
+/// Records the outcome, with the output as an artifact. If the output cannot be kept, the outcome is recorded
+/// nevertheless.
 pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Option<&Output>) -> Result<Finished> {
     let mut output_lost = None;
     if let Some(output) = output
@@ -171,7 +171,7 @@ pub fn finish(at: &AssistantHome, begun: Begun, outcome: &Outcome, output: Optio
     }
     let missing = || Error::not_found(format!("run {} is not there any more", begun.run_no));
     let run = at.read(|tx| of_no(tx, at.agent_no, begun.run_no))?.ok_or_else(missing)?;
-    // The lock's file has had its use; without it nothing looks for the lock.
+    // The lock file is not needed any more; the row has an end, so the lock is not checked again.
     let _gone = at.home().remove(&lock_path(begun.run_no)?);
     Ok(Finished { run, output_lost })
 }
@@ -228,7 +228,7 @@ fn close(
     Ok(())
 }
 
-/// Gives runs their end whose wrapper died. Tells how many there were.
+/// Ends the runs whose wrapper died. Returns how many there were.
 pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
     let since = at.ledger.now().saturating_sub(LOOK_BACK_MS);
     let open: Vec<(JobRunNo, Millis)> = at.read(|tx| {
@@ -242,7 +242,7 @@ pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
     let mut noticed = 0;
     for (run_no, started_at) in open {
         let Some(_dead) = at.home().try_lock(&lock_name(run_no))? else { continue };
-        // It may have ended since the list was made; now that its lock is ours, nothing changes any more.
+        // The run may have ended since the list was made; while this process holds its lock, nothing changes.
         if at.read(|tx| of_no(tx, at.agent_no, run_no))?.is_some_and(|r| r.ended_at.is_some()) {
             continue;
         }
@@ -262,8 +262,7 @@ pub fn notice_cut_off(at: &AssistantHome) -> Result<usize> {
     Ok(noticed)
 }
 
-/// Says that somebody has seen how a job fails: it is not shown any more until it fails again. Tells how many runs that
-/// concerns.
+/// Acknowledges the failures of a job: they are not shown until it fails again. Returns how many runs that concerns.
 pub fn acknowledge(at: &AssistantHome, name: &str) -> Result<usize> {
     if at.read(|tx| runs(tx, at.agent_no, name, 1))?.is_empty() {
         return Err(no_such(name));
@@ -322,7 +321,7 @@ pub fn jobs(tx: &Read, agent_no: AgentNo) -> Result<Vec<Run>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The runs of a job, newest first; `NotFound` is for the caller to say.
+/// The runs of a job, newest first; empty for an unknown job, for which the caller returns `NotFound`.
 pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Vec<Run>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND name = ?2 ORDER BY run_no DESC LIMIT ?3"
@@ -331,7 +330,7 @@ pub fn runs(tx: &Read, agent_no: AgentNo, name: &str, limit: usize) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// One run.
+/// One run by its number.
 pub fn of_no(tx: &Read, agent_no: AgentNo, run_no: JobRunNo) -> Result<Option<Run>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_runs WHERE agent_no = ?1 AND run_no = ?2"))?

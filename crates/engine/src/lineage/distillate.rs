@@ -1,20 +1,21 @@
-//! What a stretch of conversation comes to: a few lists of short items, each with the turns it came from (R6.3, R6.5).
+//! The distillate of a range of conversation: a few lists of short items, each with the turns it came from (R6.3,
+//! R6.5).
 //!
-//! One type from the chunk to the handoff: who distils makes it, who renders reads it, the ledger keeps it as JSON. Its
-//! JSON is a format (docs/FORMAT.md).
+//! The same type is used from chunk to handoff: `distill` makes it, `render` reads it, the ledger stores it as JSON.
+//! Its JSON is a format (docs/FORMAT.md).
 
 use serde::{Deserialize, Serialize};
 
 use crate::scope::TurnId;
 
-/// One thing worth keeping, in a sentence or two.
+/// One item of a distillate, in a sentence or two.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug, Default)]
 pub struct Item {
-    /// One line of plain text, at most [`LONGEST_ITEM`] bytes, credentials already taken out.
+    /// One line of plain text, at most [`LONGEST_ITEM`] bytes, credentials redacted.
     pub text: String,
-    /// Where it was said or done, oldest first; never empty.
+    /// The turns where it was said or done, oldest first; never empty.
     pub turns: Vec<TurnId>,
-    /// The visible file that carries it, once there is one: `l:…`, `p:…`.
+    /// The visible file of the item, once there is one: `l:…`, `p:…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
@@ -25,10 +26,10 @@ impl Item {
     }
 }
 
-/// The longest text of one item: about three lines of a terminal.
+/// The longest text of one item in bytes: about three lines of a terminal.
 pub const LONGEST_ITEM: usize = 400;
 
-/// What became of a file.
+/// What a tool did to a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
@@ -41,15 +42,15 @@ pub enum Touch {
 /// A file a tool read or changed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct TouchedFile {
-    /// Relative to the project where it lies in it, else as the tool was given it.
+    /// Relative to the project if it lies in it, otherwise as the tool was given it.
     pub path: String,
-    /// The strongest thing that was done to it.
+    /// The strongest operation on it.
     pub touch: Touch,
-    /// The newest of them, oldest first.
+    /// The newest turns that touched it, oldest first.
     pub turns: Vec<TurnId>,
 }
 
-/// Memory somebody's words suggest; becomes a proposal, never memory by itself.
+/// Memory suggested by something that was said; it becomes a proposal, never memory by itself.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct Proposed {
     pub title: String,
@@ -61,15 +62,15 @@ pub struct Proposed {
     pub file: Option<String>,
 }
 
-/// The structured part of a node. Lists are in the order of telling; the most important of each survive a budget first
-/// from the end (newest), except constraints, which are as old as they are.
+/// The structured part of a node. Lists are in the order in which things were said; a budget keeps the items at the end
+/// (the newest) first, except for constraints, which do not lose weight with age.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub struct Distillate {
-    /// What the user is after now.
+    /// What the user currently wants to achieve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Item>,
-    /// Directives and preferences, in the user's words only.
+    /// Directives and preferences, only in the user's own words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -78,17 +79,17 @@ pub struct Distillate {
     pub in_progress: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<Item>,
-    /// Statements of choice.
+    /// Choices that were stated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<TouchedFile>,
-    /// Unresolved requests, promises, failures, questions.
+    /// Unresolved requests, promises, failures and questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open_loops: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<Item>,
-    /// Error messages, commands, names and numbers the next one will need.
+    /// Error messages, commands, names and numbers needed to continue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -100,7 +101,7 @@ impl Distillate {
         *self == Distillate::default()
     }
 
-    /// Every list of items with its name in the schema, in the order of a handoff; the goal stands first.
+    /// Every list of items with its name in the schema, in the order of a handoff, beginning with the goal.
     pub fn lists(&self) -> [(&'static str, &[Item]); 9] {
         [
             ("goal", self.goal.as_slice()),
@@ -115,7 +116,7 @@ impl Distillate {
         ]
     }
 
-    /// Keeps the items of which `stays` says so; items that lose all their turns do not call for it.
+    /// Keeps only the items for which `stays` returns true.
     pub fn retain(&mut self, mut stays: impl FnMut(&Item) -> bool) {
         self.goal = self.goal.take().filter(|i| stays(i));
         for list in [
@@ -132,7 +133,7 @@ impl Distillate {
         }
     }
 
-    /// All turns any item names.
+    /// All turns named by any item.
     pub fn turns(&self) -> Vec<TurnId> {
         let mut all: Vec<TurnId> =
             self.lists().iter().flat_map(|(_, l)| l.iter()).flat_map(|i| i.turns.clone()).collect();

@@ -1,5 +1,5 @@
-//! Which sessions have got something their nodes do not cover yet. Written by whoever stores turns, in the same
-//! transaction; read by whoever distils.
+//! Sessions with turns that their nodes do not cover yet. Written by capture in the transaction that stores the turns;
+//! read by `distill`.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -8,16 +8,16 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::scope::{AgentNo, SessionNo};
 
-/// A session to look at.
+/// A session that is due for distilling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
     pub session_no: SessionNo,
     pub agent_no: AgentNo,
-    /// Grows with every append.
+    /// Incremented with every append.
     pub mark: i64,
 }
 
-/// Notes that something came into these sessions.
+/// Marks sessions that have got new turns.
 pub fn mark(tx: &Write, sessions: &[SessionNo]) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "INSERT INTO lineage_marks (session_no, mark, done, due_at) VALUES (?1, 1, 0, 0)
@@ -29,7 +29,7 @@ pub fn mark(tx: &Write, sessions: &[SessionNo]) -> Result<()> {
     Ok(())
 }
 
-/// Sessions that are due, those that were active longest ago first, so that history is told in its order.
+/// Sessions that are due, least recently active first, so that history is distilled in its order.
 pub fn due(tx: &Read, now: Millis, agent_no: Option<AgentNo>, most: usize) -> Result<Vec<Due>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.session_no, s.agent_no, m.mark FROM lineage_marks m JOIN sessions s USING (session_no)
@@ -53,7 +53,7 @@ pub fn counts(tx: &Read, now: Millis, agent_no: Option<AgentNo>) -> Result<(u64,
         .query_row(params![now, agent_no], |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))?)
 }
 
-/// The mark of one session, if it ever had one.
+/// The mark of one session; `None` if it was never marked.
 pub fn of(tx: &Read, session_no: SessionNo) -> Result<Option<i64>> {
     Ok(tx
         .prepare_cached("SELECT mark FROM lineage_marks WHERE session_no = ?1")?
@@ -61,7 +61,7 @@ pub fn of(tx: &Read, session_no: SessionNo) -> Result<Option<i64>> {
         .optional()?)
 }
 
-/// Notes that a session was brought up to a mark, and when to look again. What came in meanwhile keeps it due.
+/// Records that a session was distilled up to a mark, and when to look at it again. Turns stored meanwhile keep it due.
 pub fn done(tx: &Write, session_no: SessionNo, mark: i64, again_at: Option<Millis>) -> Result<()> {
     tx.prepare_cached("UPDATE lineage_marks SET done = ?2, due_at = ?3 WHERE session_no = ?1 AND mark = ?2")?
         .execute(params![session_no, mark, again_at])?;

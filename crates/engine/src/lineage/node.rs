@@ -1,4 +1,4 @@
-//! Nodes as rows: insert, read, and the few questions asked of them all the time.
+//! Nodes as rows: inserting and reading them, and the most frequent queries.
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::{AgentNo, BoundaryNo, LaneNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
 
-/// What a node stands over.
+/// The kind of a node, by what it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     Chunk,
@@ -21,7 +21,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 4] = [Kind::Chunk, Kind::Session, Kind::Compaction, Kind::Condensed];
 
-    /// The number in the ledger: a format, never renumbered.
+    /// The number stored in the ledger: part of the format, never renumbered.
     pub fn code(self) -> i64 {
         match self {
             Kind::Chunk => 0,
@@ -45,10 +45,10 @@ impl Kind {
     }
 }
 
-/// Who made the summary.
+/// The origin of a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
-    /// The outside program, when it compacted its context.
+    /// The program that compacted its own context.
     Harness,
     Deterministic,
     Model,
@@ -85,38 +85,38 @@ impl Source {
 pub struct NewNode {
     pub agent_no: AgentNo,
     pub kind: Kind,
-    /// 0, and for condensed nodes one more than their deepest child.
+    /// 0; for condensed nodes one more than their deepest child.
     pub depth: i64,
     pub thread_no: ThreadNo,
-    /// Of chunks, session and compaction nodes.
+    /// Set for chunks, session nodes and compaction nodes.
     pub session_no: Option<SessionNo>,
-    /// Of chunks and compaction nodes.
+    /// Set for chunks and compaction nodes.
     pub lane_no: Option<LaneNo>,
-    /// The hull of the children's, or the chunk's own.
+    /// The smallest range that contains the ranges of its children; for a chunk, its own range.
     pub turns: (TurnId, TurnId),
     pub times: (Option<Millis>, Option<Millis>),
-    /// How many turns it covers.
+    /// The number of turns it covers.
     pub count: u64,
-    /// Plain text, credentials taken out; never longer than what it summarises (R6.2).
+    /// Plain text, credentials redacted; never longer than what it summarises (R6.2).
     pub summary: String,
     pub distillate: Distillate,
     pub source: Source,
-    /// Tokens of what it summarises.
+    /// The number of tokens it summarises.
     pub source_tokens: u64,
-    /// The turn that holds the whole summary of its program.
+    /// The turn that contains the program's complete summary.
     pub summary_turn: Option<TurnId>,
-    /// All of it lies on a branch its program left.
+    /// Whether all its turns lie on an abandoned branch.
     pub abandoned: bool,
-    /// Turns that arrived behind later ones, each with the turn it belongs behind.
+    /// Turns that were stored after later ones, each with the turn it belongs after.
     pub late: Vec<(TurnId, TurnId)>,
-    /// The node this one was made in place of, when something of it was forgotten.
+    /// The node this one replaces because part of that node was forgotten.
     pub replaces: Option<NodeId>,
-    /// The act it stands or falls with.
+    /// The act the node belongs to: the node becomes visible when the act is finished.
     pub flush: Option<String>,
     pub children: Vec<NodeId>,
 }
 
-/// A node that stands.
+/// A stored, visible node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
     pub id: NodeId,
@@ -125,7 +125,7 @@ pub struct Node {
     pub kind: Kind,
     pub depth: i64,
     pub thread_no: ThreadNo,
-    /// The key it was born with.
+    /// The thread key it was created with.
     pub thread: String,
     pub session_no: Option<SessionNo>,
     pub session: Option<SessionKey>,
@@ -144,13 +144,13 @@ pub struct Node {
     pub late: Vec<(TurnId, TurnId)>,
     pub replaces: Option<NodeId>,
     pub created_at: Millis,
-    /// Its words were forgotten; the place in the DAG stays.
+    /// Whether its text was forgotten; its position in the DAG stays.
     pub forgotten: bool,
     pub key: Vec<u8>,
     pub digest: Vec<u8>,
 }
 
-/// Only nodes that stand: not those of an act that is not finished.
+/// SQL condition for visible nodes: those that do not belong to an unfinished act.
 pub(crate) const STANDS: &str = "(n.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = n.flush_id AND f.state = 'planned'))";
 
 pub(super) const COLUMNS: &str =
@@ -161,12 +161,12 @@ pub(super) const COLUMNS: &str =
 pub(super) const JOINS: &str = "JOIN agents a ON a.agent_no = n.agent_no JOIN threads t ON t.thread_no = n.thread_no
     LEFT JOIN sessions s ON s.session_no = n.session_no LEFT JOIN lanes l ON l.lane_no = n.lane_no";
 
-/// Length of a node's key and digest.
+/// The length of a node's key and of its digest, in bytes.
 const KEY_LENGTH: usize = 16;
 
-/// Adds a node with its edges. Refuses (kind `Damaged`) what would break an invariant of R6.2: a summary longer than
-/// what it summarises, a span that is not the hull of the children's, children of another agent or thread, an overlap
-/// with another chunk of the lane.
+/// Inserts a node with its edges. Refuses (kind `Damaged`) a node that violates an invariant of R6.2: a summary longer
+/// than what it summarises, a range that is not the hull of its children's, children of another agent or thread, an
+/// overlap with another chunk of the lane.
 pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     let broken =
         |what: String| Error::new(ErrorKind::Damaged, what).hint("this is a fault of heirloom; please report it");
@@ -248,7 +248,7 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     let id = NodeId(tx.last_insert_rowid());
     for child in &new.children {
         tx.prepare_cached("INSERT INTO node_edges (parent_no, child_no) VALUES (?1, ?2)")?.execute([id.0, child.0])?;
-        // A session node stands over its compactions, a condensed one over all its children.
+        // Session nodes cover their compactions, condensed nodes all their children.
         if matches!(new.kind, Kind::Session | Kind::Condensed) {
             roots::covered(tx, *child)?;
         }
@@ -259,7 +259,8 @@ pub fn insert(tx: &Write, new: &NewNode) -> Result<NodeId> {
     Ok(id)
 }
 
-/// The digest of what a node says, under its own key: without the key it tells nothing (R14.2). `distillate` is its JSON.
+/// The digest of a node's contents, keyed with the node's own key: without the key it reveals nothing (R14.2).
+/// `distillate` is its JSON.
 pub fn digest_of(key: &[u8], kind: Kind, turns: (TurnId, TurnId), summary: &str, distillate: &[u8]) -> Vec<u8> {
     let mut wide = [0u8; 32];
     for (i, b) in wide.iter_mut().enumerate() {
@@ -315,7 +316,7 @@ pub(super) fn node_of(r: &Row) -> Result<Node> {
     })
 }
 
-/// One node. `NotFound` also where it is another agent's, or does not stand yet.
+/// One node. `NotFound` also if it belongs to another agent or is not visible yet.
 pub fn node(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Node> {
     find(tx, agent_no, id)?.ok_or_else(|| {
         Error::not_found(format!("there is no node {id}"))
@@ -323,7 +324,7 @@ pub fn node(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Node> {
     })
 }
 
-/// One node, `None` where the agent has none of that id.
+/// One node; `None` if the agent has none with that id.
 pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     let sql = format!("SELECT {COLUMNS} FROM nodes n {JOINS} WHERE n.node_no = ?1 AND n.agent_no = ?2 AND {STANDS}");
     let mut statement = tx.prepare_cached(&sql)?;
@@ -331,9 +332,9 @@ pub fn find(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     rows.next()?.map(node_of).transpose()
 }
 
-/// The last turn of a lane that is in a chunk; 0 where none is.
+/// The last turn of a lane that is in a chunk; 0 if there is none.
 pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
-    // Chunks of a lane do not overlap, so the one that begins last ends last.
+    // Chunks of a lane do not overlap, so the one that begins last also ends last.
     let last: Option<TurnId> = tx
         .prepare_cached("SELECT last_turn FROM nodes WHERE lane_no = ?1 AND kind = 0 ORDER BY first_turn DESC LIMIT 1")?
         .query_row([lane_no], |r| r.get(0))
@@ -341,7 +342,7 @@ pub fn frontier(tx: &Read, lane_no: LaneNo) -> Result<TurnId> {
     Ok(last.unwrap_or_default())
 }
 
-/// The chunk a turn is in. The turn must be the agent's: see [`crate::transcript::read::turn`].
+/// The chunk that contains a turn. The turn must be the agent's: see [`crate::transcript::read::turn`].
 pub fn chunk_of(tx: &Read, lane_no: LaneNo, turn: TurnId) -> Result<Option<NodeId>> {
     Ok(tx
         .prepare_cached(
@@ -364,8 +365,8 @@ pub fn newest(tx: &Read, session_no: SessionNo, kind: Kind, thread_no: Option<Th
     rows.next()?.map(node_of).transpose()
 }
 
-/// Nodes of a session that no session node covers yet: compaction nodes, and chunks neither those nor a session node
-/// cover. What the next session node stands over. A compaction made later of what a session node has told already is
+/// The nodes that the next session node will cover: compaction nodes of a session that no session node covers, and
+/// chunks that neither those nor a session node cover. A later compaction of what a session node already covers adds
 /// nothing new.
 pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
     let sql = format!(
@@ -388,31 +389,32 @@ pub fn uncovered(tx: &Read, session_no: SessionNo) -> Result<Vec<Node>> {
     Ok(out)
 }
 
-/// Where a context was cut.
+/// A point at which a context was cut.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compaction {
     pub session_no: SessionNo,
     pub lane: String,
     pub node: Option<NodeId>,
     pub cause: String,
-    /// The last turn the handoff takes the place of.
+    /// The last turn that the handoff replaces.
     pub until: TurnId,
-    /// Turns that stay raw behind the handoff.
+    /// Turns that stay in the context verbatim after the handoff.
     pub preserved: Vec<TurnId>,
-    /// In which order a context is put together again.
+    /// The parts of the new context, in order.
     pub restoration: Vec<String>,
     pub at: Millis,
 }
 
-/// A compaction to be recorded.
+/// The values of a compaction to be recorded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewCompaction {
     pub session_no: SessionNo,
     pub lane_no: LaneNo,
     pub node: Option<NodeId>,
-    /// The program's own mark of it.
+    /// The program's own marker of the compaction.
     pub boundary_no: Option<BoundaryNo>,
-    /// `harness`, `threshold`, `manual`; `segment`: the program started over; `again`: a mark that brought nothing new.
+    /// `harness`, `threshold`, `manual`; `segment`: the program started a new context; `again`: a marker that added
+    /// nothing new.
     pub cause: &'static str,
     pub until: TurnId,
     pub preserved: Vec<TurnId>,
@@ -421,7 +423,7 @@ pub struct NewCompaction {
     pub flush: Option<String>,
 }
 
-/// Records where a context was cut.
+/// Records a compaction.
 pub fn record_compaction(tx: &Write, new: &NewCompaction) -> Result<()> {
     let json = |v: Result<String, serde_json::Error>| v.map_err(|e| Error::damaged("a boundary").because(e));
     tx.prepare_cached(
@@ -445,7 +447,7 @@ pub fn record_compaction(tx: &Write, new: &NewCompaction) -> Result<()> {
 
 const COMPACTION_STANDS: &str = "(c.flush_id IS NULL OR NOT EXISTS (SELECT 1 FROM flushes f WHERE f.flush_id = c.flush_id AND f.state = 'planned'))";
 
-/// The compactions of a session that stand, oldest first.
+/// The visible compactions of a session, oldest first.
 pub fn compactions(tx: &Read, session_no: SessionNo) -> Result<Vec<Compaction>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT c.session_no, l.lane, c.node_no, c.cause, c.until_turn, c.preserved, c.restoration, c.at
@@ -467,20 +469,21 @@ pub fn compactions(tx: &Read, session_no: SessionNo) -> Result<Vec<Compaction>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a program's mark of a compaction has been dealt with, or is being dealt with.
+/// Whether a program's compaction marker has been processed, or is being processed.
 pub fn boundary_is_handled(tx: &Read, boundary_no: BoundaryNo) -> Result<bool> {
     Ok(tx.prepare_cached("SELECT 1 FROM compactions WHERE boundary_no = ?1")?.exists([boundary_no])?)
 }
 
-/// The dedup epoch of a session (R10.6): 0, and one more whenever what its program had been given left its context: with
-/// every compaction of its main line the program made and every new segment, and with those somebody asked for, who then
-/// goes on from the handoff. Our own at a threshold cuts nothing the program holds: what was injected is still before it.
-/// Nor does a mark a fork was copied with: what was cut there it never had.
+/// The dedup epoch of a session (R10.6): 0, incremented whenever text given to its program left the program's context:
+/// with every compaction of its main line made by the program, every new segment, and every compaction a person
+/// requested, after which the session continues from the handoff. A compaction by Heirloom at a threshold does not
+/// count, because the program still has everything in its context. Neither does a marker that a fork copied from its
+/// original: the fork never had what was cut there.
 pub fn epoch(tx: &Read, session_no: SessionNo) -> Result<u64> {
     epoch_at(tx, session_no, Millis::MAX)
 }
 
-/// The [`epoch`] a session had at a moment.
+/// The [`epoch`] of a session at a moment.
 pub fn epoch_at(tx: &Read, session_no: SessionNo, moment: Millis) -> Result<u64> {
     Ok(tx
         .prepare_cached(&format!(

@@ -1,11 +1,11 @@
-//! Where the nodes are that nothing condenses yet: kept beside them, since looking for them would take longer with every
-//! session a thread ever had (R6.7). Read by [`walk::roots`](super::walk::roots), which asks the nodes what counts.
+//! The table of nodes that no condensed node covers yet: searching for them would take longer with every session of a
+//! thread (R6.7). Read by [`walk::roots`](super::walk::roots), which checks each against the nodes themselves.
 
 use crate::error::Result;
 use crate::ledger::Write;
 use crate::scope::NodeId;
 
-/// A node that is no chunk begins as a root.
+/// Adds a node that is not a chunk as a root.
 pub(super) fn add(tx: &Write, node: NodeId) -> Result<()> {
     tx.prepare_cached(
         "INSERT OR IGNORE INTO node_roots (thread_no, depth, moment, node_no)
@@ -15,7 +15,7 @@ pub(super) fn add(tx: &Write, node: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// Something stands over it now.
+/// Removes a node from the roots because another node covers it now.
 pub(super) fn covered(tx: &Write, node: NodeId) -> Result<()> {
     tx.prepare_cached(
         "DELETE FROM node_roots WHERE (thread_no, depth, moment, node_no) =
@@ -25,7 +25,7 @@ pub(super) fn covered(tx: &Write, node: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// A node whose words were forgotten stands over nothing any more: what it stood over may be a root again.
+/// A node whose text was forgotten covers nothing any more: its children may be roots again.
 pub(super) fn buried(tx: &Write, node: NodeId) -> Result<()> {
     covered(tx, node)?;
     tx.prepare_cached(

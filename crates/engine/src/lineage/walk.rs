@@ -1,4 +1,4 @@
-//! Which node leads where: children, parents, roots, neighbours (R6.8).
+//! Relations between nodes: children, parents, roots, neighbours (R6.8).
 
 use rusqlite::params;
 
@@ -19,7 +19,7 @@ fn list(tx: &Read, clause: &str, with: impl rusqlite::Params) -> Result<Vec<Node
     Ok(out)
 }
 
-/// What a node stands over, in ledger order. A forgotten child is there beside the one made in its place.
+/// The children of a node, in ledger order. A forgotten child is returned beside its replacement.
 pub fn children(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     list(
         tx,
@@ -28,7 +28,7 @@ pub fn children(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     )
 }
 
-/// The nodes that stand over one.
+/// The nodes that have this node as a child.
 pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     list(
         tx,
@@ -37,12 +37,12 @@ pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     )
 }
 
-/// What nothing condenses yet, of one thread and depth, oldest first: session nodes, compaction nodes no session node
-/// covers, condensed nodes (R6.7).
+/// The nodes of one thread and depth that no condensed node covers yet, oldest first: session nodes, compaction nodes
+/// outside session nodes, condensed nodes (R6.7).
 pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
-        // The table says where to look, so that a long history costs nothing; what counts is asked of the nodes.
+        // The table of roots keeps this fast for a long history; the nodes themselves decide which of them count.
         "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
          AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
                          WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
@@ -51,11 +51,11 @@ pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<
     )
 }
 
-/// Roots of a thread: what no node stands over, chunks included, those that reach furthest into the present first.
-/// Nothing of branches their program left.
+/// The roots of a thread: nodes without a parent, chunks included, those with the latest last turn first. Abandoned
+/// branches are left out.
 ///
-/// Looks at the newest nodes and the newest condensed ones only, so that its cost does not grow with the thread: a root
-/// is either recent or condensed, and of those eight of a depth become one.
+/// Reads only the newest nodes and the newest condensed ones, so that the cost does not grow with the thread: a root is
+/// either recent or condensed, and eight condensed roots of one depth become one.
 pub fn tops(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
@@ -85,7 +85,7 @@ pub fn of_lane(tx: &Read, lane_no: LaneNo) -> Result<Vec<Node>> {
     list(tx, "n.lane_no = ?1 AND n.kind = 0 AND length(n.key) > 0 ORDER BY n.first_turn", [lane_no])
 }
 
-/// Everything that stands over a node, each once with its distance, nearest first.
+/// All ancestors of a node, each once with its distance, nearest first.
 pub fn ancestors(tx: &Read, agent_no: AgentNo, id: NodeId, most: usize) -> Result<Vec<(usize, Node)>> {
     let mut out: Vec<(usize, Node)> = Vec::new();
     let (mut level, mut distance) = (vec![id], 1);
@@ -93,7 +93,7 @@ pub fn ancestors(tx: &Read, agent_no: AgentNo, id: NodeId, most: usize) -> Resul
         let mut next = Vec::new();
         for below in &level {
             for parent in parents(tx, agent_no, *below)? {
-                // Also the guard against a circle in a ledger somebody else wrote in.
+                // Also guards against a cycle in a ledger modified by other means.
                 if parent.id != id && !out.iter().any(|(_, n)| n.id == parent.id) && out.len() < most {
                     next.push(parent.id);
                     out.push((distance, parent));
@@ -105,7 +105,7 @@ pub fn ancestors(tx: &Read, agent_no: AgentNo, id: NodeId, most: usize) -> Resul
     Ok(out)
 }
 
-/// The other children of a node's parents: at most `most` on each side of it in ledger order.
+/// The other children of a node's parents: at most `most` on each side, in ledger order.
 pub fn siblings(tx: &Read, agent_no: AgentNo, node: &Node, most: usize) -> Result<Vec<Node>> {
     const OF_A_PARENT: &str = "n.agent_no = ?1 AND n.node_no != ?2 AND n.node_no IN (
            SELECT e.child_no FROM node_edges e JOIN node_edges up USING (parent_no) WHERE up.child_no = ?2)";
@@ -126,15 +126,15 @@ pub fn siblings(tx: &Read, agent_no: AgentNo, node: &Node, most: usize) -> Resul
     Ok(before)
 }
 
-/// What happened in the same thread just before and just after a node: nodes that tell history the way it does, over
-/// all sessions and programs. `members`: the thread and what was merged into it ([`crate::thread::members`]).
+/// What happened in the same thread just before and just after a node: nodes of the same level, across all sessions and
+/// programs. `members`: the thread and what was merged into it ([`crate::thread::members`]).
 pub fn neighbours(tx: &Read, node: &Node, members: &[ThreadNo], each: usize) -> Result<(Vec<Node>, Vec<Node>)> {
     let alike = match node.kind {
-        // A sub-agent's lane is no neighbour of the main line's.
+        // A sub-agent's lane is not a neighbour of the main line.
         Kind::Chunk => "n.kind = 0 AND (l.lane = '' OR n.lane_no IS (SELECT lane_no FROM nodes WHERE node_no = ?2))",
         Kind::Compaction => "n.kind = 2",
         Kind::Condensed => "n.kind = 3 AND n.depth = (SELECT depth FROM nodes WHERE node_no = ?2)",
-        // The session that goes on has no session node yet, only compactions.
+        // A session that is still active has no session node yet, only compactions.
         Kind::Session => {
             "(n.kind = 1 OR n.kind = 2 AND NOT EXISTS (SELECT 1 FROM node_edges e WHERE e.child_no = n.node_no))"
         }
@@ -166,22 +166,22 @@ pub fn neighbours(tx: &Read, node: &Node, members: &[ThreadNo], each: usize) -> 
     Ok((beside(false)?, beside(true)?))
 }
 
-/// The node that was made in place of one something was forgotten of.
+/// The node that replaces one of which part was forgotten.
 pub fn replacement(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Option<Node>> {
     Ok(list(tx, "n.agent_no = ?1 AND n.replaces = ?2 ORDER BY n.node_no DESC LIMIT 1", (agent_no, id))?.pop())
 }
 
-/// A stretch of turns of one lane.
+/// A range of turns of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stretch {
-    /// The chunk it is.
+    /// The chunk with this range.
     pub node: NodeId,
     pub session_no: SessionNo,
     pub lane_no: LaneNo,
     pub turns: (TurnId, TurnId),
 }
 
-/// The stretches of turns a node stands over in the end, in ledger order, each once: the chunks below it, or itself.
+/// The ranges of turns a node covers, in ledger order, each once: those of the chunks below it, or its own.
 pub fn stretches(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Stretch>> {
     let sql = format!(
         "WITH RECURSIVE below (no) AS (
@@ -192,7 +192,7 @@ pub fn stretches(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Stretch
     read_stretches(tx, &sql, params!(agent_no, id))
 }
 
-/// The stretches of turns that are in chunks of these threads, in ledger order.
+/// The ranges of turns in the chunks of these threads, in ledger order.
 pub fn stretches_of_threads(tx: &Read, threads: &[ThreadNo]) -> Result<Vec<Stretch>> {
     let sql = format!("SELECT {STRETCH} FROM nodes n WHERE n.thread_no = ?1 AND n.kind = 0 AND {STANDS}");
     let mut all = Vec::new();
@@ -213,15 +213,15 @@ fn read_stretches(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Result<V
         Ok((stretch, r.get::<_, bool>(5)?))
     })?;
     let all: Vec<(Stretch, bool)> = rows.collect::<rusqlite::Result<_>>()?;
-    // A chunk something was forgotten of stands beside the one made in its place: its turns are that one's.
+    // A chunk with a replacement is skipped: its turns belong to the replacement.
     let taken = |c: &Stretch| {
         all.iter().any(|(o, s)| *s && o.lane_no == c.lane_no && o.turns.0 <= c.turns.1 && o.turns.1 >= c.turns.0)
     };
     Ok(all.iter().filter(|(c, stands)| *stands || !taken(c)).map(|(c, _)| *c).collect())
 }
 
-/// Nodes of a session that nothing of the same session stands over, newest first: its session nodes, and what none of
-/// them covers yet.
+/// Nodes of a session without a parent in the same session, newest first: its session nodes, and nodes they do not
+/// cover yet.
 pub fn of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
@@ -233,12 +233,12 @@ pub fn of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo, most: usi
     )
 }
 
-/// Nodes of a session (kind `Session` or `Compaction`) whose last turn was said within `from..to`, oldest first; of more
-/// than `most` the newest. Nothing forgotten, and nothing of branches their program left.
+/// Nodes of a session (kind `Session` or `Compaction`) whose last turn was said within `from..to`, oldest first; if
+/// there are more than `most`, the newest. Forgotten nodes and abandoned branches are left out.
 pub fn between(tx: &Read, agent_no: AgentNo, kind: Kind, from: Millis, to: Millis, most: usize) -> Result<Vec<Node>> {
     let mut found = list(
         tx,
-        // The index knows these two kinds only.
+        // The index covers these two kinds only.
         "n.agent_no = ?1 AND n.kind IN (1, 2) AND n.kind = ?2 AND n.last_at >= ?3 AND n.last_at < ?4
          AND length(n.key) > 0 AND n.abandoned = 0 ORDER BY n.last_at DESC, n.node_no DESC LIMIT ?5",
         params![agent_no, kind.code(), from, to, most as i64],
@@ -247,7 +247,7 @@ pub fn between(tx: &Read, agent_no: AgentNo, kind: Kind, from: Millis, to: Milli
     Ok(found)
 }
 
-/// The turns of all chunks below some nodes, each chunk once.
+/// The number of turns in all chunks below some nodes, each chunk counted once.
 pub fn covered(tx: &Read, ids: &[NodeId]) -> Result<u64> {
     let list: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
     let total: i64 = tx

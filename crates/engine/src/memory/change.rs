@@ -11,7 +11,7 @@ use crate::tree::TreeLock;
 use crate::tree::file_table::{Entry, State};
 use crate::tree::journal::{Act, Step, hex};
 
-/// What a change sets; `None` leaves as it is.
+/// The values a change sets; `None` leaves a value as it is.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Edit {
     pub text: Option<String>,
@@ -19,11 +19,11 @@ pub struct Edit {
     pub summary: Option<String>,
     pub tags: Option<Vec<String>>,
     pub confidence: Option<f64>,
-    /// Whoever changes the text vouches for it.
+    /// Whether a new text also counts as verified, because its author vouches for it.
     pub verified: bool,
 }
 
-/// Changes a leaf. Its file keeps its name and its id; the old text is kept as a revision. Returns whether anything
+/// Changes a memory. Its file keeps its name and its id; the old text is kept as a revision. Returns whether anything
 /// was written.
 pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     let doc = leaf::read(lock.at, &entry.path)?;
@@ -35,9 +35,9 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
         Some(_) => {
             let class = leaf::class_of(entry).ok_or_else(|| not_a_leaf(entry))?;
             let new = NewLeaf { title: edit.title.clone(), ..NewLeaf::new(class, leaf::scope_of(entry), now) };
-            Some(leaf::sound(&new)?.title)
+            Some(leaf::checked(&new)?.title)
         }
-        // A title taken from the text follows it.
+        // A title derived from the text changes with it.
         None if derived && text.is_some() => Some(leaf::derived_title(now)),
         None => None,
     };
@@ -75,7 +75,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     }
     let path = entry.path.as_str().to_owned();
     let step = match title {
-        // Another title for the same text: nothing but the heading changes, unless that was all there is.
+        // A new title for the same text changes only the heading, unless the text was nothing but the title.
         Some(heading) if text.is_none() && doc.heading().as_ref() != Some(&old) => {
             Step::Entitle { path, set, unset, heading }
         }
@@ -85,7 +85,7 @@ pub fn edit(lock: &TreeLock, entry: &Entry, edit: &Edit) -> Result<bool> {
     Ok(true)
 }
 
-/// Sets a key, or takes it out, where that changes anything.
+/// Adds a key to be set or removed, if that changes anything.
 fn put(set: &mut Map<String, Value>, unset: &mut Vec<String>, entry: &Entry, key: &str, value: Option<Value>) {
     set.remove(key);
     unset.retain(|k| k != key);
@@ -96,19 +96,19 @@ fn put(set: &mut Map<String, Value>, unset: &mut Vec<String>, entry: &Entry, key
     }
 }
 
-/// Somebody has looked and it still holds.
+/// Records that memories were checked and are still true.
 pub fn verify(lock: &TreeLock, entries: &[Entry]) -> Result<()> {
     let now = Value::from(rfc3339(lock.at.ledger.now()));
     set_in(lock, "memory.verify", entries, |_| Some(("verified", Some(now.clone()))))
 }
 
-/// Pinned memory comes first and is never displaced by a program's.
+/// Pins or unpins memories. Pinned memory is listed first and is never superseded by a program's.
 pub fn pin(lock: &TreeLock, entries: &[Entry], on: bool) -> Result<()> {
     let action = if on { "memory.pin" } else { "memory.unpin" };
     set_in(lock, action, entries, |e| (leaf::is_pinned(e) != on).then_some(("pinned", on.then(|| true.into()))))
 }
 
-/// Sets or takes out a key of several leaves; all of them or none.
+/// Sets or removes a key of several memories; all of them or none.
 fn set_in(
     lock: &TreeLock,
     action: &'static str,
@@ -134,7 +134,7 @@ fn set_in(
     Ok(())
 }
 
-/// Links two leaves: `new` takes the place of `old`, and both stay. Returns whether anything was written.
+/// Links two memories: `new` supersedes `old`, and both stay. Returns whether anything was written.
 pub fn supersede(lock: &TreeLock, old: &Entry, new: &Entry) -> Result<bool> {
     let id = |e: &Entry| e.item.clone().unwrap_or_default();
     if old.path == new.path {
@@ -167,7 +167,8 @@ pub fn supersede(lock: &TreeLock, old: &Entry, new: &Entry) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes a new leaf in the place of an old one. Where its words are known already, that leaf takes the place.
+/// Writes a new memory that supersedes an old one. If its text is already known, the existing memory supersedes the old
+/// one.
 pub fn supersede_with(lock: &TreeLock, old: &Entry, new: &NewLeaf) -> Result<Added> {
     if let Some(by) = old.field("superseded_by") {
         return Err(Error::refused(format!(

@@ -1,4 +1,4 @@
-//! The classes of durable memory and how far each is to be trusted (R9.1).
+//! The classes of durable memory, and how far each can be trusted (R9.1).
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// What kind of thing is remembered.
+/// The class of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
@@ -18,7 +18,7 @@ pub enum Class {
     Reference,
 }
 
-/// What whoever uses a memory should do first.
+/// What a reader should do before using a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verification {
     None,
@@ -26,14 +26,14 @@ pub enum Verification {
     MustReconfirm,
 }
 
-/// What makes a memory old.
+/// What makes a memory stale.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// Nothing.
+    /// It does not become stale.
     Stable,
     /// Work in its project.
     WorkspaceSensitive,
-    /// Time alone.
+    /// The passing of time.
     TimeSensitive,
 }
 
@@ -41,9 +41,9 @@ pub enum Policy {
 struct Row {
     class: Class,
     name: &'static str,
-    /// Below `memory/`, or below `knowledge/` of a workspace.
+    /// The folder below `memory/`, or below `knowledge/` of a workspace.
     folder: &'static str,
-    /// Belongs to a workspace, not to the agent.
+    /// Whether it belongs to a workspace instead of the agent.
     local: bool,
     verification: Verification,
     policy: Policy,
@@ -71,7 +71,7 @@ impl Class {
         &TABLE[self as usize]
     }
 
-    /// Reads a class; the error names them all.
+    /// Parses a class; the error lists all of them.
     pub fn parse(name: &str) -> Result<Class> {
         let wanted = name.trim().to_ascii_lowercase();
         TABLE.iter().find(|r| r.name == wanted || r.folder == wanted).map(|r| r.class).ok_or_else(|| {
@@ -89,7 +89,7 @@ impl Class {
         self.row().folder
     }
 
-    /// Belongs to a project; the others hold for the agent everywhere.
+    /// Whether the class belongs to a workspace; the others hold everywhere for the agent.
     pub fn of_workspace(self) -> bool {
         self.row().local
     }
@@ -102,7 +102,7 @@ impl Class {
         self.row().policy
     }
 
-    /// After how many days without verification it is stale.
+    /// The number of days without verification after which it is stale; `None`: never.
     pub fn stale_days(self) -> Option<u32> {
         self.row().stale_days
     }

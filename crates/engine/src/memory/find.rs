@@ -1,7 +1,7 @@
-//! Looking leaves up, within what a caller may see (R3.3, R9.6).
+//! Finds memories within what a caller may see (R3.3, R9.6).
 //!
-//! A caller bound to a workspace sees what holds everywhere and what belongs to that workspace. Whatever names
-//! something else is refused, whether it exists or not.
+//! A caller bound to a workspace sees agent-wide memory and that of its workspace. A name that refers to anything else
+//! is refused, whether it exists or not.
 
 use super::leaf;
 use super::{Class, Scope};
@@ -15,12 +15,12 @@ use crate::title::TitleKey;
 use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
-/// What to list; all of it by default.
+/// Which memories to list; by default all.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Filter {
     pub class: Option<Class>,
     pub scope: Option<Scope>,
-    /// What was superseded, instead of what counts.
+    /// Superseded memories instead of current ones.
     pub superseded: bool,
     pub pinned: bool,
     pub stale: bool,
@@ -29,7 +29,7 @@ pub struct Filter {
     pub within: Option<String>,
 }
 
-/// Leaves, newest first, pinned before all.
+/// Memories, pinned ones first, then newest first.
 pub fn list(tx: &Read, agent_no: AgentNo, filter: &Filter, now: Millis) -> Result<Vec<Entry>> {
     let mut found = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     found.retain(|e| {
@@ -47,8 +47,8 @@ pub fn list(tx: &Read, agent_no: AgentNo, filter: &Filter, now: Millis) -> Resul
     Ok(found)
 }
 
-/// The leaf somebody means by its id (or the beginning of it), title, file name or path. A path is relative to
-/// `memory/` and may lead to an index or a projection there, too.
+/// The memory a name refers to: by id (or the beginning of it), title, file name or path. A path is relative to
+/// `memory/` and may also lead to an index or a rendered page there.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Result<Entry> {
     if name.contains('/') || name.contains('\\') || name.contains('\0') {
         let path = MemoryPath::parse(name.strip_prefix("memory/").unwrap_or(name), within)?;
@@ -63,11 +63,11 @@ pub fn named(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> 
     Ok(hidden)
 }
 
-/// Names in other workspaces make none in this one ambiguous, nor do superseded memories those that count.
+/// Only visible memories make a name ambiguous: not those of other workspaces, nor superseded ones beside current ones.
 fn visible(tx: &Read, agent_no: AgentNo, name: &str, within: Option<&str>) -> Result<Option<Entry>> {
     let mut all = file_table::list(tx, agent_no, Kind::Leaf, State::Active)?;
     all.retain(|e| leaf::scope_of(e).allowed(within).is_ok());
-    // A title with a credential in it stands without in the file.
+    // Credentials were redacted from the title when it was written, so redact the name before comparing.
     let clean = redact(name);
     let key = TitleKey::of(&clean).ok();
     let bare = name.strip_prefix("m:").unwrap_or(name);
@@ -106,7 +106,7 @@ pub fn chosen_one(lock: &TreeLock, name: &str) -> Result<Entry> {
     Ok(chosen(lock, &[name.to_owned()])?.remove(0))
 }
 
-/// Several leaves, each once.
+/// The memories these names refer to, each once.
 pub fn all_named(tx: &Read, agent_no: AgentNo, names: &[String], within: Option<&str>) -> Result<Vec<Entry>> {
     let mut out: Vec<Entry> = Vec::new();
     for name in names {

@@ -1,7 +1,8 @@
-//! Forgetting a leaf: its file, its row, its revisions and whatever was kept of its words (R9.3, R14.2).
+//! Forgetting a memory: its file, its row, its revisions and everything else kept of its text (R9.3, R14.2).
 //!
-//! What stays is a digest nobody can read, so that no program brings it back; a person can say it again. Archived
-//! proposals go with it where it was merged from them or they say just the same; what it had taken the place of stays superseded.
+//! Only a keyed digest stays, so that no program can store the text again; a person can. Archived proposals are
+//! forgotten with it if it was merged from them or they contain the same text; the memories it had superseded stay
+//! superseded.
 
 use rusqlite::params;
 use serde_json::{Map, Value, json};
@@ -18,11 +19,11 @@ use crate::tree::journal::{Act, Step, hex};
 use crate::tree::revise;
 use crate::tree::{AssistantHome, TreeLock};
 
-/// In place of the id of a leaf that is forgotten.
+/// Stored instead of the id of a forgotten memory.
 const FORGOTTEN: &str = "forgotten";
 
-/// Forgets leaves; all of them or none. `also` takes their words out of what rooms above this one keep, in the same
-/// transaction. Returns the paths of other files that went with them.
+/// Forgets memories; all of them or none. `also` deletes their text from tables of higher storeys, in the same
+/// transaction. Returns the paths of other files that were removed as well.
 pub(crate) fn forget(
     lock: &TreeLock,
     entries: &[Entry],
@@ -69,10 +70,10 @@ pub(crate) fn forget(
         for (class, scope, text, entry) in &texts {
             let item = wordless(entry.item.as_deref().unwrap_or_default());
             let folder = entry.path.parent().map(|p| p.to_string()).unwrap_or_default();
-            // What it said before counts as forgotten too.
-            let mut said = revised(tx, agent, entry.path.as_str())?;
-            said.push(text.clone());
-            for text in said {
+            // The earlier versions of its text are forgotten too.
+            let mut texts = revised(tx, agent, entry.path.as_str())?;
+            texts.push(text.clone());
+            for text in texts {
                 words.push(text.clone());
                 tombstone::put(tx, agent, (*class, scope), &text, (&item, &folder))?;
             }
@@ -98,9 +99,10 @@ pub(crate) fn forget(
     Ok(also_gone)
 }
 
-/// Whether an archived proposal says just what is forgotten, though no memory was made from it: one that was rejected.
+/// Whether an archived proposal contains exactly a forgotten text although no memory was made from it, because it was
+/// rejected.
 fn repeats(at: &AssistantHome, proposal: &Entry, forgotten: &[(Class, Scope, String, &Entry)]) -> bool {
-    // A file that cannot be read is the person's to look at.
+    // A file that cannot be read is left for the person to check.
     let Ok(doc) = leaf::read(at, &proposal.path) else { return false };
     let body = doc.body();
     let lines: Vec<String> =
@@ -111,7 +113,7 @@ fn repeats(at: &AssistantHome, proposal: &Entry, forgotten: &[(Class, Scope, Str
     })
 }
 
-/// The links of another leaf, without those that are forgotten.
+/// Removes the links to forgotten memories from another memory.
 fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
     let (mut set, mut unset) = (Map::new(), Vec::new());
     let supersedes = leaf::superseded_ids(other);
@@ -128,14 +130,14 @@ fn unlinked(other: &Entry, ids: &[&str]) -> Option<Step> {
     (!set.is_empty() || !unset.is_empty()).then_some(Step::Edit { path, set, unset, body: None, base: None })
 }
 
-/// What earlier states of a file said.
+/// The texts of the kept versions of a file.
 fn revised(tx: &Read, agent: AgentNo, path: &str) -> Result<Vec<String>> {
     let kept = revise::revisions_of(tx, agent, path)?;
     Ok(kept.into_iter().map(|bytes| leaf::text_of(&Document::parse(bytes))).collect())
 }
 
-/// Takes the words out of the ledger: revisions of the files and of pages that showed them, what was noticed and led to
-/// them, dismissals. Returns how many revisions went.
+/// Deletes the text from the ledger: revisions of the files and of pages that showed them, the notices that led to
+/// them, and dismissals. Returns how many revisions were deleted.
 fn erase(tx: &Write, agent: AgentNo, paths: &[&str], ids: &[&str], words: &[String]) -> Result<usize> {
     let marks: Vec<String> = ids.iter().map(|id| format!("[{id}]")).collect();
     let gone = revise::forget_revisions(tx, agent, |path, text| {

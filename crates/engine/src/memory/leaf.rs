@@ -1,4 +1,4 @@
-//! One memory: what its file says, and how a new one is written (R9.2).
+//! One memory ("leaf"): reading its file, and writing a new one (R9.2).
 
 use serde_json::{Value, json};
 use unicode_normalization::UnicodeNormalization;
@@ -16,24 +16,25 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// A memory to write down.
+/// A memory to be written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewLeaf {
-    /// Without one, the text's first sentence is it.
+    /// If not given, the text's first sentence is the title.
     pub title: Option<String>,
     pub text: String,
     pub class: Class,
     pub scope: Scope,
     pub tags: Vec<String>,
-    /// What it is about. Another text about the same subject takes this one's place; the title is one where it was given.
+    /// What the memory is about: another text with the same subject supersedes this one. A given title is a subject as
+    /// well.
     pub subject: Option<String>,
     pub confidence: Option<f64>,
     pub source: Provenance,
-    /// When it was so; now, where nothing is said.
+    /// When it was observed; `None` means now.
     pub observed: Option<Millis>,
-    /// Somebody vouches for it now: it counts as verified.
+    /// Whether it counts as verified now.
     pub verified: bool,
-    /// A person said yes to just this, wherever it comes from.
+    /// Whether a person has confirmed exactly this text, whatever its origin.
     pub confirmed: bool,
 }
 
@@ -54,22 +55,22 @@ impl NewLeaf {
         }
     }
 
-    /// A person is behind it, not a program.
+    /// Whether a person stated or confirmed it, as opposed to a program.
     pub(super) fn by_person(&self) -> bool {
         self.confirmed || matches!(self.source.origin, Origin::User | Origin::Hand)
     }
 }
 
-/// The longest title people write; a derived one is shorter.
+/// The longest title accepted; a derived one is shorter.
 const LONGEST_TITLE: usize = 300;
 const LONGEST_DERIVED: usize = 80;
 const LONGEST_SUMMARY: usize = 120;
 const LONGEST_TAG: usize = 60;
 const MOST_TAGS: usize = 32;
 
-/// A new leaf, checked and in the form it is written in.
+/// A new memory after checking, in the form it is written in.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Sound {
+pub(super) struct CheckedLeaf {
     pub title: String,
     pub given: bool,
     pub text: String,
@@ -77,8 +78,8 @@ pub(super) struct Sound {
     pub tags: Vec<String>,
 }
 
-/// Checks a new leaf. What is wrong with it is said before anything is written.
-pub(super) fn sound(new: &NewLeaf) -> Result<Sound> {
+/// Checks a new memory. Every error is reported before anything is written.
+pub(super) fn checked(new: &NewLeaf) -> Result<CheckedLeaf> {
     let text = sound_text(&new.text)?;
     let (title, given) = match new.title.as_deref().map(one_line).filter(|t| !t.is_empty()) {
         Some(title) if title.chars().count() > LONGEST_TITLE => {
@@ -98,10 +99,10 @@ pub(super) fn sound(new: &NewLeaf) -> Result<Sound> {
     {
         return Err(Error::usage(format!("{confidence} is no confidence")).hint("give a number from 0 to 1"));
     }
-    Ok(Sound { title, given, text, subject, tags: sound_tags(&new.tags)? })
+    Ok(CheckedLeaf { title, given, text, subject, tags: sound_tags(&new.tags)? })
 }
 
-/// A text as it will stand in the file.
+/// A text as it will be in the file.
 pub(super) fn sound_text(text: &str) -> Result<String> {
     if text.len() > LARGEST_TEXT {
         let most = LARGEST_TEXT >> 10;
@@ -114,7 +115,7 @@ pub(super) fn sound_text(text: &str) -> Result<String> {
     Ok(text)
 }
 
-/// Refuses what could not be remembered.
+/// Refuses a text that cannot be remembered.
 pub fn check_text(text: &str) -> Result<()> {
     sound_text(text).map(drop)
 }
@@ -135,7 +136,7 @@ pub(super) fn sound_tags(tags: &[String]) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// A title somebody gave is what the memory is about; of a derived one only if it is all the memory says.
+/// The subject a title implies: a given title is the subject; a derived one only if it is the whole text.
 pub(super) fn subject_of(title: &str, given: bool, text: &str) -> Result<Option<String>> {
     let key = TitleKey::of(title)?;
     Ok((given || key.as_str() == lowered(text)).then(|| key.as_str().to_owned()))
@@ -150,12 +151,12 @@ pub fn derived_title(text: &str) -> String {
     sentence(text, LONGEST_DERIVED)
 }
 
-/// What a list shows of a leaf that says more than its title.
+/// The summary shown in lists, for a memory that says more than its title.
 pub(super) fn summary_of(title: &str, text: &str) -> Option<String> {
     (lowered(title) != lowered(text)).then(|| sentence(text, LONGEST_SUMMARY))
 }
 
-/// Short words with a full stop that ends no sentence.
+/// Short words with a full stop that does not end a sentence.
 const ABBREVIATIONS: [&str; 7] = ["Dr.", "Mr.", "Ms.", "St.", "vs.", "No.", "cf."];
 
 fn sentence(text: &str, most: usize) -> String {
@@ -165,7 +166,7 @@ fn sentence(text: &str, most: usize) -> String {
     let ends = |at: &usize| {
         let (head, rest) = line.split_at(*at);
         let word = head.rsplit(' ').next().unwrap_or_default();
-        // "e.g. This", "Dr. No" and "v1. 2" end no sentence.
+        // "e.g. This", "Dr. No" and "v1. 2" do not end a sentence.
         let short = word.len() < 3 || word[..word.len() - 1].contains('.') || ABBREVIATIONS.contains(&word);
         let next = rest.strip_prefix(' ').and_then(|r| r.chars().next());
         !short && next.is_some_and(|c| !c.is_lowercase() && !c.is_ascii_digit())
@@ -181,8 +182,9 @@ fn sentence(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// What decides whether two texts say the same: neither spaces, nor how the sentence begins and ends.
-pub(super) fn said(text: &str) -> String {
+/// The text in the form in which two texts are compared: spacing, the case of the first letter and a final full stop do
+/// not matter.
+pub(super) fn comparable(text: &str) -> String {
     let text = normal(text);
     let text = text.strip_suffix('.').filter(|t| !t.ends_with('.')).unwrap_or(&text);
     let mut chars = text.chars();
@@ -194,14 +196,14 @@ fn normal(text: &str) -> String {
     text.nfc().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What decides whether a text was forgotten, and whether a title says all of it: the case does not matter either.
+/// The form in which texts are compared for forgetting, and with titles: case does not matter either.
 pub(super) fn lowered(text: &str) -> String {
     TitleKey::of(text).map(|k| k.as_str().to_owned()).unwrap_or_default()
 }
 
-/// The file name and the id of a leaf with this content. `again`: how many files of that name stand for something else.
+/// The file name and the id of a memory with this content. `again`: how many files of that name contain something else.
 pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: usize) -> (String, String) {
-    let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), said(text));
+    let mut key = format!("{class}\0{scope}\0{}\0{}", lowered(title), comparable(text));
     if again > 0 {
         key.push_str(&format!("\0{again}"));
     }
@@ -209,8 +211,8 @@ pub(super) fn name(class: Class, scope: &Scope, title: &str, text: &str, again: 
     (name, format!("m:{short}"))
 }
 
-/// The file of a new leaf.
-pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> Result<Document> {
+/// The document of a new memory.
+pub(super) fn document(new: &NewLeaf, checked: &CheckedLeaf, id: &str, now: Millis) -> Result<Document> {
     let class = new.class;
     let mut staleness = json!({"policy": class.policy().name()});
     if let Some(days) = class.stale_days() {
@@ -221,10 +223,10 @@ pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> R
         ("id", Some(id.into())),
         ("class", Some(class.name().into())),
         ("scope", Some(new.scope.to_string().into())),
-        ("title", Some(sound.title.as_str().into())),
-        ("summary", summary_of(&sound.title, &sound.text).map(Value::from)),
-        ("tags", (!sound.tags.is_empty()).then(|| json!(sound.tags))),
-        ("subject", sound.subject.as_deref().map(Value::from)),
+        ("title", Some(checked.title.as_str().into())),
+        ("summary", summary_of(&checked.title, &checked.text).map(Value::from)),
+        ("tags", (!checked.tags.is_empty()).then(|| json!(checked.tags))),
+        ("subject", checked.subject.as_deref().map(Value::from)),
         ("verification", Some(class.verification().name().into())),
         ("staleness", Some(staleness)),
         ("observed", Some(rfc3339(observed).into())),
@@ -239,16 +241,16 @@ pub(super) fn document(new: &NewLeaf, sound: &Sound, id: &str, now: Millis) -> R
             doc.set(key, &value)?;
         }
     }
-    doc.set_body(&body(&sound.title, &sound.text))?;
+    doc.set_body(&body(&checked.title, &checked.text))?;
     Ok(doc)
 }
 
-/// The body of a leaf; a text that is its title stands there once.
+/// The body of a memory; a text equal to its title is written only once.
 pub(super) fn body(title: &str, text: &str) -> String {
     if normal(title) == normal(text) { format!("# {title}\n") } else { format!("# {title}\n\n{text}\n") }
 }
 
-/// What a file says, without its heading; of a file with nothing else, the heading.
+/// The text of a file without its heading; the heading itself if there is nothing else.
 pub fn text_of(doc: &Document) -> String {
     let body = doc.body();
     let body = body.trim();
@@ -267,19 +269,19 @@ fn is_heading(line: &str) -> bool {
     line.starts_with("# ") || line.starts_with("#\t")
 }
 
-/// Reads the file of a leaf.
+/// Reads and parses the file of a memory.
 pub fn read(at: &AssistantHome, path: &RelPath) -> Result<Document> {
     let found = at.files.read_with_stamp(path, crate::tree::LARGEST_FILE)?;
     let (bytes, _) = found.ok_or_else(|| Error::not_found(format!("{} is not there any more", at.shown(path))))?;
     Ok(Document::parse(bytes))
 }
 
-/// The class of a leaf's row: by its place.
+/// The class of a memory according to its path.
 pub fn class_of(entry: &Entry) -> Option<Class> {
     (entry.kind == Kind::Leaf).then(|| Class::parse(entry.class.as_deref()?).ok()).flatten()
 }
 
-/// The scope of a leaf's row: by its place.
+/// The scope of a memory according to its path.
 pub fn scope_of(entry: &Entry) -> Scope {
     match entry.scope.as_deref().and_then(|s| s.strip_prefix("workspace/")) {
         Some(id) => Scope::Workspace(id.to_owned()),
@@ -295,7 +297,7 @@ pub(super) fn is_pinned(entry: &Entry) -> bool {
     entry.fields.get("pinned") == Some(&true.into())
 }
 
-/// Ids a leaf has taken the place of.
+/// The ids of the memories it supersedes.
 pub fn superseded_ids(entry: &Entry) -> Vec<String> {
     match entry.fields.get("supersedes") {
         Some(Value::String(id)) => vec![id.clone()],

@@ -1,10 +1,9 @@
-//! Durable memory: what stays true after the conversation, one Markdown file ("leaf") per thing remembered (R9).
-//! Storey 2.
+//! Durable memory: what stays true after a conversation, one Markdown file ("leaf") per memory (R9). Storey 2.
 //!
-//! The files are the authority. A leaf's name is made from its content, so the same thing said twice is one file; a
-//! thing said otherwise supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
-//! [`forget`] removes without a trace but a digest nobody can read, [`find`] looks leaves up within what a caller may
-//! see, [`signals`] notices what a prompt says about its author, [`pending`] holds it until they say yes.
+//! The files are authoritative. A leaf's name is derived from its content, so the same text stored twice is one file; a
+//! different text supersedes and never overwrites ([`writing`]). [`change`] edits, verifies, pins and supersedes,
+//! [`forget`] deletes everything but a keyed digest, [`find`] finds leaves within what a caller may see, [`signals`]
+//! recognises what a prompt says about its author, [`pending`] holds that until the author accepts it.
 //!
 //! Knows nothing of proposals, prompts or indexes.
 
@@ -33,13 +32,13 @@ pub use leaf::NewLeaf;
 pub use staleness::is_stale;
 pub use writing::{Added, Outcome, Writing, add};
 
-/// The largest text of a leaf.
+/// The largest text of a memory, in bytes.
 pub const LARGEST_TEXT: usize = 64 << 10;
 
 /// The version of the files written here, in their front matter.
 pub const FORMAT: i64 = 1;
 
-/// Where a memory holds.
+/// Where a memory applies.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum Scope {
     /// Everywhere this agent works.
@@ -50,7 +49,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Reads `agent` or `workspace/<id>`. `within`: the workspace the caller is bound to; any other is refused (R3.3).
+    /// Parses `agent` or `workspace/<id>`. `within`: the workspace the caller is bound to; any other is refused (R3.3).
     pub fn parse(text: &str, within: Option<&str>) -> Result<Scope> {
         let text = text.trim();
         if text == "agent" {
@@ -64,17 +63,17 @@ impl Scope {
         Ok(Scope::Workspace(id.to_owned()))
     }
 
-    /// Refuses what a caller bound to a workspace may not touch.
+    /// Refuses a scope that a caller bound to a workspace may not access.
     pub fn allowed(&self, within: Option<&str>) -> Result<()> {
         Scope::parse(&self.to_string(), within).map(drop)
     }
 
-    /// Refuses a class that has no place in this scope.
+    /// Refuses a class that does not exist in this scope.
     pub fn holds(&self, class: Class) -> Result<()> {
         self.folder(class).map(drop)
     }
 
-    /// The folder of a class in this scope. A class of the agent has none in a workspace, and the other way round.
+    /// The folder of a class in this scope. A class of the agent has no folder in a workspace, and vice versa.
     pub(crate) fn folder(&self, class: Class) -> Result<RelPath> {
         match self {
             Scope::Agent if !class.of_workspace() => layout::MEMORY.join(class.folder()),
@@ -88,8 +87,8 @@ impl Scope {
         }
     }
 
-    /// Puts the pages that show memory of this scope onto an act. The agent's index names the projects, so it is
-    /// looked at too; what comes out the same is not written.
+    /// Adds the pages that show memory of this scope to an act. The agent's index lists the projects, so it is rendered
+    /// as well; an unchanged result is not written.
     pub(crate) fn shown(&self, act: Act) -> Act {
         let workspace = match self {
             Scope::Agent => None,

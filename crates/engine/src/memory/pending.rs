@@ -1,7 +1,8 @@
-//! What was noticed about the user in their own words, waiting for their yes (R9.5). Ledger rows, no files.
+//! Notices: statements about the user found in their own words, waiting to be accepted (R9.5). Rows of the ledger, no
+//! files.
 //!
-//! Noticing the same again only counts; what was accepted or dismissed is not asked about again, and what was forgotten
-//! is not noticed. A yes is given in `review`, since it makes leaves and sets the profile.
+//! Finding the same statement again only increments its count; accepted or dismissed ones are not offered again, and
+//! forgotten ones are not recorded. Accepting happens in `review`, because it writes memories and sets the profile.
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -15,7 +16,7 @@ use crate::redact::redact;
 use crate::scope::{AgentNo, PendingNo, SessionNo, TurnId};
 use crate::tree::{AssistantHome, file_table};
 
-/// What a notice would become.
+/// What accepting a notice would store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoticeKind {
     Preference,
@@ -36,7 +37,7 @@ impl NoticeKind {
         }
     }
 
-    /// The class of the leaf it becomes; none for the profile.
+    /// The class of the memory it becomes; `None` for the profile.
     pub fn class(&self) -> Option<Class> {
         match self {
             NoticeKind::Preference => Some(Class::Preference),
@@ -46,7 +47,7 @@ impl NoticeKind {
     }
 }
 
-/// Something noticed in a prompt.
+/// A statement found in a prompt.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Notice {
     pub kind: NoticeKind,
@@ -64,7 +65,7 @@ pub enum State {
 }
 
 impl State {
-    /// As it is stored and shown.
+    /// The name as it is stored and shown.
     pub fn name(self) -> &'static str {
         match self {
             State::Pending => "pending",
@@ -91,13 +92,13 @@ pub struct Pending {
     pub text: String,
     pub confidence: f64,
     pub state: State,
-    /// In how many turns it was noticed.
+    /// The number of turns in which it was found.
     pub seen: i64,
     pub turn: Option<TurnId>,
     pub session: Option<String>,
     pub created_at: Millis,
     pub decided_at: Option<Millis>,
-    /// What an accepted one became: `m:…` or `profile:…`.
+    /// What an accepted notice became: `m:…` or `profile:…`.
     pub result: Option<String>,
 }
 
@@ -108,7 +109,7 @@ impl Pending {
     }
 }
 
-/// Reads `u:17` or `17`.
+/// Parses `u:17` or `17`.
 pub fn parse_id(text: &str) -> Result<PendingNo> {
     let number = text.strip_prefix("u:").unwrap_or(text);
     number.parse().ok().filter(|n| *n > 0).map(PendingNo).ok_or_else(|| {
@@ -117,8 +118,8 @@ pub fn parse_id(text: &str) -> Result<PendingNo> {
     })
 }
 
-/// Notes what was noticed in a turn, in the transaction that stores it. The same turn again changes nothing. Returns how
-/// many are new.
+/// Records the notices of a turn, in the transaction that stores the turn. Recording the same turn again changes
+/// nothing. Returns how many notices are new.
 pub fn capture(
     tx: &mut Write,
     agent_no: AgentNo,
@@ -181,12 +182,12 @@ pub fn capture(
     Ok(new)
 }
 
-/// Remembered already, or forgotten.
+/// Whether a text is already remembered, or was forgotten.
 fn is_known(tx: &Read, agent_no: AgentNo, class: Class, title: &str, text: &str) -> Result<bool> {
     is_known_in(tx, agent_no, class, &Scope::Agent, title, text)
 }
 
-/// Whether a text is remembered already in this class and scope, or was forgotten there.
+/// Whether a text is already remembered in this class and scope, or was forgotten there.
 pub(crate) fn is_known_in(
     tx: &Read,
     agent_no: AgentNo,
@@ -245,7 +246,7 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
     })
 }
 
-/// What waits, surest first; with `decided`, also what was accepted or dismissed.
+/// The waiting notices, highest confidence first; with `decided`, also those accepted or dismissed.
 pub fn list(tx: &Read, agent_no: AgentNo, decided: bool) -> Result<Vec<Pending>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pending_memory p LEFT JOIN sessions s USING (session_no)
@@ -263,7 +264,7 @@ pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(waiting as u64)
 }
 
-/// One that still waits.
+/// One waiting notice.
 pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     let found = tx
         .prepare_cached(&format!(
@@ -281,7 +282,7 @@ pub fn waiting(tx: &Read, agent_no: AgentNo, no: PendingNo) -> Result<Pending> {
     }
 }
 
-/// Notes what became of one, if it still waits.
+/// Records the decision on a notice, if it still waits.
 pub fn decide(tx: &Write, agent_no: AgentNo, no: PendingNo, state: State, result: Option<&str>) -> Result<()> {
     let done = tx
         .prepare_cached(

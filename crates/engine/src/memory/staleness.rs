@@ -1,4 +1,4 @@
-//! Whether a memory has to be looked at again. Computed when it is read; nothing is written for it (R9.2).
+//! Whether a memory has to be checked again. Computed when it is read; nothing is stored for it (R9.2).
 
 use serde_json::Value;
 
@@ -8,19 +8,19 @@ use crate::tree::file_table::Entry;
 
 const DAY_MS: Millis = 24 * 3_600_000;
 
-/// How old a memory is, by its own word or its class's.
+/// The age of a memory, judged by its own front matter or the defaults of its class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Staleness {
     pub policy: Policy,
     pub verification: Verification,
-    /// `None`: never.
+    /// How long after `since` it becomes stale, in milliseconds; `None`: never.
     pub after: Option<Millis>,
-    /// When it was last verified; else when it was observed; else when its file was written.
+    /// When it was last verified; otherwise when it was observed; otherwise when its file was written.
     pub since: Millis,
     pub stale: bool,
 }
 
-/// What a leaf's row says of its age.
+/// The staleness of a memory, from its row.
 pub fn staleness(entry: &Entry, now: Millis) -> Staleness {
     let class = entry.class.as_deref().and_then(|c| Class::parse(c).ok()).unwrap_or(Class::Fact);
     let said = entry.fields.get("staleness");
@@ -28,7 +28,7 @@ pub fn staleness(entry: &Entry, now: Millis) -> Staleness {
     let policy = word.and_then(Policy::parse).unwrap_or_else(|| class.policy());
     let default = || match policy {
         Policy::Stable => None,
-        // A policy of another class lasts as long as that class's memories do.
+        // A policy of another class uses that class's duration.
         other => Class::ALL.iter().find(|c| c.policy() == other).and_then(|c| c.stale_days()),
     };
     let default = if policy == class.policy() { class.stale_days() } else { default() };
@@ -42,12 +42,12 @@ pub fn staleness(entry: &Entry, now: Millis) -> Staleness {
     Staleness { policy, verification, after, since, stale: after.is_some_and(|a| now.saturating_sub(since) > a) }
 }
 
-/// Nobody has verified it for longer than it is good for.
+/// Whether a memory has not been verified for longer than its duration.
 pub fn is_stale(entry: &Entry, now: Millis) -> bool {
     staleness(entry, now).stale
 }
 
-/// `30d`, `2w`, `12h`, a number of days, `never`. The outer `None`: it says nothing we know.
+/// Parses `30d`, `2w`, `12h`, a number of days, or `never`. The outer `None`: not recognised.
 fn after(value: &Value) -> Option<Option<Millis>> {
     if let Some(days) = value.as_f64() {
         return (days >= 0.0).then_some(Some((days * DAY_MS as f64) as Millis));
@@ -66,7 +66,7 @@ fn after(value: &Value) -> Option<Option<Millis>> {
     number.parse::<Millis>().ok().map(|n| Some(n.saturating_mul(unit)))
 }
 
-/// A time as people write it: RFC 3339, or a date.
+/// Parses a time written by a person: RFC 3339, or a date.
 pub(super) fn moment(text: &str) -> Option<Millis> {
     let text = text.trim();
     parse_rfc3339(text).or_else(|| {

@@ -1,5 +1,6 @@
-//! What was forgotten and must not come back by itself. A row holds a digest under a random key of its own, so that it
-//! tells nothing of the words to whoever reads the ledger; a text can only be asked about.
+//! Tombstones: what was forgotten and must not be stored again by a program. A row contains a digest under a random key
+//! of its own, so that it does not reveal the text to a reader of the ledger; one can only test a given text against
+//! it.
 
 use rusqlite::params;
 
@@ -22,7 +23,7 @@ fn digest(key: &[u8], class: Class, scope: &Scope, text: &str) -> [u8; KEY] {
     out
 }
 
-/// Notes that a text is forgotten. `item` and `folder` say where it was, without its words.
+/// Records that a text is forgotten. `item` and `folder` say where it was, without its words.
 pub(super) fn put(
     tx: &Write,
     agent_no: AgentNo,
@@ -43,7 +44,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// The tombstones of a text; none: it was not forgotten.
+/// The tombstones of a text; empty if it was not forgotten.
 pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text: &str) -> Result<Vec<TombstoneNo>> {
     let mut statement = tx.prepare_cached("SELECT tombstone_no, key, digest FROM tombstones WHERE agent_no = ?1")?;
     let mut rows = statement.query([agent_no])?;
@@ -57,7 +58,7 @@ pub(super) fn of(tx: &Read, agent_no: AgentNo, class: Class, scope: &Scope, text
     Ok(found)
 }
 
-/// A person has said it again.
+/// Removes tombstones, because a person stated the text again.
 pub(super) fn lift(tx: &Write, agent_no: AgentNo, tombstones: &[TombstoneNo]) -> Result<()> {
     let mut statement = tx.prepare_cached("DELETE FROM tombstones WHERE agent_no = ?1 AND tombstone_no = ?2")?;
     for no in tombstones {

@@ -1,14 +1,14 @@
-//! Writing leaves: several in one act, each seeing what those before it came to (R9.3, R9.4).
+//! Writing memories: several in one act, each taking the ones before it into account (R9.3, R9.4).
 //!
-//! What is known already is not written again. Another text about the same subject supersedes: both stay, linked. A
-//! program never puts its word over a person's, nor brings back what was forgotten.
+//! A known text is not written again. Another text about the same subject supersedes: both stay, linked. A program
+//! never supersedes a person's statement, nor stores a forgotten text again.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::leaf::{self, NewLeaf, Sound, sound};
+use super::leaf::{self, CheckedLeaf, NewLeaf, checked};
 use super::{Class, Scope, tombstone};
 use crate::clock::Millis;
 use crate::document::{Document, Front};
@@ -22,16 +22,16 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Act, Step};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// What a leaf that was to be written came to.
+/// The outcome of writing a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     New,
-    /// It is known already, just so; nothing was written, and it does not count as verified.
+    /// The same text is already known; nothing was written, and it does not count as verified.
     Same,
-    /// It was forgotten, and only a person can bring it back.
+    /// The text was forgotten, and only a person can store it again.
     Forgotten,
-    /// A person, or something newer, says otherwise; a program can propose it.
+    /// A person's or a newer memory contradicts it; a program can only propose it.
     Outranked,
 }
 
@@ -46,29 +46,29 @@ impl Outcome {
     }
 }
 
-/// A leaf after it was to be written: the new one, or the one that stands.
+/// The result of writing a memory: the new one, or the existing one.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Added {
-    /// `m:…`; empty where it was forgotten.
+    /// `m:…`; empty if it was forgotten.
     pub id: String,
     pub title: String,
     pub class: Class,
     pub scope: Scope,
-    /// `None` where it was forgotten.
+    /// `None` if it was forgotten.
     pub path: Option<RelPath>,
     #[serde(rename = "change")]
     pub outcome: Outcome,
-    /// Ids of what it took the place of.
+    /// The ids of the memories it supersedes.
     pub superseded: Vec<String>,
 }
 
-/// A leaf on the shelf, or one that this act puts there.
+/// An existing memory, or one that this act adds.
 struct Known {
     id: String,
     path: RelPath,
     title: String,
     subject: Option<String>,
-    /// [`leaf::said`] of its text.
+    /// [`leaf::comparable`] of its text.
     text: String,
     superseded_by: Option<String>,
     supersedes: Vec<String>,
@@ -78,7 +78,7 @@ struct Known {
     troubled: bool,
 }
 
-/// An act that writes leaves.
+/// An act that writes memories.
 pub struct Writing<'d> {
     lock: &'d TreeLock<'d>,
     act: Act,
@@ -89,7 +89,7 @@ pub struct Writing<'d> {
     items: Vec<String>,
 }
 
-/// Writes one leaf.
+/// Writes one memory.
 pub fn add(lock: &TreeLock, new: &NewLeaf) -> Result<Added> {
     let mut writing = Writing::new(lock, "memory.add");
     let added = writing.add(new)?;
@@ -112,30 +112,30 @@ impl<'d> Writing<'d> {
         }
     }
 
-    /// Adds what else the act does.
+    /// Adds further changes to the act.
     pub fn also(&mut self, change: impl FnOnce(Act) -> Act) {
         self.act = change(std::mem::replace(&mut self.act, Act::new("")));
     }
 
-    /// Plans a leaf. Nothing is written before [`Writing::perform`].
+    /// Plans a memory. Nothing is written before [`Writing::perform`].
     pub fn add(&mut self, new: &NewLeaf) -> Result<Added> {
-        let sound = sound(new)?;
+        let checked = checked(new)?;
         let folder = new.scope.folder(new.class)?;
         let (at, person, agent) = (self.lock.at, new.by_person(), self.lock.at.agent_no);
         if !person && !new.class.of_workspace() {
-            // R14.3: what was only read somewhere is nobody's wish.
+            // R14.3: text that was only read somewhere does not express a person's wish.
             return Err(Error::refused(format!(
                 "a program cannot make a memory of the class {} of its own",
                 new.class
             ))
             .hint("propose it: ⟨remember --propose⟩"));
         }
-        let (text, now) = (leaf::said(&sound.text), at.ledger.now());
+        let (text, now) = (leaf::comparable(&checked.text), at.ledger.now());
         let observed = new.observed.unwrap_or(now);
-        let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &sound.text))?;
+        let buried = at.read(|tx| tombstone::of(tx, agent, new.class, &new.scope, &checked.text))?;
         if !buried.is_empty() && !person {
             let (class, scope) = (new.class, new.scope.clone());
-            let (title, superseded) = (sound.title, Vec::new());
+            let (title, superseded) = (checked.title, Vec::new());
             return Ok(Added {
                 id: String::new(),
                 title,
@@ -147,35 +147,35 @@ impl<'d> Writing<'d> {
             });
         }
         let shelf = self.shelf(new.class, &new.scope)?;
-        let same_title = |k: &Known| !sound.given || leaf::lowered(&k.title) == leaf::lowered(&sound.title);
-        let stands = |k: &Known, outcome| standing(k, new, outcome);
+        let same_title = |k: &Known| !checked.given || leaf::lowered(&k.title) == leaf::lowered(&checked.title);
+        let existing = |k: &Known, outcome| standing(k, new, outcome);
         let alike = shelf.iter().filter(|k| k.text == text && same_title(k));
         if let Some(known) = alike.clone().filter(|k| k.superseded_by.is_none()).min_by_key(|k| k.troubled) {
-            return Ok(stands(known, Outcome::Same));
+            return Ok(existing(known, Outcome::Same));
         }
         if let Some(old) = alike.clone().next().filter(|_| !person) {
-            // It was so once. Only what was observed after its successor says that it is so again.
+            // This text was superseded. Only an observation later than the successor's makes it current again.
             let successor = shelf.iter().find(|k| Some(&k.id) == old.superseded_by.as_ref());
             if successor.is_none_or(|s| observed <= s.observed) {
-                return Ok(stands(old, Outcome::Outranked));
+                return Ok(existing(old, Outcome::Outranked));
             }
         }
         let other: Vec<&Known> = shelf
             .iter()
-            .filter(|k| k.superseded_by.is_none() && k.subject.is_some() && k.subject == sound.subject)
+            .filter(|k| k.superseded_by.is_none() && k.subject.is_some() && k.subject == checked.subject)
             .collect();
         if let Some(over) = other.iter().find(|k| k.pinned || k.by_person || k.observed > observed).filter(|_| !person)
         {
-            return Ok(stands(over, Outcome::Outranked));
+            return Ok(existing(over, Outcome::Outranked));
         }
         let mut named = None;
         for again in 0.. {
-            let (file, id) = leaf::name(new.class, &new.scope, &sound.title, &sound.text, again);
+            let (file, id) = leaf::name(new.class, &new.scope, &checked.title, &checked.text, again);
             let path = folder.join(&file)?;
             match shelf.iter().find(|k| k.path == path) {
-                // The file of these words says something else by now: somebody has corrected it.
+                // The file of this text has other content by now, because a person corrected it.
                 Some(known) if again == 0 && !person && known.superseded_by.is_none() => {
-                    return Ok(stands(known, Outcome::Outranked));
+                    return Ok(existing(known, Outcome::Outranked));
                 }
                 Some(_) => {}
                 None if at.files.stat(&path)?.is_some() => {}
@@ -187,7 +187,7 @@ impl<'d> Writing<'d> {
         }
         let (path, id) = named.ok_or_else(|| Error::refused("there is no free name for this memory"))?;
         let superseded: Vec<String> = other.iter().map(|k| k.id.clone()).collect();
-        let mut doc = leaf::document(new, &sound, &id, now)?;
+        let mut doc = leaf::document(new, &checked, &id, now)?;
         if !superseded.is_empty() {
             doc.set("supersedes", &json!(superseded))?;
         }
@@ -199,7 +199,7 @@ impl<'d> Writing<'d> {
         self.items.push(wordless(&id));
         self.also(|act| new.scope.shown(act));
         self.creates.insert(path.clone(), doc);
-        let Sound { title, subject, .. } = sound;
+        let CheckedLeaf { title, subject, .. } = checked;
         let known = Known {
             id: id.clone(),
             path: path.clone(),
@@ -218,7 +218,7 @@ impl<'d> Writing<'d> {
         Ok(Added { id, title, class, scope, path: Some(path), outcome: Outcome::New, superseded })
     }
 
-    /// Links an existing leaf as one that another, new in this act, takes the place of, whatever their subjects.
+    /// Links an existing memory as superseded by a new one of this act, whatever their subjects.
     pub fn supersede(&mut self, old: &Entry, by: &Added) -> Result<()> {
         let (Some(path), Some(class)) = (&by.path, leaf::class_of(old)) else { return Ok(()) };
         let (scope, id) = (leaf::scope_of(old), old.item.clone().unwrap_or_default());
@@ -236,7 +236,7 @@ impl<'d> Writing<'d> {
         self.set(path, "supersedes", ids)
     }
 
-    /// Does the act. `also` is what else changes in the ledger, in the same transaction.
+    /// Performs the act. `also` makes further changes to the ledger, in the same transaction.
     pub fn perform<T>(self, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let Writing { lock, act, creates, edits, lifted, items, .. } = self;
         let mut steps: Vec<Step> = Vec::new();
@@ -248,7 +248,7 @@ impl<'d> Writing<'d> {
             steps.push(Step::Edit { path: path.as_str().into(), set, unset, body: None, base: None });
         }
         let mut act = act.note("items", items);
-        // New leaves come before whatever else the act moves.
+        // New memories are written before the other steps of the act.
         act.steps.splice(0..0, steps);
         lock.perform(act, |tx| {
             tombstone::lift(tx, lock.at.agent_no, &lifted)?;
@@ -263,7 +263,7 @@ impl<'d> Writing<'d> {
         self.set(path, "superseded_by", by.into())
     }
 
-    /// Sets a key of a leaf, new in this act or not. An act touches each file once.
+    /// Sets a key of a memory, whether new in this act or existing. An act changes each file only once.
     fn set(&mut self, path: &RelPath, key: &str, value: Value) -> Result<()> {
         match self.creates.get_mut(path) {
             Some(doc) => doc.set(key, &value)?,
@@ -272,7 +272,7 @@ impl<'d> Writing<'d> {
         Ok(())
     }
 
-    /// What is remembered of a class in a scope, with its texts; read once per act.
+    /// The memories of a class in a scope, with their texts; read once per act.
     fn shelf(&mut self, class: Class, scope: &Scope) -> Result<&mut Vec<Known>> {
         let key = (class, scope.clone());
         if !self.shelves.contains_key(&key) {
@@ -287,7 +287,7 @@ impl<'d> Writing<'d> {
     }
 
     fn known(&self, entry: &Entry) -> Known {
-        // A file that cannot be read has no words to compare; it keeps its name.
+        // A file that cannot be read has no text to compare, but its name stays taken.
         let doc = leaf::read(self.lock.at, &entry.path).ok().filter(|d| !matches!(d.front(), Front::Damaged(_)));
         let origin = Provenance::from_value(entry.fields.get("source")).origin;
         Known {
@@ -295,7 +295,7 @@ impl<'d> Writing<'d> {
             path: entry.path.clone(),
             title: entry.title.clone(),
             subject: entry.field("subject").map(leaf::lowered).filter(|s| doc.is_some() && !s.is_empty()),
-            text: doc.as_ref().map(|d| leaf::said(&leaf::text_of(d))).unwrap_or_default(),
+            text: doc.as_ref().map(|d| leaf::comparable(&leaf::text_of(d))).unwrap_or_default(),
             superseded_by: entry.field("superseded_by").map(str::to_owned),
             supersedes: leaf::superseded_ids(entry),
             pinned: leaf::is_pinned(entry),

@@ -1,4 +1,4 @@
-//! When which page is rendered anew (R7.3): one function from what happened to the pages that show it.
+//! When each page is marked for rendering (R7.3): one function from an event to the pages that show it.
 //!
 //! | what happened | `MEMORY.md` | `ACTIVE.md` | thread page | index of threads | index of memory | day | week, month | project, session |
 //! |---|---|---|---|---|---|---|---|---|
@@ -17,9 +17,9 @@
 //! | the time zone moves | yes | yes | | | | all | all | all |
 //! | something is forgotten, another tree is adopted | all pages there are |
 //!
-//! A page is only marked, in the transaction of what it shows; the next command renders it. The thread of a loop or a
-//! proposal takes some looking up, so its page is marked when pages are rendered, from the changes of files since the
-//! last time ([`Cursor::Owed`](super::Cursor)).
+//! A page is only marked, in the transaction that changes what it shows; the next command renders it. Finding the
+//! thread of a loop or a proposal takes lookups, so its page is marked when pages are rendered, from the file changes
+//! since the last time ([`Cursor::Owed`](super::Cursor)).
 
 use std::collections::BTreeSet;
 
@@ -28,24 +28,24 @@ use jiff::civil::Date;
 use super::{PageKey, Period, RuntimePage};
 use crate::scope::SessionNo;
 
-/// Something that puts pages out of date. Threads are named by the file of their page (without the ending), projects by
-/// their workspace id, days are those of the operator's time zone.
+/// An event that puts pages out of date. Threads are named by the file of their page (without the extension), projects
+/// by their workspace id; days are those of the operator's time zone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Happened {
-    /// Turns came in: the days that show their sessions, and the sessions that were active lately.
+    /// Turns were stored: the days that show their sessions, and the sessions that were active lately.
     TurnsStored {
         days: BTreeSet<Date>,
         sessions: Vec<SessionPlace>,
     },
-    /// A program said how a turn of these sessions ended.
+    /// A program reported how a turn of these sessions ended.
     ResultStored {
         sessions: Vec<SessionPlace>,
     },
-    /// Runs of these sessions were closed, because nothing came any more.
+    /// Runs of these sessions were closed because no more events arrived.
     RunsClosed {
         sessions: Vec<SessionPlace>,
     },
-    /// Nodes stand: the days they are of, those among them that have a note or get one, and their sessions.
+    /// Nodes were stored: their days, which of those days have a note or get one, and their sessions.
     NodesStored {
         days: BTreeSet<Date>,
         noted: BTreeSet<Date>,
@@ -59,37 +59,37 @@ pub enum Happened {
         threads: Vec<String>,
         days: BTreeSet<Date>,
     },
-    /// Nodes of a thread were condensed into one.
+    /// Nodes of a thread were condensed into one node.
     Condensed {
         threads: Vec<String>,
     },
     LoopChanged,
     ProposalChanged,
-    /// The threads of loops and proposals that changed since the last look.
+    /// Loops or proposals of these threads changed since the pages were last rendered.
     OwedChanged {
         threads: Vec<String>,
     },
-    /// A loop or a proposal names these threads no more.
+    /// A loop or a proposal no longer names these threads.
     OwedLeft {
         threads: Vec<String>,
     },
     MemoryChanged {
         workspace: Option<String>,
     },
-    /// A person changed the file of a memory.
+    /// A person edited the file of a memory.
     MemoryEdited {
         workspace: Option<String>,
     },
-    /// Something was noticed about the person, or such a notice was decided.
+    /// Something was noticed about the person, or such a notice was accepted or dismissed.
     NoticeChanged,
     ArtifactChanged,
     /// A scheduled job began or ended.
     JobRan {
         day: Option<Date>,
     },
-    /// Its failures were seen.
+    /// The failures of a job were acknowledged.
     JobAcknowledged,
-    /// Someone asked to be let in on a channel, or was answered.
+    /// A person asked for access on a channel, or the request was answered.
     ChannelChanged {
         days: BTreeSet<Date>,
     },
@@ -99,29 +99,29 @@ pub enum Happened {
     },
     ZoneMoved,
     Forgotten,
-    /// The files are in another folder from now on.
+    /// The agent's tree was moved to another folder.
     Adopted,
-    /// A person edited the file of the page itself.
+    /// A person edited the file of the page.
     PageEdited(PageKey),
-    /// Someone asked for these pages to be rendered anew.
+    /// These pages were requested to be rendered.
     PagesAsked(Vec<PageKey>),
-    /// Someone asked for all of them: the pages of the agent, and the indexes of these projects.
+    /// All pages were requested to be rendered: those of the agent, and the indexes of these projects.
     AllAsked {
         workspaces: Vec<String>,
     },
 }
 
-/// Where a session is shown: its project, and the page of its own.
+/// Where a session is shown: on the pages of its project, and on its own page.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SessionPlace {
     pub workspace: String,
     pub session_no: SessionNo,
-    /// The name of its page's file, without the ending.
+    /// The name of its page's file, without the extension.
     pub file: String,
 }
 
 impl SessionPlace {
-    /// The pages about the moment of its project, and its own.
+    /// The runtime pages of its project, and its own page.
     pub fn pages(&self) -> Vec<PageKey> {
         let of_project = RuntimePage::ALL.map(|page| PageKey::Runtime(self.workspace.clone(), page));
         let own = PageKey::Session(self.workspace.clone(), self.session_no, self.file.clone());
@@ -129,7 +129,7 @@ impl SessionPlace {
     }
 }
 
-/// Which of the pages that were rendered before are out of date, beside those [`pages`] names.
+/// Which of the pages rendered before are out of date, in addition to those [`pages`] returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rendered {
     None,
@@ -138,7 +138,7 @@ pub(super) enum Rendered {
     All,
 }
 
-/// The pages that show what happened.
+/// The pages that show an event.
 pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
     use Happened::*;
     use PageKey::{Active, AgentIndex, Memory, Threads};
@@ -169,7 +169,7 @@ pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
     }
 }
 
-/// Which pages are out of date just because they were rendered before.
+/// Which pages an event puts out of date only because they were rendered before.
 pub(super) fn rendered(what: &Happened) -> Rendered {
     match what {
         Happened::ZoneMoved => Rendered::OfDays,

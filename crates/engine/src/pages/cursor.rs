@@ -1,6 +1,6 @@
-//! How far the ledger was followed: up to which turn, node or change of a file the pages that show it were marked.
+//! Positions in the ledger: up to which turn, node or file change the pages that show it have been marked.
 //!
-//! A cursor is a row of `heads` under a word that is the key of no page; its column `rendered` is the position.
+//! A cursor is a row of `heads` whose key is no page's key; its column `rendered` is the position.
 
 use rusqlite::{OptionalExtension, ToSql, params};
 
@@ -9,18 +9,18 @@ use crate::error::Result;
 use crate::ledger::{Read, Write};
 use crate::scope::AgentNo;
 
-/// What is followed.
+/// What a cursor follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cursor {
-    /// Turns, by their number: for the daily notes and the pages of projects and sessions.
+    /// Turns, by number: for the daily notes and the pages of projects and sessions.
     Days,
-    /// Nodes, by their number: for the notes of days, weeks and months.
+    /// Nodes, by number: for the notes of days, weeks and months.
     Nodes,
-    /// Changes of open loops and proposals, by their change number: for the pages of their threads.
+    /// Changes of open loops and proposals, by change number: for the pages of their threads.
     Owed,
 }
 
-/// The position of a cursor when everything is to be looked at again.
+/// The position from which a cursor reads everything again.
 pub const FROM_THE_START: i64 = -1;
 
 impl Cursor {
@@ -32,7 +32,7 @@ impl Cursor {
         }
     }
 
-    /// Its position and when it was moved last; 0 and 0 where it never was.
+    /// The cursor's position and when it last moved; 0 and 0 if it never did.
     pub(crate) fn get(self, tx: &Read, agent_no: AgentNo) -> Result<(i64, Millis)> {
         Ok(tx
             .prepare_cached("SELECT rendered, coalesce(at, 0) FROM heads WHERE agent_no = ?1 AND head = ?2")?
@@ -41,7 +41,7 @@ impl Cursor {
             .unwrap_or_default())
     }
 
-    /// Moves it, in the transaction that marks what was found on the way.
+    /// Moves the cursor, in the transaction that marks the pages found.
     pub(crate) fn advance(self, tx: &Write, agent_no: AgentNo, to: i64, now: Millis) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO heads (agent_no, head, dirty, rendered, at) VALUES (?1, ?2, ?3, ?3, ?4)
@@ -51,7 +51,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Lets everything be looked at again. When it was moved last stays as it was.
+    /// Sets the cursor back to the start. The time it last moved stays.
     pub(super) fn start_over(self, tx: &Write, agent_no: AgentNo) -> Result<()> {
         tx.prepare_cached(
             "INSERT INTO heads (agent_no, head, dirty, rendered) VALUES (?1, ?2, ?3, ?3)

@@ -1,4 +1,4 @@
-//! Lines a person took out of a rendered page: their items stay out until they change (D2).
+//! Lines a person removed from a rendered page: their items stay off the page until they change (D2).
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::home::Digest;
 use crate::ledger::{Read, Write};
 use crate::scope::AgentNo;
 
-/// Keeps an item out of a page as long as it is what `digest` says.
+/// Keeps an item off a page as long as its digest is `digest`.
 pub(crate) fn dismiss(tx: &Write, agent_no: AgentNo, page: &PageKey, item: &str, digest: &Digest) -> Result<()> {
     tx.prepare_cached(
         "INSERT INTO dismissals (agent_no, head, item, digest, at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -29,14 +29,14 @@ pub(crate) fn of(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<HashMap
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether an item was dismissed from a page as it is now.
+/// Whether an item with this digest was dismissed from a page.
 pub(crate) fn is_dismissed(tx: &Read, agent_no: AgentNo, page: &PageKey, item: &str, digest: &Digest) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM dismissals WHERE agent_no = ?1 AND head = ?2 AND item = ?3 AND digest = ?4")?
         .exists(params![agent_no, page, item, digest.as_slice()])?)
 }
 
-/// An item was forgotten: nothing says any more that it was dismissed.
+/// Deletes the dismissals of an item that was forgotten.
 pub(crate) fn forget(tx: &Write, agent_no: AgentNo, item: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM dismissals WHERE agent_no = ?1 AND item = ?2")?.execute(params![agent_no, item])?;
     Ok(())

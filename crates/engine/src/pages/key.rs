@@ -1,4 +1,4 @@
-//! Which pages there are: how each is written in the ledger, and where its file stands.
+//! The pages there are: how each is named in the ledger, and the path of its file.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::home::{RelPath, layout};
 use crate::scope::SessionNo;
 
-/// A page that is rendered. [`Display`](fmt::Display) writes it as it stands in the column `head` and in plans;
-/// [`PageKey::parse`] reads that again.
+/// A rendered page. [`Display`](fmt::Display) writes it as it is stored in the column `head` and in plans;
+/// [`PageKey::parse`] reads that form.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum PageKey {
     /// `continuity/ACTIVE.md`.
@@ -25,7 +25,7 @@ pub enum PageKey {
     WorkspaceIndex(String),
     /// The daily note of a date.
     Daily(Date),
-    /// `continuity/threads/<file>.md`, Tier 2, by the name of its file without the ending.
+    /// `continuity/threads/<file>.md`, Tier 2, by the file name without the extension.
     Thread(String),
     /// `continuity/threads/INDEX.md`.
     Threads,
@@ -33,13 +33,13 @@ pub enum PageKey {
     Rollup(Period),
     /// `memory/workspace/<id>/runtime/…`.
     Runtime(String, RuntimePage),
-    /// `memory/workspace/<id>/runtime/session-memory/<file>.md`: workspace, number of the session, name of the file
-    /// without the ending.
+    /// `memory/workspace/<id>/runtime/session-memory/<file>.md`: workspace, session number, and file name without the
+    /// extension.
     Session(String, SessionNo, String),
 }
 
 impl PageKey {
-    /// The page of a written key. `None`: no page has it, as a row that is a [`Cursor`](super::Cursor).
+    /// Parses a stored key. `None`: it names no page, such as the row of a [`Cursor`](super::Cursor).
     pub fn parse(name: &str) -> Option<PageKey> {
         match name.split_once('/') {
             None if name == "active" => Some(PageKey::Active),
@@ -63,12 +63,12 @@ impl PageKey {
         }
     }
 
-    /// Whether outside programs may have sections in it, so that it goes through revisions.
+    /// Whether outside programs may have sections in the page, so that it has revisions.
     pub fn is_shared(&self) -> bool {
         matches!(self, PageKey::Memory | PageKey::Active | PageKey::Threads | PageKey::Thread(_))
     }
 
-    /// Whether it shows what belongs to a day of the operator's, so that another time zone changes it.
+    /// Whether the page shows days of the operator's time zone, so that a change of the zone puts it out of date.
     pub(super) fn is_of_days(&self) -> bool {
         matches!(self, PageKey::Daily(_) | PageKey::Rollup(_) | PageKey::Runtime(..) | PageKey::Session(..))
     }
@@ -117,7 +117,7 @@ impl ToSql for PageKey {
     }
 }
 
-/// Pages of a project that show what goes on right now.
+/// Pages of a project that show its current state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum RuntimePage {
     LatestTurn,
@@ -128,7 +128,7 @@ pub enum RuntimePage {
 impl RuntimePage {
     pub const ALL: [RuntimePage; 3] = [RuntimePage::LatestTurn, RuntimePage::Blockers, RuntimePage::RecentTurns];
 
-    /// The name of its file, without the ending.
+    /// The name of its file, without the extension.
     pub fn name(self) -> &'static str {
         match self {
             RuntimePage::LatestTurn => "latest-turn",
@@ -151,7 +151,7 @@ impl RuntimePage {
     }
 }
 
-/// What a rollup covers. Weeks are ISO weeks, named by their Monday; months are named by their first day.
+/// The period of a rollup. Weeks are ISO weeks, named by their Monday; months are named by their first day.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Period {
     Week(ISOWeekDate),
@@ -159,7 +159,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// The week and the month a day lies in. `None`: the calendar ends within one of them.
+    /// The week and the month of a day. `None`: the calendar ends within one of them.
     pub fn of(day: Date) -> Option<[Period; 2]> {
         let week = day.iso_week_date();
         let monday = ISOWeekDate::new(week.year(), week.week(), Weekday::Monday).ok()?;
@@ -184,7 +184,7 @@ impl Period {
         }
     }
 
-    /// The year in whose folder the page stands: of a week the ISO year.
+    /// The year in whose folder the page lies: for a week the ISO year.
     fn year(self) -> i16 {
         match self {
             Period::Week(week) => week.year(),
@@ -192,7 +192,7 @@ impl Period {
         }
     }
 
-    /// What people read above the page.
+    /// The heading of the page.
     pub fn title(self) -> String {
         match self {
             Period::Week(week) => {
@@ -210,7 +210,7 @@ impl Period {
         }
     }
 
-    /// The first day, and the first behind the last.
+    /// The first day of the period, and the first day after it.
     pub fn days(self) -> Result<(Date, Date)> {
         let (from, to) = match self {
             Period::Week(week) => (week.date(), week.date().checked_add(7.days())),

@@ -1,43 +1,43 @@
-//! Who may write a head, as a state machine without a clock or a store of its own (R7.4). Storey 1.
+//! Who may write a head, as a state machine without a clock or storage of its own (R7.4). Storey 1.
 //!
-//! A lease keeps two writers from working at once; it is not what keeps them from losing each other's words. That is
-//! the *epoch*, which grows with every grant, and the *base revision*, both compared when something is committed:
-//! whoever slept through their lease finds another epoch, whoever read an older revision finds another base, and either
-//! is refused. Time is that of the boot clock, so that setting the wall clock moves no lease.
+//! A lease keeps two writers from working at the same time; it does not prevent lost updates. For that there are the
+//! *epoch*, which grows with every grant, and the *base revision*, both compared at commit: a writer whose lease ran
+//! out finds another epoch, a writer who read an older revision finds another base, and either is refused. Times are
+//! those of the boot clock, so that setting the wall clock does not move a lease.
 //!
-//! Whoever calls these functions does it inside one transaction, with the state read and kept there.
+//! The caller runs these functions inside one transaction, which reads and stores the state.
 
 use std::fmt;
 
 use crate::clock::{Boot, Millis};
 
-/// How long a lease holds where nobody says.
+/// The default duration of a lease, in milliseconds.
 pub const TTL: Millis = 10_000;
 
-/// The longest a lease can be asked for.
+/// The longest lease that can be requested, in milliseconds.
 pub const LONGEST_TTL: Millis = 60_000;
 
-/// What the ledger knows of a head that several may write.
+/// The lease state of a head that several writers share.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct HeadState {
-    /// The newest committed revision; 0: none yet.
+    /// The newest committed revision; 0 if there is none.
     pub revision: i64,
-    /// The fencing token of the newest grant; grows only.
+    /// The fencing token of the newest grant; never decreases.
     pub epoch: i64,
     pub lease: Option<Lease>,
 }
 
-/// A grant that was not given back. It may have run out.
+/// A grant that was not given back. It may have expired.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
     pub owner: String,
-    /// The boot it was given in. After another one it has run out.
+    /// The id of the boot it was granted in. After a reboot it has expired.
     pub boot: String,
-    /// On the clock of that boot.
+    /// When it expires, on the clock of that boot.
     pub until: Millis,
 }
 
-/// The right to commit, until somebody else gets it or the lease runs out.
+/// The right to commit, until another owner is granted the head or the lease expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
     pub epoch: i64,
@@ -45,24 +45,24 @@ pub struct Grant {
     pub until: Millis,
 }
 
-/// Somebody else is at work.
+/// Another owner holds the head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Held {
     pub by: String,
-    /// When their lease runs out, on the clock of this boot.
+    /// When that lease expires, on the clock of this boot.
     pub until: Millis,
 }
 
-/// Why a commit was refused. Nothing has changed.
+/// Why a commit was refused. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// Somebody was granted the head since, and is done.
+    /// Another grant was made since, and its lease is over.
     StaleEpoch { current: i64 },
-    /// The head has another revision than the one this rests on.
+    /// The head's revision is not the one this commit is based on.
     StaleBase { current: i64 },
-    /// The lease ran out or was given back, and nobody took it since.
+    /// The lease expired or was given back, and no other was granted since.
     Expired,
-    /// Somebody else is at work.
+    /// Another owner holds the head.
     Held(Held),
 }
 
@@ -77,18 +77,18 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The lease that holds now, if one does: not run out, and of this boot.
+/// The lease in force, if any: granted in this boot and not expired.
 pub fn live<'s>(state: &'s HeadState, now: &Boot) -> Option<&'s Lease> {
     state.lease.as_ref().filter(|lease| lease.boot == now.id && now.ms < lease.until)
 }
 
-/// Who else holds the head now.
+/// The lease in force, if its owner is not `owner`.
 pub fn held_by_another(state: &HeadState, owner: &str, now: &Boot) -> Option<Held> {
     live(state, now).filter(|l| l.owner != owner).map(|l| Held { by: l.owner.clone(), until: l.until })
 }
 
-/// Grants the head to `owner` for `ttl` milliseconds ([`LONGEST_TTL`] at most). The epoch grows by one with every
-/// grant; an owner who acquires again fences their older self.
+/// Grants the head to `owner` for `ttl` milliseconds ([`LONGEST_TTL`] at most). Every grant increments the epoch; an
+/// owner who acquires again fences off their own earlier grant.
 pub fn acquire(state: &mut HeadState, owner: &str, now: &Boot, ttl: Millis) -> Result<Grant, Held> {
     if let Some(held) = held_by_another(state, owner, now) {
         return Err(held);
@@ -99,8 +99,8 @@ pub fn acquire(state: &mut HeadState, owner: &str, now: &Boot, ttl: Millis) -> R
     Ok(Grant { epoch: state.epoch, base_revision: state.revision, until })
 }
 
-/// Commits: the next revision, if `epoch` is the newest grant, is `owner`'s, has not run out, and the head still has
-/// the revision the words rest on. The lease goes on; whoever is done gives it back with [`release`].
+/// Commits and returns the next revision, if `epoch` is the newest grant, belongs to `owner` and has not expired, and
+/// the head is still at the revision the commit is based on. The lease stays in force until [`release`].
 pub fn commit(state: &mut HeadState, epoch: i64, base_revision: i64, owner: &str, now: &Boot) -> Result<i64, Refused> {
     if let Some(held) = held_by_another(state, owner, now) {
         return Err(Refused::Held(held));
@@ -118,7 +118,7 @@ pub fn commit(state: &mut HeadState, epoch: i64, base_revision: i64, owner: &str
     Ok(state.revision)
 }
 
-/// Gives the head back. Whether there was anything to give back: a grant that is no longer the newest has nothing.
+/// Gives the head back. Returns whether there was a lease to give back: a grant that is not the newest has none.
 pub fn release(state: &mut HeadState, epoch: i64, owner: &str) -> bool {
     let ours = state.epoch == epoch && state.lease.as_ref().is_some_and(|l| l.owner == owner);
     if ours {
@@ -127,8 +127,8 @@ pub fn release(state: &mut HeadState, epoch: i64, owner: &str) -> bool {
     ours
 }
 
-/// Whether a revision may be put into the file: only the newest one may, whoever made it. Asked behind the lock of the
-/// file, so that a publisher who slept cannot put an older revision over a newer one.
+/// Whether a revision may be published into the file: only the newest one may, whichever owner committed it. Checked
+/// while holding the file's lock, so that a delayed publisher cannot overwrite a newer revision with an older one.
 pub fn may_publish(state: &HeadState, revision: i64) -> bool {
     revision == state.revision
 }

@@ -1,4 +1,5 @@
-//! Which pages are out of date: how often each was marked, and up to which mark it was rendered and published (R7.5).
+//! Which pages are out of date: how often each was marked, and the mark for which it was last rendered and published
+//! (R7.5).
 
 use std::collections::BTreeSet;
 
@@ -11,19 +12,19 @@ use crate::error::Result;
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::AgentNo;
 
-/// Marks the pages that show what happened as out of date, in the transaction of what happened (R7.5).
+/// Marks the pages that show an event as out of date, in the transaction of that event (R7.5).
 pub fn mark(tx: &Write, agent_no: AgentNo, what: &Happened) -> Result<()> {
     mark_each(tx, agent_no, std::slice::from_ref(what))
 }
 
-/// [`mark`] for several events of one transaction: a page that shows more than one of them is marked once.
+/// [`mark`] for several events of one transaction: a page that shows several of them is marked once.
 pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()> {
     for event in what {
         match cadence::rendered(event) {
             cadence::Rendered::None => {}
             cadence::Rendered::OfDays => {
                 mark_known(tx, agent_no, PageKey::is_of_days)?;
-                // Turns and nodes belong to other days now.
+                // Turns and nodes may belong to other days now.
                 Cursor::Days.start_over(tx, agent_no)?;
                 Cursor::Nodes.start_over(tx, agent_no)?;
             }
@@ -34,7 +35,7 @@ pub fn mark_each(tx: &Write, agent_no: AgentNo, what: &[Happened]) -> Result<()>
     mark_pages(tx, agent_no, &pages)
 }
 
-/// Marks these pages: what [`mark`] does with the pages of an event, and finishing an act with those of its stored plan.
+/// Marks these pages: for [`mark`], the pages of an event; for finishing an act, those of its stored plan.
 pub(crate) fn mark_pages<'p>(
     tx: &Write,
     agent_no: AgentNo,
@@ -50,7 +51,7 @@ pub(crate) fn mark_pages<'p>(
     Ok(())
 }
 
-/// Marks the pages that have a row and are meant.
+/// Marks the pages that have a row and satisfy `meant`.
 fn mark_known(tx: &Write, agent_no: AgentNo, meant: impl Fn(&PageKey) -> bool) -> Result<()> {
     let mut known = known(tx, agent_no)?;
     known.retain(|page| meant(page));
@@ -83,27 +84,28 @@ pub(crate) fn known_session(tx: &Read, agent_no: AgentNo, workspace: &str, file:
     Ok(name.as_deref().and_then(PageKey::parse))
 }
 
-/// A page that may have to be rendered or put into its file, and why.
+/// A page that may have to be rendered or published, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub page: PageKey,
     /// How often it was marked.
     pub mark: i64,
-    /// It was marked since it was rendered.
+    /// Whether it was marked since it was rendered.
     pub marked: bool,
-    /// When it was rendered last.
+    /// When it was last rendered.
     pub rendered_at: Option<Millis>,
-    /// Its newest revision is not in its file.
+    /// Whether its newest revision is not in its file yet.
     pub behind: bool,
-    /// Commits wait for it to be free.
+    /// Whether deferred commits wait for it.
     pub waiting: bool,
 }
 
-/// The pages there may be work with, in the order of their keys: also those that say what matters today, marked or not.
+/// The pages that may need work, in the order of their keys, including those that depend on the current day, marked or
+/// not.
 pub(crate) fn candidates(tx: &Read, agent_no: AgentNo) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
-        // One indexed question for each reason: every command asks this, and there is a page for every thread and
-        // every day there ever was.
+        // One indexed query per reason, because every command runs this and there is a page for every thread and every
+        // day.
         "WITH which (head) AS (
            SELECT head FROM heads INDEXED BY heads_dirty WHERE agent_no = ?1 AND dirty > rendered
            UNION SELECT head FROM heads INDEXED BY heads_behind WHERE agent_no = ?1 AND revision > published
@@ -130,19 +132,19 @@ pub(crate) fn candidates(tx: &Read, agent_no: AgentNo) -> Result<Vec<Candidate>>
     Ok(out)
 }
 
-/// A page that stands in its file, as [`record`] notes it.
+/// A page that has been published, for [`record`].
 pub(crate) struct Rendered<'r> {
     pub page: &'r PageKey,
-    /// The mark it was rendered for; `None`: what stands there was rendered before.
+    /// The mark it was rendered for; `None`: its content was rendered before.
     pub mark: Option<i64>,
     /// Its rendered block.
     pub content: &'r str,
-    /// The revision that stands in the file; 0 for a page that has none.
+    /// The revision in the file; 0 for a page without revisions.
     pub revision: i64,
 }
 
-/// Notes that a page stands in its file. A page is of the day it was rendered on; one that was only put into its file
-/// is not rendered by that.
+/// Records that a page was published. The day of a page is the day it was rendered; publishing alone does not change
+/// it.
 pub(crate) fn record(tx: &Write, agent_no: AgentNo, done: &Rendered) -> Result<()> {
     tx.prepare_cached(
         "UPDATE heads SET rendered = max(rendered, coalesce(?3, 0)), at = iif(?3 IS NULL, at, ?4), content = ?5,
@@ -160,14 +162,14 @@ pub(crate) fn record(tx: &Write, agent_no: AgentNo, done: &Rendered) -> Result<(
     Ok(())
 }
 
-/// Takes a mark for done without rendering the page.
+/// Clears a mark without rendering the page.
 pub(crate) fn pass_over(tx: &Write, agent_no: AgentNo, page: &PageKey, mark: Option<i64>) -> Result<()> {
     tx.prepare_cached("UPDATE heads SET rendered = max(rendered, ?3) WHERE agent_no = ?1 AND head = ?2")?
         .execute(params![agent_no, page, mark.unwrap_or(0)])?;
     Ok(())
 }
 
-/// The block as it was rendered last.
+/// The block as last rendered.
 pub(crate) fn last_content(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<Option<Vec<u8>>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM heads WHERE agent_no = ?1 AND head = ?2")?
@@ -177,7 +179,7 @@ pub(crate) fn last_content(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Resu
     data.map(|d| blocks::unsqueeze(&d)).transpose()
 }
 
-/// The revision that stands in the file; 0: none.
+/// The revision in the file; 0: none.
 pub(crate) fn published(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<i64> {
     Ok(tx
         .prepare_cached("SELECT published FROM heads WHERE agent_no = ?1 AND head = ?2")?
@@ -193,13 +195,13 @@ pub(crate) fn is_behind(tx: &Read, agent_no: AgentNo, page: &PageKey) -> Result<
         .exists(params![agent_no, page])?)
 }
 
-/// Keeps no block of any page: what was rendered last is no longer what stands in the files.
+/// Deletes the stored block of every page, because it is no longer what the files contain.
 pub(crate) fn forget_contents(tx: &Write, agent_no: AgentNo) -> Result<()> {
     tx.prepare_cached("UPDATE heads SET content = NULL WHERE agent_no = ?1")?.execute([agent_no])?;
     Ok(())
 }
 
-/// Takes every page away from who holds it, so that their commit is refused: forgetting waits for no writer.
+/// Revokes the leases of all pages, so that pending commits are refused: forgetting does not wait for writers.
 pub(crate) fn fence_all(tx: &Write, agent_no: AgentNo) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "UPDATE heads SET epoch = epoch + 1, owner = NULL, lease_boot = NULL, lease_until = NULL

@@ -1,4 +1,4 @@
-//! The revisions that are kept of pages several may write: listed, read, and checked (R7.4).
+//! The kept revisions of shared pages: listing, reading and checking them (R7.4).
 
 use rusqlite::params;
 
@@ -10,22 +10,22 @@ use crate::home::Digest;
 use crate::ledger::{Read, Write};
 use crate::scope::AgentNo;
 
-/// One revision, as listed.
+/// One revision in a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub revision: i64,
     pub epoch: i64,
-    /// Who committed it; `heirloom`: it was rendered.
+    /// The owner who committed it; `heirloom`: the page was rendered.
     pub owner: String,
     pub at: Millis,
     pub digest: Digest,
     /// The names of its sections.
     pub sections: Vec<String>,
-    /// A forget took the rendered words away.
+    /// Whether a forget deleted its rendered text.
     pub forgotten: bool,
 }
 
-/// The newest revisions of a head, newest first, and how many are kept in all.
+/// The newest revisions of a head, newest first, and the number kept in all.
 pub fn log(tx: &Read, agent_no: AgentNo, head: &PageKey, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let all: i64 = tx
         .prepare_cached("SELECT count(*) FROM head_revisions WHERE agent_no = ?1 AND head = ?2")?
@@ -49,8 +49,8 @@ pub fn log(tx: &Read, agent_no: AgentNo, head: &PageKey, limit: usize) -> Result
     Ok((rows.collect::<rusqlite::Result<_>>()?, all as u64))
 }
 
-/// What a revision said. `NotFound`: there was none of this number, or it is too long ago. Of one whose rendered words a
-/// forget took away only the sections are left.
+/// The page as of a revision. `NotFound`: there was no revision of this number, or it is no longer kept. If a forget
+/// deleted the rendered text, only the sections are returned.
 pub fn revision(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Page> {
     let sections = match revision {
         1.. => shared::sections_of(tx, agent_no, head, revision)?,
@@ -65,8 +65,8 @@ pub fn revision(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> 
     Ok(Page { rendered, sections })
 }
 
-/// What is wrong with the kept revisions, of every agent: words that are not those that were committed, a number left
-/// out, a newest one that is not what the head says. One whose words a forget took away has no digest any more.
+/// Faults in the kept revisions of every agent: text that is not what was committed, a missing number, a newest
+/// revision that differs from the head's. A revision whose text a forget deleted has no digest and is not compared.
 pub fn unsound(tx: &Read) -> Result<Vec<String>> {
     let mut statement = tx.prepare(
         "SELECT r.agent_no, r.head, r.revision, r.digest, length(r.content) = 0, h.revision,
@@ -103,10 +103,10 @@ pub fn unsound(tx: &Read) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Something was forgotten: takes the rendered words out of every kept revision of this agent's pages, in the
-/// transaction of the forget. The revisions stay, and so does what others wrote into pages.
+/// Deletes the rendered text of every kept revision of this agent's pages, in the transaction of a forget. The
+/// revisions themselves and the sections of other writers stay.
 pub(crate) fn forget_rendered(tx: &Write, agent_no: AgentNo) -> Result<()> {
-    // A digest would still let a person who guesses the words confirm them.
+    // A digest would still allow a guess of the text to be confirmed.
     tx.prepare_cached(
         "UPDATE head_revisions SET content = zeroblob(0), digest = zeroblob(32) WHERE agent_no = ?1 AND length(content) > 0",
     )?

@@ -1,9 +1,9 @@
-//! Pages that several may write: their revisions, sections and deferred commits (R7.4).
+//! Pages that several programs may write: their revisions, sections and deferred commits (R7.4).
 //!
-//! A revision is what was rendered and the *sections* outside programs put in. It is committed in one transaction that
-//! asks [`lease`] about epoch and base; the file is put in order afterwards, always from the newest revision. So the
-//! ledger never lags behind a file, and a file that lags behind the ledger (`published < revision`) is brought up by the
-//! next refresh.
+//! A revision consists of the rendered block and the *sections* outside programs contributed. It is committed in one
+//! transaction that checks epoch and base with [`lease`]; the file is updated afterwards, always from the newest
+//! revision. So the ledger never lags behind a file, and a file that lags behind the ledger (`published < revision`) is
+//! updated by the next refresh.
 
 use std::collections::BTreeMap;
 
@@ -18,28 +18,28 @@ use crate::home;
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::AgentNo;
 
-/// Who commits what is rendered here. Outside writers cannot have this name.
+/// The owner name of commits made by rendering. Outside writers cannot use it.
 pub const OWNER: &str = "heirloom";
 
-/// The most sections a head has, and the largest one in bytes: a head stays bounded.
+/// The most sections of a head, and the largest section in bytes, so that a head stays bounded.
 pub const MOST_SECTIONS: usize = 8;
 pub const LARGEST_SECTION: usize = 4 << 10;
 
-/// How many revisions of a head are kept.
+/// The number of revisions kept of each head.
 pub const KEPT_REVISIONS: i64 = 1_000;
 
-/// What a revision says.
+/// The contents of a revision.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Page {
-    /// The block as it was rendered.
+    /// The rendered block.
     pub rendered: String,
     pub sections: Sections,
 }
 
-/// By name.
+/// Sections by name.
 pub type Sections = BTreeMap<String, Section>;
 
-/// What an outside writer has put into a head.
+/// A section an outside writer has put into a head.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Section {
     pub owner: String,
@@ -55,7 +55,7 @@ impl Page {
     }
 }
 
-/// What the ledger knows of a head; of one that was never written, nothing.
+/// The lease state of a head; the default state for one that was never written.
 pub fn state(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<HeadState> {
     let found = tx
         .prepare_cached(
@@ -71,7 +71,7 @@ pub fn state(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<HeadState> 
     Ok(found.unwrap_or_default())
 }
 
-/// Keeps the state. The row is there: whoever asked for the state to change it made it.
+/// Stores the lease state. The row must exist; [`begin`] makes it.
 pub(crate) fn keep(tx: &Write, agent_no: AgentNo, head: &PageKey, state: &HeadState) -> Result<()> {
     let lease = state.lease.as_ref();
     tx.prepare_cached(
@@ -97,7 +97,7 @@ pub(crate) fn begin(tx: &Write, agent_no: AgentNo, head: &PageKey) -> Result<()>
     Ok(())
 }
 
-/// The newest revision and what it says.
+/// The newest revision and its contents.
 pub fn newest(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<(HeadState, Page)> {
     let state = state(tx, agent_no, head)?;
     let rendered = rendered_of(tx, agent_no, head, state.revision)?.unwrap_or_default();
@@ -105,7 +105,7 @@ pub fn newest(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<(HeadState
     Ok((state, page))
 }
 
-/// The sections as they are now.
+/// The current sections.
 pub fn sections(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Sections> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_sections WHERE agent_no = ?1 AND head = ?2")?;
@@ -114,7 +114,7 @@ pub fn sections(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Sections
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The rendered block of a revision. `None`: there is no such revision, or a forget took its words away.
+/// The rendered block of a revision. `None`: there is no such revision, or a forget deleted its text.
 pub(crate) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<String>> {
     let data: Option<Vec<u8>> = tx
         .prepare_cached("SELECT content FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
@@ -124,7 +124,7 @@ pub(crate) fn rendered_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision
     Ok(Some(String::from_utf8_lossy(&blocks::unsqueeze(&data)?).into_owned()))
 }
 
-/// The sections of a revision; `None`: it is not kept. Revision 0 is the head before anything was in it.
+/// The sections of a revision; `None`: it is not kept. Revision 0 is the empty head.
 pub(crate) fn sections_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision: i64) -> Result<Option<Sections>> {
     if revision == 0 {
         return Ok(Some(Sections::new()));
@@ -140,7 +140,7 @@ pub(crate) fn sections_of(tx: &Read, agent_no: AgentNo, head: &PageKey, revision
     .transpose()
 }
 
-/// Whether a revision still says what was committed as it.
+/// Whether the contents of a revision are still those that were committed.
 pub(crate) fn is_as_committed(
     tx: &Read,
     agent_no: AgentNo,
@@ -151,12 +151,12 @@ pub(crate) fn is_as_committed(
     let sections: String = tx
         .prepare_cached("SELECT sections FROM head_revisions WHERE agent_no = ?1 AND head = ?2 AND revision = ?3")?
         .query_row(params![agent_no, head, revision], |r| r.get(0))?;
-    // Bytes that do not even unpack are no reason to stop looking at the others.
+    // A block that cannot be unpacked counts as a mismatch, so that the other revisions are still checked.
     let Ok(Some(rendered)) = rendered_of(tx, agent_no, head, revision) else { return Ok(false) };
     Ok(Page { rendered, ..Page::default() }.digest(&sections).as_slice() == digest)
 }
 
-/// Keeps a revision that was just committed, in the name of `owner`, and lets go of the oldest.
+/// Stores a revision just committed by `owner`, and deletes the oldest ones past the limit.
 pub(crate) fn insert(
     tx: &Write,
     agent_no: AgentNo,
@@ -186,7 +186,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Puts a section in, replaces it, or takes it out (`None`), in the table and in `page`.
+/// Adds, replaces or removes (`None`) a section, in the table and in `page`.
 pub(crate) fn put_section(
     tx: &Write,
     agent_no: AgentNo,
@@ -213,7 +213,7 @@ pub(crate) fn put_section(
     Ok(())
 }
 
-/// Whether a section can be put in, or why not: it is somebody else's, or there is no room.
+/// Whether a section can be stored; the error says whether it belongs to another owner or the head is full.
 pub(crate) fn has_room(sections: &Sections, name: &str, owner: &str, content: Option<&str>) -> Result<(), NoRoom> {
     match sections.get(name) {
         Some(there) if there.owner != owner => Err(NoRoom::Owned(there.owner.clone())),
@@ -227,8 +227,8 @@ pub(crate) enum NoRoom {
     Full,
 }
 
-/// Lands the commits that met a busy head, if it is free now: each is a revision of its own, in its owner's name. One
-/// that has no room waits on. Returns how many landed.
+/// Applies the deferred commits of a head that is free: each becomes a revision of its own, in its owner's name. One
+/// for which there is no room stays deferred. Returns how many were applied.
 pub(crate) fn land(
     tx: &mut Write,
     agent_no: AgentNo,
@@ -256,7 +256,7 @@ pub(crate) fn land(
         if page.sections.get(&section).map(|s| &s.content) == content.as_ref() {
             continue;
         }
-        // Free, and granted with the revision it is committed on: neither is refused.
+        // The head is free and the grant has the revision it is committed on, so neither call is refused.
         let Ok(grant) = lease::acquire(state, &owner, now, lease::TTL) else { break };
         if lease::commit(state, grant.epoch, grant.base_revision, &owner, now).is_err() {
             break;
@@ -273,10 +273,10 @@ pub(crate) fn land(
     Ok(landed)
 }
 
-/// The most deferred commits a head keeps.
+/// The most deferred commits kept for a head.
 const MOST_DEFERRED: i64 = 32;
 
-/// Keeps a commit until the head is free: the newest of its owner and section. `false`: as many as may wait do already.
+/// Keeps a commit until the head is free: the newest of each owner and section. `false`: the limit is reached.
 pub(crate) fn defer(
     tx: &Write,
     agent_no: AgentNo,
@@ -299,7 +299,7 @@ pub(crate) fn defer(
     Ok(true)
 }
 
-/// Section and owner of the commits that wait, oldest first.
+/// Section and owner of the deferred commits, oldest first.
 pub(crate) fn deferred(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<Vec<(String, String)>> {
     let mut statement = tx.prepare_cached(
         "SELECT section, owner FROM head_deferred WHERE agent_no = ?1 AND head = ?2 ORDER BY at, section, owner",
@@ -308,14 +308,14 @@ pub(crate) fn deferred(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<V
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A later commit of its owner makes a deferred one pointless.
+/// Removes a deferred commit that a later commit of the same owner has replaced.
 pub(crate) fn drop_deferred(tx: &Write, agent_no: AgentNo, head: &PageKey, section: &str, owner: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM head_deferred WHERE agent_no = ?1 AND head = ?2 AND section = ?3 AND owner = ?4")?
         .execute(params![agent_no, head, section, owner])?;
     Ok(())
 }
 
-/// Whether a deferred commit waits that would have room.
+/// Whether there is a deferred commit for which the head has room.
 pub(crate) fn could_land(tx: &Read, agent_no: AgentNo, head: &PageKey) -> Result<bool> {
     let mut statement =
         tx.prepare_cached("SELECT section, owner, content FROM head_deferred WHERE agent_no = ?1 AND head = ?2")?;

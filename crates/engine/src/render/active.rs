@@ -1,7 +1,7 @@
-//! `continuity/ACTIVE.md`: what matters now, from bounded queries of one purpose each (R7.1).
+//! `continuity/ACTIVE.md`: what matters now, from bounded queries with one purpose each (R7.1).
 //!
-//! Every item ends in what `heirloom expand` takes to show more of it: a turn, a node, a file by its id (`l:`, `p:`,
-//! `a:`) or path, something noticed (`u:`), somebody who asks (`c:`), a scheduled job (`j:`).
+//! Every item ends in a reference that `heirloom expand` accepts: a turn, a node, a file by its id (`l:`, `p:`, `a:`)
+//! or path, a notice (`u:`), a request for access (`c:`), a scheduled job (`j:`).
 
 use rusqlite::params;
 
@@ -16,13 +16,13 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::journal;
 
-/// Lines of each section; the page stays one screen long however much there is.
+/// Lines of each section, so that the page stays one screen long.
 const LINES: usize = 10;
 
-/// Threads worked in last.
+/// Lines of threads worked in last.
 const THREADS: usize = 5;
 
-/// A failure older than this is history.
+/// Failures older than this, in milliseconds, are not shown.
 const ATTENTION_MS: Millis = 7 * 24 * 3_600_000;
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
@@ -48,7 +48,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         .iter()
         .map(|e| {
             let day = date_of(at, e.field("created")).map(|d| format!(" · {d}")).unwrap_or_default();
-            // The page stands in `continuity/`, and so do artifacts.
+            // The page lies in `continuity/`, and so do artifacts.
             let path = e.path.as_str();
             format!("[{}]({}){day} · [{}]", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path), id(e))
         })
@@ -60,7 +60,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// What `heirloom expand` takes for a file: its id, or its path.
+/// The reference `heirloom expand` accepts for a file: its id, or its path.
 fn id(e: &Entry) -> String {
     e.item.clone().unwrap_or_else(|| e.path.to_string())
 }
@@ -80,7 +80,7 @@ fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(section("Today", &lines, all, LINES / 2, "heirloom loop list"))
 }
 
-/// Pairings, proposals and pending user memory: what needs a yes or a no.
+/// Pairings, proposals and pending user memory: everything that waits for a decision.
 fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
     let mut out = String::new();
     let mut statement = tx.prepare_cached(
@@ -125,13 +125,14 @@ fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
     Ok(out)
 }
 
-/// What went wrong lately and what is stuck.
+/// Recent failures, and whatever is stuck.
 fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     let agent = at.agent_no;
     let since = end_of_day(at).saturating_sub(ATTENTION_MS);
     let mut lines = Vec::new();
     let mut statement = tx.prepare_cached(
-        // From name to name, and of each the newest run that has ended: a job of every minute has half a million a year.
+        // Walks the index from name to name and takes the newest finished run of each: a job that runs every minute has
+        // half a million runs a year.
         "WITH RECURSIVE names (name) AS (
            SELECT min(name) FROM scheduled_runs WHERE agent_no = ?1
            UNION ALL

@@ -1,5 +1,5 @@
-//! What is written right after a turn's result is committed: the volatile pages of its project and the page of its
-//! session (R5.2). One small transaction marks them; rendering is a refresh like any other (R7.5).
+//! The update right after a turn's result is committed: the runtime pages of its project and the page of its session
+//! (R5.2). One small transaction marks them; they are rendered like any other page (R7.5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use crate::pages::{self, Happened, SessionPlace};
 use crate::scope::{AgentNo, SessionNo, file_key};
 use crate::tree::AssistantHome;
 
-/// Sessions that come in with an import get their pages only if they were active within this time: resuming something
-/// older is rare, and its page is made when it is touched.
+/// Imported sessions get pages only if they were active within this time: older sessions are rarely resumed, and their
+/// page is made when they are.
 pub(super) const RECENT_MS: Millis = 31 * 24 * 3_600_000;
 
-/// Where a session is shown: on the pages of its project, and on its own. `None`: the agent has no such session.
+/// Where a session is shown: on the pages of its project, and on its own page. `None`: the agent has no such session.
 pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<SessionPlace>> {
     let found: Option<(String, Option<String>)> = tx
         .prepare_cached(
@@ -34,13 +34,13 @@ pub fn place_of_session(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> 
     Ok(Some(SessionPlace { workspace, session_no, file: file_key(&key, key.as_bytes()) }))
 }
 
-/// Whether a session that just came in from a program's store is worth pages about the moment.
+/// Whether a session imported from a program's store was active recently enough to get pages.
 pub fn recent_enough(now: Millis, last_at: Option<Millis>) -> bool {
     last_at.is_some_and(|last| last >= now - RECENT_MS)
 }
 
-/// Marks the pages of sessions whose runs were closed because nothing came any more, in the transaction that closed them;
-/// not of those that have been history for long.
+/// Marks the pages of sessions whose runs were closed because no more events arrived, in the transaction that closed
+/// them. Sessions that have been inactive for longer than [`RECENT_MS`] are left out.
 pub fn mark_closed(tx: &Write, sessions: &BTreeSet<SessionNo>) -> Result<()> {
     let mut of =
         tx.prepare_cached("SELECT agent_no, coalesce(last_at, created_at) FROM sessions WHERE session_no = ?1")?;
@@ -57,9 +57,10 @@ pub fn mark_closed(tx: &Write, sessions: &BTreeSet<SessionNo>) -> Result<()> {
     Ok(())
 }
 
-/// Brings the pages of these sessions up to what was committed, whatever their age. A page that cannot be written is
-/// audited and stays marked ([`refresh`]); where somebody else is changing files, they or the next command render it.
-/// The turn results stand in any case: an error here is for the log, not for whoever spoke.
+/// Renders the pages of these sessions as of what was committed, whatever the sessions' age. A page that cannot be
+/// written is audited and stays marked ([`refresh`]); if another process holds the tree lock, it or the next command
+/// renders the pages. The turn results are stored in any case, so an error here belongs in the log and not in the
+/// answer to the program.
 pub fn write_turn_continuity(at: &AssistantHome, sessions: &[SessionNo]) -> Result<()> {
     let mut places = Vec::new();
     at.read(|tx| {
@@ -71,7 +72,7 @@ pub fn write_turn_continuity(at: &AssistantHome, sessions: &[SessionNo]) -> Resu
     if places.is_empty() {
         return Ok(());
     }
-    // With what the days have to be marked for, in one transaction.
+    // Together with the days to be marked, in one transaction.
     daily::mark_with(at, vec![Happened::ResultStored { sessions: places }])?;
     refresh(at, Occasion::Look).map(drop)
 }

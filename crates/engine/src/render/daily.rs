@@ -1,8 +1,8 @@
-//! Daily notes: what a day brought, from the ledger alone, so that a day can be rendered again at any time (R8.3).
+//! Daily notes: what happened on a day, from the ledger alone, so that a day can be rendered again at any time (R8.3).
 //!
-//! Days are those of the operator's time zone. A normal day is not empty: every session that was last active on it has
-//! its line, and one that was distilled says what it came to; beside these compactions, failed turns, scheduled jobs and
-//! people who asked to be let in. Every line ends in where it leads.
+//! Days are those of the operator's time zone. Every session that was last active on the day has a line, and a
+//! distilled session says what came of it; further lines are compactions, failed turns, scheduled jobs and requests for
+//! access. Every line ends in a reference to its source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,73 +26,74 @@ use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId};
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
-/// Lines of one day.
+/// The most lines of one day.
 const LINES: i64 = 100;
 
-/// Where a line about a channel leads.
+/// The reference of a line about a channel.
 const CHANNELS: &str = "`heirloom channel pending --all`";
 
-/// Turns of a session that are counted; beyond that it is said that there are more.
+/// The most turns counted of a session; above that the line says that there are more.
 const COUNTED: i64 = 1_000;
 
-/// So many of a session's last turns say which day showed it before it went on.
+/// How many of a session's last turns are read to find the day that showed it before it continued.
 const LAST_TURNS: i64 = 64;
 
-/// A failure may be noted a while after it happened.
+/// How long after a failure its record may still be written, in milliseconds.
 const SLACK_MS: Millis = 3_600_000;
 
-/// What was looked at, up to where, and what was found.
-struct Looked {
+/// What was examined, the new positions of the cursors, and the events found.
+struct Examined {
     turns: (i64, i64),
     nodes: (i64, i64),
     found: Vec<Happened>,
 }
 
-impl Looked {
+impl Examined {
     fn is_news(&self) -> bool {
         self.turns.1 > self.turns.0 || self.nodes.1 > self.nodes.0
     }
 }
 
-/// Marks the pages that show something else since the last look: the days of sessions that have got turns, the days they
-/// were last active on before, and those of failed turns; the pages about the moment of what was active lately (R5.2);
-/// days, weeks and months that have got nodes. After a change of the time zone, all of them.
+/// Marks the pages that have changed since the cursors last moved: the days of sessions with new turns, the days those
+/// sessions were last active on before, and the days of failed turns; the runtime pages of sessions that were active
+/// lately (R5.2); the days, weeks and months of new nodes. After a change of the time zone, all of them.
 pub(super) fn mark_days(at: &AssistantHome) -> Result<()> {
     mark_with(at, Vec::new())
 }
 
-/// [`mark_days`], and what else happened in the same transaction.
+/// [`mark_days`], together with other events in the same transaction.
 pub(super) fn mark_with(at: &AssistantHome, also: Vec<Happened>) -> Result<()> {
     let now = at.ledger.now();
-    let mut looked = at.read(|tx| {
-        let mut looked = Looked { turns: (0, 0), nodes: (0, 0), found: Vec::new() };
-        of_turns(at, tx, now, &mut looked)?;
-        of_nodes(at, tx, now, &mut looked)?;
-        Ok(looked)
+    let mut examined = at.read(|tx| {
+        let mut examined = Examined { turns: (0, 0), nodes: (0, 0), found: Vec::new() };
+        of_turns(at, tx, now, &mut examined)?;
+        of_nodes(at, tx, now, &mut examined)?;
+        Ok(examined)
     })?;
-    if !looked.is_news() && also.is_empty() {
+    if !examined.is_news() && also.is_empty() {
         return Ok(());
     }
-    looked.found.extend(also);
+    examined.found.extend(also);
     at.write("head.mark", |tx| {
-        pages::mark_each(tx, at.agent_no, &looked.found)?;
-        Cursor::Days.advance(tx, at.agent_no, looked.turns.1, now)?;
-        Cursor::Nodes.advance(tx, at.agent_no, looked.nodes.1, now)?;
-        tx.note("turns_to", looked.turns.1);
-        tx.note("nodes_to", looked.nodes.1);
+        pages::mark_each(tx, at.agent_no, &examined.found)?;
+        Cursor::Days.advance(tx, at.agent_no, examined.turns.1, now)?;
+        Cursor::Nodes.advance(tx, at.agent_no, examined.nodes.1, now)?;
+        tx.note("turns_to", examined.turns.1);
+        tx.note("nodes_to", examined.nodes.1);
         Ok(())
     })
 }
 
-/// What new turns are shown in.
-fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
+/// The events that follow from new turns.
+fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined) -> Result<()> {
     let (cursor, before) = Cursor::Days.get(tx, at.agent_no)?;
     let last: i64 = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
-    looked.turns = (cursor, last.max(cursor));
+    examined.turns = (cursor, last.max(cursor));
     if last <= cursor {
         return Ok(());
     }
-    // An import may bring years; notes are made for the last month, and for older days when something is added to them.
+    // An import may bring years of turns. Notes are made for the last month, and for older days only when turns are
+    // added to them.
     let since = now - RECENT_MS;
     let mut moments: Vec<Millis> = column(
         tx,
@@ -113,7 +114,8 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
         )?);
     }
     let mut days: BTreeSet<Date> = moments.iter().filter_map(|moment| at.day_of(*moment)).collect();
-    // A note that shows a session which has gone on to another day. There is nothing to mark where none was made.
+    // A note that shows a session which has continued on another day. If that day has no note, there is nothing to
+    // mark.
     for moment in moved_from(tx, at.agent_no, cursor)? {
         if let Some(day) = at.day_of(moment)
             && is_made(at, tx, day)?
@@ -125,23 +127,24 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
     for session in touched_since(tx, at.agent_no, cursor, since)? {
         sessions.extend(place_of_session(tx, at.agent_no, session)?);
     }
-    looked.found.push(Happened::TurnsStored { days, sessions });
+    examined.found.push(Happened::TurnsStored { days, sessions });
     Ok(())
 }
 
-/// Sessions that have got turns behind `cursor` and were active since a moment.
+/// Sessions with turns after `cursor` that were active since a moment.
 fn touched_since(tx: &Read, agent_no: AgentNo, cursor: i64, since: Millis) -> Result<Vec<SessionNo>> {
     column(
         tx,
-        // From the new turns to their sessions. Where nobody says when, it counts as now.
+        // Joins from the new turns to their sessions. A turn without a time counts as now.
         "SELECT DISTINCT s.session_no FROM turns t NOT INDEXED CROSS JOIN sessions s ON s.session_no = t.session_no
          WHERE t.turn_no > ?3 AND s.agent_no = ?1 AND coalesce(s.last_at, s.created_at) >= ?2",
         params![agent_no, since, cursor],
     )
 }
 
-/// What new nodes are shown in. A node of an act that is not finished is not there yet, nor is anything behind it.
-fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> Result<()> {
+/// The events that follow from new nodes. The nodes of an unfinished act are not visible yet; the cursor stops before
+/// them.
+fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined) -> Result<()> {
     let (cursor, _) = Cursor::Nodes.get(tx, at.agent_no)?;
     let last: i64 = tx
         .prepare_cached(
@@ -150,7 +153,7 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
                              (SELECT max(node_no) FROM nodes), 0)",
         )?
         .query_row([cursor], |r| r.get(0))?;
-    looked.nodes = (cursor, last.max(cursor));
+    examined.nodes = (cursor, last.max(cursor));
     if last <= cursor {
         return Ok(());
     }
@@ -175,11 +178,11 @@ fn of_nodes(at: &AssistantHome, tx: &Read, now: Millis, looked: &mut Looked) -> 
             sessions.extend(place_of_session(tx, at.agent_no, session)?);
         }
     }
-    looked.found.push(Happened::NodesStored { days, noted, sessions });
+    examined.found.push(Happened::NodesStored { days, noted, sessions });
     Ok(())
 }
 
-/// Whether the note of a day was ever marked to be made.
+/// Whether the note of a day was ever marked for rendering.
 fn is_made(at: &AssistantHome, tx: &Read, day: Date) -> Result<bool> {
     pages::is_known(tx, at.agent_no, &PageKey::Daily(day))
 }
@@ -190,14 +193,14 @@ fn column<T: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Resu
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// When sessions that have got turns behind `cursor` were last active before.
+/// When the sessions with turns after `cursor` were last active before those turns.
 fn moved_from(tx: &Read, agent_no: AgentNo, cursor: i64) -> Result<Vec<Millis>> {
     if cursor <= 0 {
         return Ok(Vec::new());
     }
     let touched: Vec<SessionNo> = column(
         tx,
-        // From the new turns to their sessions, not the other way round.
+        // Starts from the new turns, not from the sessions.
         "SELECT session_no FROM sessions WHERE +agent_no = ?1 AND session_no IN (
            SELECT session_no FROM turns WHERE turn_no > ?2)",
         params![agent_no, cursor],
@@ -247,7 +250,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, date: Date) -> Result<String
     Ok(out)
 }
 
-/// What sessions that were distilled at their end came to, a line each. Returns which those are.
+/// One line for each session distilled at its end, saying what came of it. Returns those sessions.
 fn ends(
     at: &AssistantHome,
     tx: &Read,
@@ -262,11 +265,12 @@ fn ends(
     }
     for (session, nodes) in &by_session {
         let Some(last) = nodes.last() else { continue };
-        let said: Vec<String> = nodes.iter().map(|n| first_sentence(&n.summary)).filter(|s| !s.is_empty()).collect();
-        let said = said.last().map(|s| format!(": {s}")).unwrap_or_default();
+        let sentences: Vec<String> =
+            nodes.iter().map(|n| first_sentence(&n.summary)).filter(|s| !s.is_empty()).collect();
+        let result = sentences.last().map(|s| format!(": {s}")).unwrap_or_default();
         let ids: Vec<String> = nodes.iter().map(|n| n.id.to_string()).collect();
         let text = format!(
-            "Session{}: {}{said} · {} · [{}]",
+            "Session{}: {}{result} · {} · [{}]",
             place(tx, *session)?,
             words.name_of_session(*session)?,
             counted(nodes.iter().map(|n| n.count as i64).sum()),
@@ -277,7 +281,7 @@ fn ends(
     Ok(by_session.into_keys().collect())
 }
 
-/// Where a context was cut: how much of it, and what was written into visible files before it was (R6.4).
+/// Compactions: how much of the context was cut, and what was written into visible files before that (R6.4).
 fn compacted(
     at: &AssistantHome,
     tx: &Read,
@@ -290,7 +294,7 @@ fn compacted(
     for node in walk::between(tx, at.agent_no, Kind::Compaction, from, to, LINES as usize)? {
         let Some(session) = node.session_no else { continue };
         let cut: Option<Millis> = when.query_row([node.id.0], |r| r.get(0))?;
-        // The note of the day it tells of has it, also where the cut itself came after midnight.
+        // A compaction belongs to the day its node describes, even if the cut itself came after midnight.
         let moment = cut.filter(|m| (from..to).contains(m)).or(node.times.1).unwrap_or(from);
         let loops = node.distillate.open_loops.iter().filter(|i| i.file.is_some()).count();
         let proposals = node.distillate.proposals.iter().filter(|p| p.file.is_some()).count();
@@ -310,7 +314,7 @@ fn compacted(
     Ok(())
 }
 
-/// ` in api`, where a session has a project.
+/// ` in api`, if the session has a project.
 fn place(tx: &Read, session_no: SessionNo) -> Result<String> {
     let label: Option<String> = tx
         .prepare_cached(
@@ -344,7 +348,7 @@ fn clock(at: &AssistantHome, moment: Millis) -> String {
         .unwrap_or_else(|_| "--:--".into())
 }
 
-/// Sessions that were last active within the time and have no line yet. Returns how many of them got none.
+/// Sessions last active within the period that have no line yet. Returns how many did not fit.
 fn sessions(
     at: &AssistantHome,
     tx: &Read,
@@ -422,7 +426,7 @@ fn jobs(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec
             (_, _, Some(code), _) => format!("failed: exit {code}"),
             _ => "still running, or cut off".into(),
         };
-        // The note stands three folders below `continuity/daily`.
+        // The note lies three folders below `continuity/daily`.
         let output = r
             .get::<_, Option<String>>(5)?
             .map(|a| format!("[output](../../../{})", a.strip_prefix("continuity/").unwrap_or(&a)));

@@ -1,8 +1,9 @@
-//! What a person changed inside a rendered block (D2).
+//! Changes a person made inside a rendered block (D2).
 //!
-//! The opening marker has a fingerprint of the block as it was rendered. If the block is another one, the file as the person left it is kept as
-//! a revision. In MEMORY.md, besides: lines that were added become one proposal (same text, same proposal), and a line
-//! that was taken out dismisses its item, until the item changes. A line that was changed is both.
+//! The opening marker contains a fingerprint of the block as it was rendered. If the block no longer matches it, the
+//! file as the person left it is kept as a revision. In MEMORY.md, moreover, added lines become one proposal (the same
+//! text, the same proposal), and a removed line dismisses its item until the item changes. A changed line counts as
+//! both.
 
 use super::shared;
 use crate::continuity::proposal::{self, NewProposal};
@@ -16,26 +17,26 @@ use crate::tree::TreeLock;
 use crate::tree::file_table;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// What came of a look into a block.
+/// The result of checking a block for edits.
 #[derive(Default, Debug)]
-pub(super) struct Honoured {
-    /// Digest of the block as it was looked at; `None`: there was no block.
+pub(super) struct ProcessedEdits {
+    /// Digest of the block when it was checked; `None`: there was no block.
     pub seen: Option<home::Digest>,
-    /// Ids of proposals made from it.
+    /// Ids of the proposals made from it.
     pub proposed: Vec<String>,
 }
 
-/// The longest line taken into a proposal, and how many.
+/// The longest line taken into a proposal, in bytes.
 const LONGEST: usize = 2_000;
 const MOST: usize = 50;
 
-/// What tells one rendered block from another, whatever line ends its file has: 12 hex digits.
+/// Identifies a rendered block independently of the file's line endings: 12 hex digits.
 pub(super) fn fingerprint(block: &[u8]) -> String {
     let digest = home::digest(lines(block).join("\n").as_bytes());
     digest[..6].iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Digest of what stands inside the block, and inside the sections where the page has some.
+/// Digest of the contents of the block, and of the sections if the page has some.
 pub(super) fn inside(doc: &Document, head: &PageKey) -> Option<home::Digest> {
     let block = doc.region(head.region()).found?;
     let mut bytes = block.content.to_vec();
@@ -45,26 +46,26 @@ pub(super) fn inside(doc: &Document, head: &PageKey) -> Option<home::Digest> {
     Some(home::digest(&bytes))
 }
 
-/// Whether somebody changed a region since it was rendered.
+/// Whether a region was edited since it was rendered.
 fn is_edited(found: &Found) -> bool {
     fingerprint(found.content) != fingerprint_of(found)
 }
 
-/// The fingerprint of a region as it was rendered.
+/// The fingerprint recorded in a region's opening marker.
 fn fingerprint_of<'f>(found: &Found<'f>) -> &'f str {
     found.attributes.split_whitespace().next().unwrap_or_default()
 }
 
-pub(super) fn honour(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Result<Honoured> {
+pub(super) fn process(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Result<ProcessedEdits> {
     let path = head.path()?;
     let found = match lock.at.files.read_with_stamp(&path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
         Err(e) if e.kind() == ErrorKind::Refused => None,
         Err(e) => return Err(e),
     };
-    let Some((bytes, _)) = found else { return Ok(Honoured::default()) };
+    let Some((bytes, _)) = found else { return Ok(ProcessedEdits::default()) };
     let doc = Document::parse(bytes.clone());
-    let mut out = Honoured { seen: inside(&doc, head), proposed: Vec::new() };
+    let mut out = ProcessedEdits { seen: inside(&doc, head), proposed: Vec::new() };
     let region = doc.region(head.region());
     let Some(block) = region.found else { return Ok(out) };
     let rendered_as = fingerprint_of(&block);
@@ -76,7 +77,7 @@ pub(super) fn honour(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Re
     if !edited {
         return Ok(out);
     }
-    // Without the block they edited there is nothing to compare with: the revision has to do.
+    // The stored block is not the one the person edited, so the lines cannot be compared; the revision has to suffice.
     let Some(last) = last.filter(|last| fingerprint(last) == rendered_as) else { return Ok(out) };
     if *head != PageKey::Memory {
         return Ok(out);
@@ -109,8 +110,8 @@ pub(super) fn honour(lock: &TreeLock, head: &PageKey, last: Option<&[u8]>) -> Re
     Ok(out)
 }
 
-/// Items whose line was taken out stay out until they change: one that is a file until the file does, any other until its
-/// line says something else.
+/// Dismisses the items of removed lines until they change: an item with a file until the file changes, any other until
+/// its line has other words.
 fn dismiss(lock: &TreeLock, head: &PageKey, removed: &[String]) -> Result<()> {
     let items: Vec<(String, &String)> = removed.iter().filter_map(|l| Some((reference_in(l)?, l))).collect();
     if items.is_empty() {
@@ -135,14 +136,14 @@ fn dismiss(lock: &TreeLock, head: &PageKey, removed: &[String]) -> Result<()> {
     })
 }
 
-/// What a line without a file is dismissed by: its reference with a digest of its words.
+/// The key and digest by which a line without a file is dismissed: its reference, and the digest of its text.
 pub(super) fn line_key(reference: &str, line: &str) -> (String, home::Digest) {
     let digest = home::digest(plain(line).as_bytes());
     let short: String = digest[..6].iter().map(|b| format!("{b:02x}")).collect();
     (format!("{reference}#{short}"), digest)
 }
 
-/// The last `[l:…]`, `[n…]` or `[t…]` of a line: what it is about.
+/// The last `[l:…]`, `[n…]` or `[t…]` of a line: the item the line is about.
 pub(super) fn reference_in(line: &str) -> Option<String> {
     let open = line.rfind('[')?;
     let id = line[open + 1..].split(']').next()?;
@@ -150,7 +151,7 @@ pub(super) fn reference_in(line: &str) -> Option<String> {
     (item || NodeId::parse(id).is_some() || TurnId::parse(id).is_some()).then(|| id.to_owned())
 }
 
-/// A line as an entry: without the mark of a list, and without the id behind it.
+/// A line as an item's text: without the list mark and the trailing reference.
 fn plain(line: &str) -> String {
     let line = line.trim();
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
@@ -164,7 +165,7 @@ fn lines(block: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(block).lines().map(|l| l.trim_end().to_owned()).filter(|l| !l.is_empty()).collect()
 }
 
-/// The lines of `these` that are not among `those`; a line that stands there twice counts twice.
+/// The lines of `these` that are not among `those`, counting duplicates.
 fn without(these: &[String], those: &[String]) -> Vec<String> {
     let mut rest: Vec<&String> = those.iter().collect();
     let mut out = Vec::new();

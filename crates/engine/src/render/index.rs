@@ -1,4 +1,4 @@
-//! The indexes of durable memory, one for the agent and one for each project (R9.6).
+//! The indexes of durable memory: one for the agent and one for each project (R9.6).
 
 use super::page::line;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::ledger::Read;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
-/// Lines of one class; a page that grows without end is read by nobody. The files themselves are all there.
+/// The most lines of one class, so that the page stays readable; the files themselves remain complete.
 const LINES: usize = 200;
 
 const CLASSES: [(&str, &str); 6] = [
@@ -51,7 +51,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, scope: &str) -> Result<Strin
         projects.sort_unstable();
         projects.dedup();
         if !projects.is_empty() {
-            // Names only: what is known of a project stands in its own index, and this page changes only when a project
+            // Names only: a project's memories are listed in its own index, so this page changes only when a project
             // gets its first memory or loses its last.
             out.push_str("## Projects\n");
             for id in projects {

@@ -1,8 +1,8 @@
-//! `MEMORY.md`, Tier 1: what matters across threads, what is owed, what always holds, what is known, and the way back
-//! (R7.1).
+//! `MEMORY.md`, Tier 1: what matters across threads, commitments, memories that always hold, what is known of projects,
+//! and references into the past (R7.1).
 //!
-//! Lines are chosen by score ([`score`](super::score)), never by place. Every line has a scope: the file carries them all,
-//! and a session is given the words of its own threads only ([`for_thread`], R10.3).
+//! Lines are chosen by score ([`score`](super::score)), never by their position. Every line has a scope: the file
+//! contains the lines of all scopes, but a session is given the text of its own threads only ([`for_thread`], R10.3).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -33,43 +33,43 @@ use crate::tokens::tokens;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind};
 
-/// The whole block.
+/// The token budget of the whole block.
 const TOKENS: usize = 1_500;
 
-/// A thread nobody worked in for so long is not of now.
+/// A thread not worked in for this long, in milliseconds, is not current.
 pub(super) const LATELY_MS: Millis = 30 * 24 * 3_600_000;
 
-/// Threads that are looked into.
+/// The most threads that are read.
 const THREADS: usize = 30;
 
-/// Blocked items of one thread beside the one its line tells.
+/// Blocked items shown of one thread in addition to the one in its line.
 const BLOCKED: usize = 2;
 
-/// Memories that always hold which are looked at, the pinned and the newest.
+/// The most memories read for the section of those that always hold: the pinned ones and the newest.
 const ALWAYS: i64 = 500;
 
-/// Months told under Further back, and how far back they are looked for.
+/// The months listed under Further back, and how many months back to search for them.
 const MONTHS: usize = 6;
 const MONTHS_BACK: i64 = 36;
 
-/// What a heading and the line "… and 12 more" may take.
+/// Tokens reserved for a heading and the line "… and 12 more".
 const HEADING: usize = 22;
 
-/// Lines of threads of which only the label is given.
+/// The most lines of other threads, of which only the label is given.
 const ELSEWHERE: usize = 12;
 
-/// The sections of Tier 1, in their order.
+/// The sections of Tier 1, in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Section {
-    /// One line for each thread that is worked in.
+    /// One line for each current thread.
     Now,
-    /// What is owed: open loops, and what is blocked.
+    /// Open loops and blocked items.
     Commitments,
-    /// Accepted memory that holds everywhere, and what is pinned.
+    /// Accepted memories that hold everywhere, and pinned ones.
     Always,
-    /// How much is known of projects.
+    /// The number of memories of each project.
     Standing,
-    /// Months, with a way into the lineage.
+    /// Months, with references into the lineage.
     Further,
 }
 
@@ -87,7 +87,7 @@ impl Section {
         }
     }
 
-    /// The command that shows all of it.
+    /// The command that shows the whole section.
     fn see(self) -> &'static str {
         match self {
             Section::Now | Section::Further => "heirloom thread list",
@@ -96,7 +96,7 @@ impl Section {
         }
     }
 
-    /// Its part of the budget, where all need more than there is.
+    /// Its share of the budget when the sections need more than there is.
     fn weight(self) -> usize {
         match self {
             Section::Now | Section::Commitments => 35,
@@ -105,21 +105,21 @@ impl Section {
     }
 }
 
-/// One line of Tier 1, or a line that was left out.
+/// A line of Tier 1, or a line that was left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tier1Line {
     pub section: Section,
-    /// Without list mark and reference; credentials are taken out.
+    /// The text without list mark and reference, with credentials redacted.
     pub text: String,
-    /// What `heirloom expand` takes to go deeper.
+    /// The reference `heirloom expand` accepts for more detail.
     pub reference: Option<String>,
-    /// Who may be given its words.
+    /// Which sessions may be given its text.
     pub scope: Scope,
     pub score: f64,
     pub reasons: Vec<String>,
-    /// Of a thread's line: how many items are open in it.
+    /// For a thread's line: the number of open items of the thread.
     pub open: usize,
-    /// Why it is not in the file; `None`: it is.
+    /// Why it is not in the file; `None`: it is in the file.
     pub left_out: Option<String>,
 }
 
@@ -128,7 +128,7 @@ impl Tier1Line {
         Tier1Line::clean(section, redact(&text).into_owned(), reference, scope, score)
     }
 
-    /// A line of words in which there is no credential.
+    /// Makes a line with credentials redacted from its text.
     fn clean(section: Section, text: String, reference: Option<String>, scope: Scope, score: Score) -> Tier1Line {
         Tier1Line {
             section,
@@ -189,11 +189,11 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// Every line of Tier 1: first those of the file in its order, then what was left out, each with its scope, score and
+/// Every line of Tier 1: first those in the file, in its order, then those left out, each with its scope, score and
 /// reasons.
 ///
-/// Cheap by bounded questions: of the thirty threads worked in last a few nodes each, all open loops, the memories that
-/// always hold, counts.
+/// The reads are bounded: a few nodes of each of the thirty threads worked in last, all open loops, the memories that
+/// always hold, and counts.
 pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     let day = Day::of(at, tx)?;
     let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
@@ -203,7 +203,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
         let stand = stand(tx, &mut standing, &row, &loops)?;
         stands.push((row, stand));
     }
-    // A loop that is a thread's next step stands in the thread's line.
+    // A loop that is a thread's next step is shown in the thread's line.
     let (mut now, steps): (Vec<Tier1Line>, Vec<Option<&str>>) =
         stands.iter().map(|(row, stand)| day.of_thread(row, stand, &loops)).unzip();
     let known: HashSet<ThreadNo> = stands.iter().map(|(row, _)| row.no).collect();
@@ -230,7 +230,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     let share = shares(&[need(&now), owed_need, need(&always)], &weights, budget)[0];
     budget -= fill(&mut now, share, day.number);
 
-    // What stands in a line of a thread that is shown stands nowhere else.
+    // An item shown in a thread's line is not shown again elsewhere.
     let shown: HashSet<&str> =
         now.iter().zip(steps).filter(|(line, _)| line.left_out.is_none()).filter_map(|(_, step)| step).collect();
     let mut commitments: Vec<Tier1Line> = Vec::new();
@@ -260,7 +260,7 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     Ok(out)
 }
 
-/// Chooses what of a section stands in its share; returns what it takes.
+/// Chooses which lines of a section fit into its share; returns the tokens they use.
 fn fill(lines: &mut [Tier1Line], share: usize, day: i64) -> usize {
     let open: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].left_out.is_none()).collect();
     let candidates: Vec<Candidate> = open
@@ -286,12 +286,12 @@ fn cost(line: &Tier1Line) -> usize {
     tokens(&line.markdown())
 }
 
-/// What decides between equals: the id where there is one, so that a line keeps its place when its words change.
+/// The tie-breaker of a line: its id if it has one, so that the line keeps its position when its text changes.
 fn key(line: &Tier1Line) -> &str {
     line.reference.as_deref().unwrap_or(&line.text)
 }
 
-/// How urgent a commitment is.
+/// The urgency of a commitment, as a score.
 pub(super) fn urgency(entry: &Entry, now: Millis, today: Option<Date>) -> Score {
     let mut score = Score::default();
     score.recent(moment(entry.field("reopened").or_else(|| entry.field("opened"))), now);
@@ -305,12 +305,12 @@ fn pinned(entry: &Entry) -> bool {
     entry.fields.get("pinned") == Some(&true.into())
 }
 
-/// The day a page is rendered on, and what was dismissed by then.
+/// The day a page is rendered on, and the dismissed items.
 struct Day {
-    /// The end of the day, so that the same state is the same page all day long.
+    /// The end of the day, so that the same state gives the same page all day long.
     now: Millis,
     today: Option<Date>,
-    /// Days since 1970.
+    /// Days since 1970-01-01.
     number: i64,
     dismissed: HashMap<String, Digest>,
     digests: HashMap<String, Digest>,
@@ -327,7 +327,7 @@ impl Day {
         Ok(Day { now, today, number: now.div_euclid(24 * 3_600_000), dismissed, digests })
     }
 
-    /// Takes out what a person took out.
+    /// Marks the lines a person dismissed as left out.
     fn dismiss(&self, lines: &mut [Tier1Line]) {
         for line in lines.iter_mut().filter(|l| l.left_out.is_none()) {
             let Some(reference) = &line.reference else { continue };
@@ -339,7 +339,7 @@ impl Day {
         }
     }
 
-    /// A thread's line, and the id of the loop it tells as the next step.
+    /// A thread's line, and the id of the loop shown in it as the next step.
     fn of_thread<'l>(&self, row: &ThreadRow, stand: &Stand<'l>, loops: &[Owed]) -> (Tier1Line, Option<&'l str>) {
         let d = &stand.distillate;
         let mut score = Score::default();
@@ -374,7 +374,8 @@ impl Day {
                     parts.push(format!("next: {} [{}]{}", short(&l.entry.title, 90), l.id(), self.due(&l.entry)));
                     step = Some(l.id());
                 }
-                // A commitment that holds everywhere is told to every session, not in the line of one thread.
+                // A commitment that holds everywhere is given to every session, so it is not put into the line of one
+                // thread.
                 None if loops.iter().any(|l| l.scope == Scope::AgentWide && l.is(next, &words)) => {}
                 None => parts.push(format!("next: {}", short(&next.text, 90))),
             }
@@ -389,7 +390,7 @@ impl Day {
         (line, step)
     }
 
-    /// Threads nobody worked in lately that still have something open: they stand in no line of now.
+    /// Threads not worked in lately that still have open items, which have no line under Now.
     fn idle(&self, tx: &Read, agent_no: AgentNo, loops: &[Owed], known: &HashSet<ThreadNo>) -> Result<Vec<Tier1Line>> {
         let mut open: BTreeMap<ThreadNo, (String, usize)> = BTreeMap::new();
         for owed in loops {
@@ -422,7 +423,7 @@ impl Day {
         Ok(out)
     }
 
-    /// `places`: how a scope is told, for each that was; there may be thousands of loops in a few threads.
+    /// The line of a loop. `places` caches the text of each scope: thousands of loops may belong to a few threads.
     fn of_loop<'l>(&self, owed: &'l Owed, places: &mut HashMap<&'l Scope, String>) -> Tier1Line {
         let entry = &owed.entry;
         let place = places.entry(&owed.scope).or_insert_with_key(|scope| {
@@ -433,7 +434,7 @@ impl Day {
             };
             redact(&format!(" · {}", short(name, 40))).into_owned()
         });
-        // The file table has taken credentials out of its titles.
+        // Titles in the file table are already redacted.
         let due = self.due(entry);
         let due = if due.is_empty() { due } else { redact(&due).into_owned() };
         let score = urgency(entry, self.now, self.today);
@@ -449,7 +450,7 @@ impl Day {
         }
     }
 
-    /// What blocks a thread beside what its line tells.
+    /// The blocked items of a thread, except the one in its line.
     fn blocked(&self, thread_no: ThreadNo, stand: &Stand) -> Vec<Tier1Line> {
         let d = &stand.distillate;
         let beside = d.blocked.iter().rev().skip(1);
@@ -470,7 +471,7 @@ impl Day {
             .collect()
     }
 
-    /// Accepted memory that holds everywhere, and what is pinned.
+    /// Accepted memories that hold everywhere, and pinned ones.
     fn always(&self, tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
         let mut statement = tx.prepare_cached(
             "SELECT file_no FROM catalogue
@@ -515,7 +516,7 @@ fn project_name(id: &str) -> &str {
     id.rsplit_once("--").map_or(id, |(name, _)| name)
 }
 
-/// How much is known: one line for the file, and one for each project for its own sessions.
+/// The number of memories: one line for the file, and one line per project for that project's own sessions.
 fn known_of_projects(tx: &Read, agent_no: AgentNo) -> Result<Vec<Tier1Line>> {
     let mut statement = tx.prepare_cached(
         "SELECT scope, class, count(*) FROM catalogue
@@ -557,7 +558,7 @@ fn in_words(counts: &BTreeMap<Class, i64>) -> String {
     some.map(|(class, n)| format!("{n} {class}{}", if *n == 1 { "" } else { "s" })).collect::<Vec<_>>().join(", ")
 }
 
-/// The newest months something happened in: how many sessions and threads, and the newest node of each.
+/// The newest months with any activity: how many sessions and threads, and the newest node of each.
 fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
     let mut out = Vec::new();
     let Some(this) = day.today.map(|d| d.first_of_month()) else { return Ok(out) };
@@ -586,7 +587,7 @@ fn further(at: &AssistantHome, tx: &Read, day: &Day) -> Result<Vec<Tier1Line>> {
     Ok(out)
 }
 
-/// The newest summary of a stretch of time, the most condensed of those that end together.
+/// The newest summary within a period; of those that end together, the most condensed.
 fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<Option<NodeId>> {
     let mut statement = tx.prepare_cached(
         "SELECT node_no FROM nodes WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
@@ -596,7 +597,7 @@ fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<O
     let found: Vec<i64> =
         statement.query_map(params![agent_no, from, to], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     for no in found {
-        // One of an act that is not finished does not stand yet.
+        // A node of an unfinished act is not visible yet.
         if lineage::find(tx, agent_no, NodeId(no))?.is_some() {
             return Ok(Some(NodeId(no)));
         }
@@ -604,12 +605,12 @@ fn newest_of(tx: &Read, agent_no: AgentNo, from: Millis, to: Millis) -> Result<O
     Ok(None)
 }
 
-/// Tier 1 as it is given to a session (R7.1): the agent's own items and those of its threads whole, of every other
-/// thread its label, how much is open and an id, never its words; of standing memory what its project has.
+/// Tier 1 as given to a session (R7.1): the text of the agent's own items and of the session's threads; of every other
+/// thread only its label, the number of open items and an id; of the memory counts, those of the session's project.
 ///
-/// `own`: the session's thread and those linked to it, by number ([`crate::thread::canonical`]); `workspace`: the id of
-/// its project. Lines a person dismissed stay out; what had no room in the file has, if it is the session's own. At most
-/// as long as the file's block. The text is not fenced.
+/// `own`: the session's thread and the threads linked to it, by number ([`crate::thread::canonical`]); `workspace`: the
+/// id of its project. Dismissed lines stay out; lines of the session's own that did not fit into the file are included.
+/// At most as long as the file's block. The text is not fenced.
 pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>) -> String {
     let is_own = |scope: &Scope| match scope {
         Scope::AgentWide => true,
@@ -618,7 +619,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
     };
     let mut left = TOKENS;
     let mut out = String::new();
-    // What is the thread's own comes before what holds everywhere, wherever it has to be cut.
+    // The session's own lines come before the agent-wide ones, so that they are cut last.
     for section in [Section::Now, Section::Commitments, Section::Always, Section::Standing] {
         let mut of: Vec<&Tier1Line> = lines
             .iter()
@@ -633,7 +634,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
             let (a_key, b_key) = (key(a), key(b));
             wide(a).cmp(&wide(b)).then(b.score.total_cmp(&a.score)).then_with(|| a_key.cmp(b_key))
         });
-        // What else there is to say must have a place behind a long section.
+        // A long section leaves room for the following ones.
         let most = if section == Section::Standing { left } else { left * 2 / 3 };
         let (text, used) = within(section.title(), of.iter().map(|l| l.markdown()), most, section.see());
         out.push_str(&text);
@@ -641,7 +642,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
     }
     let mut others: BTreeMap<&Scope, (f64, usize, Option<&str>)> = BTreeMap::new();
     for line in lines.iter().filter(|l| !is_own(&l.scope)) {
-        // A thread's own line counts what is open in it, its commitments among that.
+        // A thread's line already counts the thread's open items, commitments included.
         let open = match (&line.scope, line.section) {
             (Scope::Thread(..), Section::Now) => line.open,
             (Scope::Thread(ThreadNo(0), _) | Scope::Workspace(_), Section::Commitments) => 1,
@@ -650,7 +651,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
         let other = others.entry(&line.scope).or_insert((line.score, 0, None));
         other.0 = other.0.max(line.score);
         other.1 += open;
-        // The id of a loop is made of its words; that of a node, or the key of a thread, is not.
+        // The id of a loop is derived from its text and could reveal it; a node's id or a thread's key could not.
         other.2 = other.2.or(line.reference.as_deref().filter(|_| line.section == Section::Now));
     }
     let mut others: Vec<_> = others.into_iter().collect();
@@ -677,7 +678,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
     out.trim_end().to_owned()
 }
 
-/// A section within a budget, and what it takes; empty where it has no lines.
+/// A section within a token budget, and the tokens it uses; empty if it has no lines.
 fn within(title: &str, lines: impl Iterator<Item = String>, budget: usize, see: &str) -> (String, usize) {
     let (mut body, mut used, mut left_out) = (String::new(), HEADING, 0);
     for line in lines {

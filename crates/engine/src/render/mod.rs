@@ -1,14 +1,14 @@
-//! Heads: bounded pages rendered from what is known, inside files that belong to people (R7.1, R7.5, D2). Storey 3.
+//! Heads: bounded pages rendered into files that belong to people (R7.1, R7.5, D2). Storey 3.
 //!
-//! A page is a function of files and ledger ([`active`], [`memory`], [`index`], [`daily`]); [`refresh`] renders those
-//! that were marked dirty and puts each between its markers. Everything outside the markers is the human's. What a
-//! person changed *inside* is kept too ([`edits`]): the old text as a revision, and in MEMORY.md lines added become a
-//! proposal and lines taken out stay out.
+//! A page is a function of files and ledger ([`active`], [`memory`], [`index`], [`daily`]); [`refresh`] renders the
+//! pages marked dirty and puts each between its markers. Everything outside the markers belongs to the human. Changes a
+//! person made *inside* are kept too ([`edits`]): the edited file as a revision, and in MEMORY.md added lines become a
+//! proposal and removed lines stay out.
 //!
-//! Pages that others may write, too ([`shared::is_shared`]) go through revisions: what is rendered is committed to the
-//! ledger first and the file is put in order from the newest revision ([`shared`], [`outside`], [`revisions`]).
+//! Pages that other programs may write ([`PageKey::is_shared`]) have revisions: the rendered block is committed to the
+//! ledger first, and the file is updated from the newest revision ([`shared`], [`outside`], [`revisions`]).
 //!
-//! Derived state: a failure is audited and never turns the mutation before it into an error.
+//! Pages are derived state: a failure is audited and never turns the change before it into an error.
 
 pub mod active;
 pub mod continuity;
@@ -44,29 +44,28 @@ use crate::pages::{self, Happened, PageKey, lease};
 use crate::tree::revise::{Now, Patience, Revised};
 use crate::tree::{AssistantHome, TreeLock, file_table};
 
-/// What a refresh did.
+/// The result of a refresh.
 #[derive(Clone, Default, Debug)]
 pub struct Refreshed {
     pub written: Vec<RelPath>,
-    /// Somebody is at work on these; the next command renders them.
+    /// Pages a person or another program is editing; the next command renders them.
     pub deferred: Vec<RelPath>,
     pub failed: Vec<Problem>,
-    /// Lines a person wrote into a rendered block, and what became of them.
+    /// Proposals made from lines a person wrote into a rendered block.
     pub proposed: Vec<String>,
 }
 
-/// Why pages are rendered.
+/// The reason for a refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occasion {
-    /// Somebody asked for a change.
+    /// A person or program asked for a change.
     Act,
-    /// Files were looked at or conversations came in. A page of an adopted tree, which has no block of ours yet, does
-    /// not get one from that: adopting changes no byte.
+    /// A scan, or conversations that came in. These give no block to a page of an adopted tree that has none yet,
+    /// because adopting a tree changes no byte of it.
     Look,
 }
 
-/// Renders every page that was marked dirty. Whatever fails is audited as `continuity.refresh_failed`; the page stays
-/// marked.
+/// Renders every page marked dirty. A failure is audited as `continuity.refresh_failed`, and the page stays marked.
 pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
     daily::mark_days(at)?;
     if !is_dirty(at)? {
@@ -74,7 +73,7 @@ pub fn refresh(at: &AssistantHome, occasion: Occasion) -> Result<Refreshed> {
     }
     match occasion {
         Occasion::Act => refresh_at(&at.lock_unscanned()?, occasion),
-        // Who only looks does not wait for somebody at work: they render when they are done.
+        // After a scan, do not wait for the tree lock: its holder renders the pages when it is done.
         Occasion::Look => match at.try_lock()? {
             Some(lock) => refresh_at(&lock, occasion),
             None => Ok(Refreshed::default()),
@@ -87,11 +86,11 @@ pub fn is_dirty(at: &AssistantHome) -> Result<bool> {
     Ok(!dirty(at)?.is_empty())
 }
 
-/// [`refresh`], for a caller that holds the tree lock already.
+/// [`refresh`] for a caller that already holds the tree lock.
 pub fn refresh_at(lock: &TreeLock, occasion: Occasion) -> Result<Refreshed> {
     let mut out = Refreshed::default();
-    // Whoever waited for the tree lock may find the work done: the marks are read behind the lock. An edit found in a page
-    // marks others, so the marks are read again; twice is enough, the rest waits for the next command.
+    // Read the marks while holding the lock, because another process may have rendered the pages meanwhile. An edit
+    // found in a page marks further pages, so read the marks a second time; the rest is left to the next command.
     for _ in 0..2 {
         scoping::follow(lock.at)?;
         let marks = dirty(lock.at)?;
@@ -117,7 +116,8 @@ pub fn refresh_at(lock: &TreeLock, occasion: Occasion) -> Result<Refreshed> {
     Ok(out)
 }
 
-/// Puts the newest revision of a head into its file, without rendering anything. A failure is audited, never an error.
+/// Publishes the newest revision of a head into its file without rendering. A failure is audited and not returned as an
+/// error.
 fn publish(lock: &TreeLock, head: &PageKey) -> Result<Refreshed> {
     let mut out = Refreshed::default();
     match one(lock, head, None, Occasion::Act, &mut out) {
@@ -135,15 +135,15 @@ impl Refreshed {
     }
 }
 
-/// Marks every page that exists or should, as after a change nobody noted.
+/// Marks every page that exists or should exist, for use after changes that were not recorded.
 pub fn mark_all(at: &AssistantHome) -> Result<()> {
     let workspaces = at.read(|tx| file_table::workspaces_of_memory(tx, at.agent_no))?;
     at.write("head.mark", |tx| pages::mark(tx, at.agent_no, &Happened::AllAsked { workspaces }))
 }
 
-/// The pages out of date, with the mark they are to be rendered for: those that were marked, and those that say what
-/// matters today and were rendered on another day. Without a mark: what they say is up to date and not in their file
-/// yet, or a deferred commit can land.
+/// The pages out of date, each with the mark it is to be rendered for: marked pages, and pages that depend on the
+/// current day and were rendered on another. A page without a mark is up to date in the ledger, but its newest revision
+/// is not in the file yet or a deferred commit can be applied.
 fn dirty(at: &AssistantHome) -> Result<Vec<(PageKey, Option<i64>)>> {
     let today = at.day_of(at.ledger.now());
     let now = at.ledger.clock().boot();
@@ -166,12 +166,12 @@ fn dirty(at: &AssistantHome) -> Result<Vec<(PageKey, Option<i64>)>> {
     })
 }
 
-/// A page that stands in its file.
+/// A page that was published.
 struct Rendered {
     head: PageKey,
-    /// The mark it was rendered for; `None`: what stands there was rendered before.
+    /// The mark it was rendered for; `None`: its content was rendered before.
     mark: Option<i64>,
-    /// The revision, of a page that has some.
+    /// The published revision, for a page that has revisions.
     revision: i64,
     /// The rendered block.
     content: String,
@@ -180,7 +180,7 @@ struct Rendered {
     bytes: Vec<u8>,
 }
 
-/// Renders one page, if there is a mark, and puts it into its file. `None`: it has to wait.
+/// Renders one page, if there is a mark, and publishes it. `None`: it has to wait.
 fn one(
     lock: &TreeLock,
     head: &PageKey,
@@ -191,16 +191,16 @@ fn one(
     let (at, path) = (lock.at, head.path()?);
     let last = at.read(|tx| pages::last_content(tx, at.agent_no, head))?;
     let own = at.read(|tx| file_table::at(tx, at.agent_no, &path))?.and_then(|e| e.published);
-    if at_work(lock, &path, own)? {
+    if is_being_edited(lock, &path, own)? {
         out.deferred.push(path);
         return Ok(None);
     }
     if own.is_none() && occasion == Occasion::Look && is_adopted(at, head, &path)? {
         return pass_over(at, head, mark).map(|()| None);
     }
-    // What a person did inside the block comes first: it may take lines out of what is rendered next.
-    let honoured = edits::honour(lock, head, last.as_deref())?;
-    out.proposed.extend(honoured.proposed);
+    // Process a person's edits to the block first: they may remove lines from what is rendered next.
+    let processed = edits::process(lock, head, last.as_deref())?;
+    out.proposed.extend(processed.proposed);
     let standing = match head.is_shared() {
         true => shared::commit(at, head, mark.is_some())?,
         false => {
@@ -212,8 +212,8 @@ fn one(
     let (mut bytes, mut skipped, mut put) = (Vec::new(), false, (standing.revision, standing.page));
     let revised = lock.revise(&path, own, Patience::Defer, |current| {
         let mut doc = Document::parse(current.map_or_else(|| head.blank().into_bytes(), <[u8]>::to_vec));
-        // Between honouring the edits and now a person may have saved again: not over that, either.
-        if current.is_some() && edits::inside(&doc, head) != honoured.seen {
+        // A person may have saved again since the edits were processed; do not overwrite that either.
+        if current.is_some() && edits::inside(&doc, head) != processed.seen {
             return Ok(None);
         }
         let adopted = current.is_some() && own.is_none() && doc.region(head.region()).found.is_none();
@@ -221,7 +221,7 @@ fn one(
             skipped = true;
             return Ok(None);
         }
-        // Whatever was committed while we were on the way here is newer than what we bring.
+        // Revisions committed since the page was rendered are newer than this one.
         if head.is_shared() {
             let (state, newest) = at.read(|tx| pages::shared::newest(tx, at.agent_no, head))?;
             if !lease::may_publish(&state, put.0) {
@@ -239,13 +239,13 @@ fn one(
         }
         Revised::Unchanged(now) => now,
         Revised::LeftAlone if skipped => return pass_over(at, head, mark).map(|()| None),
-        // A page left alone stays marked: the next act, or the next look, comes back to it.
+        // A page that was not written stays marked; a later refresh renders it.
         Revised::LeftAlone | Revised::Deferred { .. } => {
             out.deferred.push(path);
             return Ok(None);
         }
     };
-    // Somebody is at work on the head: what it says stands in its file, and it stays marked.
+    // Another program holds the head: its newest revision is in the file, and the page stays marked.
     if mark.is_some() && !standing.ours {
         out.deferred.push(path.clone());
     }
@@ -254,7 +254,7 @@ fn one(
     Ok(Some(Rendered { head: head.clone(), mark, revision, content: page.rendered, path, now, bytes }))
 }
 
-/// Whether a page of an adopted tree has no block of ours yet. `own` says that we never wrote it.
+/// Whether the page belongs to an adopted tree and has no rendered block yet. `own` says that Heirloom never wrote it.
 fn is_adopted(at: &AssistantHome, head: &PageKey, path: &RelPath) -> Result<bool> {
     match at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => Ok(found.is_some_and(|(bytes, _)| Document::parse(bytes).region(head.region()).found.is_none())),
@@ -263,7 +263,7 @@ fn is_adopted(at: &AssistantHome, head: &PageKey, path: &RelPath) -> Result<bool
     }
 }
 
-/// An adopted page has nothing to show until somebody asks for something.
+/// Clears the mark of an adopted page that has no block: it gets one only when a change is requested.
 fn pass_over(at: &AssistantHome, head: &PageKey, mark: Option<i64>) -> Result<()> {
     at.write("head.pass_over", |tx| {
         pages::pass_over(tx, at.agent_no, head, mark)?;
@@ -272,7 +272,7 @@ fn pass_over(at: &AssistantHome, head: &PageKey, mark: Option<i64>) -> Result<()
     })
 }
 
-/// Notes in one transaction what was rendered.
+/// Records the rendered pages in one transaction.
 fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
     if rendered.is_empty() {
         return Ok(());
@@ -288,11 +288,11 @@ fn record(at: &AssistantHome, rendered: &[Rendered]) -> Result<()> {
     })
 }
 
-/// Somebody else changed the file within the last two seconds and may not be done.
-fn at_work(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
+/// Whether the file was changed by anything else within the last two seconds, so that its editor may not be done.
+fn is_being_edited(lock: &TreeLock, path: &RelPath, own: Option<crate::home::Digest>) -> Result<bool> {
     let found = match lock.at.files.read_with_stamp(path, crate::tree::LARGEST_FILE) {
         Ok(found) => found,
-        // Refused for reading; publishing will say why, or replace a symlink.
+        // Reading was refused; publishing reports why, or replaces a symlink.
         Err(e) if e.kind() == ErrorKind::Refused => None,
         Err(e) => return Err(e),
     };
@@ -309,7 +309,7 @@ fn failed(at: &AssistantHome, head: &PageKey, error: &Error) -> Result<()> {
     })
 }
 
-/// What is wrong with the markers of the pages people write in, for `status` and `doctor`.
+/// Faults in the markers of pages that people edit, for `status` and `doctor`.
 pub fn marker_faults(at: &AssistantHome) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for head in [PageKey::Memory, PageKey::Active, PageKey::AgentIndex] {

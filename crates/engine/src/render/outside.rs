@@ -1,9 +1,9 @@
-//! What programs from outside may do with a head: take it, commit a named section, give it back (R7.4). Storey 3.
+//! What outside programs may do with a head: acquire it, commit a named section, release it (R7.4). Storey 3.
 //!
-//! A commit that meets a busy or changed head is refused, and in the same transaction its words are kept as *deferred*:
-//! the newest of each owner and section. They land on whatever stands when the head is free: when it is given back or
-//! taken, with the next refresh, with `heirloom work`. One thing is not deferred: a commit that rests on an older
-//! revision of its own section than the newest, because landing it would undo what its owner wrote since.
+//! A commit to a held or changed head is refused, and in the same transaction its text is kept as *deferred*: the
+//! newest of each owner and section. Deferred commits are applied to the newest revision when the head is free: when it
+//! is released or acquired, at the next refresh, or by `heirloom work`. One kind of commit is not deferred: one based
+//! on an older revision of its own section than the newest, because applying it would undo what its owner wrote since.
 
 use super::Occasion;
 use crate::clock::{Boot, Millis};
@@ -16,41 +16,41 @@ use crate::redact::redact;
 use crate::scope::AgentNo;
 use crate::tree::AssistantHome;
 
-/// The longest name of a section, and of an owner.
+/// The longest section name, and the longest owner name.
 const LONGEST_SECTION_NAME: usize = 40;
 const LONGEST_OWNER: usize = 64;
 
-/// The right to commit, and what there is to build on.
+/// The right to commit, and the revision to build on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Granted {
     pub epoch: i64,
     pub base_revision: i64,
-    /// How long from now.
+    /// How long the lease holds from now, in milliseconds.
     pub for_ms: Millis,
     /// The rendered block of that revision.
     pub content: String,
     pub sections: Sections,
 }
 
-/// Somebody else is at work, for at most so long.
+/// Another owner holds the head, for at most the given time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Busy {
     pub by: String,
     pub for_ms: Millis,
 }
 
-/// What came of asking for a head.
+/// The outcome of acquiring a head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Acquired {
     Granted(Granted),
     Held(Busy),
 }
 
-/// What came of a commit.
+/// The outcome of a commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Committed {
-    /// It stands: as this revision, or, where it said nothing new, in this one. `published`: in the file, too; else the
-    /// next command puts it there.
+    /// The commit is stored as this revision; if it changed nothing, this is the existing one. `published`: it is in
+    /// the file too; otherwise the next command writes it.
     Stands {
         revision: i64,
         published: bool,
@@ -58,20 +58,20 @@ pub enum Committed {
     Refused(NotNow),
 }
 
-/// Why a commit does not stand, and what became of its words.
+/// Why a commit was not stored, and what happened to its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotNow {
-    /// They are kept and land when the head is free.
+    /// Whether the text is kept and will be applied when the head is free.
     pub deferred: bool,
-    /// For people: what was in the way, and what to do about words that are not kept.
+    /// For people: the reason, and what to do if the text was not kept.
     pub why: String,
-    /// Who is at work on the head.
+    /// The current holder of the head.
     pub holder: Option<Busy>,
     pub epoch: i64,
     pub revision: i64,
 }
 
-/// A section to put in, or, with empty content, to take out.
+/// A section to store, or, with empty content, to remove.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change<'a> {
     pub section: &'a str,
@@ -79,15 +79,14 @@ pub struct Change<'a> {
     pub content: &'a str,
 }
 
-/// Takes a head for `ttl` milliseconds. What waited for it to be free lands first, so that it is part of what the new
-/// holder reads.
+/// Acquires a head for `ttl` milliseconds. Deferred commits are applied first, so that the new holder reads them.
 pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> Result<Acquired> {
     writable(head)?;
-    sound_owner(owner)?;
+    check_owner(owner)?;
     if !(1..=lease::LONGEST_TTL).contains(&ttl) {
         return Err(Error::usage("a lease is for 1 to 60 seconds"));
     }
-    // A page nobody has rendered yet has nothing to build on.
+    // A page that was never rendered has no content to build on.
     if !at.read(|tx| pages::is_known(tx, at.agent_no, head))? {
         at.write("head.mark", |tx| {
             tx.note("head", head.to_string());
@@ -122,8 +121,8 @@ pub fn acquire(at: &AssistantHome, head: &PageKey, owner: &str, ttl: Millis) -> 
     Ok(acquired)
 }
 
-/// Commits a section. `Refused` where it is another owner's or the head has as many as it may; `Usage` where a name or
-/// the words cannot be taken. On a conflict nothing is lost without being told so ([`NotNow`]).
+/// Commits a section. `Refused` if it belongs to another owner or the head has the most sections allowed; `Usage` if a
+/// name or the text is not acceptable. After a conflict, [`NotNow`] says whether the text was kept.
 pub fn commit(
     at: &AssistantHome,
     head: &PageKey,
@@ -132,9 +131,9 @@ pub fn commit(
     base_revision: i64,
 ) -> Result<Committed> {
     writable(head)?;
-    sound_owner(change.owner)?;
-    sound_section(change.section)?;
-    let content = sound_content(change.content)?;
+    check_owner(change.owner)?;
+    check_section(change.section)?;
+    let content = stored_content(change.content)?;
     let content = content.as_deref();
     let Change { section, owner, .. } = *change;
     let committed = at.write("head.commit", |tx| {
@@ -150,7 +149,7 @@ pub fn commit(
                     state = before;
                 } else {
                     if revision == 1 {
-                        // Nobody has rendered it yet.
+                        // The page was never rendered.
                         pages::mark(tx, at.agent_no, &Happened::PagesAsked(vec![head.clone()]))?;
                     }
                     shared::put_section(tx, at.agent_no, head, &mut page, (section, owner, content))?;
@@ -184,10 +183,10 @@ pub fn commit(
     }
 }
 
-/// Gives a head back and lands what waited for that. Whether there was anything to give back.
+/// Releases a head and applies deferred commits. Returns whether there was a lease to release.
 pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> Result<bool> {
     writable(head)?;
-    sound_owner(owner)?;
+    check_owner(owner)?;
     let (released, landed) = at.write("head.release", |tx| {
         let (mut state, mut page) = shared::newest(tx, at.agent_no, head)?;
         let released = lease::release(&mut state, epoch, owner);
@@ -206,24 +205,24 @@ pub fn release(at: &AssistantHome, head: &PageKey, owner: &str, epoch: i64) -> R
     Ok(released)
 }
 
-/// Who holds a head now.
+/// The current holder of a head.
 pub fn holder(at: &AssistantHome, state: &HeadState) -> Option<Busy> {
     let now = at.ledger.clock().boot();
     lease::live(state, &now).map(|l| Busy { by: l.owner.clone(), for_ms: l.until - now.ms })
 }
 
-/// Puts the newest revision into the file, by whoever comes first. Whether it stands there.
+/// Publishes the newest revision, unless another process already has. Returns whether it is in the file.
 fn publish(at: &AssistantHome, head: &PageKey) -> Result<bool> {
     let behind = || at.read(|tx| pages::is_behind(tx, at.agent_no, head));
     let lock = at.lock_unscanned()?;
-    // Whoever waited for the tree lock may find it done.
+    // Another process may have published it while this one waited for the tree lock.
     if behind()? {
         super::publish(&lock, head)?;
     }
     Ok(!behind()?)
 }
 
-/// Keeps the words of a refused commit. `Some`: why they are not kept, and what to do.
+/// Defers the text of a refused commit. `Some`: why it could not be kept, and what to do.
 fn defer(
     tx: &Write,
     agent_no: AgentNo,
@@ -274,21 +273,21 @@ fn writable(head: &PageKey) -> Result<()> {
     }
 }
 
-/// `[a-z0-9-]{1,40}`.
-fn sound_section(name: &str) -> Result<()> {
-    let sound = (1..=LONGEST_SECTION_NAME).contains(&name.len())
+/// Checks a section name: `[a-z0-9-]{1,40}`.
+fn check_section(name: &str) -> Result<()> {
+    let valid = (1..=LONGEST_SECTION_NAME).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    match sound {
+    match valid {
         true => Ok(()),
         false => Err(Error::usage("that is no name for a section").hint("1 to 40 of a-z, 0-9 and -")),
     }
 }
 
-/// A program's name for itself.
-fn sound_owner(owner: &str) -> Result<()> {
-    let sound = (1..=LONGEST_OWNER).contains(&owner.len())
+/// Checks the name a program gives itself.
+fn check_owner(owner: &str) -> Result<()> {
+    let valid = (1..=LONGEST_OWNER).contains(&owner.len())
         && owner.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:@/".contains(&b));
-    if !sound {
+    if !valid {
         return Err(Error::usage("that is no name for an owner")
             .hint("1 to 64 letters, digits and - _ . : @ /, as planner or ci@build-7"));
     }
@@ -303,8 +302,8 @@ fn sound_owner(owner: &str) -> Result<()> {
     Ok(())
 }
 
-/// The words as they are kept; `None` removes the section.
-fn sound_content(content: &str) -> Result<Option<String>> {
+/// The text in the form it is stored; `None` removes the section.
+fn stored_content(content: &str) -> Result<Option<String>> {
     if content.len() > LARGEST_SECTION {
         return Err(Error::usage(format!(
             "a section has at most {LARGEST_SECTION} bytes; this one has {}",

@@ -1,4 +1,4 @@
-//! Lines of a rendered page: bounded, one item each, with the id to go deeper.
+//! The lines of a rendered page: of bounded length, one item each, with a reference for more detail.
 
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
@@ -6,10 +6,10 @@ use jiff::{Timestamp, ToSpan};
 use crate::clock::{Millis, parse_rfc3339};
 use crate::tree::AssistantHome;
 
-/// The longest line of an item.
+/// The longest line of an item, in characters.
 const LONGEST: usize = 160;
 
-/// One line of text made from somebody's words: no line breaks, no markers, bounded.
+/// Makes one line of a text: no line breaks, no markers, bounded length.
 pub(crate) fn line(text: &str) -> String {
     let flat = flat(text);
     if flat.chars().count() <= LONGEST {
@@ -20,7 +20,7 @@ pub(crate) fn line(text: &str) -> String {
     cut
 }
 
-/// [`line`] without the bound: for whoever bounds it by tokens.
+/// [`line`] without the length limit, for callers that limit it by tokens.
 pub(crate) fn flat(text: &str) -> String {
     let flat: String = text
         .split_whitespace()
@@ -32,7 +32,7 @@ pub(crate) fn flat(text: &str) -> String {
     flat.replace("<!--", "<! --").replace("-->", "-- >")
 }
 
-/// [`line`] of at most so many characters, cut behind a word, without the full stop at its end.
+/// [`line`] of at most `most` characters, cut after a word, without a final full stop.
 pub(super) fn short(text: &str, most: usize) -> String {
     let flat = line(text);
     let flat = flat.strip_suffix('.').filter(|f| !f.ends_with('.')).unwrap_or(&flat);
@@ -44,7 +44,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end_matches([' ', ',', ';', ':', '.', '…']))
 }
 
-/// A section with at most `most` lines and, where there are more, how to see them.
+/// A section of at most `most` lines; if there are more, a last line says how many and which command shows them.
 pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see: &str) -> String {
     if lines.is_empty() {
         return String::new();
@@ -63,7 +63,7 @@ pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see:
     out
 }
 
-/// `2026-11-20` where the operator is, or nothing.
+/// `2026-11-20` in the operator's time zone, or `None`.
 pub(super) fn date_of(at: &AssistantHome, text: Option<&str>) -> Option<String> {
     let text = text?;
     match parse_rfc3339(text) {
@@ -72,7 +72,7 @@ pub(super) fn date_of(at: &AssistantHome, text: Option<&str>) -> Option<String> 
     }
 }
 
-/// `20 Nov`, of another year `20 Nov 2025`.
+/// `20 Nov`, or `20 Nov 2025` for another year.
 pub(super) fn day(date: Date, today: Option<Date>) -> String {
     let same = today.is_some_and(|t| t.year() == date.year());
     date.strftime(if same { "%-d %b" } else { "%-d %b %Y" }).to_string()
@@ -83,27 +83,27 @@ pub(super) fn day_at(at: &AssistantHome, moment: Millis, today: Option<Date>) ->
     at.day_of(moment).map_or_else(|| "?".to_owned(), |date| day(date, today))
 }
 
-/// The moment a field of front matter names.
+/// The moment a front matter field holds.
 pub(super) fn moment(text: Option<&str>) -> Option<Millis> {
     let text = text?;
     parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")))
 }
 
-/// What a page takes for now: the end of the operator's day, so that the same state is the same page all day long.
+/// The moment pages use as now: the end of the operator's day, so that the same state gives the same page all day long.
 pub(super) fn end_of_day(at: &AssistantHome) -> Millis {
     let now = at.ledger.now();
     let end = || at.day_of(now)?.checked_add(1.day()).ok()?.to_zoned(at.zone.clone()).ok();
     end().map_or(now, |z| z.timestamp().as_millisecond())
 }
 
-/// A moment where the operator is, for programs, too: `2026-11-22T10:15:00+01:00`.
+/// A moment in the operator's time zone, also readable by programs: `2026-11-22T10:15:00+01:00`.
 pub(crate) fn stamp(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)
         .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
         .unwrap_or_else(|_| "?".into())
 }
 
-/// A moment where the operator is, to the minute.
+/// A moment in the operator's time zone, to the minute.
 pub(crate) fn minute(at: &AssistantHome, moment: Millis) -> String {
     Timestamp::from_millisecond(moment)
         .map(|t| t.to_zoned(at.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string())

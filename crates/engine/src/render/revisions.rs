@@ -1,7 +1,7 @@
-//! The revisions of a page: listed, read, compared, and their sections brought back (R7.4).
+//! The revisions of a page: listing, reading, comparing, and restoring their sections (R7.4).
 //!
-//! Reading needs no lease. What can be brought back is what others wrote, the sections; the rendered block follows
-//! from what is known now and is rendered anew.
+//! Reading needs no lease. Only the sections, which others wrote, can be restored; the rendered block follows from the
+//! current state and is rendered again.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -26,7 +26,7 @@ pub fn revision(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<Pag
     at.read(|tx| revisions::revision(tx, at.agent_no, head, revision))
 }
 
-/// What a line is in a comparison.
+/// The role of a line in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line {
     Same,
@@ -34,7 +34,7 @@ pub enum Line {
     Removed,
 }
 
-/// The lines of two texts, those around the differences and the differences.
+/// A line diff of two texts: the differing lines and the lines around them.
 pub fn diff(a: &str, b: &str) -> Vec<(Line, String)> {
     let diff = TextDiff::from_lines(a, b);
     let mut out = Vec::new();
@@ -51,8 +51,8 @@ pub fn diff(a: &str, b: &str) -> Vec<(Line, String)> {
     out
 }
 
-/// Brings the sections of a revision back, as a new revision. Returns its number: of no change the newest there is.
-/// `Busy` while somebody is at work on the head.
+/// Restores the sections of a revision as a new revision. Returns its number, or the newest number if nothing changed.
+/// `Busy` while another owner holds the head.
 pub fn restore(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<i64> {
     let then = self::revision(at, head, revision)?.sections;
     let now_stands = at.write("head.restore", |tx| {
@@ -87,25 +87,25 @@ pub fn restore(at: &AssistantHome, head: &PageKey, revision: i64) -> Result<i64>
     Ok(now_stands)
 }
 
-/// A head, as listed.
+/// A head in a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overview {
     pub head: PageKey,
-    /// What people call it: `memory`, or a thread's key.
+    /// The name people use: `memory`, or a thread's key.
     pub name: String,
-    /// Of a thread.
+    /// The label, for a thread.
     pub label: Option<String>,
     pub state: HeadState,
-    /// The revision that stands in the file.
+    /// The revision in the file.
     pub published: i64,
-    /// Who holds it now.
+    /// The current holder.
     pub holder: Option<Busy>,
     pub sections: Sections,
-    /// Section and owner of commits that wait for it to be free.
+    /// Section and owner of the deferred commits.
     pub deferred: Vec<(String, String)>,
 }
 
-/// The heads others may write: those of the agent, and of every thread.
+/// The heads outside programs may write: those of the agent, and of every thread.
 pub fn list(at: &AssistantHome) -> Result<Vec<Overview>> {
     at.read(|tx| {
         let threads = thread::list(tx, at.agent_no)?;
@@ -115,7 +115,7 @@ pub fn list(at: &AssistantHome) -> Result<Vec<Overview>> {
     })
 }
 
-/// One of them.
+/// The overview of one head.
 pub fn look(at: &AssistantHome, head: &PageKey) -> Result<Overview> {
     at.read(|tx| {
         let (name, label) = match head {

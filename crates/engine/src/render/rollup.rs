@@ -1,7 +1,7 @@
-//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was done in each thread, decided, and still open at
-//! the end. A period nothing was closed in has no page.
+//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was done and decided in each thread, and what was
+//! still open at the end. A period without closed nodes has no page.
 //!
-//! Weeks are ISO weeks, and both are those of the operator's time zone; a week stands in the folder of its ISO year.
+//! Weeks are ISO weeks in the operator's time zone, as are months; a week's page lies in the folder of its ISO year.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,22 +22,22 @@ use crate::thread;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
 
-/// The whole block.
+/// The token budget of the whole block.
 const TOKENS: usize = 900;
 
-/// Nodes that are looked at; of more the newest.
+/// The most nodes read; the newest are taken.
 const NODES: usize = 2_000;
 
-/// Threads that share the page; what they leave passes on to those after them.
+/// The most threads on the page; budget one does not use passes to the next.
 const THREADS: usize = 6;
 
-/// Below this a section says nothing worth its heading.
+/// A section with fewer tokens than this is not worth its heading.
 const LEAST: usize = 60;
 
-/// Items of one list, and sessions of one thread, that are shown.
+/// Items shown of one list, and sessions shown of one thread.
 const ITEMS: usize = 4;
 
-/// What belongs to one thread.
+/// The nodes of one thread.
 struct Work {
     label: String,
     key: String,
@@ -63,7 +63,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<St
     let works = works(at, tx, nodes)?;
     let mut out = totals(&works);
     let words = Words::new(at, tx);
-    // What the last line of all takes.
+    // Less the tokens of the last line.
     let budget = TOKENS - 20;
     let mut shown = 0;
     for work in &works {
@@ -84,7 +84,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<St
     Ok(out)
 }
 
-/// What was closed within a time: session nodes, and compactions no session node of the same time stands over.
+/// The nodes closed within a period: session nodes, and compactions not covered by a session node of the same period.
 fn nodes(at: &AssistantHome, tx: &Read, from: Millis, to: Millis) -> Result<Vec<Node>> {
     let mut out = walk::between(tx, at.agent_no, Kind::Session, from, to, NODES)?;
     let sessions: BTreeSet<NodeId> = out.iter().map(|n| n.id).collect();
@@ -118,7 +118,7 @@ fn programs<'n>(nodes: impl Iterator<Item = &'n Node>) -> String {
     names.join(", ")
 }
 
-/// The nodes by thread, where most was said first. What was merged into another thread counts as that.
+/// The nodes by thread, those with the most nodes first. A merged thread counts as the one it was merged into.
 fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
     let mut by_thread: BTreeMap<ThreadNo, Work> = BTreeMap::new();
     for node in nodes {
@@ -136,7 +136,7 @@ fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
     Ok(out)
 }
 
-/// What was done in a thread, within a share of the page.
+/// What was done in a thread, within its share of the page.
 fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usize) -> Result<String> {
     let sessions: BTreeSet<Option<SessionNo>> = work.nodes.iter().map(|n| n.session_no).collect();
     let mut out = format!(
@@ -156,7 +156,8 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usi
         ("Done", &d.done),
         ("Blocked", &d.blocked),
     ];
-    // The newest of each list in turn, so that none starves another; printed list by list, in the order of telling.
+    // Take the newest of each list in turn, so that no list starves another; print them list by list, in their fixed
+    // order.
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); lists.len()];
     let mut used = tokens(&out);
     'all: for n in 0..ITEMS {
@@ -173,20 +174,20 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usi
     for list in kept {
         out.extend(list.into_iter().rev());
     }
-    let told = told(words, work)?;
-    if used + tokens(&told) <= share {
-        out.push_str(&told);
+    let sessions = session_names(words, work)?;
+    if used + tokens(&sessions) <= share {
+        out.push_str(&sessions);
     }
     Ok(out)
 }
 
-/// Where an item leads: its file, else the turn where it was said last.
+/// The reference of an item: its file, otherwise the turn where it was last said.
 fn reference(item: &Item) -> String {
     item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string)).unwrap_or_default()
 }
 
-/// The sessions of a thread with their nodes, the newest first.
-fn told(words: &Words, work: &Work) -> Result<String> {
+/// The sessions of a thread with their nodes, newest first.
+fn session_names(words: &Words, work: &Work) -> Result<String> {
     let mut seen = BTreeSet::new();
     let mut names = Vec::new();
     for node in work.nodes.iter().rev() {

@@ -1,4 +1,4 @@
-//! The newest runs of a project and of a session, and what was said in them, for pages about the moment.
+//! The newest runs of a project or a session, and the text of their turns, for the runtime pages.
 
 use rusqlite::params;
 
@@ -14,21 +14,21 @@ use crate::transcript::read::{self, RunRow};
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
 
-/// What stands in the place of a project's id for sessions without one.
+/// The path component used instead of a project id for sessions without a project.
 pub const NO_PROJECT: &str = "no-project";
 
-/// Sessions that are looked at: the last dozen runs of a project are in its last dozen sessions.
+/// The most sessions read: the last dozen runs of a project are in its last dozen sessions.
 const SESSIONS: usize = 12;
 
-/// Bytes of a turn that are read; redacted before they are cut, so that no half of a credential is left over.
+/// Bytes read of a turn; redacted before they are cut, so that no half of a credential remains.
 const READ: usize = 4_096;
 
-/// A run, and the session it is in.
+/// A run and its session.
 pub(super) struct Ran {
     pub session_no: SessionNo,
     pub session: SessionKey,
     pub run: RunRow,
-    /// When, for the order: where a run says no time, the last its session knows.
+    /// The time used for ordering: that of the run, or if it has none, the last one known of its session.
     about: Option<Millis>,
 }
 
@@ -42,7 +42,8 @@ impl Ran {
     }
 }
 
-/// A project under all its names (R7.2); empty for [`NO_PROJECT`] and for one nothing was said in.
+/// The workspace numbers of a project under all its names (R7.2); empty for [`NO_PROJECT`] and for a project without
+/// conversations.
 pub(super) fn names_of(tx: &Read, agent_no: AgentNo, workspace: &str) -> Result<Vec<WorkspaceNo>> {
     let mut statement = tx.prepare_cached(
         "SELECT w.workspace_no FROM workspaces w WHERE w.agent_no = ?1 AND (w.workspace_id = ?2 OR w.alias_of =
@@ -52,7 +53,7 @@ pub(super) fn names_of(tx: &Read, agent_no: AgentNo, workspace: &str) -> Result<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The newest runs of a project's main lines, newest first; nothing of branches their program has left.
+/// The newest runs of a project's main lines, newest first; runs on abandoned branches are left out.
 pub(super) fn of_project(at: &AssistantHome, tx: &Read, workspace: &str, most: usize) -> Result<Vec<Ran>> {
     let names = names_of(tx, at.agent_no, workspace)?;
     if names.is_empty() && workspace != NO_PROJECT {
@@ -60,7 +61,7 @@ pub(super) fn of_project(at: &AssistantHome, tx: &Read, workspace: &str, most: u
     }
     let mut out: Vec<Ran> = Vec::new();
     for session in recent::sessions(tx, at.agent_no, &names, SESSIONS)? {
-        // Once enough runs are newer than anything in this session, nothing of it or of those after it is shown.
+        // Once enough runs are newer than anything in this session, neither it nor the following ones can contribute.
         if out.len() >= most && out[most - 1].about >= session.last_at {
             break;
         }
@@ -76,7 +77,7 @@ pub(super) fn of_project(at: &AssistantHome, tx: &Read, workspace: &str, most: u
     Ok(out)
 }
 
-/// Reads how turns begin.
+/// Reads the beginnings of turns.
 pub(super) struct Words<'w> {
     at: &'w AssistantHome<'w>,
     tx: &'w Read<'w>,
@@ -88,12 +89,13 @@ impl<'w> Words<'w> {
         Words { at, tx, opener: Opener::default() }
     }
 
-    /// The beginning of a turn as one line of at most so many tokens, without credentials; empty where there is none.
+    /// The beginning of a turn as one line of at most `most` tokens, with credentials redacted; empty if there is no
+    /// turn.
     pub fn of(&self, turn: Option<TurnId>, most: usize) -> Result<String> {
         Ok(short(&self.raw(turn)?, most))
     }
 
-    /// What a session is called: its title, else what a person said first in it, else its key.
+    /// The name of a session: its title, otherwise the first thing a person said in it, otherwise its key.
     pub fn name_of_session(&self, session_no: SessionNo) -> Result<String> {
         let (key, title): (String, Option<String>) = self
             .tx
@@ -107,7 +109,7 @@ impl<'w> Words<'w> {
         Ok(if name.is_empty() { short(&key, 16) } else { name })
     }
 
-    /// The beginning of a turn as it is stored.
+    /// The stored beginning of a turn.
     pub fn raw(&self, turn: Option<TurnId>) -> Result<String> {
         let Some(turn) = turn else { return Ok(String::new()) };
         let found = recent::beginning(self.tx, &self.opener, self.at.agent_no, turn, READ)?;
@@ -115,7 +117,8 @@ impl<'w> Words<'w> {
     }
 }
 
-/// Somebody's words as one line of at most so many tokens. Redacted before they are cut: half a credential is none.
+/// A text as one line of at most `most` tokens. Redacted before it is cut, because half a credential would not be
+/// recognised.
 pub(super) fn short(text: &str, most: usize) -> String {
     cut(&flat(&redact(text)), most)
 }

@@ -1,5 +1,5 @@
-//! Volatile pages of a project: its latest turn, what is in the way, its recent turns (R5.2). Functions of the ledger
-//! alone, from bounded reads; never memory.
+//! The runtime pages of a project: its latest turn, its blockers, its recent turns (R5.2). They are functions of the
+//! ledger alone, from bounded reads, and never become memory.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,22 @@ use crate::tokens::tokens;
 use crate::transcript::recent::{self, ToolTurn};
 use crate::tree::AssistantHome;
 
-/// Each page.
+/// The token budget of each page.
 const TOKENS: usize = 400;
 
-/// Lines of recent turns, and of blockers.
+/// The most lines of recent turns, and of blockers.
 const RECENT: usize = 12;
 const BLOCKERS: usize = 10;
 
-/// Runs in which blockers are looked for, how far they may lie back from the newest, and how many turns of tools are
-/// looked at in each.
+/// Limits of the search for blockers: how many runs, how far back from the newest, and how many tool turns in each run.
 const LOOKED_AT: usize = 24;
 const LATELY_MS: Millis = 7 * 24 * 3_600_000;
 const TOOLS: usize = 60;
 
-/// Files of one run that are named.
+/// The most files named of one run.
 const FILES: usize = 8;
 
-/// Words by which a tool says that somebody did not let it.
+/// Phrases with which tools report that permission was denied.
 const DENIALS: &[&str] = &[
     "permission denied",
     "permission to use",
@@ -57,7 +56,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, workspace: &str, page: Runti
 fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
     let runs = of_project(at, tx, workspace, RECENT)?;
     let closed = runs.iter().find(|r| !r.is_open());
-    // What was asked since the newest answer that is whole.
+    // The prompts since the newest complete answer.
     let open = runs.iter().take_while(|r| closed.is_none_or(|c| r.run.no != c.run.no)).find(|r| r.is_open());
     let mut out = String::new();
     if let Some(ran) = closed {
@@ -81,7 +80,7 @@ fn latest(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Resu
     Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
 }
 
-/// How a run ended, when, where.
+/// How, when and where a run ended.
 fn head_line(at: &AssistantHome, ran: &Ran) -> String {
     let run = &ran.run;
     let why = run.stop_reason.as_deref().map(|r| format!(" ({})", short(r, 12))).unwrap_or_default();
@@ -97,7 +96,7 @@ fn head_line(at: &AssistantHome, ran: &Ran) -> String {
     )
 }
 
-/// The files tools named in a run, and how its tools fared.
+/// The files named by the tools of a run, and how the tool calls ended.
 fn used(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str, ran: &Ran) -> Result<String> {
     let tools = recent::tools(tx, ran.run.no, TOOLS)?;
     let roots = roots(at, tx, workspace)?;
@@ -145,33 +144,33 @@ fn recent_turns(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -
     Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
 }
 
-/// A call that keeps failing.
+/// A tool call that keeps failing.
 struct Failing {
     times: usize,
     first: TurnId,
     last: TurnId,
-    /// Nothing was tried after it in its session.
+    /// Whether nothing was tried after it in its session.
     at_the_end: bool,
     session_no: SessionNo,
-    /// Somebody did not let it.
+    /// Whether permission for it was denied.
     is_denied: bool,
     what: String,
 }
 
-/// What tools could not do so far: by tool and what it was about.
+/// Failing tool calls, by tool and subject.
 #[derive(Default)]
-struct Troubles(BTreeMap<(String, String), Failing>);
+struct Failures(BTreeMap<(String, String), Failing>);
 
 fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
     let mut runs = of_project(at, tx, workspace, LOOKED_AT)?;
     let newest = runs.first().and_then(Ran::moment);
     runs.retain(|r| newest.zip(r.moment()).is_none_or(|(newest, then)| then >= newest - LATELY_MS));
     let mut lines = failed_runs(at, words, &runs)?;
-    let mut troubles = Troubles::default();
+    let mut failures = Failures::default();
     for ran in runs.iter().rev() {
-        troubles.follow(tx, words, ran)?;
+        failures.follow(tx, words, ran)?;
     }
-    let mut failing: Vec<_> = troubles.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
+    let mut failing: Vec<_> = failures.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
     failing.sort_by_key(|(_, f)| std::cmp::Reverse((f.is_denied && f.times > 1, f.last)));
     for ((tool, subject), f) in failing {
         let word = if f.is_denied { "Not allowed" } else { "Failed" };
@@ -187,7 +186,7 @@ fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Re
     Ok(fit(&lines.iter().map(|l| format!("- {l}\n")).collect::<String>()))
 }
 
-/// Runs that failed and were followed by none of their session that did not.
+/// Failed runs that no successful run of their session followed.
 fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for (n, ran) in runs.iter().enumerate().filter(|(_, r)| r.run.status == "failed") {
@@ -207,13 +206,13 @@ fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<St
     Ok(lines)
 }
 
-impl Troubles {
-    /// Follows the tools of one run: what fails is noted, what works again is struck out.
+impl Failures {
+    /// Processes the tool turns of one run: a failure is added, a later success of the same call removes it.
     fn follow(&mut self, tx: &Read, words: &Words, ran: &Ran) -> Result<()> {
         let tools = recent::tools(tx, ran.run.no, TOOLS)?;
         let last = tools.iter().rfind(|t| t.is_result).map(|t| t.id);
         for f in self.0.values_mut().filter(|f| f.session_no == ran.session_no) {
-            // Whoever went on with something else was not stopped by it.
+            // A failure followed by other work did not stop the session.
             f.at_the_end &= last.is_none();
         }
         for result in tools.iter().filter(|t| t.is_result) {
@@ -230,8 +229,8 @@ impl Troubles {
                 continue;
             }
             let what = words.of(Some(result.id), 24)?;
-            let said = what.to_lowercase();
-            let is_denied = DENIALS.iter().any(|d| said.contains(d));
+            let lower = what.to_lowercase();
+            let is_denied = DENIALS.iter().any(|d| lower.contains(d));
             let f = self.0.entry(key).or_insert(Failing {
                 times: 0,
                 first: result.id,
@@ -253,7 +252,7 @@ fn name_of(result: &ToolTurn, call: Option<&ToolTurn>) -> String {
     short(name, 12)
 }
 
-/// What a call of a tool is about, as far as its input says in the usual words.
+/// The subject of a tool call, as far as well-known keys of its input name it.
 #[derive(Default)]
 struct Subject {
     paths: Vec<String>,
@@ -261,7 +260,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// From the beginning of a call's input, which may be cut off: JSON, or a patch.
+    /// Parses the beginning of a call's input, which may be cut off: JSON, or a patch.
     fn of(input: &str) -> Subject {
         let mut out = Subject::default();
         for key in ["file_path", "filePath", "notebook_path", "path", "filename"] {
@@ -273,7 +272,7 @@ impl Subject {
         for key in ["command", "cmd"] {
             out.command = out.command.or_else(|| match value_of(input, key)? {
                 serde_json::Value::String(command) => Some(command),
-                // The words of a program's arguments; the last is what a shell is given.
+                // The arguments of a command; the last one is the text a shell is given.
                 serde_json::Value::Array(words) => words.last()?.as_str().map(str::to_owned),
                 _ => None,
             });
@@ -285,7 +284,7 @@ impl Subject {
         out
     }
 
-    /// What tells one call from another: its file, or the first words of its command.
+    /// Identifies a call: its file, or the first words of its command.
     fn in_short(&self) -> String {
         let text = match (&self.command, self.paths.first()) {
             (Some(command), _) => command.split_whitespace().take(2).collect::<Vec<_>>().join(" "),
@@ -296,7 +295,7 @@ impl Subject {
     }
 }
 
-/// The value behind a key, wherever it stands in a JSON text that may be cut off.
+/// The value of a key anywhere in a JSON text that may be cut off.
 fn value_of(input: &str, key: &str) -> Option<serde_json::Value> {
     let quoted = format!("\"{key}\"");
     let behind = &input[input.find(&quoted)? + quoted.len()..];
@@ -304,7 +303,7 @@ fn value_of(input: &str, key: &str) -> Option<serde_json::Value> {
     serde_json::Deserializer::from_str(value).into_iter().next()?.ok()
 }
 
-/// Where a project lies, under all its names.
+/// The root folders of a project under all its names.
 fn roots(at: &AssistantHome, tx: &Read, workspace: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached("SELECT root FROM workspaces WHERE workspace_no = ?1")?;
     let mut out = Vec::new();
@@ -328,7 +327,7 @@ fn capital(word: &str) -> String {
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// As many whole lines as a page holds.
+/// As many whole lines as fit on a page.
 fn fit(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {

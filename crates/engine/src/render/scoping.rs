@@ -1,6 +1,6 @@
-//! Which thread an item belongs to, and which of the distilled items still stand (R6.3, R7.1, R10.3).
+//! Which thread an item belongs to, and which distilled items are still valid (R6.3, R7.1, R10.3).
 //!
-//! A page about one thread must not show another's words, and no page shows as open what somebody has closed.
+//! A page about one thread must not show the text of another, and no page may show a closed item as open.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,22 +21,22 @@ use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::{Origin, Provenance};
 
-/// Loops that were changed last and are looked through for one that was closed.
+/// How many recently changed loops are searched for one that was closed.
 const CLOSED: i64 = 2_000;
 
-/// Where an item holds. Who is given a page with the items of several threads is given whole only what is theirs.
+/// Where an item applies. A reader of a page with items of several threads is given the text of its own threads only.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Scope {
     /// Everywhere the agent works.
     AgentWide,
-    /// In one thread: its number ([`thread::canonical`]) and label. Number 0: an item that says it is of a thread or of
-    /// a session nothing is known of.
+    /// In one thread: its number ([`thread::canonical`]) and label. Number 0: the item names a thread or a session that
+    /// is unknown.
     Thread(ThreadNo, String),
     /// In one project that has no thread yet, by its workspace id.
     Workspace(String),
 }
 
-/// Finds the scope of items that are files; asks the ledger once for each thread, node and session.
+/// Finds the scope of items that are files; queries the ledger once for each thread, node and session.
 pub(super) struct Scopes<'t> {
     tx: &'t Read<'t>,
     agent_no: AgentNo,
@@ -50,7 +50,7 @@ impl<'t> Scopes<'t> {
         Scopes { tx, agent_no, labels: HashMap::new(), named: HashMap::new(), sessions: HashMap::new() }
     }
 
-    /// A thread as a scope: of a merged one, the one it was merged into.
+    /// The scope of a thread; for a merged one, the thread it was merged into.
     pub fn thread(&mut self, no: ThreadNo) -> Result<Scope> {
         if let Some((no, label)) = self.labels.get(&no) {
             return Ok(Scope::Thread(*no, label.clone()));
@@ -61,8 +61,8 @@ impl<'t> Scopes<'t> {
         Ok(Scope::Thread(to, label))
     }
 
-    /// What the file says counts first, then where it came from, then its project. What came from a conversation is
-    /// never the agent's own, even where nothing more is known of it.
+    /// The scope a file names comes first, then its source, then its project. An item from a conversation is never
+    /// agent-wide, even if nothing more is known of it.
     pub fn of(&mut self, entry: &Entry) -> Result<Scope> {
         if let Some(name) = entry.field("thread").map(str::trim).filter(|n| !n.is_empty()) {
             return match self.by_name(name)? {
@@ -87,7 +87,7 @@ impl<'t> Scopes<'t> {
         Ok(Scope::AgentWide)
     }
 
-    /// The thread of a project; the project itself where it has none.
+    /// The thread of a project; the project itself if it has no thread.
     pub fn project(&mut self, workspace_id: &str) -> Result<Scope> {
         match self.by_name(&format!("project/{workspace_id}"))? {
             Some(no) => self.thread(no),
@@ -164,16 +164,16 @@ impl<'t> Scopes<'t> {
     }
 }
 
-/// Where an item holds, for whoever asks about one only.
+/// The scope of a single item.
 pub(crate) fn scope_of(tx: &Read, agent_no: AgentNo, entry: &Entry) -> Result<Scope> {
     Scopes::new(tx, agent_no).of(entry)
 }
 
-/// A file somebody is still to act on, with its scope and the words of its title.
+/// A file that waits for action, with its scope and the words of its title.
 pub(super) struct Owed {
     pub entry: Entry,
     pub scope: Scope,
-    /// Asked for when it is compared with something.
+    /// Computed when it is first compared with something.
     words: OnceCell<similarity::ItemWords>,
 }
 
@@ -182,7 +182,7 @@ impl Owed {
         self.entry.item.as_deref().unwrap_or(self.entry.path.name())
     }
 
-    /// Whether a distilled item of these words is this one.
+    /// Whether a distilled item with these words is the same item.
     pub fn is(&self, item: &Item, words: &similarity::ItemWords) -> bool {
         item.file.as_deref() == Some(self.id()) || similarity::same(self.words(), words)
     }
@@ -192,12 +192,12 @@ impl Owed {
     }
 }
 
-/// Every file of a kind that waits, with its scope.
+/// Every waiting file of a kind, with its scope.
 pub(super) fn owed(tx: &Read, agent_no: AgentNo, kind: Kind) -> Result<Vec<Owed>> {
     scoped(tx, agent_no, file_table::list(tx, agent_no, kind, State::Active)?)
 }
 
-/// [`owed`] in these threads, by their members ([`thread::members`]): all that is theirs, and perhaps more.
+/// [`owed`] limited to these threads, by their members ([`thread::members`]): all of theirs, and possibly more.
 pub(super) fn owed_in(tx: &Read, agent_no: AgentNo, kind: Kind, members: &[ThreadNo]) -> Result<Vec<Owed>> {
     let mut names = thread::reading::names(tx, agent_no, members)?;
     for member in members {
@@ -211,15 +211,15 @@ fn scoped(tx: &Read, agent_no: AgentNo, entries: Vec<Entry>) -> Result<Vec<Owed>
     entries.into_iter().map(|entry| Ok(Owed { scope: scopes.of(&entry)?, words: OnceCell::new(), entry })).collect()
 }
 
-/// So many changes of other files are looked over again and again before it is noted that they were.
+/// How many changes of other files are examined again and again before the cursor is moved past them.
 const LOOKED_OVER: usize = 200;
 
-/// Marks the pages of the threads whose loops and proposals have changed since the last look, by whatever act or hand:
-/// added, closed, merged, edited, taken away. The pages that show all of them are marked with the change itself (R7.5).
+/// Marks the pages of threads whose loops and proposals have changed since the cursor last moved, by any act or edit:
+/// added, closed, merged, edited, removed. The pages that show all loops are marked with the change itself (R7.5).
 pub(super) fn follow(at: &AssistantHome) -> Result<()> {
-    let (threads, looked, to) = at.read(|tx| {
+    let (threads, examined, to) = at.read(|tx| {
         let from = ChangeNo(Cursor::Owed.get(tx, at.agent_no)?.0);
-        let (changed, looked, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
+        let (changed, examined, to) = file_table::changes_of(tx, at.agent_no, from, &[Kind::OpenLoop, Kind::Proposal])?;
         let (mut scopes, mut threads) = (Scopes::new(tx, at.agent_no), BTreeSet::new());
         for entry in &changed {
             if let Scope::Thread(no @ ThreadNo(1..), _) = scopes.of(entry)? {
@@ -230,13 +230,13 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
         for no in threads {
             files.push(thread::row(tx, at.agent_no, no)?.file);
         }
-        Ok((files, looked, to))
+        Ok((files, examined, to))
     })?;
-    if threads.is_empty() && looked < LOOKED_OVER {
+    if threads.is_empty() && examined < LOOKED_OVER {
         return Ok(());
     }
     at.write("head.mark", |tx| {
-        // Their pages, and the index of threads.
+        // The threads' pages, and the index of threads.
         let marked = if threads.is_empty() { 0 } else { threads.len() + 1 };
         pages::mark(tx, at.agent_no, &Happened::OwedChanged { threads })?;
         Cursor::Owed.advance(tx, at.agent_no, to.0, tx.now())?;
@@ -246,12 +246,12 @@ pub(super) fn follow(at: &AssistantHome) -> Result<()> {
     })
 }
 
-/// Tells which distilled items still stand.
+/// Decides which distilled items are still valid.
 pub(super) struct Standing<'t> {
     tx: &'t Read<'t>,
     agent_no: AgentNo,
     active: HashMap<String, bool>,
-    /// Asked for once, when it is needed.
+    /// Queried once, when first needed.
     closed: Option<HashMap<String, Option<Millis>>>,
     turns: HashMap<TurnId, Option<Turn>>,
 }
@@ -259,7 +259,7 @@ pub(super) struct Standing<'t> {
 #[derive(Clone, Copy)]
 struct Turn {
     at: Option<Millis>,
-    /// Its program left the branch, or its words were forgotten.
+    /// Whether its program abandoned the branch, or its text was forgotten.
     out: bool,
 }
 
@@ -268,7 +268,7 @@ impl<'t> Standing<'t> {
         Standing { tx, agent_no, active: HashMap::new(), closed: None, turns: HashMap::new() }
     }
 
-    /// When an item was last said, as far as is known.
+    /// When an item was last said, if known.
     pub fn at(&mut self, item: &Item) -> Result<Option<Millis>> {
         let mut last = None;
         for turn in &item.turns {
@@ -277,7 +277,8 @@ impl<'t> Standing<'t> {
         Ok(last)
     }
 
-    /// Why an item is not shown any more; `None`: it stands. `commitment`: it may have been closed under its own words.
+    /// Why an item is no longer shown; `None`: it is still valid. `commitment`: it may have been closed as a loop with
+    /// the same words.
     pub fn why_not(&mut self, item: &Item, commitment: bool) -> Result<Option<&'static str>> {
         let mut out = !item.turns.is_empty();
         for turn in &item.turns {
@@ -324,7 +325,7 @@ impl<'t> Standing<'t> {
         Ok(active)
     }
 
-    /// A loop of this very title stands in the archive and was closed after the item was last said.
+    /// Whether a loop with this exact title is archived and was closed after the item was last said.
     fn closed_since(&mut self, item: &Item) -> Result<bool> {
         if self.closed.is_none() {
             self.closed = Some(closed(self.tx, self.agent_no)?);
@@ -336,8 +337,8 @@ impl<'t> Standing<'t> {
     }
 }
 
-/// Loops that were resolved and are not open again, with the moment; of those resolved last, which is what an item of a
-/// thread's newest nodes can be about.
+/// Loops that were resolved and are not open again, with the moment; only the most recently resolved, which are those
+/// that the items of a thread's newest nodes can be about.
 fn closed(tx: &Read, agent_no: AgentNo) -> Result<HashMap<String, Option<Millis>>> {
     let mut statement = tx.prepare_cached(
         "SELECT item, state, fields ->> 'resolved' FROM catalogue

@@ -1,34 +1,34 @@
-//! What decides which lines a bounded page shows: a score with its reasons, and a share for what its score keeps out
+//! The choice of lines for a bounded page: a score with reasons, and a share of the budget for lines with a low score
 //! (R7.1). Pure.
 //!
-//! Never the place in a list: equal items take turns, day by day, so that none of them starves the others.
+//! The position in a list never counts: equal items rotate from day to day, so that none starves the others.
 
 use jiff::civil::Date;
 
 use crate::clock::Millis;
 
-/// Recency halves in this time and never falls below the floor.
+/// The half-life of recency, in days. Recency never falls below the floor.
 const HALF_LIFE_DAYS: f64 = 14.0;
 const FLOOR: f64 = 0.2;
 
-/// What is pinned does not grow old.
+/// The score of a pinned item, which does not age.
 const PINNED: f64 = 10.0;
 
-/// So much of a list's budget, in percent, goes to what its score keeps out.
+/// The share of a list's budget, in percent, for lines whose score is too low.
 const IN_TURN: usize = 20;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// How much a line matters, and why.
+/// The score of a line, with reasons.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Score {
     pub value: f64,
-    /// Each part in words, for `heirloom head show --why`.
+    /// Each part of the score in words, for `heirloom head show --why`.
     pub reasons: Vec<String>,
 }
 
 impl Score {
-    /// Adds a part; one of nothing has no reason.
+    /// Adds a part; a part of zero adds no reason.
     pub fn add(&mut self, value: f64, why: &str) {
         if value != 0.0 {
             self.value += value;
@@ -36,7 +36,7 @@ impl Score {
         }
     }
 
-    /// Recency: 1 today, half of what is above the floor every fourteen days. `then` unknown counts as old.
+    /// Adds recency: 1 today; the part above the floor halves every fourteen days. An unknown `then` counts as old.
     pub fn recent(&mut self, then: Option<Millis>, now: Millis) {
         let days = (now.saturating_sub(then.unwrap_or(0)).max(0)) as f64 / DAY_MS;
         let value = FLOOR + (1.0 - FLOOR) * 0.5f64.powf(days / HALF_LIFE_DAYS);
@@ -73,27 +73,27 @@ impl Score {
     }
 }
 
-/// Why a candidate stands in a list, or that it does not.
+/// Why a candidate was chosen, or that it was not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chosen {
     ByScore,
-    /// Its score is too low, and today it is its turn.
+    /// Its score is too low, but today is its turn in the rotation.
     InTurn,
     No,
 }
 
-/// What is chosen from.
+/// A line to choose from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Candidate<'c> {
     pub score: f64,
-    /// Decides between equals and whose turn it is; the same from day to day.
+    /// Breaks ties and determines the rotation; the same from day to day.
     pub key: &'c str,
     pub tokens: usize,
 }
 
-/// Chooses what stands in a budget of tokens; `day` counts days. The answer is in the order of the candidates. Every
-/// candidate is chosen once within as many days as there are candidates, as long as each fits into a fifth of the budget
-/// (or the largest into all of it) and they stay the same.
+/// Chooses the candidates that fit into a budget of tokens; `day` counts days. The result is in the order of the
+/// candidates. Every candidate is chosen once within as many days as there are candidates, provided that each fits into
+/// a fifth of the budget (or the largest into all of it) and the candidates stay the same.
 pub fn choose(from: &[Candidate], budget: usize, day: i64) -> Vec<Chosen> {
     let mut out = vec![Chosen::No; from.len()];
     let total: usize = from.iter().map(|c| c.tokens).sum();
@@ -112,7 +112,7 @@ pub fn choose(from: &[Candidate], budget: usize, day: i64) -> Vec<Chosen> {
         left -= from[at].tokens;
         out[at] = Chosen::ByScore;
     }
-    // The window moves on by as many as certainly fit, so that windows of one day and the next leave nobody out.
+    // The window advances by as many candidates as certainly fit, so that the windows of consecutive days skip none.
     let mut keys: Vec<usize> = (0..from.len()).collect();
     keys.sort_by_key(|at| from[*at].key);
     let step = (turn / largest.max(1)).max(1) as i64;
@@ -131,14 +131,14 @@ pub fn choose(from: &[Candidate], budget: usize, day: i64) -> Vec<Chosen> {
     out
 }
 
-/// Places of the candidates, the highest score first.
+/// Indices of the candidates, the highest score first.
 fn by_score(from: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..from.len()).collect();
     order.sort_by(|a, b| from[*b].score.total_cmp(&from[*a].score).then_with(|| from[*a].key.cmp(from[*b].key)));
     order
 }
 
-/// Shares a budget between lists by weight; what one does not need passes on to those that need more.
+/// Divides a budget between lists by weight; what one does not need passes to those that need more.
 pub fn shares(needs: &[usize], weights: &[usize], budget: usize) -> Vec<usize> {
     let mut out = vec![0; needs.len()];
     let mut open: Vec<usize> = (0..needs.len()).collect();

@@ -1,5 +1,5 @@
-//! What a session is about, for whoever resumes it (R5.2, R10.4): where it stands, where its context was cut, what is
-//! still raw behind the cut, and how to find back.
+//! The page of a session, for resuming it (R5.2, R10.4): its current state, where its context was cut, which turns
+//! after the cut are not distilled, and how to find the rest.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -18,13 +18,13 @@ use crate::thread;
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
 
-/// What the distillate may take; the lines around it are few and bounded.
+/// The token budget of the distillate; the lines around it are few and bounded.
 const TOKENS: usize = 600;
 
-/// Turns of the raw tail that are named.
+/// The most turns of the raw tail that are listed.
 const TAIL: usize = 16;
 
-/// What is known of a session without its turns.
+/// The facts of a session other than its turns.
 struct Row {
     key: SessionKey,
     project: Option<String>,
@@ -50,16 +50,16 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     } else if let Some(first) = first_prompt(tx, session_no)? {
         out.push_str(&format!("- Began with: {}{}\n", words.of(Some(first), 80)?, refs(&[first])));
     }
-    // What was said behind everything the distillate knows of, word for word.
+    // Text said after everything the distillate covers, verbatim.
     let latest: Vec<_> = runs.iter().filter(|r| r.answer.max(r.prompt) > Some(standing.until)).collect();
     if !latest.is_empty() {
         out.push_str("\n## Last said\n");
     }
     for run in latest.into_iter().rev() {
         for (word, turn) in [("Asked", run.prompt), ("Answered", run.answer)] {
-            let said = words.of(turn, 60)?;
-            if !said.is_empty() {
-                out.push_str(&format!("- {word}: {said}{}\n", refs(turn.as_slice())));
+            let text = words.of(turn, 60)?;
+            if !text.is_empty() {
+                out.push_str(&format!("- {word}: {text}{}\n", refs(turn.as_slice())));
             }
         }
     }
@@ -67,21 +67,22 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     Ok(out)
 }
 
-/// What its nodes say of a session.
+/// The state of a session according to its nodes.
 pub(crate) struct Standing {
     pub distillate: Distillate,
     pub nodes: Vec<NodeId>,
-    /// The last turn they cover.
+    /// The last turn the nodes cover.
     pub until: TurnId,
 }
 
 impl Standing {
-    /// The newest compaction or session node, and the chunks of the main line behind it; nothing of abandoned branches.
+    /// The newest compaction or session node, and the chunks of the main line after it; abandoned branches are left
+    /// out.
     pub(crate) fn of(tx: &Read, session_no: SessionNo) -> Result<Standing> {
         Standing::within(tx, session_no, None)
     }
 
-    /// The same of what was said in one thread only, given as all its members (R10.3).
+    /// [`Standing::of`] limited to one thread, given by all its members (R10.3).
     pub(crate) fn within(tx: &Read, session_no: SessionNo, members: Option<&[ThreadNo]>) -> Result<Standing> {
         let mut all = Vec::new();
         for kind in [Kind::Session, Kind::Compaction] {
@@ -149,7 +150,7 @@ fn row(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<Row
         .optional()?)
 }
 
-/// Which session it is, and how to find back into it.
+/// The identity of the session, and how to find it again.
 fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Result<String> {
     let mut out = String::new();
     if let Some(title) = row.title.as_deref().filter(|t| !t.trim().is_empty()) {
@@ -175,7 +176,7 @@ fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Res
     Ok(out)
 }
 
-/// Where the context was cut, and in which order it is put together again.
+/// Where the context was cut, and the order in which it is assembled again.
 fn context(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<String> {
     let cuts: Vec<_> = lineage::compactions(tx, session_no)?.into_iter().filter(|c| c.lane.is_empty()).collect();
     let epoch = lineage::epoch(tx, session_no)?;
@@ -205,7 +206,7 @@ fn context(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<Strin
     Ok(out)
 }
 
-/// The first thing a person said in a session's main line, on no branch it has left.
+/// The first thing a person said in a session's main line, not on an abandoned branch.
 fn first_prompt(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached(

@@ -1,9 +1,9 @@
-//! Pages that outside programs may write, too: which page a name means, how the sections stand in its file, and how a
-//! page is committed that was rendered here (R7.4).
+//! Pages that outside programs may write as well: resolving their names, the form of the sections in the file, and
+//! committing what is rendered here (R7.4).
 //!
-//! Rendering holds no lease while it works: it is granted one, commits and gives it back in the transaction that keeps
-//! the revision, if no other program was granted the page and no revision came in since it began. Else it waits for
-//! another refresh.
+//! Rendering holds no lease while it works: it is granted one, commits and releases it in the transaction that stores
+//! the revision, provided that no other program was granted the page and no revision was committed since it began.
+//! Otherwise the page waits for another refresh.
 
 use super::edits;
 use crate::document::{self, Document};
@@ -16,11 +16,11 @@ use crate::scope::AgentNo;
 use crate::thread;
 use crate::tree::AssistantHome;
 
-/// The name in the markers of the sections.
+/// The name in the markers around the sections.
 const REGION: &str = "sections";
 
 impl Page {
-    /// The sections as they stand in the file, each below a heading with its name and whose it is; empty without any.
+    /// The sections as written in the file, each under a heading with its name and owner; empty if there are none.
     pub fn sections_text(&self) -> String {
         let each = self.sections.iter().map(|(name, section)| {
             let text = document::contained(&section.content);
@@ -29,7 +29,7 @@ impl Page {
         each.collect::<Vec<_>>().join("\n")
     }
 
-    /// All of it as text, without markers.
+    /// The whole page as text, without markers.
     pub fn text(&self) -> String {
         match self.sections.is_empty() {
             true => self.rendered.clone(),
@@ -37,7 +37,7 @@ impl Page {
         }
     }
 
-    /// Puts it into a file, between its markers.
+    /// Puts the page into a file, between its markers.
     pub(super) fn put_into(&self, doc: &mut Document, head: &PageKey) {
         doc.set_region(head.region(), &head.attributes(&self.rendered), &self.rendered);
         let sections = self.sections_text();
@@ -53,13 +53,13 @@ impl Page {
     }
 }
 
-/// The names of the regions a head has in its file: its block, and the sections where it can have some.
+/// The names of a head's regions in its file: its block, and the sections if it can have some.
 pub(crate) fn regions(head: &PageKey) -> Vec<&'static str> {
     if head.is_shared() { vec![head.region(), REGION] } else { vec![head.region()] }
 }
 
-/// The head people mean by a name: `memory`, `active`, `threads`, or a thread's key or name. `NotFound`, or `Usage`
-/// where a name means several.
+/// The head a name refers to: `memory`, `active`, `threads`, or a thread's key or name. `NotFound` if there is none,
+/// `Usage` if a name is ambiguous.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey> {
     match PageKey::parse(name) {
         Some(head @ (PageKey::Memory | PageKey::Active | PageKey::Threads)) => Ok(head),
@@ -73,22 +73,22 @@ pub fn thread_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<PageKey>
     Ok(PageKey::Thread(thread::named(tx, agent_no, name)?.file))
 }
 
-/// What stands committed after our own turn.
+/// The newest revision after a refresh has committed its own.
 pub(super) struct Standing {
     pub revision: i64,
     pub page: Page,
-    /// What was rendered is part of it. Else somebody is at work on the head and the page stays marked.
+    /// Whether it includes what was just rendered. Otherwise another program holds the head and the page stays marked.
     pub ours: bool,
 }
 
-/// How often a page is rendered anew because a revision came in meanwhile.
+/// How often a page is rendered again because a revision was committed meanwhile.
 const TRIES: usize = 3;
 
-/// Renders, and commits what came of it as the next revision, if it is another than the last; then lands what waited.
-/// With `render` off only the latter.
+/// Renders the page, commits the result as the next revision if it differs from the last, then applies deferred
+/// commits. Without `render`, only the deferred commits.
 pub(super) fn commit(at: &AssistantHome, head: &PageKey, render: bool) -> Result<Standing> {
     for _ in 0..TRIES {
-        // One consistent view: what is rendered belongs to just this revision.
+        // Read in one consistent view, so that the rendered text belongs to exactly this revision.
         let (base, last, rendered, waiting) = at.read(|tx| {
             let (base, last) = newest(tx, at.agent_no, head)?;
             let rendered = match render {

@@ -1,5 +1,5 @@
-//! A thread's head, Tier 2 (R7.2): where it stands, what was decided, what is open and next, who takes part, and the way
-//! down into the lineage. Bounded; the loops that are files come first, what was distilled follows, nothing twice.
+//! A thread's head, Tier 2 (R7.2): its state, decisions, open items and next steps, its participants, and references
+//! into the lineage. Bounded; loops that are files come first, distilled items follow, and none is shown twice.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::page::{day, day_at, end_of_day, line, moment, short};
 use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
-use super::threads::{is_of, sound};
+use super::threads::{is_of, valid_items};
 use super::why::Why;
 use crate::clock::Millis;
 use crate::distill::state;
@@ -23,22 +23,22 @@ use crate::tokens::tokens;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
 
-/// The whole block.
+/// The token budget of the whole block.
 const TOKENS: usize = 700;
 
-/// Nodes named under Lineage.
+/// Nodes listed under Lineage.
 const LINEAGE: usize = 5;
 
-/// Names of those who take part.
+/// The most participants named.
 const PARTICIPANTS: usize = 8;
 
-/// The newest nodes whose sessions say who takes part.
+/// How many of the newest nodes are read to find the participants.
 const LATELY: i64 = 200;
 
-/// A line that says how many more there are, with its command.
+/// Tokens reserved for the line that says how many more there are, with its command.
 const MORE: usize = 16;
 
-/// One line, or what was left out.
+/// A line, or one that was left out.
 struct Line {
     section: &'static str,
     text: String,
@@ -62,10 +62,10 @@ impl Line {
     }
 }
 
-/// A head before it is written down.
+/// The parts of a head before it is written as text.
 struct Page {
     title: String,
-    /// Key, state, when and who.
+    /// Key, state, dates and participants.
     facts: String,
     status: Line,
     lists: Vec<Line>,
@@ -77,7 +77,7 @@ const OPEN: &str = "Open";
 const WAITING: &str = "Waiting for your yes";
 const NEXT: &str = "Next";
 
-/// In the order of the page, with the weight of its share.
+/// The lists in the order of the page, with the weight of each one's share.
 const LISTS: [(&str, usize, &str); 4] = [
     (DECIDED, 35, "heirloom expand"),
     (OPEN, 40, "heirloom loop list"),
@@ -120,7 +120,7 @@ pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String
     Ok(format!("{}\n", out.trim_end()))
 }
 
-/// Each line of the head with what speaks for it, and what was left out.
+/// Each line of the head with its score and reasons, followed by those left out.
 pub(super) fn why(at: &AssistantHome, tx: &Read, file: &str) -> Result<Vec<Why>> {
     let Some(row) = thread::of_file(tx, at.agent_no, file)? else { return Ok(Vec::new()) };
     if row.merged_into.is_some() {
@@ -139,7 +139,7 @@ pub(super) fn why(at: &AssistantHome, tx: &Read, file: &str) -> Result<Vec<Why>>
     Ok(std::iter::once(page.status).chain(shown).chain(left).map(why).collect())
 }
 
-/// Why a line that would stand there does not.
+/// The reason given for a line that did not fit.
 const NO_ROOM: &str = "no room: others score higher";
 
 fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
@@ -153,33 +153,34 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let mut standing = Standing::new(tx, at.agent_no);
     let newest = state.newest().map(|n| n.id);
     let gone = gone(&state.distillate, &mut standing)?;
-    let (d, open) = sound(state.distillate, &loops, &mut standing)?;
+    let (d, open) = valid_items(state.distillate, &loops, &mut standing)?;
 
     let status = status(row, &d, state.nodes.first(), newest);
     let mut lists = Vec::new();
-    // What the status tells.
-    let told = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
-    let mut said: Vec<similarity::ItemWords> = told.into_iter().flatten().map(|i| similarity::words(&i.text)).collect();
+    // The items shown in the status.
+    let shown = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
+    let mut shown_words: Vec<similarity::ItemWords> =
+        shown.into_iter().flatten().map(|i| similarity::words(&i.text)).collect();
     for item in d.decisions.iter().rev() {
-        push(&mut lists, &mut said, DECIDED, item, now, today, at, &mut standing)?;
+        push(&mut lists, &mut shown_words, DECIDED, item, now, today, at, &mut standing)?;
     }
-    // A next step that is a loop of its own stands there as that loop, and not once more among what is open.
+    // A next step that is a loop is shown as that loop, and not again among the open items.
     let mut stepped: BTreeSet<&str> = BTreeSet::new();
     for item in &d.next_steps {
         let words = similarity::words(&item.text);
         match loops.iter().find(|l| l.is(item, &words)) {
             Some(l) if stepped.insert(l.id()) => lists.push(of_loop(NEXT, l, now, today)),
             Some(_) => {}
-            None => push(&mut lists, &mut said, NEXT, item, now, None, at, &mut standing)?,
+            None => push(&mut lists, &mut shown_words, NEXT, item, now, None, at, &mut standing)?,
         }
     }
     let rest = loops.iter().filter(|l| !stepped.contains(l.id()));
     let mut files: Vec<Line> = rest.map(|l| of_loop(OPEN, l, now, today)).collect();
     files.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| a.reference.cmp(&b.reference)));
-    said.extend(loops.iter().map(|l| l.words().clone()));
+    shown_words.extend(loops.iter().map(|l| l.words().clone()));
     lists.append(&mut files);
     for item in open.iter().rev() {
-        push(&mut lists, &mut said, OPEN, item, now, None, at, &mut standing)?;
+        push(&mut lists, &mut shown_words, OPEN, item, now, None, at, &mut standing)?;
     }
     for waiting in &proposals {
         let mut score = Score::default();
@@ -198,7 +199,7 @@ fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     Ok(page)
 }
 
-/// Takes out what does not fit, the lowest of each list first.
+/// Removes what does not fit, the lowest score of each list first.
 fn fit(page: &mut Page) {
     let fixed = tokens(&page.title) + tokens(&page.facts) + page.status.tokens() + tokens(&page.lineage) + 16;
     let heading = |section: &str| tokens(&format!("## {section}\n\n")) + MORE;
@@ -218,11 +219,11 @@ fn fit(page: &mut Page) {
     }
 }
 
-/// One item as a line, unless its words stand somewhere above.
+/// Adds an item as a line, unless the same words are already above.
 #[allow(clippy::too_many_arguments)]
 fn push(
     lists: &mut Vec<Line>,
-    said: &mut Vec<similarity::ItemWords>,
+    shown_words: &mut Vec<similarity::ItemWords>,
     section: &'static str,
     item: &Item,
     now: Millis,
@@ -231,7 +232,7 @@ fn push(
     standing: &mut Standing,
 ) -> Result<()> {
     let words = similarity::words(&item.text);
-    if said.iter().any(|s| similarity::same(s, &words)) {
+    if shown_words.iter().any(|s| similarity::same(s, &words)) {
         return Ok(());
     }
     let when = standing.at(item)?;
@@ -243,11 +244,11 @@ fn push(
     };
     let reference = item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string));
     lists.push(Line::new(section, text, reference, score));
-    said.push(words);
+    shown_words.push(words);
     Ok(())
 }
 
-/// What is in the nodes and does not stand any more.
+/// Items of the nodes that are no longer valid.
 fn gone(d: &crate::lineage::distillate::Distillate, standing: &mut Standing) -> Result<Vec<Line>> {
     let mut out = Vec::new();
     for (section, list, commitment) in [
@@ -276,7 +277,7 @@ fn of_loop(section: &'static str, owed: &Owed, now: Millis, today: Option<jiff::
     Line::new(section, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))
 }
 
-/// Where it stands: what is being done, else what for; what blocks it; else what was done last.
+/// The status: what is in progress, otherwise the goal; what is blocked; otherwise what was done last.
 fn status(
     row: &ThreadRow,
     d: &crate::lineage::distillate::Distillate,
@@ -298,9 +299,9 @@ fn status(
     }
     parts.extend(d.blocked.last().map(|i| format!("Blocked: {}", sentence(&i.text))));
     if parts.is_empty() {
-        let told = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));
-        parts.push(match told {
-            Some(told) => short(told, 150),
+        let shown = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));
+        parts.push(match shown {
+            Some(shown) => short(shown, 150),
             None => "Nothing is known of it yet; its head fills when a conversation in it ends or is compacted.".into(),
         });
     }
@@ -309,7 +310,7 @@ fn status(
     Line::new("Status", parts.join(" "), reference.map(|n| n.to_string()), score)
 }
 
-/// Key, state, when and who.
+/// Key, state, dates and participants.
 fn facts(
     at: &AssistantHome,
     tx: &Read,
@@ -328,7 +329,7 @@ fn facts(
     Ok(parts.join(" · "))
 }
 
-/// Programs, and people who are named, of the newest sessions.
+/// Programs, and named people, of the newest sessions.
 fn participants(tx: &Read, row: &ThreadRow, members: &[ThreadNo]) -> Result<Vec<String>> {
     let (mut programs, mut people) = (BTreeSet::new(), BTreeSet::new());
     for member in members {
@@ -343,7 +344,7 @@ fn participants(tx: &Read, row: &ThreadRow, members: &[ThreadNo]) -> Result<Vec<
             people.extend(r.get::<_, Option<String>>(1)?);
         }
     }
-    // The operator speaks in every conversation but those of other people.
+    // The operator takes part in every conversation except those of other people.
     let you = (!programs.is_empty() && !row.key.starts_with("person/")).then(|| "you".to_owned());
     let mut out: Vec<String> = you.into_iter().chain(people).chain(programs).filter(|n| !n.is_empty()).collect();
     let over = out.len().saturating_sub(PARTICIPANTS);
@@ -355,7 +356,7 @@ fn participants(tx: &Read, row: &ThreadRow, members: &[ThreadNo]) -> Result<Vec<
     Ok(out)
 }
 
-/// The newest roots with their spans: the way down.
+/// The newest roots with their spans.
 fn lineage(at: &AssistantHome, tx: &Read, nodes: &[Node], today: Option<jiff::civil::Date>) -> Result<String> {
     let mut out = Vec::new();
     for node in nodes.iter().take(LINEAGE) {

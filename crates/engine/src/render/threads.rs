@@ -1,4 +1,4 @@
-//! The index of threads (R7.2), and where a thread stands in a few words, for every page that has a line for it.
+//! The index of threads (R7.2), and the short state of a thread, for every page that has a line for it.
 
 use std::collections::HashSet;
 
@@ -17,16 +17,16 @@ use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;
 use crate::tree::file_table::Kind;
 
-/// Lines of the index.
+/// The most lines of the index.
 const LINES: usize = 40;
 
-/// With so many open threads at most, all of them are looked into.
+/// Up to this many open threads, all of them are read.
 const ENOUGH: usize = 200;
 
-/// So many of a thread's newest nodes say where it stands.
+/// How many of a thread's newest nodes determine its state.
 const NODES: usize = 3;
 
-/// The newest nodes in which threads worked in lately are looked for.
+/// How many of the newest nodes are searched for threads worked in lately.
 const LATELY: i64 = 4_000;
 
 pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
@@ -64,7 +64,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     Ok(out)
 }
 
-/// The loops of some threads, and perhaps more.
+/// The loops of some threads, and possibly more.
 fn owed_by(tx: &Read, agent_no: AgentNo, rows: &[ThreadRow]) -> Result<Vec<Owed>> {
     let mut members = Vec::new();
     for row in rows {
@@ -73,7 +73,7 @@ fn owed_by(tx: &Read, agent_no: AgentNo, rows: &[ThreadRow]) -> Result<Vec<Owed>
     owed_in(tx, agent_no, Kind::OpenLoop, &members)
 }
 
-/// How many threads that are none of another's are open, and how many closed.
+/// The number of open and of closed threads, those merged into others excluded.
 fn counts(tx: &Read, agent_no: AgentNo) -> Result<(usize, usize)> {
     Ok(tx
         .prepare_cached(
@@ -83,9 +83,9 @@ fn counts(tx: &Read, agent_no: AgentNo) -> Result<(usize, usize)> {
         .query_row([agent_no], |r| Ok((r.get::<_, i64>(0)? as usize, r.get::<_, i64>(1)? as usize)))?)
 }
 
-/// The open threads that have a line, last worked in first. `open`: how many there are.
+/// The open threads that get a line, last worked in first. `open`: the number of open threads.
 fn newest(tx: &Read, agent_no: AgentNo, open: usize) -> Result<Vec<ThreadRow>> {
-    // Conversations that stand alone make a thread each: of thousands only those worked in last are looked into.
+    // Every standalone conversation makes a thread of its own: of thousands only those worked in last are read.
     if open > ENOUGH {
         let mut rows = recent(tx, agent_no, Millis::MIN, LINES)?;
         if rows.len() == LINES {
@@ -102,7 +102,7 @@ fn newest(tx: &Read, agent_no: AgentNo, open: usize) -> Result<Vec<ThreadRow>> {
     Ok(rows)
 }
 
-/// Open threads in which nothing was closed yet, begun last first.
+/// Open threads without closed nodes, last begun first.
 fn begun(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no FROM threads t WHERE agent_no = ?1 AND merged_into IS NULL AND state != 'closed'
@@ -113,7 +113,8 @@ fn begun(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     found.map(|no| thread::row(tx, agent_no, no?)).collect()
 }
 
-/// Threads of an agent that are none of another's, last worked in first; what was done in merged ones counts.
+/// Threads of an agent that are not merged into others, last worked in first; work in the threads merged into them
+/// counts.
 fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     let mut rows = thread::list(tx, agent_no)?;
     let mut statement = tx.prepare_cached(
@@ -132,7 +133,7 @@ fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     Ok(rows)
 }
 
-/// Open threads that were worked in since a moment, the newest first, without looking at all there are.
+/// Open threads worked in since a moment, newest first, without reading all threads.
 pub(super) fn recent(tx: &Read, agent_no: AgentNo, since: Millis, most: usize) -> Result<Vec<ThreadRow>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no, max(last_at) FROM (
@@ -159,38 +160,38 @@ pub(super) fn recent(tx: &Read, agent_no: AgentNo, since: Millis, most: usize) -
     Ok(rows)
 }
 
-/// Where a thread stands.
+/// The current state of a thread.
 pub(super) struct Stand<'l> {
     pub label: String,
-    /// Without what does not stand any more.
+    /// Without items that are no longer valid.
     pub distillate: Distillate,
     /// Its newest node.
     node: Option<NodeId>,
-    /// What its newest node says, where nothing more exact is known.
+    /// The summary of its newest node, if nothing more exact is known.
     summary: Option<String>,
     pub loops: Vec<&'l Owed>,
-    /// Distilled, open or blocked, and in none of the loops' files.
+    /// Distilled items that are open or blocked and match no loop's file.
     pub open_items: Vec<Item>,
 }
 
 impl Stand<'_> {
-    /// How much is open: files, and what was distilled and stands in none of them.
+    /// The number of open items: files, and distilled items that match none of them.
     pub fn open(&self) -> usize {
         self.loops.len() + self.open_items.len()
     }
 
-    /// What leads deeper: its newest node, and where it has none its key.
+    /// The reference for more detail: its newest node, otherwise its key.
     pub fn reference(&self, row: &ThreadRow) -> String {
         self.node.map_or_else(|| line(&row.key), |n| n.to_string())
     }
 
-    /// What it is about now.
+    /// The item the thread is about now.
     pub fn now(&self) -> Option<&Item> {
         let d = &self.distillate;
         d.in_progress.last().or(d.goal.as_ref())
     }
 
-    /// What it is about now, in a few words.
+    /// [`Stand::now`] in a few words.
     pub fn words(&self, most: usize) -> Option<String> {
         let d = &self.distillate;
         let item = self.now().map(|i| short(&i.text, most));
@@ -200,27 +201,32 @@ impl Stand<'_> {
     }
 }
 
-/// Where a thread stands, from its newest nodes; `loops`: all that are open, of whatever thread.
+/// The state of a thread, from its newest nodes; `loops`: all open loops, of any thread.
 pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loops: &'l [Owed]) -> Result<Stand<'l>> {
     let State { mut distillate, nodes } = state::of_newest(tx, &thread::members(tx, row.no)?, NODES)?;
-    // Of these a line tells nothing, or the last one only.
+    // A line shows none of these, or only the last one.
     distillate.decisions.clear();
     distillate.done.drain(..distillate.done.len().saturating_sub(1));
     let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
-    let (distillate, open_items) = sound(distillate, &loops, standing)?;
+    let (distillate, open_items) = valid_items(distillate, &loops, standing)?;
     let newest = nodes.first();
     let summary =
         newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
     Ok(Stand { label: row.label.clone(), distillate, node: newest.map(|n| n.id), summary, loops, open_items })
 }
 
-/// Whether something is of this thread.
+/// Whether a scope is this thread.
 pub(super) fn is_of(scope: &Scope, thread_no: ThreadNo) -> bool {
     matches!(scope, Scope::Thread(no, _) if *no == thread_no)
 }
 
-/// A distillate without what was closed, left or forgotten; and what is open or blocked in it and in no file of `loops`.
-pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing) -> Result<(Distillate, Vec<Item>)> {
+/// A distillate without items that were closed, abandoned or forgotten; and its open or blocked items that match no
+/// file in `loops`.
+pub(super) fn valid_items(
+    mut d: Distillate,
+    loops: &[&Owed],
+    standing: &mut Standing,
+) -> Result<(Distillate, Vec<Item>)> {
     for (list, commitment) in [
         (&mut d.in_progress, true),
         (&mut d.blocked, true),
@@ -252,7 +258,7 @@ pub(super) fn sound(mut d: Distillate, loops: &[&Owed], standing: &mut Standing)
     Ok((d, open.into_iter().map(|(_, item)| item).collect()))
 }
 
-/// Lines for the now-page: threads worked in last.
+/// Lines for the active page: the threads worked in last.
 pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<String>> {
     let since = end_of_day(at) - super::memory::LATELY_MS;
     let rows = recent(tx, at.agent_no, since, most)?;

@@ -1,4 +1,4 @@
-//! What each page looks like in its file, and which function renders it.
+//! The form of each page in its file, and the function that renders it.
 
 use super::{active, daily, edits, index, memory, rollup, runtime, session, thread, threads};
 use crate::error::Result;
@@ -7,7 +7,7 @@ use crate::pages::PageKey;
 use crate::tree::AssistantHome;
 
 impl PageKey {
-    /// The name in its markers.
+    /// The name in the page's markers.
     pub(super) fn region(&self) -> &'static str {
         match self {
             PageKey::Active => "active",
@@ -22,8 +22,8 @@ impl PageKey {
         }
     }
 
-    /// What the opening marker says: a fingerprint of the block, so that an edited one can be told from one we have just
-    /// written and not recorded yet, and a word to whoever finds it.
+    /// The attributes of the opening marker: a fingerprint of the block, which distinguishes an edited block from one
+    /// just written and not yet recorded, and a note to the reader.
     pub(super) fn attributes(&self, content: &str) -> String {
         let word = match self {
             PageKey::Memory => "· edit freely: what you change here is kept as a proposal",
@@ -32,7 +32,7 @@ impl PageKey {
         format!("{} {word}", edits::fingerprint(content.as_bytes()))
     }
 
-    /// The file where there is none yet.
+    /// The initial text of the file.
     pub(super) fn blank(&self) -> String {
         match self {
             PageKey::Active => "# Active\n\n".into(),
@@ -41,7 +41,8 @@ impl PageKey {
             PageKey::WorkspaceIndex(id) => {
                 format!("---\nscope: workspace/{id}\nformat: 1\n---\n# What is known of this project\n\n")
             }
-            // Its title and key stand in the block: they follow the thread when it is renamed, front matter is the human's.
+            // Title and key are in the block, where they follow the thread when it is renamed; the front matter belongs
+            // to the human.
             PageKey::Thread(_) => "---\nformat: 1\n---\n\n".into(),
             PageKey::Threads => "# Threads\n\n".into(),
             PageKey::Rollup(period) => format!("---\nperiod: \"{period}\"\nformat: 1\n---\n# {}\n\n", period.title()),

@@ -1,4 +1,4 @@
-//! Why each line stands on a page, and what was left out (`heirloom head show --why`).
+//! Why each line is on a page, and what was left out (`heirloom head show --why`).
 
 use super::{memory, thread};
 use crate::error::Result;
@@ -6,23 +6,23 @@ use crate::ledger::Read;
 use crate::pages::PageKey;
 use crate::tree::AssistantHome;
 
-/// A line of a page, or one that is not on it, with the reason.
+/// A line of a page, or one that was left out, with the reason.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Why {
-    /// The heading it stands under.
+    /// The heading above it.
     pub section: String,
     /// The line without list mark and reference.
     pub text: String,
-    /// What `heirloom expand` takes to go deeper.
+    /// The reference `heirloom expand` accepts for more detail.
     pub reference: Option<String>,
-    /// Where lines are chosen by score.
+    /// The score, on pages that choose lines by score.
     pub score: Option<f64>,
     pub reasons: Vec<String>,
-    /// Why it is not on the page; `None`: it is.
+    /// Why it is not on the page; `None`: it is on the page.
     pub left_out: Option<String>,
 }
 
-/// Each line of a page as it would be rendered now, with what speaks for it, and behind them what was left out and why.
+/// Each line of a page as it would be rendered now, with the reasons for it, followed by the lines left out and why.
 pub fn why(at: &AssistantHome, tx: &Read, head: &PageKey) -> Result<Vec<Why>> {
     match head {
         PageKey::Memory => Ok(memory::tier1(at, tx)?.into_iter().map(Why::from).collect()),
@@ -31,7 +31,7 @@ pub fn why(at: &AssistantHome, tx: &Read, head: &PageKey) -> Result<Vec<Why>> {
     }
 }
 
-/// What decides the lines of pages that are slices of fixed queries.
+/// How the lines of a page are chosen that shows the results of fixed queries.
 fn rule(head: &PageKey) -> &'static str {
     match head {
         PageKey::Active => "the newest of its kind, at most ten of each",
@@ -42,7 +42,7 @@ fn rule(head: &PageKey) -> &'static str {
     }
 }
 
-/// The lines of rendered Markdown, under their headings.
+/// The lines of rendered Markdown with their headings.
 fn lines_of(page: &str, rule: &str) -> Vec<Why> {
     let (mut section, mut out) = (String::new(), Vec::new());
     for line in page.lines().map(str::trim).filter(|l| !l.is_empty()) {

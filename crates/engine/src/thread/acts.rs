@@ -1,7 +1,7 @@
-//! What people do with threads: name, merge, close, link them, and say which one a session belongs to.
+//! What people do with threads: rename, merge, close and link them, and assign a session to one.
 //!
-//! Each act is made for the transaction of its audit row, marks the pages that show it, and knows no thread of another
-//! agent. A merged thread is meant as the one it was merged into, except where merging itself is at hand.
+//! Each function runs in the transaction of its audit row, marks the pages that show the thread, and refuses threads of
+//! another agent. A merged thread stands for the one it was merged into, except when merging itself.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -13,22 +13,22 @@ use crate::ledger::{Read, Write};
 use crate::pages::{self, Happened};
 use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 
-/// The longest name or reason kept.
+/// The longest name or reason kept, in characters.
 const LONGEST_WORDS: usize = 200;
 
-/// The thread somebody means.
-fn meant(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
+/// The thread a number refers to.
+fn target(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let found = row::row(tx, agent_no, thread_no)?;
     row::row(tx, agent_no, canonical(tx, found.no)?)
 }
 
-/// Marks what shows these threads.
+/// Marks the pages that show these threads.
 fn mark(tx: &Write, agent_no: AgentNo, files: &[&str]) -> Result<()> {
     let threads = files.iter().map(|file| (*file).to_owned()).collect();
     pages::mark(tx, agent_no, &Happened::ThreadChanged { threads })
 }
 
-/// Keeps a name that leads to a thread; one that leads elsewhere stays where it leads.
+/// Stores a name for a thread; a name that already refers to another thread is left as it is.
 fn remember(tx: &Write, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> Result<()> {
     tx.prepare_cached(
         "INSERT INTO thread_names (agent_no, name, thread_no, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
@@ -37,10 +37,10 @@ fn remember(tx: &Write, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> R
     Ok(())
 }
 
-/// Gives a thread another label. Its key and what was born under it stay; the old and the new name lead to it. `Refused`
-/// where the name leads to another thread, `Usage` where it is none.
+/// Gives a thread another label. Its key stays, and so does everything stored under it; the old and the new name both
+/// refer to it. `Refused` if the name refers to another thread, `Usage` if it is not a valid name.
 pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str) -> Result<ThreadRow> {
-    let thread = meant(tx, agent_no, thread_no)?;
+    let thread = target(tx, agent_no, thread_no)?;
     let name = key::line(name, LONGEST_WORDS);
     if name.is_empty() {
         return Err(Error::usage("the name is empty").hint("say in a few words what the thread is about"));
@@ -53,7 +53,7 @@ pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str
         return Err(Error::refused(format!("{name:?} is a name of {}", other.key))
             .hint(format!("take another name, or merge them: ⟨thread merge {} {}⟩", thread.key, other.key)));
     }
-    // A label several threads share was never this one's alone.
+    // A label that several threads share cannot be kept as a name of this one.
     if labelled(tx, agent_no, &thread.label)?.as_slice() == [thread.no] {
         remember(tx, agent_no, &thread.label, thread.no)?;
     }
@@ -61,10 +61,10 @@ pub fn rename(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo, name: &str
     tx.execute("UPDATE threads SET label = ?2 WHERE thread_no = ?1", params![thread.no, name])?;
     mark(tx, agent_no, &[&thread.file])?;
     tx.note("thread", thread.key.as_str());
-    meant(tx, agent_no, thread.no)
+    target(tx, agent_no, thread.no)
 }
 
-/// The other thread a name leads to, if any.
+/// The other thread a name refers to, if any.
 fn leads_elsewhere(tx: &Read, agent_no: AgentNo, name: &str, thread_no: ThreadNo) -> Result<Option<ThreadRow>> {
     let mut found = labelled(tx, agent_no, name)?;
     found.extend(row::of_key(tx, agent_no, name)?);
@@ -78,11 +78,12 @@ fn leads_elsewhere(tx: &Read, agent_no: AgentNo, name: &str, thread_no: ThreadNo
     Ok(None)
 }
 
-/// Makes a thread part of another: from now on its key, its names and its runs lead there. Nodes keep the key they were
-/// born with. `Refused` where they are one already, which is how circles are, or where the first is part of a third.
+/// Merges a thread into another: from now on its key, its names and its runs count as the other's. Nodes keep the key
+/// they were created with. `Refused` if the two are already one thread, which prevents cycles, or if the first is part
+/// of a third.
 pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) -> Result<ThreadRow> {
     let from = row::row(tx, agent_no, from)?;
-    let into = meant(tx, agent_no, into)?;
+    let into = target(tx, agent_no, into)?;
     if canonical(tx, from.no)? == into.no {
         return Err(Error::refused(format!("{} and {} are one thread already", from.key, into.key))
             .hint("see ⟨thread list --all⟩"));
@@ -96,18 +97,18 @@ pub fn merge(tx: &mut Write, agent_no: AgentNo, from: ThreadNo, into: ThreadNo) 
         remember(tx, agent_no, &from.label, from.no)?;
     }
     tx.execute("UPDATE threads SET merged_into = ?2 WHERE thread_no = ?1", [from.no, into.no])?;
-    // What was being worked in does not vanish behind a closed door.
+    // Merging an active thread must not hide it in a closed one.
     if from.state == "active" {
         touch(tx, into.no)?;
     }
     mark(tx, agent_no, &[&from.file, &into.file])?;
     tx.note("from", from.key.as_str());
     tx.note("into", into.key.as_str());
-    meant(tx, agent_no, into.no)
+    target(tx, agent_no, into.no)
 }
 
-/// Undoes [`merge`]: the thread is one of its own again, with what was its own before. Runs that came in meanwhile stay
-/// where they were put. `Refused` where it is part of no other.
+/// Undoes [`merge`]: the thread is separate again, with what was its own before. Runs that were added meanwhile stay in
+/// the thread they were assigned to. `Refused` if it is not merged into another.
 pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     let thread = row::row(tx, agent_no, thread_no)?;
     if thread.merged_into.is_none() {
@@ -115,7 +116,7 @@ pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result
             Error::refused(format!("{} is part of no other thread", thread.key)).hint("see ⟨thread list --all⟩")
         );
     }
-    let was = meant(tx, agent_no, thread.no)?;
+    let was = target(tx, agent_no, thread.no)?;
     tx.execute("UPDATE threads SET merged_into = NULL WHERE thread_no = ?1", [thread.no])?;
     mark(tx, agent_no, &[&thread.file, &was.file])?;
     tx.note("thread", thread.key.as_str());
@@ -123,7 +124,7 @@ pub fn unmerge(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result
     row::row(tx, agent_no, thread.no)
 }
 
-/// Joins the threads of a moved project, which `workspace alias` has just made one.
+/// Merges the threads of a moved project, whose names `workspace alias` has just joined.
 pub fn rejoin(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
     let pairs: Vec<(ThreadNo, String, String)> = {
         let mut statement = tx.prepare(
@@ -144,9 +145,9 @@ pub fn rejoin(tx: &mut Write, agent_no: AgentNo) -> Result<()> {
     Ok(())
 }
 
-/// Takes a thread off the lists. A run that begins in it later opens it again. Returns whether it was open.
+/// Closes a thread, which removes it from the lists. A later run in it reopens it. Returns whether it was open.
 pub fn close(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<bool> {
-    let thread = meant(tx, agent_no, thread_no)?;
+    let thread = target(tx, agent_no, thread_no)?;
     let now = tx.now();
     let changed = tx.execute(
         "UPDATE threads SET state = 'closed', closed_at = ?2 WHERE thread_no = ?1 AND state = 'active'",
@@ -159,13 +160,13 @@ pub fn close(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<b
 
 /// Undoes [`close`]. Returns whether it was closed.
 pub fn reopen(tx: &mut Write, agent_no: AgentNo, thread_no: ThreadNo) -> Result<bool> {
-    let thread = meant(tx, agent_no, thread_no)?;
+    let thread = target(tx, agent_no, thread_no)?;
     let changed = touch(tx, thread.no)?;
     tx.note("thread", thread.key.as_str());
     Ok(changed)
 }
 
-/// Something happens in a thread: a closed one is open again. Returns whether it was closed.
+/// Reopens a closed thread because it is being worked in. Returns whether it was closed.
 pub fn touch(tx: &Write, thread_no: ThreadNo) -> Result<bool> {
     let opened: Option<(AgentNo, String)> = tx
         .prepare_cached(
@@ -179,16 +180,16 @@ pub fn touch(tx: &Write, thread_no: ThreadNo) -> Result<bool> {
     Ok(true)
 }
 
-/// A thread another one may know of (R10.3).
+/// A thread that is linked to another, so that sessions of either may see both (R10.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The other thread; of a merged one the one it was merged into.
+    /// The other thread; for a merged one, the one it was merged into.
     pub thread_no: ThreadNo,
     pub why: Option<String>,
     pub at: Millis,
 }
 
-/// The threads a thread is explicitly linked to, itself or by what was merged into it, in the order of linking.
+/// The threads linked to a thread or to those merged into it, in the order they were linked.
 pub fn links(tx: &Read, thread_no: ThreadNo) -> Result<Vec<Link>> {
     let own = canonical(tx, thread_no)?;
     let mut found: Vec<Link> = Vec::new();
@@ -211,10 +212,10 @@ pub fn links(tx: &Read, thread_no: ThreadNo) -> Result<Vec<Link>> {
     Ok(found)
 }
 
-/// Says that two threads may know of each other. Linking again with a reason changes the reason. Returns whether
-/// anything changed. `Refused` where they are one.
+/// Links two threads. Linking again with a reason changes the reason. Returns whether anything changed. `Refused` if
+/// they are the same thread.
 pub fn link(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo, why: Option<&str>) -> Result<bool> {
-    let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
+    let (one, other) = (target(tx, agent_no, one)?, target(tx, agent_no, other)?);
     if one.no == other.no {
         return Err(Error::refused(format!("{} cannot be linked to itself", one.key)).hint("see ⟨thread list⟩"));
     }
@@ -232,9 +233,9 @@ pub fn link(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo, w
     Ok(changed > 0)
 }
 
-/// Undoes [`link`], also of what was merged into either. `NotFound` where they are not linked.
+/// Undoes [`link`], including links of threads merged into either. `NotFound` if they are not linked.
 pub fn unlink(tx: &mut Write, agent_no: AgentNo, one: ThreadNo, other: ThreadNo) -> Result<()> {
-    let (one, other) = (meant(tx, agent_no, one)?, meant(tx, agent_no, other)?);
+    let (one, other) = (target(tx, agent_no, one)?, target(tx, agent_no, other)?);
     let mut gone = 0;
     for a in members(tx, one.no)? {
         for b in members(tx, other.no)? {
@@ -265,8 +266,8 @@ pub fn named_or_begun(tx: &mut Write, agent_no: AgentNo, name: &str) -> Result<T
     }
 }
 
-/// From its next prompt on a session belongs to a thread; with `None` to the one it would belong to by itself. The run
-/// under way stays where it is. `NotFound` where session or thread are not the agent's.
+/// Assigns a session to a thread from its next prompt on; `None` restores automatic assignment. The current run stays
+/// in its thread. `NotFound` if session or thread do not belong to the agent.
 pub fn switch_session(
     tx: &mut Write,
     agent_no: AgentNo,
@@ -278,7 +279,7 @@ pub fn switch_session(
         .query_row((session_no, agent_no), |r| r.get(0))
         .optional()?
         .ok_or_else(|| Error::not_found("there is no such session").hint("see ⟨session list⟩"))?;
-    let thread = thread_no.map(|no| meant(tx, agent_no, no)).transpose()?;
+    let thread = thread_no.map(|no| target(tx, agent_no, no)).transpose()?;
     let now = tx.now();
     tx.execute(
         "INSERT INTO thread_switches (session_no, after_turn, thread_no, at)
@@ -291,10 +292,10 @@ pub fn switch_session(
     Ok(())
 }
 
-/// The thread of a key, begun where there is none yet: what people call a topic before anything was said in it.
+/// The thread of a key, created if it does not exist: a topic a person names before anything was said in it.
 pub fn begin(tx: &mut Write, agent_no: AgentNo, key: &ThreadKey) -> Result<ThreadRow> {
     let key = key::written(key);
     let no = membership::ensure(tx, agent_no, &key, &key::label(key.rest()))?;
     tx.note("begun", key.as_str());
-    meant(tx, agent_no, no)
+    target(tx, agent_no, no)
 }

@@ -1,19 +1,20 @@
-//! How what is known of a conversation becomes the key of a thread, and a label people can read.
+//! Derives a thread's key and its readable label from what is known of a conversation.
 //!
-//! A key is injective in what it is made from, never longer than [`ThreadKey::LONGEST`], and holds no credential: where
-//! plain words would not do, it ends in a digest of them.
+//! A key is injective in its source, never longer than [`ThreadKey::LONGEST`], and contains no credential: if the plain
+//! words do not meet this, it ends in a digest of them.
 
 use crate::redact::redact;
 use crate::scope::{SessionKey, THREAD_KINDS, ThreadKey, file_key, slug};
 use crate::title::TitleKey;
 
-/// The longest label: what fits into a line beside other things.
+/// The longest label in characters, so that it fits into a line beside other things.
 pub(super) const LONGEST_LABEL: usize = 60;
 
-/// So much of a text is looked at for a label; no credential that begins in the label is longer.
+/// How many bytes of a text are read for a label; no credential that begins within the label is longer.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// A key with the rest as it is, or as slug and digest where it is too long, would not parse, or shows a credential.
+/// A key with `rest` as it is, or with a slug and a digest if `rest` is too long, does not parse, or shows a
+/// credential.
 pub(super) fn bounded(kind: &'static str, rest: &str) -> ThreadKey {
     let plain = ThreadKey::new(kind, rest);
     let clean = redact(rest);
@@ -23,13 +24,13 @@ pub(super) fn bounded(kind: &'static str, rest: &str) -> ThreadKey {
     ThreadKey::new(kind, &file_key(&clean, rest.as_bytes()))
 }
 
-/// A key somebody wrote, in bounds.
+/// A key written by a person, bounded like any other.
 pub(super) fn written(key: &ThreadKey) -> ThreadKey {
     let kind = THREAD_KINDS.into_iter().find(|kind| *kind == key.kind());
     kind.map_or_else(|| key.clone(), |kind| bounded(kind, key.rest()))
 }
 
-/// The topic a caller's words name. Case, white space and the marks of a sentence make no other topic.
+/// The topic that a caller's words name. Case, white space and punctuation make no difference.
 pub(super) fn topic(words: &str) -> Option<ThreadKey> {
     let normal = TitleKey::of(words).ok()?;
     let clean = redact(words);
@@ -40,13 +41,13 @@ pub(super) fn topic(words: &str) -> Option<ThreadKey> {
     Some(ThreadKey::new("topic", &rest))
 }
 
-/// The mixed conversation of several people.
+/// The key of a lane in which several people talk.
 pub(super) fn lane(native: &str) -> ThreadKey {
     ThreadKey::new("lane", &spelt(native, |c| c == '-'))
 }
 
-/// A person on a channel. The channel is the word before the first colon of the session's id, else the program's name.
-/// Who it is: the address behind that colon where there is one, which no two people share; else their name.
+/// The key of a person on a channel. The channel is the text before the first colon of the session's id, otherwise the
+/// program's name. The person is the address after that colon, which is unique, otherwise their name.
 pub(super) fn person(session: &SessionKey, name: &str) -> ThreadKey {
     let (channel, address) = match session.native().split_once(':') {
         Some((channel, rest)) if !channel.is_empty() && channel.bytes().all(|b| b.is_ascii_alphabetic()) => {
@@ -61,29 +62,29 @@ pub(super) fn person(session: &SessionKey, name: &str) -> ThreadKey {
     bounded("person", &format!("{channel}:{peer}"))
 }
 
-/// A conversation that is nothing but itself.
+/// The key of a conversation that belongs to nothing else.
 pub(super) fn session(session: &SessionKey) -> ThreadKey {
     bounded("session", session.as_str())
 }
 
-/// The slug, where it says all the text says, being the text itself but for case-folded letters and what `separates`;
-/// else slug and digest.
+/// The slug alone, if it represents the text exactly, apart from letter case and the characters `separates` accepts;
+/// otherwise slug and digest.
 fn spelt(text: &str, separates: impl Fn(char) -> bool) -> String {
-    let said = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || separates(c));
+    let is_plain = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || separates(c));
     let clean = redact(text);
     let short = slug(&clean);
-    // From 60 bytes on a slug may be cut.
+    // A text of 60 bytes or more may have been cut in its slug.
     let whole = clean == text && text.len() < 60 && text.bytes().any(|b| b.is_ascii_alphanumeric());
-    // Where only the dash separates, the slug has to be the very text.
-    if said && whole && (short == text || separates(' ')) { short } else { file_key(&clean, text.as_bytes()) }
+    // If only the dash separates words, the slug must equal the text.
+    if is_plain && whole && (short == text || separates(' ')) { short } else { file_key(&clean, text.as_bytes()) }
 }
 
-/// Marks of a sentence, as opposed to those of `C++` and `C#`.
+/// Punctuation at the end of a sentence, unlike that of `C++` and `C#`.
 fn is_mark(c: char) -> bool {
     matches!(c, '-' | '_' | '.' | ',' | ':' | ';' | '!' | '?' | '\'' | '"' | '(' | ')' | '[' | ']' | '/')
 }
 
-/// A telephone number, the number of an account, or an address of mail; not the id of a message.
+/// Whether a text is a telephone number, an account number or a mail address, and not the id of a message.
 fn is_address(text: &str) -> bool {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let number = digits.len() >= 5 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -97,18 +98,18 @@ fn is_address(text: &str) -> bool {
     number || mail
 }
 
-/// A text as a label: one line, at most [`LONGEST_LABEL`] characters, without credentials. Empty where nothing is left.
+/// A text as a label: one line, at most [`LONGEST_LABEL`] characters, credentials redacted. Empty if nothing is left.
 pub(super) fn label(text: &str) -> String {
     line(text, LONGEST_LABEL)
 }
 
-/// A text as one line of at most `most` characters, without credentials.
+/// A text as one line of at most `most` characters, credentials redacted.
 pub(super) fn line(text: &str, most: usize) -> String {
     let mut end = text.len().min(LOOKED_AT);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    // Whole first: half of a credential is not known any more.
+    // Redact before cutting: half a credential would not be recognised.
     let clean = redact(&text[..end]);
     let words = clean.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty());
     let mut out = String::new();
@@ -176,10 +177,10 @@ mod tests {
             ];
             assert_eq!(lanes.entry(lane(&text)).or_insert_with(|| text.clone()), &text);
             if let Some(key) = topic(&text) {
-                // What makes no difference, and nothing else.
+                // Normalisation removes only what makes no difference.
                 let normal = TitleKey::of(&text).unwrap().as_str().to_owned();
-                let said: Vec<&str> = normal.split(|c| is_mark(c) || c == ' ').filter(|w| !w.is_empty()).collect();
-                let same = if said.is_empty() { normal.clone() } else { said.join(" ") };
+                let words: Vec<&str> = normal.split(|c| is_mark(c) || c == ' ').filter(|w| !w.is_empty()).collect();
+                let same = if words.is_empty() { normal.clone() } else { words.join(" ") };
                 assert_eq!(topics.entry(key.clone()).or_insert_with(|| same.clone()), &same, "{text:?}");
                 keys.push((key, None));
             }

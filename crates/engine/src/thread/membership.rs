@@ -1,9 +1,9 @@
 //! Which thread a run belongs to (R7.2).
 //!
-//! Asked in this order: what was decided before; the run a sub-agent answers to; what people switched the session to; the
-//! thread its caller named; where it was copied from, while it stays in that project; the project of its prompt; who takes
-//! part; else the session itself. Only the ledger is asked,
-//! with a handful of indexed look-ups, whatever the ledger holds.
+//! The sources are tried in this order: an earlier decision; the run a sub-agent answers to; the thread a person
+//! switched the session to; the thread its caller named; the run it was copied from, while it stays in that project;
+//! the project of its prompt; the people taking part; otherwise the session itself. Reads only the ledger, with a
+//! bounded number of indexed lookups.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -16,27 +16,27 @@ use crate::scope::{
     AgentNo, BlockNo, LaneNo, NameNo, RunNo, SessionKey, SessionNo, ThreadKey, ThreadNo, TurnId, WorkspaceNo,
 };
 
-/// Sub-agents of sub-agents are followed this far up.
+/// How many levels of nested sub-agents are followed.
 const DEEPEST: usize = 8;
 
-/// Where a run belongs.
+/// The thread a run belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
-    /// Of a merged thread: the key of the one it was merged into.
+    /// The key; for a merged thread, that of the one it was merged into.
     pub key: ThreadKey,
-    /// What people read: of a thread there is, its label; of a new one, what it is to have.
+    /// The readable name: the label of an existing thread, or the label a new one will have.
     pub label: String,
-    /// Decided before; what is kept counts.
+    /// The thread that was decided earlier, which takes precedence.
     pub thread_no: Option<ThreadNo>,
 }
 
-/// Which thread a run belongs to, from what the ledger knows of it and of its session. Decided once: whoever puts the
-/// run into a chunk keeps it with [`join`]. `NotFound` where there is no such run.
+/// The thread a run belongs to, from what the ledger knows of the run and its session. The decision is made once: the
+/// caller that puts the run into a chunk stores it with [`join`]. `NotFound` if there is no such run.
 pub fn membership(tx: &Read, run_no: RunNo) -> Result<Membership> {
     derive(tx, run_no, 0)
 }
 
-/// What is asked of a run and its session.
+/// What is needed of a run and its session.
 struct Run {
     run_no: RunNo,
     agent_no: AgentNo,
@@ -47,7 +47,7 @@ struct Run {
     lane: String,
     parent_call: Option<String>,
     first_turn: TurnId,
-    /// The prompt; where nobody typed one, the turn the run begins with.
+    /// The prompt; if there is none, the first turn of the run.
     opening: TurnId,
 }
 
@@ -65,7 +65,7 @@ fn derive(tx: &Read, run_no: RunNo, depth: usize) -> Result<Membership> {
         if depth < DEEPEST
             && let Some(parent) = run.parent(tx)?
         {
-            // Kept for the parent is not kept for this one.
+            // The parent's stored decision is not one for this run.
             return Ok(Membership { thread_no: None, ..derive(tx, parent, depth + 1)? });
         }
         if let Some(found) = run.of_project(tx)? {
@@ -79,7 +79,7 @@ fn derive(tx: &Read, run_no: RunNo, depth: usize) -> Result<Membership> {
     if let Some(found) = run.of_hint(tx)? {
         return Ok(found);
     }
-    // Who switched a session back has switched it back from where it was copied, too.
+    // Switching a session back to automatic assignment also undoes the assignment by its origin.
     if switched.is_none()
         && depth < DEEPEST
         && let Some(found) = run.of_origin(tx, depth)?
@@ -121,7 +121,7 @@ impl Run {
         .ok_or_else(|| Error::not_found(format!("there is no run {run_no}")).hint("see ⟨session show⟩"))
     }
 
-    /// The run whose tool call this sub-agent answers to.
+    /// The run whose tool call started this sub-agent.
     fn parent(&self, tx: &Read) -> Result<Option<RunNo>> {
         let Some(call) = &self.parent_call else { return Ok(None) };
         let found: Option<RunNo> = tx
@@ -134,7 +134,8 @@ impl Run {
         Ok(found.filter(|parent| *parent != self.run_no))
     }
 
-    /// The thread people switched the session to, before this run began; an inner `None`: back to where it would be.
+    /// The thread a person switched the session to before this run began; an inner `None`: back to automatic
+    /// assignment.
     fn switched_to(&self, tx: &Read) -> Result<Option<Option<ThreadNo>>> {
         Ok(tx
             .prepare_cached(
@@ -145,8 +146,8 @@ impl Run {
             .optional()?)
     }
 
-    /// Of a copied session: the thread the run it was copied from is in, as long as it works in the same project. The
-    /// thread of a conversation that has nothing but itself is not handed on (R7.2).
+    /// For a copied session: the thread of the run it was copied from, as long as it works in the same project. A
+    /// thread that stands for a single conversation is not passed on (R7.2).
     fn of_origin(&self, tx: &Read, depth: usize) -> Result<Option<Membership>> {
         let Some(origin) = self.origin(tx)? else { return Ok(None) };
         if origin == self.run_no || project_of(tx, Run::read(tx, origin)?.opening)? != project_of(tx, self.opening)? {
@@ -156,8 +157,8 @@ impl Run {
         Ok((found.key.kind() != "session").then_some(Membership { thread_no: None, ..found }))
     }
 
-    /// The run of the original a copied session goes on from: that of the last turn both have, else its newest that began
-    /// before the copy.
+    /// The run of the original from which a copied session continues: the run of the last turn both contain, otherwise
+    /// the newest one that began before the copy.
     fn origin(&self, tx: &Read) -> Result<Option<RunNo>> {
         let original: Option<SessionNo> = tx
             .prepare_cached(
@@ -188,7 +189,7 @@ impl Run {
             .optional()?)
     }
 
-    /// What its caller called it: on its prompt, on the turn it begins with, or on an earlier prompt of the lane.
+    /// The thread name given by its caller: on its prompt, on its first turn, or on an earlier prompt of the lane.
     fn hint(&self, tx: &Read) -> Result<Option<String>> {
         let own: Option<NameNo> = tx
             .prepare_cached(
@@ -229,12 +230,12 @@ impl Run {
         if let Some(no) = row::known_as(tx, self.agent_no, words)? {
             return of_thread(tx, no).map(Some);
         }
-        // Words nobody can see name nothing.
+        // Words without visible characters name no topic.
         let Some(topic) = key::topic(words) else { return Ok(None) };
         placed(tx, self.agent_no, topic, || Ok(words.to_owned())).map(Some)
     }
 
-    /// The project of its prompt. A tool's change of folder is none of its turns' project (R7.2).
+    /// The project of its prompt. A tool changing its folder does not change the project of the run's turns (R7.2).
     fn of_project(&self, tx: &Read) -> Result<Option<Membership>> {
         let found: Option<(String, String)> = tx
             .prepare_cached(
@@ -267,7 +268,7 @@ impl Run {
         })
     }
 
-    /// What a person said first in the session.
+    /// The first thing a person said in the session.
     fn first_prompt(&self, tx: &Read) -> Result<Option<String>> {
         let place: Option<(BlockNo, i64, i64)> = tx
             .prepare_cached(
@@ -281,7 +282,7 @@ impl Run {
     }
 }
 
-/// The project a turn was said in; of a moved one, where it is now.
+/// The project a turn was said in; for a moved one, its current project.
 fn project_of(tx: &Read, turn: TurnId) -> Result<Option<WorkspaceNo>> {
     Ok(tx
         .prepare_cached(
@@ -292,7 +293,7 @@ fn project_of(tx: &Read, turn: TurnId) -> Result<Option<WorkspaceNo>> {
         .optional()?)
 }
 
-/// The project an id stands for, and its label; of a moved one, the one it is called now.
+/// The project of an id, and its label; for a moved project, the current ones.
 fn project_named(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<(String, String)>> {
     Ok(tx
         .prepare_cached(
@@ -304,7 +305,7 @@ fn project_named(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<(Strin
         .optional()?)
 }
 
-/// A thread there is, or the one it was merged into.
+/// The membership in an existing thread, or in the one it was merged into.
 fn of_thread(tx: &Read, thread_no: ThreadNo) -> Result<Membership> {
     let (key, label): (String, String) = tx
         .prepare_cached("SELECT thread_key, label FROM threads WHERE thread_no = ?1")?
@@ -312,7 +313,7 @@ fn of_thread(tx: &Read, thread_no: ThreadNo) -> Result<Membership> {
     Ok(Membership { key: ThreadKey::parse(&key)?, label, thread_no: None })
 }
 
-/// The thread of a key as it stands, or as it is to begin. A label is read off the conversation only for a new one.
+/// The existing thread of a key, or the one to be created. The label is derived only for a new thread.
 fn placed(tx: &Read, agent_no: AgentNo, key: ThreadKey, label: impl FnOnce() -> Result<String>) -> Result<Membership> {
     if let Some(no) = row::of_key(tx, agent_no, key.as_str())? {
         return of_thread(tx, no);
@@ -322,8 +323,8 @@ fn placed(tx: &Read, agent_no: AgentNo, key: ThreadKey, label: impl FnOnce() -> 
     Ok(Membership { key, label, thread_no: None })
 }
 
-/// Keeps where a run belongs, making the thread where it is new. Returns the thread: of a merged one the one it was
-/// merged into. A run that began after its thread was closed opens it again.
+/// Stores the thread a run belongs to, creating the thread if it is new. Returns the thread; for a merged one, the one
+/// it was merged into. A run that began after its thread was closed reopens it.
 pub fn join(tx: &Write, agent_no: AgentNo, run_no: RunNo, to: &Membership) -> Result<ThreadNo> {
     let no = match to.thread_no {
         Some(no) => no,
@@ -347,7 +348,7 @@ pub fn join(tx: &Write, agent_no: AgentNo, run_no: RunNo, to: &Membership) -> Re
     Ok(no)
 }
 
-/// The thread of a key, made where it is new.
+/// The thread of a key, created if it is new.
 pub(super) fn ensure(tx: &Write, agent_no: AgentNo, key: &ThreadKey, label: &str) -> Result<ThreadNo> {
     let made = tx
         .prepare_cached(

@@ -1,9 +1,9 @@
 //! Threads: lanes of work across sessions and programs (R7.2). Storey 2.
 //!
-//! A thread's key is stable and names no session and no program, except where nothing else is known. Which thread a run
-//! belongs to is decided once, by [`membership()`], and kept; it changes only with a prompt. What people do with threads
-//! ([`rename`], [`merge`], [`link`] …) leaves everything where it was born: names, merges and links are rows that lead
-//! from one to the other.
+//! A thread's key is stable and names no session and no program, unless nothing else is known. [`membership()`] decides
+//! once which thread a run belongs to, and the decision is stored; the thread of a session changes only with a prompt.
+//! The acts of people ([`rename`], [`merge`], [`link`] …) rewrite no stored data: names, merges and links are rows that
+//! refer from one thread to another.
 
 mod acts;
 mod key;

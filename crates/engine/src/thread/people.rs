@@ -1,4 +1,4 @@
-//! Who takes part in a conversation, the operator and assistants aside.
+//! The people taking part in a conversation, other than the operator and assistants.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -7,11 +7,12 @@ use crate::ledger::Read;
 use crate::scope::{AgentNo, SessionNo};
 use crate::title::TitleKey;
 
-/// So many names of a session are looked at: more people than anybody lists.
+/// The most names read of a session.
 const NAMES: i64 = 64;
 
-/// Names of the people in a session besides the operator, sorted; one name however it is capitalised. Whoever has spoken
-/// as an assistant, a tool or a system is no person; the operator is who the profile calls so.
+/// The names of the people in a session other than the operator, sorted; names that differ only in case count as one. A
+/// name that has spoken as an assistant, a tool or a system is not a person; the profile says which name is the
+/// operator's.
 pub(super) fn others(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.name FROM participants p JOIN names n USING (name_no)
@@ -23,7 +24,7 @@ pub(super) fn others(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Res
     let mut rows = statement.query(params![session_no, NAMES])?;
     while let Some(r) = rows.next()? {
         let name: String = r.get(0)?;
-        // A name without a visible character is nobody's.
+        // A name without a visible character is ignored.
         if let Ok(key) = TitleKey::of(&name) {
             people.push((key.as_str().to_lowercase(), name));
         }

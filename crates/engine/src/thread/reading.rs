@@ -1,6 +1,6 @@
-//! What is in a thread: sessions, runs, who takes part; and in which threads a session was.
+//! The contents of a thread: its sessions, runs and participants; and the threads a session was in.
 //!
-//! All of it is asked by members (see [`members`](super::members())), so that a thread is shown with what was merged
+//! Threads are given by their members (see [`members`](super::members())), so that a thread includes what was merged
 //! into it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -13,21 +13,21 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::scope::{AgentNo, RunNo, SessionKey, SessionNo, ThreadNo, TurnId};
 
-/// So many of the newest runs of a thread are looked at for who takes part and for its sessions: flat, however long a
-/// thread gets.
+/// How many of the newest runs of a thread are read for its participants and sessions, so that the cost does not grow
+/// with the thread.
 const RECENT_RUNS: i64 = 2000;
 
-/// Where only the newest sessions are wanted, and it must not take long: about a microsecond each.
+/// The limit when only the newest sessions are wanted and speed matters: about a microsecond for each run.
 const NEWEST_RUNS: i64 = 500;
 
-/// How much is in a thread.
+/// The number of sessions and runs in a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub sessions: u64,
     pub runs: u64,
 }
 
-/// How much is in each thread of an agent, what was merged into it included, by its number.
+/// The counts of each thread of an agent by its number, including what was merged into it.
 pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<ThreadNo, Counts>> {
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE part (no, whole) AS (
@@ -40,7 +40,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<HashMap<ThreadNo, Counts>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How much is in one thread.
+/// The counts of one thread.
 pub fn counts_of(tx: &Read, members: &[ThreadNo]) -> Result<Counts> {
     Ok(tx
         .prepare_cached(
@@ -54,26 +54,26 @@ fn counts_in(r: &Row, at: usize) -> rusqlite::Result<Counts> {
     Ok(Counts { sessions: r.get::<_, i64>(at)? as u64, runs: r.get::<_, i64>(at + 1)? as u64 })
 }
 
-/// How many turns were said in a thread.
+/// The number of turns in a thread.
 pub fn turns(tx: &Read, members: &[ThreadNo]) -> Result<u64> {
     let mut statement =
         tx.prepare_cached("SELECT count(*) FROM run_threads m JOIN turns t USING (run_no) WHERE m.thread_no = ?1")?;
     members.iter().try_fold(0, |sum, no| Ok(sum + statement.query_row([no], |r| r.get::<_, i64>(0))? as u64))
 }
 
-/// A session, as far as it was in a thread.
+/// A session, limited to its part in a thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionIn {
     pub session_no: SessionNo,
     pub session: SessionKey,
     pub title: Option<String>,
-    /// Its runs in this thread, and the turns they begin and end with.
+    /// The number of its runs in this thread, and the turns they begin and end with.
     pub runs: u64,
     pub turns: (TurnId, TurnId),
     pub last_at: Option<Millis>,
 }
 
-/// The sessions of a thread, last worked in first, at most so many; of very long threads those of the newest runs.
+/// The sessions of a thread, last worked in first, at most `most`; for very long threads only those of the newest runs.
 pub fn sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<SessionIn>> {
     let mut statement = tx.prepare_cached(
         "SELECT r.session_no, s.session_key, s.title, count(*), min(r.run_no), max(r.run_no), max(r.last_at)
@@ -109,19 +109,19 @@ pub fn sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Sess
     found.into_iter().map(|(s, runs)| Ok(SessionIn { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
 }
 
-/// A session that was worked in lately.
+/// A session that was active lately.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lately {
     pub session_no: SessionNo,
     pub session: SessionKey,
     /// When its newest run was last active.
     pub last_at: Option<Millis>,
-    /// That run is in no thread yet: nobody has distilled it so far.
+    /// Whether that run is in no thread yet because it has not been distilled.
     pub unthreaded: bool,
 }
 
-/// The sessions with the newest runs of a thread, newest first, at most so many: what [`sessions`] begins with, without
-/// counting anything.
+/// The sessions with the newest runs of a thread, newest first, at most `most`: the beginning of [`sessions`], without
+/// counting.
 pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately>> {
     let mut named = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
     let mut newest = Vec::new();
@@ -142,7 +142,7 @@ pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately
     Ok(out)
 }
 
-/// The numbers of the sessions with the newest runs of a thread, at most so many of each member.
+/// The numbers of the sessions with the newest runs of a thread, at most `most` of each member.
 pub fn newest_sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<SessionNo>> {
     let mut out = Vec::new();
     for member in members {
@@ -151,7 +151,8 @@ pub fn newest_sessions(tx: &Read, members: &[ThreadNo], most: usize) -> Result<V
     Ok(out)
 }
 
-/// Of each session its newest run in a thread and when that was last active, newest first, at most so many sessions.
+/// For each session its newest run in a thread and when that run was last active, newest first, at most `most`
+/// sessions.
 fn newest_runs(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<(SessionNo, RunNo, Option<Millis>)>> {
     let mut statement = tx.prepare_cached(
         "SELECT r.session_no, r.run_no, r.last_at FROM run_threads m JOIN turn_results r USING (run_no)
@@ -170,9 +171,9 @@ fn newest_runs(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<(Sessi
     Ok(out)
 }
 
-/// The newest sessions of a project whose newest run is in no thread yet: nobody has distilled it so far.
+/// The newest sessions of a project whose newest run is in no thread yet because it has not been distilled.
 pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) -> Result<Vec<Lately>> {
-    // Of each session one look for the newest run of its main line, however many it has.
+    // One lookup per session for the newest run of its main line, however many it has.
     let mut statement = tx.prepare_cached(
         "SELECT n.session_no, n.session_key, n.last_at FROM (
            SELECT s.session_no, s.session_key, s.last_at, (
@@ -191,23 +192,23 @@ pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) ->
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// From the first turn of one run to the last of another.
+/// The range from the first turn of one run to the last turn of another.
 fn hull(tx: &Read, first_run: RunNo, last_run: RunNo) -> Result<(TurnId, TurnId)> {
     let mut first = tx.prepare_cached("SELECT coalesce(min(turn_no), 0) FROM turns WHERE run_no = ?1")?;
     let mut last = tx.prepare_cached("SELECT coalesce(max(turn_no), 0) FROM turns WHERE run_no = ?1")?;
     Ok((TurnId(first.query_row([first_run], |r| r.get(0))?), TurnId(last.query_row([last_run], |r| r.get(0))?)))
 }
 
-/// Who takes part in a thread.
+/// The participants of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Participants {
-    /// Names of people besides the operator, as they were given, sorted.
+    /// Names of people other than the operator, as recorded, sorted.
     pub people: Vec<String>,
     /// Names of the programs, sorted.
     pub programs: Vec<String>,
 }
 
-/// Who takes part in a thread; in very long ones, in its newest runs.
+/// The participants of a thread; for very long threads, those of its newest runs.
 pub fn participants(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Participants> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT r.session_no, s.session_key, EXISTS (SELECT 1 FROM participants p WHERE p.session_no = r.session_no)
@@ -227,19 +228,19 @@ pub fn participants(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Resul
     Ok(Participants { people: names.into_iter().collect(), programs: programs.into_iter().collect() })
 }
 
-/// A stretch of a session in one thread.
+/// A range of turns of a session within one thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stretch {
-    /// Of a merged thread, the one it was merged into.
+    /// The thread; for a merged one, the one it was merged into.
     pub thread_no: ThreadNo,
-    /// The main line's is empty.
+    /// The lane; empty for the main line.
     pub lane: String,
     pub runs: u64,
     pub turns: (TurnId, TurnId),
 }
 
-/// In which threads a session was, stretch by stretch: the main line first, then each sub-agent. Runs nobody has put
-/// into a thread yet are left out.
+/// The ranges of a session by thread, in order: the main line first, then each sub-agent. Runs not yet assigned to a
+/// thread are left out.
 pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     let mut statement = tx.prepare_cached(
         "SELECT m.thread_no, l.lane, r.run_no FROM lanes l JOIN turn_results r USING (lane_no) JOIN run_threads m USING (run_no)
@@ -247,7 +248,7 @@ pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     )?;
     let mut rows = statement.query([session_no])?;
     let mut wholes: HashMap<ThreadNo, ThreadNo> = HashMap::new();
-    // With the first and the last run of each.
+    // Each with the first and the last run it covers.
     let mut found: Vec<(Stretch, (RunNo, RunNo))> = Vec::new();
     while let Some(r) = rows.next()? {
         let (kept, lane, run): (ThreadNo, String, RunNo) = (r.get(0)?, r.get(1)?, r.get(2)?);
@@ -266,7 +267,7 @@ pub fn stretches(tx: &Read, session_no: SessionNo) -> Result<Vec<Stretch>> {
     found.into_iter().map(|(s, runs)| Ok(Stretch { turns: hull(tx, runs.0, runs.1)?, ..s })).collect()
 }
 
-/// Names that lead to a thread besides its key and its label, oldest first.
+/// The names that refer to a thread besides its key and its label, oldest first.
 pub fn names(tx: &Read, agent_no: AgentNo, members: &[ThreadNo]) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.name, n.at FROM thread_names n WHERE n.agent_no = ?1 AND n.thread_no = ?2 ORDER BY n.at, n.name",

@@ -1,4 +1,4 @@
-//! Threads as rows: found by number, key or name.
+//! Rows of threads, found by number, key or name.
 
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -12,15 +12,15 @@ use crate::scope::{AgentNo, SessionNo, ThreadKey, ThreadNo};
 pub struct ThreadRow {
     pub no: ThreadNo,
     pub key: String,
-    /// The name of its head's file, without the ending.
+    /// The file name of its head, without the extension.
     pub file: String,
     pub label: String,
     /// `active` or `closed`.
     pub state: String,
-    /// The thread it was merged into; it is no thread of its own any more.
+    /// The thread it was merged into; it is then no longer a thread of its own.
     pub merged_into: Option<ThreadNo>,
     pub created_at: Millis,
-    /// When it was last worked in, as far as its nodes and runs tell.
+    /// When it was last worked in, according to its nodes and runs.
     pub last_at: Option<Millis>,
 }
 
@@ -30,10 +30,10 @@ impl ThreadRow {
     }
 }
 
-/// So many of a thread's newest runs are asked when it was last worked in; older ones its nodes remember.
+/// How many of a thread's newest runs are read for `last_at`; older runs are covered by its nodes.
 const NEWEST_RUNS: i64 = 32;
 
-/// `last_at` looks at session and compaction nodes, of which there are few, and at runs they may not cover yet.
+/// `last_at` is computed from session and compaction nodes, which are few, and from runs they may not cover yet.
 const COLUMNS: &str = "t.thread_no, t.thread_key, t.file, t.label, t.state, t.merged_into, t.created_at,
     nullif(max(
       coalesce((SELECT max(last_at) FROM nodes n WHERE n.thread_no = t.thread_no AND n.kind IN (1, 2)), -1),
@@ -58,12 +58,12 @@ fn row_of(r: &Row) -> rusqlite::Result<ThreadRow> {
     })
 }
 
-/// One thread by its number. `NotFound` also where it is another agent's.
+/// One thread by its number. `NotFound` also if it belongs to another agent.
 pub fn row(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<ThreadRow> {
     find(tx, agent_no, thread_no)?.ok_or_else(|| Error::not_found("there is no such thread").hint("see ⟨thread list⟩"))
 }
 
-/// One thread by its number.
+/// One thread by its number; `None` if the agent has none of that number.
 pub fn find(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Option<ThreadRow>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.thread_no = ?1 AND t.agent_no = ?2", columns()))?
@@ -71,7 +71,7 @@ pub fn find(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Option<
         .optional()?)
 }
 
-/// The thread whose head has this file name (without the ending).
+/// The thread whose head has this file name (without the extension).
 pub fn of_file(tx: &Read, agent_no: AgentNo, file: &str) -> Result<Option<ThreadRow>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {} FROM threads t WHERE t.agent_no = ?1 AND t.file = ?2", columns()))?
@@ -79,12 +79,12 @@ pub fn of_file(tx: &Read, agent_no: AgentNo, file: &str) -> Result<Option<Thread
         .optional()?)
 }
 
-/// Threads of an agent that are not merged into others, closed ones too, last worked in first.
+/// Threads of an agent that are not merged into others, including closed ones, last worked in first.
 pub fn list(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     rows(tx, agent_no, "t.merged_into IS NULL")
 }
 
-/// [`list`], and those that were merged.
+/// [`list`], including merged threads.
 pub fn list_all(tx: &Read, agent_no: AgentNo) -> Result<Vec<ThreadRow>> {
     rows(tx, agent_no, "1")
 }
@@ -98,10 +98,10 @@ fn rows(tx: &Read, agent_no: AgentNo, which: &str) -> Result<Vec<ThreadRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread a thread counts as: where it was merged, the one it was merged into.
+/// The thread a thread counts as: for a merged one, the one it was merged into.
 pub fn canonical(tx: &Read, thread_no: ThreadNo) -> Result<ThreadNo> {
     let mut at = thread_no;
-    // Merging refuses circles; the bound is for a ledger somebody else wrote in.
+    // `merge` refuses cycles; the bound protects against a ledger modified by other means.
     for _ in 0..32 {
         let next: Option<ThreadNo> = tx
             .prepare_cached("SELECT merged_into FROM threads WHERE thread_no = ?1")?
@@ -116,7 +116,7 @@ pub fn canonical(tx: &Read, thread_no: ThreadNo) -> Result<ThreadNo> {
     Ok(at)
 }
 
-/// A thread and all that were merged into it.
+/// A thread and all threads merged into it.
 pub fn members(tx: &Read, thread_no: ThreadNo) -> Result<Vec<ThreadNo>> {
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE under (no) AS (
@@ -127,17 +127,18 @@ pub fn members(tx: &Read, thread_no: ThreadNo) -> Result<Vec<ThreadNo>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread a name stands for: its key, a name it has or had, its label, or the beginning of its key's rest from
-/// [`SHORTEST_BEGINNING`] characters on. Merged ones lead on. `NotFound`, or `Usage` where it could mean several.
+/// The thread a name refers to: its key, a current or former name, its label, or the beginning of its key's rest from
+/// [`SHORTEST_BEGINNING`] characters on. Merged threads resolve to their target. `NotFound`, or `Usage` if the name is
+/// ambiguous.
 pub fn named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let found = called(tx, agent_no, name)?;
     row(tx, agent_no, canonical(tx, found.no)?)
 }
 
-/// The shortest beginning of a key's rest that stands for the whole.
+/// The shortest beginning of a key's rest that is accepted for the whole.
 pub const SHORTEST_BEGINNING: usize = 6;
 
-/// [`named`], and of a merged thread that one itself.
+/// [`named`], but a merged thread is returned itself.
 pub fn called(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     let by_name: Option<ThreadNo> = tx
         .prepare_cached(
@@ -176,7 +177,7 @@ pub fn called(tx: &Read, agent_no: AgentNo, name: &str) -> Result<ThreadRow> {
     }
 }
 
-/// Threads of that label that are not merged into others, however it is capitalised.
+/// Threads with that label that are not merged into others, ignoring case.
 pub(super) fn labelled(tx: &Read, agent_no: AgentNo, label: &str) -> Result<Vec<ThreadNo>> {
     let mut statement = tx.prepare_cached(
         "SELECT thread_no FROM threads WHERE agent_no = ?1 AND label = ?2 COLLATE NOCASE AND merged_into IS NULL
@@ -186,8 +187,8 @@ pub(super) fn labelled(tx: &Read, agent_no: AgentNo, label: &str) -> Result<Vec<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The thread words stand for that nobody meant as a key: a name it has or had, else the label of just one thread. What
-/// a conversation began with is no label anybody gave it.
+/// The thread that words refer to when they are not meant as a key: a current or former name, otherwise the label of
+/// exactly one thread. A label taken from the beginning of a conversation does not count.
 pub fn known_as(tx: &Read, agent_no: AgentNo, words: &str) -> Result<Option<ThreadNo>> {
     let named: Option<ThreadNo> = tx
         .prepare_cached("SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2")?
@@ -205,7 +206,7 @@ pub fn known_as(tx: &Read, agent_no: AgentNo, words: &str) -> Result<Option<Thre
     Ok(if let [one] = found.as_slice() { Some(*one) } else { None })
 }
 
-/// The thread of exactly this key.
+/// The thread with exactly this key.
 pub(super) fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<ThreadNo>> {
     Ok(tx
         .prepare_cached("SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2")?
@@ -213,7 +214,7 @@ pub(super) fn of_key(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Option<T
         .optional()?)
 }
 
-/// The thread a session is in now: that of its newest run that has one.
+/// The thread a session is currently in: that of its newest run that has one.
 pub fn of_session(tx: &Read, session_no: SessionNo) -> Result<Option<ThreadNo>> {
     let found: Option<ThreadNo> = tx
         .prepare_cached(
@@ -225,7 +226,7 @@ pub fn of_session(tx: &Read, session_no: SessionNo) -> Result<Option<ThreadNo>> 
     found.map(|no| canonical(tx, no)).transpose()
 }
 
-/// The files (without the ending) of the pages of these threads; of a merged one, of the thread it was merged into.
+/// The page files (without the extension) of these threads; for a merged thread, of the one it was merged into.
 pub fn files_of(tx: &Read, agent_no: AgentNo, threads: &[ThreadNo]) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for no in threads {

@@ -1,5 +1,5 @@
-//! Enumerations as the small integers the ledger stores and the words people see. The integers are a format
-//! (docs/FORMAT.md): never renumber, only add.
+//! The integers the ledger stores for enumerations, and their names. The integers are a format (docs/FORMAT.md): never
+//! renumber, only add.
 
 use crate::event::{RecordClass, Role, RunStatus, TurnKind};
 
@@ -12,7 +12,7 @@ pub(super) fn role_code(role: Role) -> i64 {
     }
 }
 
-/// The role a stored number means.
+/// The role of a stored number.
 pub fn role_of(code: i64) -> Role {
     match code {
         0 => Role::User,
@@ -47,7 +47,7 @@ pub(super) fn kind_code(kind: TurnKind) -> i64 {
     }
 }
 
-/// The kind a stored number means.
+/// The kind of a stored number.
 pub fn kind_of(code: i64) -> TurnKind {
     match code {
         0 => TurnKind::Message,
@@ -114,7 +114,7 @@ pub fn class_name(class: RecordClass) -> &'static str {
     }
 }
 
-/// A run that has not ended, and one whose next prompt came before an end was seen.
+/// Stored states of a run that has not ended, and of one whose next prompt came before its end.
 pub(super) const RUN_OPEN: i64 = 0;
 pub(super) const RUN_SUPERSEDED: i64 = 4;
 

@@ -1,4 +1,4 @@
-//! The way back to the bytes: a stream comes out as its program wrote it (D6).
+//! Exporting a stream byte for byte as its program wrote it (D6).
 
 mod choose;
 
@@ -14,7 +14,7 @@ use crate::transcript::prepare::OriginForm;
 
 pub use choose::{Beside, Part, files_of_session, part_of_file, part_of_session, write};
 
-/// A stream of a session, as offered for export.
+/// A stream of a session that can be exported.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamRow {
     pub no: StreamNo,
@@ -23,7 +23,7 @@ pub struct StreamRow {
     pub path: PathBuf,
     pub key: String,
     pub lane: String,
-    /// The newest generation; older ones are all kept.
+    /// The newest generation; all older ones are kept.
     pub generation: i64,
     pub bytes: u64,
     pub records: u64,
@@ -53,7 +53,7 @@ fn row(r: &rusqlite::Row) -> rusqlite::Result<StreamRow> {
     })
 }
 
-/// Every stream that belongs to a session, in the order it was first read.
+/// Every stream that belongs to a session, in the order they were first read.
 pub fn streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
@@ -75,7 +75,7 @@ pub fn stream_of_file(tx: &Read, agent_no: AgentNo, path: &std::path::Path) -> R
         .optional()?)
 }
 
-/// Streams that mix several sessions: those that carry turns of this one without belonging to it.
+/// Streams that contain turns of this session without belonging to it, because they mix several sessions.
 pub fn mixed_streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>> {
     let mut statement = tx.prepare(&format!(
         "SELECT {COLUMNS} FROM streams st JOIN sources USING (source_no) LEFT JOIN lanes USING (lane_no)
@@ -86,7 +86,7 @@ pub fn mixed_streams(tx: &Read, session_no: SessionNo) -> Result<Vec<StreamRow>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a stream carries turns of more than one session.
+/// Whether a stream contains turns of more than one session.
 pub fn is_mixed(tx: &Read, stream_no: StreamNo) -> Result<bool> {
     let sessions: i64 = tx.query_row(
         "SELECT count(DISTINCT t.session_no) FROM records JOIN turns t USING (record_no) WHERE stream_no = ?1",
@@ -96,16 +96,16 @@ pub fn is_mixed(tx: &Read, stream_no: StreamNo) -> Result<bool> {
     Ok(sessions > 1)
 }
 
-/// What an export came to.
+/// The counts of an export.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Written {
     pub bytes: u64,
-    /// Records that were forgotten and are left out (D6).
+    /// Forgotten records, which are left out (D6).
     pub forgotten: u64,
 }
 
-/// Writes one generation of a file stream, byte for byte, with the unterminated tail of the newest one; what was
-/// forgotten is left out. `progress` is told after each record.
+/// Writes one generation of a file stream byte for byte, with the unterminated tail of the newest one; forgotten
+/// records are left out. `progress` is called after each record.
 pub fn write_stream(
     tx: &Read,
     opener: &Opener,
@@ -150,15 +150,15 @@ pub fn write_stream(
     Ok(written)
 }
 
-/// The bytes behind the last complete line.
+/// The bytes after the last complete line.
 pub fn pending(tx: &Read, stream_no: StreamNo) -> Result<Vec<u8>> {
     let data: Option<Vec<u8>> =
         tx.query_row("SELECT pending FROM streams WHERE stream_no = ?1", [stream_no], |r| r.get(0))?;
     data.map_or(Ok(Vec::new()), |d| blocks::unsqueeze(&d))
 }
 
-/// Writes the newest revision of each row of a session, one canonical line each (docs/FORMAT.md); rows that were
-/// forgotten are left out.
+/// Writes the newest revision of each row of a session, one canonical line each (docs/FORMAT.md); forgotten rows are
+/// left out.
 pub fn write_rows(
     tx: &Read,
     opener: &Opener,
@@ -188,7 +188,7 @@ pub fn write_rows(
     Ok(written)
 }
 
-/// Writes only those records of a mixed stream that carry turns of one session; those that were forgotten are left out.
+/// Writes only the records of a mixed stream that contain turns of one session; forgotten records are left out.
 pub fn write_session_records(
     tx: &Read,
     opener: &Opener,

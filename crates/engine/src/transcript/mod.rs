@@ -1,8 +1,8 @@
-//! What was said: sessions, source records, turns and turn results. Storey 2 (R4.3, R4.4).
+//! Transcripts: sessions, source records, turns and turn results. Storey 2 (R4.3, R4.4).
 //!
-//! A *source record* is the bytes, addressed by stream, generation and position; a *turn* is the meaning, addressed by
-//! agent, session and the program's own entry id. [`mod@append`] is the only way in, [`read`] the way out, [`export`] the
-//! way back to the bytes.
+//! A *source record* is a sequence of bytes, addressed by stream, generation and position; a *turn* is their meaning,
+//! addressed by agent, session and the program's own entry id. [`mod@append`] is the only way to store them, [`read`]
+//! reads them, [`export`] restores the original bytes.
 //!
 //! Does not know programs, files or search.
 

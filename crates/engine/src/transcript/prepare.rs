@@ -1,7 +1,7 @@
-//! The plan of an append: records decoded, hashed and compressed with no lock held.
+//! The plan of an append: records decoded, hashed and compressed without holding a lock.
 //!
-//! Plan, think, commit: whoever reads a source builds [`Step`]s with a [`Preparer`]; [`append`](mod@super::append) stores a
-//! [`Batch`] of them in one short transaction that first checks that each plan still holds.
+//! The reader of a source builds [`Step`]s with a [`Preparer`]; [`append`](mod@super::append) stores a [`Batch`] of
+//! them in one short transaction, which first checks that each plan is still valid.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::ledger::blocks::{Packed, Packer, Spot};
 use crate::scope::{AgentId, RecordNo};
 use crate::source::project::{ProjectRoot, project_root};
 
-/// Length of a record's key and of its digest. 128 bits each: an accident is found with certainty, and nobody can make
-/// another record that fits.
+/// The length of a record's key and of its digest in bytes. 128 bits each: enough to detect every accidental change,
+/// and to prevent forging another record with the same digest.
 pub const KEY_LENGTH: usize = 16;
 
-/// The digest of a record's bytes under its own key. Without the key it tells nothing about the bytes (R14.2).
+/// The digest of a record's bytes under its own key. Without the key it reveals nothing about the bytes (R14.2).
 pub fn digest(key: &[u8], bytes: &[u8]) -> [u8; KEY_LENGTH] {
     let mut wide = [0u8; 32];
     for (i, b) in key.iter().take(KEY_LENGTH).enumerate() {
@@ -29,12 +29,12 @@ pub fn digest(key: &[u8], bytes: &[u8]) -> [u8; KEY_LENGTH] {
     out
 }
 
-/// Which source a step reads: a file, a database or the live API, of one program, for one agent.
+/// The source a step reads: a file, a database or the live API, of one program, for one agent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Origin {
     pub agent: AgentId,
     pub harness: &'static str,
-    /// Entry ids of this program are unique beyond the session.
+    /// Whether this program's entry ids are unique across sessions.
     pub global_ids: bool,
     pub form: OriginForm,
     /// Canonical path, or the name of the live stream.
@@ -46,37 +46,38 @@ pub enum OriginForm {
     File = 0,
     Database = 1,
     Live = 2,
-    /// What a program's hooks say. Its turns are provisional until the program's own store says them (R4.4).
+    /// Events reported by a program's hooks. Their turns are provisional until the program's own store contains them
+    /// (R4.4).
     Hook = 3,
 }
 
 impl OriginForm {
-    /// Whoever says something says it behind what was said: such a stream has no other order.
+    /// Whether events are appended as they arrive, so that the stream has no order other than arrival.
     pub fn is_said_live(self) -> bool {
         matches!(self, OriginForm::Live | OriginForm::Hook)
     }
 }
 
-/// Where a stream stood when the plan was made. The commit refuses a plan whose stream has moved.
+/// The state of a stream when the plan was made. The commit refuses a plan whose stream has changed since.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StreamAt {
     pub generation: i64,
     pub next: i64,
 }
 
-/// Where a stream stands afterwards.
+/// The state of a stream after a step.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct After {
     pub next: i64,
     pub lines: i64,
-    /// The bytes that follow belong to an oversized line that is being stored in pieces.
+    /// Whether the next bytes belong to an oversized line that is being stored in pieces.
     pub mid_line: bool,
-    /// Bytes behind `next` that are not a complete line yet.
+    /// Bytes after `next` that are not a complete line yet.
     pub pending: Vec<u8>,
     pub decoder: Vec<u8>,
 }
 
-/// What one stream gives to a batch.
+/// The part of a batch that belongs to one stream.
 pub struct Step {
     pub origin: Origin,
     /// Empty for a file, `table/key` for a row.
@@ -86,13 +87,13 @@ pub struct Step {
     pub generation: i64,
     pub records: Vec<PlannedRecord>,
     pub after: After,
-    /// Set with the last step of a source: what the source looked like when it was read to its end.
+    /// Set with the last step of a source: the state of the source when it was read to its end.
     pub stat: Option<String>,
     /// Set with the last step of a foreign group: its key and fingerprint.
     pub group: Option<(String, String)>,
 }
 
-/// Where a planned record's bytes are.
+/// The location of a planned record's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     New {
@@ -102,7 +103,7 @@ pub enum Place {
         key: [u8; KEY_LENGTH],
         digest: [u8; KEY_LENGTH],
     },
-    /// Stored by an earlier append and unchanged; only its meaning may be new.
+    /// Stored by an earlier append and unchanged; only the decoded meaning may be new.
     Stored {
         record_no: RecordNo,
     },
@@ -111,17 +112,17 @@ pub enum Place {
 pub struct PlannedRecord {
     pub place: Place,
     pub class: RecordClass,
-    /// For quarantined records: why, and on which line.
+    /// For quarantined records: the reason, and the line number.
     pub reason: Option<(String, Option<i64>)>,
     pub turns: Vec<PlannedTurn>,
     pub facts: Vec<Fact>,
-    /// It says what was forgotten: its place is kept, not its bytes (R14.2).
+    /// The record contains forgotten text: its position is kept, its bytes are not (R14.2).
     pub forgotten: bool,
 }
 
 pub struct PlannedTurn {
     pub turn: NewTurn,
-    /// Its place among the turns of its record.
+    /// Its index among the turns of its record.
     pub index: usize,
     pub spot: Spot,
 }
@@ -130,20 +131,20 @@ pub struct PlannedTurn {
 pub struct Batch {
     pub blocks: Vec<Packed>,
     pub steps: Vec<Step>,
-    /// Projects of all working directories named in the steps.
+    /// The projects of all working directories named in the steps.
     pub projects: HashMap<String, Option<ProjectRoot>>,
-    /// Source bytes in it.
+    /// The number of source bytes in the batch.
     pub bytes: u64,
 }
 
-/// Builds batches: hashes, compresses, looks up projects. Knows no transaction.
+/// Builds batches: hashes, compresses, looks up projects. Uses no transaction.
 pub struct Preparer {
     packer: Packer,
     steps: Vec<Step>,
     projects: HashMap<String, Option<ProjectRoot>>,
     keys: Vec<u8>,
     bytes: u64,
-    /// The user's home directory: a repository there (dotfiles) must not swallow every project below it.
+    /// The user's home directory: a repository there (dotfiles) must not count as the project of every folder below it.
     user_home: Option<PathBuf>,
 }
 
@@ -159,7 +160,7 @@ impl Preparer {
         })
     }
 
-    /// A record with its bytes.
+    /// Plans a record with its bytes.
     pub fn record(
         &mut self,
         position: i64,
@@ -174,7 +175,7 @@ impl Preparer {
         self.plan(place, line, decoded)
     }
 
-    /// The meaning of a record that is already stored.
+    /// Plans the decoded meaning of a record that is already stored.
     pub fn stored_record(&mut self, record_no: RecordNo, decoded: Decoded) -> Result<PlannedRecord> {
         self.plan(Place::Stored { record_no }, None, decoded)
     }
@@ -208,7 +209,7 @@ impl Preparer {
         self.steps.push(step);
     }
 
-    /// Source bytes planned so far.
+    /// The number of source bytes planned so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -217,7 +218,7 @@ impl Preparer {
         self.steps.is_empty()
     }
 
-    /// Closes the batch; the preparer is ready for the next one.
+    /// Returns the batch; the preparer is ready for the next one.
     pub fn finish(&mut self) -> Result<Batch> {
         Ok(Batch {
             blocks: self.packer.finish()?,
@@ -234,7 +235,7 @@ impl Preparer {
         }
     }
 
-    /// Random bytes, fetched by the page: one system call for 256 records.
+    /// Random bytes, fetched in bulk: one system call for 256 records.
     fn key(&mut self) -> Result<[u8; KEY_LENGTH]> {
         if self.keys.is_empty() {
             self.keys.resize(KEY_LENGTH * 256, 0);

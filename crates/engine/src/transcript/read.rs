@@ -1,4 +1,4 @@
-//! The way out: agents, workspaces, sessions, runs and turns as values, always within one agent.
+//! Reads agents, workspaces, sessions, runs and turns, always within one agent.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::ledger::{Read, Write};
 use crate::redact::redact;
 use crate::scope::{AgentNo, BlockNo, QuarantineId, RecordNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
-/// An agent, as listed.
+/// An agent in a list.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct AgentRow {
     pub agent: String,
@@ -36,7 +36,7 @@ pub fn agents(tx: &Read) -> Result<Vec<AgentRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A workspace, as listed.
+/// A workspace in a list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WorkspaceRow {
     pub no: WorkspaceNo,
@@ -71,8 +71,8 @@ pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<WorkspaceRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The workspaces a name stands for: an id, a label or a path, together with everything joined to it by alias.
-/// `NotFound` where nothing matches, `Usage` where a label means several.
+/// The workspaces a name refers to: an id, a label or a path, together with all workspaces joined to it by alias.
+/// `NotFound` if nothing matches, `Usage` if a label is ambiguous.
 pub fn workspace_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<WorkspaceNo>> {
     let all = workspaces(tx, agent_no)?;
     let root = std::path::Path::new(name);
@@ -82,7 +82,8 @@ pub fn workspace_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<W
         .filter(|w| w.id == name || w.root == root || canonical.as_ref().is_some_and(|c| *c == w.root))
         .collect();
     let found = if by_id.is_empty() { all.iter().filter(|w| w.label == name).collect() } else { by_id };
-    // Labels are for people: several projects may share one, unless they are one project under several names.
+    // Labels are for people: several projects may share one. That is ambiguous unless they are one project under
+    // several names.
     let canon = |w: &WorkspaceRow| w.alias_of.clone().unwrap_or_else(|| w.id.clone());
     let mut ids: Vec<String> = found.iter().map(|w| canon(w)).collect();
     ids.sort();
@@ -95,7 +96,7 @@ pub fn workspace_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Vec<W
     }
 }
 
-/// Joins `old` to `new`: what was said under the old root belongs to the new one.
+/// Joins `old` to `new`: turns stored under the old root belong to the new one.
 pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) -> Result<()> {
     let id_no = |name: &str| -> Result<WorkspaceNo> {
         let all = workspaces(tx, agent_no)?;
@@ -119,7 +120,7 @@ pub fn alias_workspace(tx: &mut Write, agent_no: AgentNo, old: &str, new: &str) 
     Ok(())
 }
 
-/// A session, as listed.
+/// A session in a list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionRow {
     pub no: SessionNo,
@@ -134,7 +135,7 @@ pub struct SessionRow {
     pub last_at: Option<Millis>,
     pub ended_at: Option<Millis>,
     pub ended_by: Option<String>,
-    /// Turns first seen here, and those it shares with the session it was copied from.
+    /// The number of turns first seen here, and of those shared with the session it was copied from.
     pub turns: u64,
     pub shared_turns: u64,
 }
@@ -163,7 +164,7 @@ fn session_of(r: &Row) -> rusqlite::Result<SessionRow> {
     })
 }
 
-/// What a person said first in a session: its name where the program gave it none.
+/// The first thing a person said in a session, which names it if the program gave no title.
 pub fn first_prompt(tx: &Read, opener: &Opener, session_no: SessionNo) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(
@@ -209,8 +210,8 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, filter: &SessionFilter) -> Result<
     Ok(out)
 }
 
-/// The session a key names: the whole key, or the program's bare id (or an unambiguous beginning of it, from eight
-/// characters on). `NotFound`, or `Usage` where it is ambiguous.
+/// The session a key refers to: the whole key, or the program's bare id (or an unambiguous beginning of it, at least
+/// eight characters). `NotFound`, or `Usage` if it is ambiguous.
 pub fn session_named(tx: &Read, agent_no: AgentNo, name: &str) -> Result<SessionRow> {
     let get = |clause: &str, value: &str| -> Result<Vec<SessionRow>> {
         let mut statement = tx.prepare_cached(&format!(
@@ -296,16 +297,16 @@ pub struct Turn {
     pub tool: Option<String>,
     pub call: Option<String>,
     pub failed: bool,
-    /// `[input, output, cache read, cache write]` of the model message, where the record says so.
+    /// `[input, output, cache read, cache write]` tokens of the model message, if the record states them.
     pub usage: Option<serde_json::Value>,
     pub thread: Option<String>,
     pub run: RunNo,
     pub record: RecordNo,
-    /// Where the session was started.
+    /// The folder the session was started in.
     pub cwd: Option<String>,
-    /// Empty where it was forgotten.
+    /// Empty if it was forgotten.
     pub text: String,
-    /// When its words were forgotten; its address stays (R14.2).
+    /// When its text was forgotten; its address stays (R14.2).
     pub forgotten: Option<Millis>,
 }
 
@@ -353,13 +354,13 @@ fn turn_of(tx: &Read, opener: &Opener, r: &Row) -> Result<Turn> {
     })
 }
 
-/// One turn. `NotFound` also where it is another agent's.
+/// One turn. `NotFound` also if it belongs to another agent.
 pub fn turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Turn> {
     find_turn(tx, opener, agent_no, id)?
         .ok_or_else(|| Error::not_found(format!("there is no turn {id}")).hint("find turns with ⟨search⟩"))
 }
 
-/// One turn, `None` where the agent has none of that id.
+/// One turn; `None` if the agent has none with that id.
 pub fn find_turn(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId) -> Result<Option<Turn>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {TURN_COLUMNS} FROM turns t {TURN_JOINS} WHERE t.turn_no = ?1 AND s.agent_no = ?2"
@@ -379,8 +380,8 @@ pub fn last_turn(tx: &Read, session_no: SessionNo) -> Result<Option<TurnId>> {
     Ok(last)
 }
 
-/// The turn a program's own id stands for in a session: the last one of that record, or, where the record makes none (a
-/// mark, a setting), the last one before it. `None`: no record of the session names it.
+/// The turn a program's entry id refers to in a session: the last one of that record or, if the record contains none (a
+/// marker, a setting), the last one before it. `None`: no record of the session has this id.
 pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Option<TurnId>> {
     let exact: Option<TurnId> = tx
         .prepare_cached(
@@ -412,9 +413,8 @@ pub fn turn_of_entry(tx: &Read, session_no: SessionNo, id: &str) -> Result<Optio
     Ok(None)
 }
 
-/// The turns of a session in the order of its records, its own and those it shares, handed to `each` one by one: the
-/// main line first, then each sub-agent.
-/// `lane`: only that one; `None`: all.
+/// Passes the turns of a session to `each` one by one, its own and shared ones, in the order of its records: the main
+/// line first, then each sub-agent. `lane`: only that lane; `None`: all.
 pub fn session_turns(
     tx: &Read,
     opener: &Opener,
@@ -459,7 +459,7 @@ pub fn turns_around(tx: &Read, opener: &Opener, agent_no: AgentNo, turn: Turn, a
     Ok(window.into())
 }
 
-/// A sub-agent or main line of a session.
+/// The main line or a sub-agent of a session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaneRow {
     pub lane: String,
@@ -478,7 +478,7 @@ pub fn lanes(tx: &Read, session_no: SessionNo) -> Result<Vec<LaneRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The normalised outcome of a run.
+/// The normalised result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRow {
     pub no: RunNo,
@@ -527,7 +527,7 @@ pub(super) fn run_of(r: &Row) -> rusqlite::Result<RunRow> {
     })
 }
 
-/// How many records of each class a session has.
+/// The number of records of each class in a session.
 pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::event::RecordClass, u64, u64)>> {
     let mut statement = tx.prepare(
         "SELECT class, count(*), sum(length) FROM streams JOIN records USING (stream_no) WHERE session_no = ?1 GROUP BY class",
@@ -538,7 +538,7 @@ pub fn record_classes(tx: &Read, session_no: SessionNo) -> Result<Vec<(crate::ev
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Where a context was compacted, or the program started over.
+/// A point where a context was compacted, or the program started a new one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BoundaryRow {
     /// `compaction` or `segment`.
@@ -547,7 +547,7 @@ pub struct BoundaryRow {
     pub at: Option<Millis>,
 }
 
-/// Compactions and segments of a session.
+/// The compactions and segments of a session.
 pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> {
     let mut statement =
         tx.prepare("SELECT kind, reason, at FROM boundaries WHERE session_no = ?1 ORDER BY boundary_no")?;
@@ -556,7 +556,7 @@ pub fn boundaries(tx: &Read, session_no: SessionNo) -> Result<Vec<BoundaryRow>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A stretch of bytes that was set aside.
+/// A range of bytes that could not be decoded and was quarantined.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Quarantined {
     pub id: QuarantineId,
@@ -572,7 +572,7 @@ pub struct Quarantined {
     pub forgotten: Option<Millis>,
 }
 
-/// What was set aside, newest first; `id`: only that one.
+/// The quarantined ranges, newest first; `id`: only that one.
 pub fn quarantine(tx: &Read, agent_no: AgentNo, id: Option<QuarantineId>, limit: usize) -> Result<Vec<Quarantined>> {
     let mut statement = tx.prepare(
         "SELECT quarantine_no, path, st.key, position, r.length, line, reason, session_key, r.record_no,
@@ -598,7 +598,7 @@ pub fn quarantine(tx: &Read, agent_no: AgentNo, id: Option<QuarantineId>, limit:
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The exact bytes of a record. `NotFound` where they were forgotten.
+/// The exact bytes of a record. `NotFound` if they were forgotten.
 pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<Vec<u8>> {
     let (block, offset, length, forgotten): (BlockNo, i64, i64, Option<Millis>) = tx
         .prepare_cached("SELECT block_no, block_offset, length, forgotten FROM records WHERE record_no = ?1")?
@@ -610,7 +610,7 @@ pub fn record_bytes(tx: &Read, opener: &Opener, record_no: RecordNo) -> Result<V
     opener.slice(tx, block, offset, length)
 }
 
-/// How much is stored for an agent.
+/// The amount of data stored for an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
     pub sessions: u64,
@@ -654,7 +654,7 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes))
 }
 
-/// The id of the project that one is an alias of, or its own; `None`: nothing is stored of it.
+/// The id of the workspace that a workspace is an alias of, or its own id; `None`: it is unknown.
 pub fn canonical_workspace(tx: &Read, agent_no: AgentNo, id: &str) -> Result<Option<String>> {
     Ok(tx
         .prepare_cached(

@@ -1,4 +1,5 @@
-//! The newest of a session, in bounded reads however long it is: its last runs, how their tools fared, how a turn begins.
+//! The end of a session, in bounded reads however long it is: its last runs, the results of their tools, the beginning
+//! of a turn.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -11,7 +12,7 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::{AgentNo, BlockNo, RunNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 
-/// A session, in few words.
+/// A recently active session, in a list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecentSession {
     pub no: SessionNo,
@@ -19,8 +20,8 @@ pub struct RecentSession {
     pub last_at: Option<Millis>,
 }
 
-/// Sessions of an agent in a project, last active first. `workspaces`: the project under all its names; empty for
-/// sessions without a project.
+/// Sessions of an agent in a project, last active first. `workspaces`: all numbers of the project; empty for sessions
+/// without a project.
 pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: usize) -> Result<Vec<RecentSession>> {
     let mut statement = tx.prepare_cached(
         "SELECT session_no, session_key, last_at FROM sessions INDEXED BY sessions_workspace
@@ -44,7 +45,7 @@ pub fn sessions(tx: &Read, agent_no: AgentNo, workspaces: &[WorkspaceNo], most: 
     Ok(out)
 }
 
-/// The last runs of a session's main line, newest first; nothing of branches its program has left (R6.2).
+/// The last runs of a session's main line, newest first; abandoned branches are left out (R6.2).
 pub fn runs(tx: &Read, session_no: SessionNo, most: usize) -> Result<Vec<RunRow>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {RUN_COLUMNS} FROM lanes l CROSS JOIN turn_results r INDEXED BY turn_results_newest USING (lane_no)
@@ -55,8 +56,8 @@ pub fn runs(tx: &Read, session_no: SessionNo, most: usize) -> Result<Vec<RunRow>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The session a turn was stored in, and whether it is the prompt its run began with. `None` also where it is another
-/// agent's.
+/// The session a turn was stored in, and whether it is the prompt its run began with. `None` also if it belongs to
+/// another agent.
 pub fn place_of(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<(SessionNo, bool)>> {
     Ok(tx
         .prepare_cached(
@@ -67,18 +68,18 @@ pub fn place_of(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<(Se
         .optional()?)
 }
 
-/// A tool was called, or answered.
+/// A tool call or its result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolTurn {
     pub id: TurnId,
     pub is_result: bool,
     pub tool: Option<String>,
-    /// Joins a call with its result.
+    /// The id that joins a call with its result.
     pub call: Option<String>,
     pub failed: bool,
 }
 
-/// The last calls and results of tools in a run, oldest first.
+/// The last tool calls and results of a run, oldest first.
 pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     let mut statement = tx.prepare_cached(
         "SELECT turn_no, kind, name, call, failed FROM turns t INDEXED BY turns_run LEFT JOIN names ON name_no = tool_no
@@ -98,7 +99,8 @@ pub fn tools(tx: &Read, run_no: RunNo, most: usize) -> Result<Vec<ToolTurn>> {
     Ok(out)
 }
 
-/// The last messages of a session's main line, oldest first: what is still raw in a context that was not cut.
+/// The last messages of a session's main line after `behind`, oldest first: the part of a context that is not
+/// distilled.
 pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -> Result<Vec<TurnId>> {
     let mut statement = tx.prepare_cached(
         "SELECT turn_no FROM turns t INDEXED BY turns_session JOIN lanes l USING (lane_no) JOIN turn_results r USING (run_no)
@@ -111,7 +113,8 @@ pub fn messages(tx: &Read, session_no: SessionNo, behind: TurnId, most: usize) -
     Ok(out)
 }
 
-/// How a turn begins: at most so many bytes of its text. `None` where the agent has no such turn, or it was forgotten.
+/// The beginning of a turn: at most `most` bytes of its text. `None` if the agent has no such turn, or it was
+/// forgotten.
 pub fn beginning(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId, most: usize) -> Result<Option<String>> {
     let place: Option<(BlockNo, i64, i64)> = tx
         .prepare_cached(
@@ -122,6 +125,6 @@ pub fn beginning(tx: &Read, opener: &Opener, agent_no: AgentNo, id: TurnId, most
         .optional()?;
     let Some((block, offset, length)) = place else { return Ok(None) };
     let bytes = opener.slice(tx, block, offset, length)?;
-    // The cut may go through a character.
+    // The cut may fall within a character.
     Ok(Some(String::from_utf8_lossy(&bytes).trim_end_matches('\u{fffd}').to_owned()))
 }

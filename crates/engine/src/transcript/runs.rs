@@ -1,8 +1,8 @@
-//! Runs and their results: everything from one prompt to the end of its answer, and the normalised outcome.
+//! Runs and their results. A run is everything from one prompt to the end of its answer, with a normalised outcome.
 //!
 //! A run opens with a prompt (or with the first turn that names a new run id) and closes when the next prompt begins,
-//! when the program says so, at session end, or after ten quiet minutes. Results may change until they close; the turns
-//! themselves never do.
+//! when the program reports its end, at session end, or after ten minutes without a record. Results may change until
+//! the run is closed; the turns themselves never do.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -30,10 +30,10 @@ pub struct RunUsage {
     pub cache_read: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<u64>,
-    /// The program reported the total itself; nothing is added to it.
+    /// The program reported the total itself, so nothing is added to it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub reported: bool,
-    /// The newest message and what it contributed: programs repeat a message's usage on each of its records.
+    /// The newest message and its contribution: programs repeat a message's usage on each of its records.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last: Option<(String, [u64; 4])>,
 }
@@ -58,7 +58,7 @@ impl RunUsage {
     }
 }
 
-/// Runs touched by one append; written back once at its end.
+/// The runs changed by one append; written back once at its end.
 #[derive(Default)]
 pub(super) struct Runs {
     lanes: HashMap<LaneNo, LaneRuns>,
@@ -68,9 +68,9 @@ pub(super) struct Runs {
 #[derive(Clone, Copy)]
 struct LaneRuns {
     newest: Option<RunNo>,
-    /// Turns of another session came after it: the next turn that is no prompt begins a run too.
+    /// Turns of another session came after the newest run: the next turn opens a run even if it is not a prompt.
     left: bool,
-    /// The run of the turn met last, new or known.
+    /// The run of the last turn processed, new or known.
     met: Option<RunNo>,
 }
 
@@ -87,7 +87,7 @@ struct Run {
     model_no: Option<NameNo>,
     usage: RunUsage,
     prompt_turn: Option<TurnId>,
-    /// A person typed it.
+    /// Whether a person typed the prompt.
     prompt_typed: bool,
     answer_turn: Option<TurnId>,
     fingerprint: Option<String>,
@@ -98,7 +98,7 @@ struct Run {
 }
 
 impl Runs {
-    /// The run a new turn belongs to; opens one where the turn begins it.
+    /// The run a new turn belongs to; opens one if the turn begins it.
     pub(super) fn of_turn(
         &mut self,
         tx: &Write,
@@ -123,7 +123,7 @@ impl Runs {
         Ok(run)
     }
 
-    /// Notes that a turn of this run was met in the lane.
+    /// Records that a turn of this run was processed in the lane.
     pub(super) fn met(&mut self, lane: LaneNo, run: RunNo) {
         if let Some(state) = self.lanes.get_mut(&lane) {
             state.met = Some(run);
@@ -133,7 +133,7 @@ impl Runs {
         }
     }
 
-    /// The run of that key; without a key the one whose turns are just being met.
+    /// The run with that key; without a key, the run whose turns are being processed.
     pub(super) fn at(&mut self, tx: &Write, lane: LaneNo, key: Option<&str>) -> Result<Option<RunNo>> {
         match key {
             Some(key) => self.by_key(tx, lane, key),
@@ -144,7 +144,7 @@ impl Runs {
         }
     }
 
-    /// Takes a stored turn into its run's result.
+    /// Adds a stored turn to the result of its run.
     pub(super) fn stored(&mut self, run_no: RunNo, turn_no: TurnId, turn: &NewTurn, model_no: Option<NameNo>) {
         let Some(run) = self.open.get_mut(&run_no) else { return };
         run.dirty = true;
@@ -153,7 +153,7 @@ impl Runs {
             run.last_at = Some(run.last_at.map_or(at, |l| l.max(at)));
         }
         let asks = matches!(turn.kind, TurnKind::Message | TurnKind::MachinePrompt) && turn.role != Role::Assistant;
-        // What a person typed is the prompt; what the program put before it only stands in until then.
+        // The prompt is what a person typed; text the program put before it counts as prompt only until then.
         let typed = turn.role == Role::User && turn.kind == TurnKind::Message;
         if asks && (run.prompt_turn.is_none() || (typed && !run.prompt_typed)) {
             run.prompt_turn = Some(turn_no);
@@ -183,7 +183,7 @@ impl Runs {
         at: Option<Millis>,
     ) -> Result<()> {
         if let Some(run) = self.named(tx, lane, key)? {
-            // A failure or an interruption is not undone by a later routine end marker of the same run.
+            // A later routine end marker of the same run does not undo a failure or an interruption.
             if run.status == RUN_OPEN || run.status == RUN_SUPERSEDED || status != RunStatus::Completed {
                 run.status = status_code(status);
                 run.stop_reason = reason.map(str::to_owned).or(run.stop_reason.take());
@@ -231,7 +231,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The next turn of the lane begins a run of its own.
+    /// Makes the next turn of the lane begin a run of its own.
     pub(super) fn leave(&mut self, tx: &Write, lane: LaneNo) -> Result<()> {
         self.lane(tx, lane)?;
         if let Some(state) = self.lanes.get_mut(&lane) {
@@ -292,7 +292,7 @@ impl Runs {
         Ok(found)
     }
 
-    /// Where a lane stands, as far as the ledger tells on first asking.
+    /// The state of a lane, read from the ledger on first use.
     fn lane(&mut self, tx: &Write, lane: LaneNo) -> Result<LaneRuns> {
         if let Some(known) = self.lanes.get(&lane) {
             return Ok(*known);
@@ -397,17 +397,17 @@ impl Runs {
     }
 }
 
-/// What was closed because nothing came any more.
+/// The runs closed because no more events arrived.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct ClosedIdle {
     pub runs: u64,
-    /// The sessions they are in.
+    /// The sessions of those runs.
     pub sessions: BTreeSet<SessionNo>,
-    /// When the next run will be due.
+    /// When the next run will be idle for long enough.
     pub next: Option<Millis>,
 }
 
-/// Closes runs that have been quiet for [`IDLE_MS`].
+/// Closes runs without a record for [`IDLE_MS`].
 pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
     let before = tx.now() - IDLE_MS;
     let mut out = ClosedIdle::default();
@@ -423,7 +423,7 @@ pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
             out.sessions.insert(session?);
         }
     }
-    // What the program's store never said stands as the hook told it (R4.4).
+    // Turns the program's store never confirmed stay as the hook reported them (R4.4).
     tx.prepare_cached(
         "UPDATE provisional_turns SET settled = 1 WHERE settled = 0 AND (SELECT status FROM turn_results r
            JOIN turns t USING (run_no) WHERE t.turn_no = provisional_turns.turn_no) != ?1
@@ -441,7 +441,7 @@ pub fn close_idle(tx: &mut Write) -> Result<ClosedIdle> {
     Ok(out)
 }
 
-/// Ends a session by hand: closes its runs and marks it. Returns whether it was open.
+/// Ends a session by hand: closes its runs and marks it as ended. Returns whether it was open.
 pub fn end_session(tx: &mut Write, session_no: SessionNo) -> Result<bool> {
     tx.execute(
         "UPDATE turn_results SET closed_by = 'session-end', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
@@ -457,8 +457,8 @@ pub fn end_session(tx: &mut Write, session_no: SessionNo) -> Result<bool> {
     Ok(ended > 0)
 }
 
-/// Notes that the run `by` began at an earlier place than where this one had led: its program left this branch. The
-/// first to leave it counts.
+/// Records that the run `by` branched off before the end of this one, so that the program abandoned this branch. Only
+/// the first such record is kept.
 pub(crate) fn leave(tx: &Write, run_no: RunNo, by: RunNo) -> Result<()> {
     tx.prepare_cached("UPDATE turn_results SET left_by = ?2 WHERE run_no = ?1 AND left_by IS NULL")?
         .execute(params![run_no, by])?;

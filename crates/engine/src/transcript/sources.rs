@@ -1,4 +1,4 @@
-//! Sources as they were read last: what their file looked like, and each group of their rows.
+//! The state of sources when they were last read: of files, and of each group of rows.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -6,7 +6,7 @@ use super::prepare::Origin;
 use crate::error::Result;
 use crate::ledger::{Read, Write};
 
-/// What a group of rows looked like when it was last read whole.
+/// The fingerprint of a group of rows when it was last read completely.
 pub(crate) fn group_fingerprint(tx: &Read, origin: &Origin, group: &str) -> Result<Option<String>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     Ok(tx
@@ -18,7 +18,7 @@ pub(crate) fn group_fingerprint(tx: &Read, origin: &Origin, group: &str) -> Resu
         .optional()?)
 }
 
-/// Notes what a group of rows looks like in which nothing was new.
+/// Stores the fingerprint of a group of rows that contained nothing new.
 pub(crate) fn remember_group(tx: &Write, origin: &Origin, group: &str, fingerprint: &str) -> Result<()> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     tx.execute(
@@ -31,7 +31,7 @@ pub(crate) fn remember_group(tx: &Write, origin: &Origin, group: &str, fingerpri
     Ok(())
 }
 
-/// What the file or database looked like when it was last read to its end.
+/// The state of the file or database when it was last read to its end.
 pub(crate) fn source_stat(tx: &Read, origin: &Origin) -> Result<Option<String>> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     let stat: Option<Option<String>> = tx
@@ -43,7 +43,7 @@ pub(crate) fn source_stat(tx: &Read, origin: &Origin) -> Result<Option<String>> 
     Ok(stat.flatten())
 }
 
-/// Notes what it looks like now that it was read to its end.
+/// Stores the state of a source that was just read to its end.
 pub(crate) fn remember_stat(tx: &Write, origin: &Origin, stat: &str) -> Result<()> {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(origin.path.as_os_str());
     tx.execute(

@@ -1,5 +1,5 @@
-//! Which file a person means: by its id, or by its path with or without a line. Only what the file table knows is given,
-//! so that no name leads out of the tree.
+//! Resolves the text by which a person names a file: an item id, or a path with or without a line number. Only files in
+//! the file table are returned, so no name can lead out of the tree.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::file_table::{self, Entry, Kind, State};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::RelPath;
 
-/// A file, and the line that was named with it.
+/// A file, and the line number given with it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Addressed {
     pub entry: Entry,
@@ -17,12 +17,12 @@ pub struct Addressed {
 
 const FORMS: &str = "name it by id (l:…, p:…, m:…, a:…) or by its path in the assistant home, like memory/preference/tea.md or …/tea.md:12";
 
-/// Whether a text can be meant as a file: an item's id, or a path of a Markdown file.
+/// Whether a text can name a file: an item id, or the path of a Markdown file.
 pub fn is_address(text: &str) -> bool {
     kind_of_id(text).is_some() || split_line(text).0.ends_with(".md")
 }
 
-/// The file a text stands for; archived ones are found, too.
+/// Finds the file a text names, archived files included.
 pub fn find(at: &AssistantHome, text: &str) -> Result<Addressed> {
     if let Some(kind) = kind_of_id(text) {
         return by_id(at, kind, text).map(|entry| Addressed { entry, line: None });
@@ -30,7 +30,7 @@ pub fn find(at: &AssistantHome, text: &str) -> Result<Addressed> {
     let (name, line) = split_line(text);
     let whole = by_path(at, text);
     match whole {
-        // A file whose own name ends in a colon and a number comes first.
+        // A file whose own name ends in a colon and a number takes precedence over `path:line`.
         Ok(Some(entry)) => return Ok(Addressed { entry, line: None }),
         Err(e) if line.is_none() => return Err(e),
         _ => {}
@@ -59,15 +59,15 @@ fn by_path(at: &AssistantHome, name: &str) -> Result<Option<Entry>> {
     at.read(|tx| file_table::at(tx, at.agent_no, &path))
 }
 
-/// The part of an absolute path that lies in the tree. Compared as text: nothing outside is looked at, not even to see
-/// whether it is there.
+/// The part of an absolute path that lies below the tree's root. Paths are compared as text: nothing outside the tree
+/// is looked at, not even for existence.
 fn inside<'t>(at: &AssistantHome, name: &'t str) -> Result<&'t str> {
     if !name.starts_with('/') {
         return Ok(name);
     }
     let root = at.files.shown();
     let below = Path::new(name).strip_prefix(root).ok().and_then(Path::to_str).filter(|b| !b.is_empty());
-    // `strip_prefix` folds `//` and `/./`; what is then left must stand at the end as it was written.
+    // `strip_prefix` folds `//` and `/./`; the remainder must end the name exactly as it was typed.
     below.filter(|b| name.ends_with(*b)).ok_or_else(|| {
         Error::refused(format!("{} is outside of the assistant home {}", shown(name), root.display())).hint(FORMS)
     })
@@ -81,7 +81,7 @@ fn kind_of_id(text: &str) -> Option<Kind> {
     (!rest.is_empty()).then_some(kind)
 }
 
-/// `path:12`, taken apart.
+/// Splits `path:12` into path and line number.
 fn split_line(text: &str) -> (&str, Option<usize>) {
     match text.rsplit_once(':') {
         Some((name, line)) if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()) => match line.parse() {
@@ -92,7 +92,7 @@ fn split_line(text: &str) -> (&str, Option<usize>) {
     }
 }
 
-/// The beginning of what was typed, on one line.
+/// The beginning of what was typed, on one line, for error messages.
 fn shown(text: &str) -> String {
     let start: String = text.chars().take(80).collect();
     format!("{start:?}")

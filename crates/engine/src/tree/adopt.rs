@@ -1,5 +1,5 @@
-//! Using a tree where it is: another program's workspace becomes the assistant home of an agent, file by file as it
-//! stands (SPEC §3). Nothing in it is changed by adopting it.
+//! Adopting a tree: another program's workspace becomes the assistant home of an agent, with its files as they are
+//! (SPEC §3). Adopting changes none of them.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::ledger::{Audit, Ledger, agents};
 use crate::pages::{self, Happened};
 use crate::scope::AgentNo;
 
-/// Lets the agent's assistant home be `root` from now on, or (`None`) the folder in the home again. Refused while
-/// items stand in the tree it has: they would be out of sight.
+/// Makes `root` the agent's assistant home from now on, or (`None`) the folder in the home again. Refused while the
+/// current tree contains items, because they would no longer be visible.
 pub fn adopt(
     home: &Home,
     ledger: &Ledger,
@@ -35,7 +35,7 @@ pub fn adopt(
     }
     ledger.write(Audit::new(actor, "home.adopt").of_agent(agent_no), |tx| {
         agents::set_root(tx, agent_no, root.as_deref())?;
-        // What was known of the other tree is not known of this one.
+        // The file table describes the previous tree, so it is cleared.
         tx.execute(
             "UPDATE catalogue SET published = NULL, state = 'gone',
                     change_no = change_no + (SELECT max(change_no) FROM catalogue WHERE agent_no = ?1)
@@ -51,7 +51,7 @@ pub fn adopt(
 }
 
 impl AssistantHome<'_> {
-    /// Whether the tree stands outside the home.
+    /// Whether the tree lies outside the home.
     pub fn is_adopted(&self) -> bool {
         !self.files.shown().starts_with(self.home.root())
     }

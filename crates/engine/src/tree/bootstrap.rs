@@ -1,4 +1,5 @@
-//! The newcomer's files: written once, then the human's (SPEC §3). What exists is never touched.
+//! The initial files of a new tree: written once and owned by the human from then on (SPEC §3). Existing files are
+//! never touched.
 
 use super::revise::Now;
 use super::{AssistantHome, LARGEST_FILE};
@@ -6,7 +7,7 @@ use crate::error::Result;
 use crate::home::{self, NewFile, RelPath, layout};
 use crate::ledger::agents;
 
-/// Each page and where it stands.
+/// Each page and its path.
 const PAGES: &[(RelPath, &str)] = &[
     (layout::IDENTITY, include_str!("bootstrap/IDENTITY.md")),
     (layout::SOUL, include_str!("bootstrap/SOUL.md")),
@@ -18,7 +19,7 @@ const PAGES: &[(RelPath, &str)] = &[
     (layout::ROLLUPS_README, include_str!("bootstrap/rollups-README.md")),
 ];
 
-/// The folders a tree begins with; the others come with their first file.
+/// The folders a new tree starts with; others are created with their first file.
 const FOLDERS: &[RelPath] = &[
     layout::CONTINUITY,
     layout::THREADS,
@@ -33,27 +34,27 @@ const FOLDERS: &[RelPath] = &[
     layout::WORKSPACE_MEMORY,
 ];
 
-/// Whether a page has nothing in it but what it came with; a rendered block does not count.
+/// Whether a page still has only its initial text; a rendered block does not count.
 pub fn is_untouched(path: &RelPath, text: &str) -> bool {
     let came = PAGES.iter().find(|(page, _)| page == path).map_or("", |(_, text)| *text);
     text.trim() == came.trim()
 }
 
-/// What furnishing has made so far, to be taken back where it cannot be recorded.
+/// The files and folders [`furnish`] has made so far, so that they can be removed if the ledger cannot record them.
 #[derive(Default)]
 struct Made {
     folders: Vec<RelPath>,
     pages: Vec<(&'static RelPath, Now, Vec<u8>)>,
 }
 
-/// Makes what a new tree needs, once in the life of the agent: a page that was deleted later stays deleted. Where that
-/// cannot be recorded the tree is left as it was.
+/// Makes the initial files of a new tree, once in the life of the agent: a page deleted later stays deleted. If the
+/// ledger cannot record this, the tree is left as it was.
 pub(super) fn furnish(at: &AssistantHome) -> Result<()> {
     if is_done(at)? {
         return Ok(());
     }
     let mut made = Made::default();
-    make(at, &mut made).and_then(|()| record(at, &made)).inspect_err(|_| take_back(at, &made))
+    make(at, &mut made).and_then(|()| record(at, &made)).inspect_err(|_| remove_made(at, &made))
 }
 
 fn is_done(at: &AssistantHome) -> Result<bool> {
@@ -93,10 +94,10 @@ fn record(at: &AssistantHome, made: &Made) -> Result<()> {
     })
 }
 
-/// Removes what was made and nobody has touched since. What cannot be removed does no harm: the next command finds it
-/// and leaves it as it is.
-fn take_back(at: &AssistantHome, made: &Made) {
-    // Another command may have furnished the tree meanwhile, and what stands there is what it recorded.
+/// Removes the files that were made and not touched since. A file that cannot be removed does no harm: the next command
+/// finds it and leaves it as it is.
+fn remove_made(at: &AssistantHome, made: &Made) {
+    // Another command may have furnished the tree meanwhile; the files are then the ones it recorded.
     if is_done(at).unwrap_or(true) {
         return;
     }

@@ -1,5 +1,5 @@
-//! One row for every visible file, so that a list needs no file to be opened (D1, R9.2). Derived: deleting the rows
-//! loses nothing.
+//! The file table: one row for every visible file, so that listing needs no file to be opened (D1, R9.2). The table is
+//! derived from the files: deleting its rows loses nothing.
 
 use std::fmt;
 
@@ -15,27 +15,27 @@ use crate::redact::redact;
 use crate::scope::{AgentNo, ChangeNo, FileNo};
 use crate::title::{TitleKey, active_name, short_of_file};
 
-/// What a visible file is, by the place where it stands.
+/// The kind of a visible file, decided by its path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// IDENTITY, SOUL, AGENTS, USER: bootstrapped once, then the human's.
+    /// IDENTITY, SOUL, AGENTS, USER: written once by bootstrap and owned by the human afterwards.
     Page,
-    /// MEMORY.md, ACTIVE.md and thread heads: a part is rendered.
+    /// MEMORY.md, ACTIVE.md and thread pages: part of the file is rendered.
     Head,
     OpenLoop,
     Proposal,
     Daily,
     Artifact,
     Rollup,
-    /// `memory/MEMORY.md` and those of workspaces.
+    /// `memory/MEMORY.md` and the index of each workspace.
     Index,
     /// One durable memory.
     Leaf,
-    /// Volatile projections of a workspace's runs.
+    /// Rendered pages about the recent runs of a workspace.
     Runtime,
     /// A skill candidate.
     Skill,
-    /// Any other Markdown a person keeps there.
+    /// Any other Markdown file a person keeps in the tree.
     Note,
 }
 
@@ -77,7 +77,7 @@ impl Kind {
         Kind::ALL.iter().copied().find(|k| k.name() == name)
     }
 
-    /// What stands in front of an item's id: `l:`, `p:`, `m:`, `a:`.
+    /// The letter before the colon of an item id: `l:`, `p:`, `m:`, `a:`.
     pub fn prefix(self) -> Option<char> {
         match self {
             Kind::OpenLoop => Some('l'),
@@ -95,7 +95,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Whether a file counts, is history, or was there once.
+/// Whether a file is current, archived, or gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Active,
@@ -121,7 +121,8 @@ impl State {
     }
 }
 
-/// What a path of the tree stands for; `None` for what is none of ours (hidden files, anything but Markdown).
+/// The kind and state of the file at a path; `None` for files that are not tracked (hidden files, anything but
+/// Markdown).
 pub fn classify(path: &RelPath) -> Option<(Kind, State)> {
     let parts: Vec<&str> = path.components().collect();
     if !path.name().ends_with(".md") || parts.iter().any(|p| p.starts_with('.')) {
@@ -148,7 +149,7 @@ pub fn classify(path: &RelPath) -> Option<(Kind, State)> {
     Some((kind, State::Active))
 }
 
-/// A row.
+/// A row of the file table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     pub file_no: FileNo,
@@ -157,16 +158,16 @@ pub struct Entry {
     pub state: State,
     pub stamp: Stamp,
     pub digest: Digest,
-    /// Digest of what we last wrote there; another one than `digest` means that a person has.
+    /// Digest of what Heirloom last wrote there; if it differs from `digest`, a person has edited the file.
     pub published: Option<Digest>,
-    /// `l:…`, `p:…`, `m:…`: follows from the file's name.
+    /// `l:…`, `p:…`, `m:…`: derived from the file name.
     pub item: Option<String>,
     pub title: String,
     pub class: Option<String>,
     /// `agent` or `workspace/<id>`.
     pub scope: Option<String>,
     pub status: Option<String>,
-    /// Front matter, or the `- Key: value` lines of a file without.
+    /// Front matter, or the `- Key: value` lines of a file without front matter.
     pub fields: Map<String, Value>,
     /// What is wrong with the file.
     pub problem: Option<String>,
@@ -179,13 +180,13 @@ impl Entry {
         self.fields.get(key).and_then(Value::as_str)
     }
 
-    /// A person has written there since we did, or it is all theirs.
+    /// Whether a person edited the file after Heirloom last wrote it, or Heirloom never wrote it.
     pub fn by_hand(&self) -> bool {
         self.published != Some(self.digest)
     }
 }
 
-/// What a file says about itself.
+/// What is read from a file's own text.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Described {
     pub item: Option<String>,
@@ -197,10 +198,10 @@ pub(super) struct Described {
     pub problem: Option<String>,
 }
 
-/// The longest title that is kept in a row.
+/// The longest title kept in a row; longer ones are cut.
 const LONGEST_TITLE: usize = 300;
 
-/// Keys that acts put into a file that had no front matter before.
+/// Keys that acts add to a file that had no front matter before.
 const BY_ACTS: &[&str] = &[
     "status",
     "flush",
@@ -222,11 +223,11 @@ const BY_ACTS: &[&str] = &[
     "superseded_by",
 ];
 
-/// Keys that say something of a file and nothing that belongs in it.
+/// Keys of `- Key: value` lines that are metadata rather than content.
 const METADATA: &[&str] = &["id", "status", "class", "scope", "source", "confidence", "proposed", "format"];
 
-/// The `- Key: value` lines that are metadata: those of a file without front matter, and they stay it when an act has
-/// since put its own keys in front of them.
+/// The `- Key: value` lines that are metadata: those of a file without front matter. They remain metadata when an act
+/// has since added its own front matter keys above them.
 pub(crate) fn metadata_bullets(doc: &Document) -> Vec<(String, String)> {
     let bullets = doc.bullets();
     let certain = |key: &str| METADATA.contains(&key.to_lowercase().as_str());
@@ -252,14 +253,14 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     let field = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
     let stem = path.name().strip_suffix(".md").unwrap_or(path.name());
     let title = field("title").or_else(|| doc.heading()).unwrap_or_else(|| stem.to_owned());
-    // Every list, page and answer shows it; what a person wrote there by hand is not cleaned anywhere else.
+    // Every list, page and answer shows the title, and a title typed by hand passes no other redaction.
     let mut title = redact(&title).into_owned();
     if let Some((at, _)) = title.char_indices().nth(LONGEST_TITLE) {
         title.truncate(at);
     }
     let item = kind.prefix().map(|p| format!("{p}:{}", short_of_file(path.name())));
     if problem.is_none() {
-        problem = field("id").and_then(|named| impostor(path, kind, item.as_deref(), &named));
+        problem = field("id").and_then(|named| identity_problem(path, kind, item.as_deref(), &named));
     }
     let parts: Vec<&str> = path.components().collect();
     let (mut class, mut scope) = (field("class"), field("scope"));
@@ -301,8 +302,8 @@ pub(super) fn describe(path: &RelPath, kind: Kind, state: State, doc: &Document)
     Described { item, title, class, scope, status, fields, problem }
 }
 
-/// What is wrong with a file that says it is another item than its name and place make it.
-fn impostor(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
+/// Returns a problem if a file claims to be another item than its name and path make it.
+fn identity_problem(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Option<String> {
     let (letter, _) = named.split_once(':')?;
     let says = Kind::ALL.iter().find(|k| k.prefix().is_some_and(|p| p.to_string() == letter))?;
     if item == Some(named) || (item.is_none() && kind != Kind::Note) {
@@ -321,7 +322,7 @@ fn impostor(path: &RelPath, kind: Kind, item: Option<&str>, named: &str) -> Opti
     })
 }
 
-/// What a change of a file means for the pages that show it. A page a person wrote in is looked at again itself.
+/// The event a change of a file means for the pages that show it. Editing a rendered page marks that page itself.
 pub(super) fn happened_to(path: &RelPath, kind: Kind) -> Option<Happened> {
     let parts: Vec<&str> = path.components().collect();
     Some(match (kind, parts.as_slice()) {
@@ -334,14 +335,14 @@ pub(super) fn happened_to(path: &RelPath, kind: Kind) -> Option<Happened> {
     })
 }
 
-/// The page whose file stands there, of those that are looked at again when a person edits them.
+/// The page whose file is at this path, if editing that file marks the page.
 fn page_at(kind: Kind, parts: &[&str]) -> Option<PageKey> {
     match (kind, parts) {
         (Kind::Head, ["continuity", "ACTIVE.md"]) => Some(PageKey::Active),
         (Kind::Head, ["MEMORY.md"]) => Some(PageKey::Memory),
         (Kind::Index, ["memory", "MEMORY.md"]) => Some(PageKey::AgentIndex),
         (Kind::Index, ["memory", "workspace", id, _]) => Some(PageKey::WorkspaceIndex((*id).to_owned())),
-        // A note that stands elsewhere is not the page of its day, and looking at it makes none.
+        // A note at any other path is not the page of its day, and must not create one.
         (Kind::Daily, ["continuity", "daily", year, month, name]) => {
             let date = name.strip_suffix(".md").filter(|date| date.starts_with(&format!("{year}-{month}-")))?;
             Some(PageKey::Daily(date.parse().ok()?))
@@ -357,8 +358,8 @@ fn page_at(kind: Kind, parts: &[&str]) -> Option<PageKey> {
     }
 }
 
-/// The page of a session, by its file: [`happened_to`] for those whose key says more than the path does. Only what was
-/// rendered once.
+/// [`happened_to`] for the pages of sessions, whose key cannot be derived from the path alone. Only pages that were
+/// rendered before are found.
 pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Happened>> {
     let parts: Vec<&str> = path.components().collect();
     let ["memory", "workspace", id, "runtime", "session-memory", name] = parts.as_slice() else { return Ok(None) };
@@ -366,7 +367,7 @@ pub(super) fn session_page(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Resu
     Ok(pages::known_session(tx, agent_no, id, stem)?.map(Happened::PageEdited))
 }
 
-/// The files of the pages of the thread of a key, and of the one it was merged into.
+/// The page files of the thread with this key, and of the thread it was merged into.
 fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT file FROM threads WHERE agent_no = ?1 AND (thread_key = ?2 OR thread_no =
@@ -376,7 +377,7 @@ fn thread_files(tx: &Read, agent_no: AgentNo, key: &str) -> Result<Vec<String>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The ids of the projects something is known of, by their memory files.
+/// Ids of the workspaces that have memory files.
 pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT scope FROM catalogue WHERE agent_no = ?1 AND kind = 'memory' AND state != 'gone'",
@@ -386,27 +387,27 @@ pub(crate) fn workspaces_of_memory(tx: &Read, agent_no: AgentNo) -> Result<Vec<S
     Ok(scopes.iter().flatten().filter_map(|s| s.strip_prefix("workspace/")).map(str::to_owned).collect())
 }
 
-/// What was seen of a file on disk.
+/// The state of a file as read from disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub stamp: Stamp,
-    /// When it was looked at.
+    /// When the file was read.
     pub seen_ns: i64,
     pub digest: Digest,
-    /// Given by whoever has just published it.
+    /// Set by a caller that has just published the file.
     pub published: Option<Digest>,
 }
 
-/// What a row said before.
+/// The row's values before the change.
 struct Before {
     digest: Vec<u8>,
     state: String,
     published: Option<Vec<u8>>,
-    /// The thread a loop or a proposal named.
+    /// The thread a loop or a proposal belonged to.
     thread: Option<String>,
 }
 
-/// Puts what was seen of a file into its row. Returns whether anything that counts has changed.
+/// Stores the state of a file in its row. Returns whether anything relevant has changed.
 pub(super) fn store(
     tx: &Write,
     agent_no: AgentNo,
@@ -426,7 +427,7 @@ pub(super) fn store(
         })
         .optional()?;
     let same = known.as_ref().is_some_and(|k| k.digest == digest && k.state == state.name());
-    // The thread it is taken out of shows it no more; what it says now is looked at when pages are rendered.
+    // The previous thread no longer shows the item; the new thread is looked up when pages are rendered.
     if let Some(thread) = known.as_ref().and_then(|k| k.thread.as_deref())
         && said.fields.get("thread").and_then(Value::as_str) != Some(thread)
     {
@@ -465,7 +466,7 @@ pub(super) fn store(
     Ok(true)
 }
 
-/// Notes that a file is no longer there.
+/// Records that a file no longer exists.
 pub(super) fn gone(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached(
         "UPDATE catalogue SET state = 'gone',
@@ -476,8 +477,8 @@ pub(super) fn gone(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes every word of a file that is gone out of its row, its name included, and its revisions with it. The number
-/// stays, so that whoever follows the changes drops what they have of it.
+/// Deletes every word of a file that is gone from its row, its name included, and its revisions. The row's number
+/// stays, so that readers of [`changes`] drop their copies.
 pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     tx.prepare_cached("DELETE FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?
         .execute(params![agent_no, path])?;
@@ -491,7 +492,7 @@ pub(crate) fn forget(tx: &Write, agent_no: AgentNo, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// [`forget`] for every place where an item once was.
+/// [`forget`] for every path an item once had.
 pub(crate) fn forget_gone(tx: &Write, agent_no: AgentNo, item: &str) -> Result<()> {
     let mut statement =
         tx.prepare_cached("SELECT path FROM catalogue WHERE agent_no = ?1 AND item = ?2 AND state = 'gone'")?;
@@ -508,7 +509,7 @@ fn entry(r: &Row) -> rusqlite::Result<Entry> {
     let digest_of = |bytes: Vec<u8>| -> Digest { bytes.try_into().unwrap_or_default() };
     Ok(Entry {
         file_no: r.get(0)?,
-        // Every path was a `RelPath` when it was stored.
+        // Every path was a valid `RelPath` when it was stored.
         path: RelPath::parse(&r.get::<_, String>(1)?).unwrap_or(RelPath::literal("unknown.md")),
         kind: Kind::parse(&r.get::<_, String>(2)?).unwrap_or(Kind::Note),
         state: State::parse(&r.get::<_, String>(3)?),
@@ -543,7 +544,8 @@ pub fn list(tx: &Read, agent_no: AgentNo, kind: Kind, state: State) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// [`list`] of those that may belong to some threads: that name one of these keys or names, or none at all.
+/// [`list`], limited to files that may belong to certain threads: those that name one of these keys or names, or no
+/// thread.
 pub fn list_in(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, threads: &[String]) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = ?3
@@ -555,8 +557,8 @@ pub fn list_in(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, threads: 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Files of these kinds that changed behind `change_no`, oldest first, those that are gone included; and how many changes
-/// of any kind were looked at, with the last of them.
+/// Files of these kinds that changed after `change_no`, oldest first, including files that are gone; and how many
+/// changes of any kind were examined, with the number of the last one.
 pub fn changes_of(
     tx: &Read,
     agent_no: AgentNo,
@@ -577,7 +579,7 @@ pub fn changes_of(
     Ok((out, looked, last))
 }
 
-/// Every file that is there, by path.
+/// Every file that exists, by path.
 pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' ORDER BY path"
@@ -586,7 +588,7 @@ pub fn all(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Ids of the projects that files stand for or speak of.
+/// Ids of the workspaces that files belong to or name.
 pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT DISTINCT substr(scope, 11) FROM catalogue
@@ -597,7 +599,7 @@ pub fn workspaces(tx: &Read, agent_no: AgentNo) -> Result<Vec<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many files are there.
+/// The number of existing files.
 pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     let files: i64 = tx
         .prepare_cached("SELECT count(*) FROM catalogue WHERE agent_no = ?1 AND state != 'gone'")?
@@ -605,7 +607,7 @@ pub fn count(tx: &Read, agent_no: AgentNo) -> Result<u64> {
     Ok(files as u64)
 }
 
-/// What changed behind `change_no`, oldest first, files that are gone included.
+/// Files that changed after `change_no`, oldest first, including files that are gone.
 pub fn changes(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, limit: usize) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND change_no > ?2 ORDER BY change_no LIMIT ?3"
@@ -614,7 +616,7 @@ pub fn changes(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, limit: usize) 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The rows of one kind that count, newest first by a date field of theirs, and how many there are in all.
+/// The current files of one kind, newest first by one of their date fields, and their total number.
 pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND kind = ?2 AND state = 'active'
@@ -628,7 +630,7 @@ pub fn newest(tx: &Read, agent_no: AgentNo, kind: Kind, field: &str, limit: usiz
     Ok((rows, all as u64))
 }
 
-/// How many files of each kind count, and how many memories of them were superseded.
+/// The number of current files of each kind, superseded memories excluded.
 pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     let mut statement = tx.prepare_cached(
         "SELECT kind, count(*) FROM catalogue
@@ -639,7 +641,7 @@ pub fn counts(tx: &Read, agent_no: AgentNo) -> Result<Vec<(Kind, u64)>> {
     Ok(found.into_iter().filter_map(|(kind, n)| Some((Kind::parse(&kind)?, n))).collect())
 }
 
-/// Open loops due on a day or before it, the longest overdue first, and how many there are in all.
+/// Open loops due on or before a day, the longest overdue first, and their total number.
 pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<Entry>, u64)> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue
@@ -651,14 +653,14 @@ pub fn due(tx: &Read, agent_no: AgentNo, by: &str, limit: usize) -> Result<(Vec<
     Ok((rows.into_iter().take(limit).collect(), all))
 }
 
-/// The newest change of an agent's files.
+/// The newest change number among an agent's files.
 pub fn last_change(tx: &Read, agent_no: AgentNo) -> Result<ChangeNo> {
     Ok(tx
         .prepare_cached("SELECT coalesce(max(change_no), 0) FROM catalogue WHERE agent_no = ?1")?
         .query_row([agent_no], |r| r.get(0))?)
 }
 
-/// Files that are there and have something wrong with them.
+/// Existing files that have a problem.
 pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND problem IS NOT NULL ORDER BY path"
@@ -667,7 +669,7 @@ pub fn troubled(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The file at a path, if it is there.
+/// The file at a path, if it exists.
 pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -677,7 +679,7 @@ pub fn at(tx: &Read, agent_no: AgentNo, path: &RelPath) -> Result<Option<Entry>>
         .optional()?)
 }
 
-/// The file with an id: the one that counts, else the newest in an archive.
+/// The file with an item id: the current one, otherwise the newest archived one.
 pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!(
@@ -688,7 +690,7 @@ pub fn item(tx: &Read, agent_no: AgentNo, item: &str) -> Result<Option<Entry>> {
         .optional()?)
 }
 
-/// The file with a number, in whatever state.
+/// The file with a number, in any state.
 pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<Entry>> {
     Ok(tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND file_no = ?2"))?
@@ -696,7 +698,7 @@ pub fn numbered(tx: &Read, agent_no: AgentNo, file_no: FileNo) -> Result<Option<
         .optional()?)
 }
 
-/// Files that bear the mark of an act.
+/// Files that carry the id of an act.
 pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Vec<Entry>> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM catalogue WHERE agent_no = ?1 AND state != 'gone' AND fields ->> 'flush' = ?2"
@@ -705,18 +707,19 @@ pub(super) fn bearing(tx: &Read, agent_no: AgentNo, flush_id: &str) -> Result<Ve
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The one file of a kind a person means by `name`: its id (with or without the letter in front, or the beginning of
-/// it), its title, its file name or its path. Of an archive the newest entry. `NotFound` and `Usage` say what to do.
+/// The one file of a kind that `name` refers to: by its id (with or without the leading letter, or the beginning of
+/// it), title, file name or path. In an archive the newest match is taken. `NotFound` and `Usage` errors say what to
+/// do.
 pub fn named(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, name: &str) -> Result<Entry> {
     let entries = list(tx, agent_no, kind, state)?;
     let prefix = kind.prefix().map_or(String::new(), |p| format!("{p}:"));
     let bare = name.strip_prefix(&prefix).unwrap_or(name);
     let id_of =
         |e: &Entry| e.item.as_deref().map(|i| i.strip_prefix(&prefix).unwrap_or(i).to_owned()).unwrap_or_default();
-    // A title with a credential in it stands without in the file.
+    // Credentials were redacted from the title when it was written, so redact the name before comparing.
     let clean = redact(name);
     let title = TitleKey::of(&clean).ok();
-    // Of a long one the row has the beginning only; the file's name has it all.
+    // The row keeps only the beginning of a long title; the file name is derived from the whole title.
     let named_after = title.as_ref().map(TitleKey::file_name);
     let same_title = |e: &Entry| title.is_some() && TitleKey::of(&e.title).ok() == title;
     let file = name.rsplit('/').next().unwrap_or(name);
@@ -731,7 +734,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, kind: Kind, state: State, name: &str)
     for test in tests {
         let mut found: Vec<&Entry> = entries.iter().filter(|e| test(e)).collect();
         if state == State::Archived && found.len() > 1 {
-            // The name in an archive ends in a time.
+            // The name of an archived file ends in a time.
             let newest = found.iter().max_by_key(|e| e.path.name().rsplit("--").next().map(str::to_owned));
             if let Some(newest) = newest.filter(|n| found.iter().all(|e| e.item == n.item)) {
                 return Ok((*newest).clone());

@@ -1,13 +1,13 @@
-//! An act on files and ledger in three beats (R6.4).
+//! The file journal: an act changes files and the ledger in three steps (R6.4).
 //!
-//! 1. One transaction stores the plan, with everything needed to finish it and whatever the act changes in the ledger,
-//!    and says why. From here on the act stands.
-//! 2. The files are published, one after the other. Each step is harmless to repeat: a file that bears the act's id, in
-//!    its place or in an archive, is not written again.
-//! 3. One transaction brings the file table up to the files, marks the pages that show them, and marks the plan done.
+//! 1. One transaction stores the plan, with everything needed to finish it and the reason, together with the act's
+//!    changes to the ledger. From here on the act is committed.
+//! 2. The files are published one after the other. Every step is idempotent: a file that already carries the act's id,
+//!    at its path or in an archive, is not written again.
+//! 3. One transaction brings the file table up to date, marks the pages that show the files, and marks the plan done.
 //!
-//! A crash in between leaves a stored plan, which the next holder of the tree lock continues. What can be refused is refused
-//! before the first beat.
+//! A crash in between leaves a stored plan, which the next holder of the tree lock completes. Anything that can be
+//! refused is refused before the first step.
 
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
@@ -28,10 +28,10 @@ use crate::title::{active_name, flush_id};
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Step {
-    /// A file that is new.
+    /// Creates a file.
     Create { path: String, text: String },
-    /// Front matter keys set and taken out, and, where given, the whole body. `base`: digest of the file the new body
-    /// was made for, so that a body written since is not replaced.
+    /// Sets and removes front matter keys and, if given, replaces the whole body. `base`: digest of the file the new
+    /// body was made for; if the file has changed since, the body is not replaced.
     Edit {
         path: String,
         #[serde(default)]
@@ -43,19 +43,19 @@ pub enum Step {
         #[serde(default)]
         base: Option<String>,
     },
-    /// Lines behind everything that stands in the file, whatever that is by then, and front matter keys set.
+    /// Adds lines at the end of the file as it is when the step runs, and sets front matter keys.
     Append {
         path: String,
         #[serde(default)]
         set: Map<String, Value>,
         text: String,
-        /// Behind a blank line.
+        /// Whether a blank line goes before the added lines.
         #[serde(default)]
         apart: bool,
     },
-    /// Front matter keys, and the heading; no other byte of the text.
+    /// Sets front matter keys and the heading; no other byte of the text changes.
     Entitle { path: String, set: Map<String, Value>, unset: Vec<String>, heading: String },
-    /// A file goes elsewhere as it is; then its front matter is edited.
+    /// Moves a file unchanged, then edits its front matter.
     Move {
         from: String,
         to: String,
@@ -64,20 +64,20 @@ pub enum Step {
         #[serde(default)]
         unset: Vec<String>,
     },
-    /// A file goes, if it is still the one it was.
+    /// Removes a file if its digest is still this one.
     Remove { path: String, digest: String },
-    /// A file goes, if it is still the one it was, and its row and its revisions keep no word of it.
+    /// Removes a file if its digest is still this one, and deletes its words from its row and its revisions.
     Forget { path: String, digest: String },
 }
 
-/// What is to be done, and why.
+/// The steps of an act, and why it is done.
 #[derive(Clone, Debug)]
 pub struct Act {
     pub action: &'static str,
     pub steps: Vec<Step>,
-    /// Pages that show what changes, marked when the act is finished.
+    /// Pages that show what changes; they are marked when the act is finished.
     pub heads: Vec<PageKey>,
-    /// For the audit: never words of the files.
+    /// Details for the audit; never contains text of the files.
     pub note: Map<String, Value>,
 }
 
@@ -91,7 +91,7 @@ impl Act {
         self
     }
 
-    /// Says what happens by the act, so that the pages that show it are marked when it is finished.
+    /// Adds an event, so that the pages that show it are marked when the act is finished.
     pub fn tells(mut self, what: &Happened) -> Act {
         for page in pages::cadence::pages(what) {
             if !self.heads.contains(&page) {
@@ -107,15 +107,15 @@ impl Act {
     }
 }
 
-/// A stored plan.
+/// A plan as stored in the ledger.
 #[derive(Clone, Serialize, Deserialize, Debug)]
 struct Plan {
     steps: Vec<Step>,
-    /// [`PageKey`]s, as they are written.
+    /// [`PageKey`]s in their written form.
     heads: Vec<String>,
 }
 
-/// A plan that was not finished.
+/// A plan that is not finished yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unfinished {
     pub flush_id: String,
@@ -125,35 +125,37 @@ pub struct Unfinished {
     pub created_at: i64,
 }
 
-/// What an edit does to the text behind the front matter.
+/// How an edit changes the text after the front matter.
 #[derive(Clone, Copy)]
 enum Body<'a> {
-    Stays,
-    /// Another text, made for the file with this digest.
-    Becomes(&'a str, Option<&'a str>),
-    /// Lines at the end, perhaps behind a blank one.
-    Grows(&'a str, bool),
-    /// Another heading.
-    IsCalled(&'a str),
+    Keep,
+    /// Replaces the text; the digest is that of the file it was made for.
+    Replace(&'a str, Option<&'a str>),
+    /// Adds lines at the end, after a blank line if the flag is set.
+    Append(&'a str, bool),
+    /// Replaces the heading.
+    Heading(&'a str),
 }
 
-/// A file as a step left it; `None`: it is not there any more.
+/// A file after a step; `None`: it no longer exists.
 type Touched = (RelPath, Option<(Now, Vec<u8>)>);
 
 impl TreeLock<'_> {
-    /// Does an act. `also` is what it changes in the ledger, in the transaction that stores the plan. Returns the act's id.
+    /// Performs an act. `also` makes the act's changes to the ledger, in the transaction that stores the plan. Returns
+    /// the result of `also` and the act's id.
     pub fn perform<T>(&self, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         self.perform_as(&flush_id(), act, also).map(|out| (out.0, out.1))
     }
 
-    /// [`TreeLock::perform`] under an id of the caller's ([`flush_id`]): rows that carry it stand when the act is finished.
+    /// [`TreeLock::perform`] under an id the caller made with [`flush_id`]: rows that carry the id become visible when
+    /// the act is finished.
     pub fn perform_as<T>(&self, id: &str, act: Act, also: impl FnOnce(&mut Write) -> Result<T>) -> Result<(T, String)> {
         let id = id.to_owned();
         let heads = act.heads.iter().map(PageKey::to_string).collect();
         let mut plan = Plan { steps: act.steps, heads };
         for step in &mut plan.steps {
-            clean(step);
-            self.possible(step)?;
+            redact_step(step);
+            self.check(step)?;
         }
         let stored = serde_json::to_string(&plan).map_err(|e| Error::usage("the plan cannot be stored").because(e))?;
         let out = self.at.write(act.action, |tx| {
@@ -183,11 +185,12 @@ impl TreeLock<'_> {
         Ok((out, id))
     }
 
-    /// Beats two and three. Returns the files a person was quicker in: what was to go there is kept as a revision.
+    /// Steps two and three. Returns the files that a person changed first: the text meant for them is kept as a
+    /// revision.
     fn finish(&self, id: &str, plan: &Plan) -> Result<Vec<RelPath>> {
         let (mut touched, mut aside) = (Vec::new(), Vec::new());
         for step in &plan.steps {
-            touched.extend(self.take(id, step, &mut aside)?);
+            touched.extend(self.run_step(id, step, &mut aside)?);
         }
         self.at.write("flush.done", |tx| {
             for (path, now) in &touched {
@@ -210,7 +213,7 @@ impl TreeLock<'_> {
                 .execute(params![id, tx.now()])?;
             tx.note("flush", id);
             tx.note("files", touched.len());
-            // Finished plans are history the audit has; some are kept to look at.
+            // The audit keeps the history of finished plans, so only the latest ones are kept here.
             tx.prepare_cached(
                 "DELETE FROM flushes WHERE agent_no = ?1 AND state = 'done' AND flush_id <= (
                    SELECT flush_id FROM flushes WHERE agent_no = ?1 AND state = 'done' ORDER BY flush_id DESC LIMIT 1 OFFSET 200)",
@@ -222,8 +225,8 @@ impl TreeLock<'_> {
         Ok(aside)
     }
 
-    /// Refuses what cannot be done, before anything is.
-    fn possible(&self, step: &Step) -> Result<()> {
+    /// Refuses a step that cannot be done, before the act begins.
+    fn check(&self, step: &Step) -> Result<()> {
         let files = &self.at.files;
         match step {
             Step::Create { path, .. } => {
@@ -239,18 +242,18 @@ impl TreeLock<'_> {
                 }
             }
             Step::Edit { path, set, unset, body, .. } => {
-                let body = body.as_deref().map_or(Body::Stays, |text| Body::Becomes(text, None));
+                let body = body.as_deref().map_or(Body::Keep, |text| Body::Replace(text, None));
                 self.editable(&RelPath::parse(path)?, set, unset, body)
             }
             Step::Append { path, set, text, apart } => {
-                self.editable(&RelPath::parse(path)?, set, &[], Body::Grows(text, *apart))
+                self.editable(&RelPath::parse(path)?, set, &[], Body::Append(text, *apart))
             }
             Step::Entitle { path, set, unset, heading } => {
-                self.editable(&RelPath::parse(path)?, set, unset, Body::IsCalled(heading))
+                self.editable(&RelPath::parse(path)?, set, unset, Body::Heading(heading))
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
-                self.editable(&from, set, unset, Body::Stays)?;
+                self.editable(&from, set, unset, Body::Keep)?;
                 match files.stat(&to)? {
                     Some(_) => Err(Error::refused(format!("{} exists already", self.at.shown(&to)))
                         .hint("move it away and run the command again")),
@@ -264,8 +267,8 @@ impl TreeLock<'_> {
         }
     }
 
-    /// Makes the change and throws it away: front matter may be sound and still written in a way nobody can change line
-    /// by line, and a file that has moved by the time that shows would be half done.
+    /// Tries the change without storing it: valid front matter may still be written in a form that cannot be edited
+    /// line by line, and finding that out after a move would leave the act half done.
     fn editable(&self, path: &RelPath, set: &Map<String, Value>, unset: &[String], body: Body) -> Result<()> {
         let Some((bytes, _)) = self.at.files.read_with_stamp(path, LARGEST_FILE)? else {
             return Err(missing(self, path));
@@ -281,22 +284,22 @@ impl TreeLock<'_> {
         })
     }
 
-    /// Does one step, or finds that it has been done.
-    fn take(&self, id: &str, step: &Step, aside: &mut Vec<RelPath>) -> Result<Vec<Touched>> {
+    /// Performs one step, unless it is already done.
+    fn run_step(&self, id: &str, step: &Step, aside: &mut Vec<RelPath>) -> Result<Vec<Touched>> {
         match step {
             Step::Create { path, text } => {
                 let path = RelPath::parse(path)?;
                 let mut doc = Document::parse(text.as_bytes().to_vec());
                 doc.set("flush", &Value::from(id))?;
                 let bytes = doc.print().to_vec();
-                if self.bears(id, &path)? {
-                    // Written before a crash: as far as nobody has touched it since, it is ours.
+                if self.has_created(id, &path)? {
+                    // Written before a crash: if the file has not changed since, it is Heirloom's own.
                     let found = self.at.files.read_with_stamp(&path, LARGEST_FILE)?.filter(|(b, _)| *b == bytes);
                     let now = found.map(|(_, stamp)| Now { stamp, digest: home::digest(&bytes) });
                     return Ok(now.map(|now| (path, Some((now, bytes)))).into_iter().collect());
                 }
                 let revised = self.revise(&path, None, Patience::Wait, |current| {
-                    // A person made a file of that name meanwhile: theirs stays.
+                    // A person has created a file of that name meanwhile; it stays.
                     Ok(if current.is_some_and(|c| c != bytes) { None } else { Some(bytes.clone()) })
                 })?;
                 match revised {
@@ -311,33 +314,33 @@ impl TreeLock<'_> {
             Step::Edit { path, set, unset, body, base } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                let body = body.as_deref().map_or(Body::Stays, |text| Body::Becomes(text, base.as_deref()));
+                let body = body.as_deref().map_or(Body::Keep, |text| Body::Replace(text, base.as_deref()));
                 Ok(self.edit(id, &path, own, (set, unset), body, aside)?.into_iter().collect())
             }
             Step::Append { path, set, text, apart } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                Ok(self.edit(id, &path, own, (set, &[]), Body::Grows(text, *apart), aside)?.into_iter().collect())
+                Ok(self.edit(id, &path, own, (set, &[]), Body::Append(text, *apart), aside)?.into_iter().collect())
             }
             Step::Entitle { path, set, unset, heading } => {
                 let path = RelPath::parse(path)?;
                 let own = self.own(&path)?;
-                Ok(self.edit(id, &path, own, (set, unset), Body::IsCalled(heading), aside)?.into_iter().collect())
+                Ok(self.edit(id, &path, own, (set, unset), Body::Heading(heading), aside)?.into_iter().collect())
             }
             Step::Move { from, to, set, unset } => {
                 let (from, to) = (RelPath::parse(from)?, RelPath::parse(to)?);
-                // What we last wrote is known of the old name; under the new one it would look like a person's save of
-                // just now, which is waited for.
+                // The digest of Heirloom's last write is known for the old path. Without it, the file at the new path
+                // would look as if a person had just saved it, and the edit would wait.
                 let own = self.own(&to)?.or(self.own(&from)?);
                 match self.at.files.rename_new(&self.lock, &from, &to)? {
-                    // There already: the move was made before a crash, and what stands at the old place is new.
+                    // The move was made before a crash; a file now at the old path is new.
                     Renamed::Done | Renamed::TargetExists => {}
-                    // Moved before a crash; or a person took it away, and there is nothing left to do.
+                    // Moved before a crash, or removed by a person: nothing is left to do.
                     Renamed::SourceMissing if self.at.files.stat(&to)?.is_none() => return Ok(vec![(from, None)]),
                     Renamed::SourceMissing => {}
                 }
                 let mut touched: Vec<Touched> =
-                    self.edit(id, &to, own, (set, unset), Body::Stays, aside)?.into_iter().collect();
+                    self.edit(id, &to, own, (set, unset), Body::Keep, aside)?.into_iter().collect();
                 if self.at.files.stat(&from)?.is_none() {
                     touched.push((from, None));
                 }
@@ -349,7 +352,7 @@ impl TreeLock<'_> {
                     return Ok(vec![(path, None)]);
                 };
                 let found = home::digest(&bytes);
-                // A person wrote there since: it stays.
+                // If a person has edited the file since, it stays.
                 let gone = hex(&found) == *digest
                     && self.at.files.remove_exactly(&self.lock, &path, found, &mut |newer| {
                         self.at.keep_revision(&path, newer, "saved while it was being removed")
@@ -377,15 +380,15 @@ impl TreeLock<'_> {
                 return Ok(Some(current.to_vec()));
             }
             changed(&mut doc, id, set, unset, body)?;
-            if !matches!(body, Body::Stays) {
-                if let Body::Becomes(_, base) = body
+            if !matches!(body, Body::Keep) {
+                if let Body::Replace(_, base) = body
                     && base.is_some_and(|base| base != hex(&home::digest(current)))
                 {
                     self.at.keep_revision(path, doc.print(), "asked for; somebody had saved the file meanwhile")?;
                     aside.push(path.clone());
                     return Ok(None);
                 }
-                // Kept before it is replaced: killed in between, nobody would know what stood there.
+                // Kept before it is replaced, so that a crash in between does not lose what the file contained.
                 self.at.keep_revision(path, current, BY_COMMAND)?;
             }
             written = doc.print().to_vec();
@@ -397,19 +400,19 @@ impl TreeLock<'_> {
         })
     }
 
-    /// Digest of what we last wrote to a file.
+    /// Digest of what Heirloom last wrote to a file.
     fn own(&self, path: &RelPath) -> Result<Option<home::Digest>> {
         Ok(self.at.read(|tx| file_table::at(tx, self.at.agent_no, path))?.and_then(|e| e.published))
     }
 
-    /// Whether the file this act made is there, in its place or in an archive.
-    fn bears(&self, id: &str, path: &RelPath) -> Result<bool> {
+    /// Whether the file this act created exists, at its path or in an archive.
+    fn has_created(&self, id: &str, path: &RelPath) -> Result<bool> {
         let bearing = self.at.read(|tx| file_table::bearing(tx, self.at.agent_no, id))?;
         Ok(bearing.iter().any(|e| active_name(e.path.name()) == path.name()))
     }
 }
 
-/// What an act makes of a file.
+/// Applies an act's change to a document.
 fn changed(doc: &mut Document, id: &str, set: &Map<String, Value>, unset: &[String], body: Body) -> Result<()> {
     for (key, value) in set {
         doc.set(key, value)?;
@@ -419,10 +422,10 @@ fn changed(doc: &mut Document, id: &str, set: &Map<String, Value>, unset: &[Stri
     }
     doc.set("flush", &Value::from(id))?;
     match body {
-        Body::Stays => Ok(()),
-        Body::Grows(text, apart) => doc.append(text, apart),
-        Body::Becomes(text, _) => doc.set_body(text),
-        Body::IsCalled(heading) => doc.set_heading(heading),
+        Body::Keep => Ok(()),
+        Body::Append(text, apart) => doc.append(text, apart),
+        Body::Replace(text, _) => doc.set_body(text),
+        Body::Heading(heading) => doc.set_heading(heading),
     }
 }
 
@@ -430,8 +433,8 @@ fn missing(lock: &TreeLock, path: &RelPath) -> Error {
     Error::not_found(format!("{} is not there any more", lock.at.shown(path))).hint("run the command again")
 }
 
-/// No credential is written into a visible file (R14.2).
-fn clean(step: &mut Step) {
+/// Redacts credentials from a step, because no credential is written into a visible file (R14.2).
+fn redact_step(step: &mut Step) {
     let clean_text = |text: &mut String| {
         if let std::borrow::Cow::Owned(clean) = redact(text) {
             *text = clean;
@@ -465,8 +468,8 @@ fn clean(step: &mut Step) {
     }
 }
 
-/// Continues what a crash, or a full disk, left unfinished. What still cannot be finished stays planned and is named by
-/// [`unfinished`]; it never keeps other work from being done.
+/// Completes acts that a crash or a full disk left unfinished. An act that still cannot be completed stays planned and
+/// is listed by [`unfinished`]; it does not block other work.
 pub(super) fn recover(lock: &TreeLock) -> Result<()> {
     let open: Vec<(String, Option<String>)> = lock.at.read(|tx| {
         let mut statement = tx.prepare_cached(
@@ -480,7 +483,7 @@ pub(super) fn recover(lock: &TreeLock) -> Result<()> {
             .map_err(|e| Error::damaged(format!("the plan {id} cannot be read")).because(e));
         let done = plan.and_then(|plan| lock.finish(&id, &plan));
         if let Err(e) = done {
-            // A store that cannot be written is the news itself.
+            // A ledger that cannot be written is the error to report.
             if matches!(e.kind(), ErrorKind::Busy | ErrorKind::Damaged) {
                 return Err(e);
             }
@@ -495,14 +498,14 @@ pub(super) fn recover(lock: &TreeLock) -> Result<()> {
     Ok(())
 }
 
-/// Whether anything is unfinished: one look at an index.
+/// Whether any act is unfinished; a single index lookup.
 pub fn is_unfinished(tx: &Read, agent_no: AgentNo) -> Result<bool> {
     Ok(tx
         .prepare_cached("SELECT 1 FROM flushes WHERE agent_no = ?1 AND state = 'planned' LIMIT 1")?
         .exists([agent_no])?)
 }
 
-/// Acts that stand and are not finished, oldest first.
+/// Committed acts that are not finished, oldest first.
 pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     let mut statement = tx.prepare_cached(
         "SELECT flush_id, action, attempts, last_error, created_at FROM flushes
@@ -520,7 +523,7 @@ pub fn unfinished(tx: &Read, agent_no: AgentNo) -> Result<Vec<Unfinished>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A digest as it stands in a plan.
+/// A digest in the form plans store it: hexadecimal.
 pub fn hex(digest: &[u8]) -> String {
     digest.iter().map(|b| format!("{b:02x}")).collect()
 }

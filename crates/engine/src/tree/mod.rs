@@ -1,10 +1,10 @@
 //! The assistant home: an agent's visible Markdown tree, as files and as what the ledger knows of them. Storey 1.
 //!
-//! Files are the authority; [`file_table`] rows follow them, hand edits included ([`scan`]). Whoever changes files does
-//! it at the [`TreeLock`]: one process at a time, what a crash left unfinished done first, and every act in three beats
-//! ([`journal`]). [`bootstrap`] writes the newcomer's files once.
+//! The files are authoritative; the rows of [`file_table`] follow them, including edits by hand ([`scan`]). Files are
+//! changed only while holding the [`TreeLock`]: one process at a time, unfinished acts completed first, and every act
+//! in three steps ([`journal`]). [`bootstrap`] writes the initial files once.
 //!
-//! Knows what kinds of file there are and where they stand; does not know what a loop or a leaf means.
+//! Knows the kinds of files and their paths; does not know what a loop or a memory means.
 
 pub mod address;
 pub mod adopt;
@@ -35,28 +35,28 @@ use crate::scope::{AgentId, AgentNo};
 /// An agent's assistant home, opened.
 pub struct AssistantHome<'a> {
     home: &'a Home,
-    /// The tree itself.
+    /// The folder the tree lies in.
     pub files: Rooted,
     pub ledger: &'a Ledger,
     pub agent: AgentId,
     pub agent_no: AgentNo,
-    /// Who acts, for the audit: `cli loop`.
+    /// The actor named in the audit, such as `cli loop`.
     pub actor: String,
-    /// Whose days these are: the operator's time zone.
+    /// The operator's time zone, which decides the day of a moment.
     pub zone: TimeZone,
 }
 
-/// The right to change files, held until dropped. What was left unfinished has been finished and the file table is up
-/// to date when it is given.
+/// The exclusive right to change the files of an agent, held until dropped. When it is granted, unfinished acts have
+/// been completed and the file table is up to date.
 pub struct TreeLock<'a> {
     pub at: &'a AssistantHome<'a>,
     lock: HomeLock,
-    /// What a look at the files showed to be wrong with them.
+    /// Problems with files found by the scan.
     pub problems: Vec<Problem>,
 }
 
 impl<'a> AssistantHome<'a> {
-    /// Opens the tree of an agent. `None`: there is none yet.
+    /// Opens the tree of an agent. `None`: it has none yet.
     pub fn open(
         home: &'a Home,
         ledger: &'a Ledger,
@@ -67,7 +67,7 @@ impl<'a> AssistantHome<'a> {
     ) -> Result<Option<AssistantHome<'a>>> {
         let opened = match ledger.read(|tx| agents::root(tx, agent_no))? {
             Some(root) => {
-                // Out of reach, as a disk that is not mounted, is not the same as empty.
+                // A tree that cannot be reached, such as one on an unmounted disk, must not be taken for an empty one.
                 home.open_elsewhere(&root).map_err(|e| match e.kind() {
                     ErrorKind::NotFound => {
                         Error::refused(format!("{}, which has the pages of {agent}, is not there", root.display()))
@@ -83,18 +83,18 @@ impl<'a> AssistantHome<'a> {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e),
         };
-        // What the operator said their zone is counts before the machine's.
-        let said: Option<String> = ledger.read(|tx| {
+        // The time zone set by the operator takes precedence over the machine's.
+        let configured: Option<String> = ledger.read(|tx| {
             Ok(tx
                 .prepare_cached("SELECT value FROM profile WHERE agent_no = ?1 AND key = 'timezone'")?
                 .query_row([agent_no], |r| r.get(0))
                 .optional()?)
         })?;
-        let zone = said.and_then(|name| crate::zone::named(&name)).unwrap_or(zone);
+        let zone = configured.and_then(|name| crate::zone::named(&name)).unwrap_or(zone);
         Ok(Some(AssistantHome { home, files, ledger, agent: agent.clone(), agent_no, actor: actor.to_owned(), zone }))
     }
 
-    /// Opens the tree, making and furnishing it where it is new.
+    /// Opens the tree; creates it with its initial files if it does not exist.
     pub fn create(
         home: &'a Home,
         ledger: &'a Ledger,
@@ -115,19 +115,19 @@ impl<'a> AssistantHome<'a> {
         Ok(opened)
     }
 
-    /// Waits for whoever else is changing files of this agent, finishes what a crash left, and looks at the files.
+    /// Waits for the process that holds the lock, completes unfinished acts, and scans the files.
     pub fn lock(&'a self) -> Result<TreeLock<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
         self.locked(lock, true)
     }
 
-    /// [`AssistantHome::lock`] for whoever has just looked at the files: they are not looked at again.
+    /// [`AssistantHome::lock`] for a caller that has just scanned the files: they are not scanned again.
     pub fn lock_unscanned(&'a self) -> Result<TreeLock<'a>> {
         let lock = self.home.lock(&self.lock_name())?;
         self.locked(lock, false)
     }
 
-    /// [`AssistantHome::lock`], if nobody else is at it.
+    /// [`AssistantHome::lock`], if no other process holds the lock.
     pub fn try_lock(&'a self) -> Result<Option<TreeLock<'a>>> {
         let Some(lock) = self.home.try_lock(&self.lock_name())? else { return Ok(None) };
         Ok(Some(self.locked(lock, true)?))
@@ -136,7 +136,8 @@ impl<'a> AssistantHome<'a> {
     fn locked(&'a self, lock: HomeLock, look: bool) -> Result<TreeLock<'a>> {
         let look = look || lock.was_abandoned() || self.read(|tx| journal::is_unfinished(tx, self.agent_no))?;
         if lock.was_abandoned() {
-            // Whoever wrote here last died at it. Not being able to tidy up is no reason not to work.
+            // A process that wrote here was killed and left temporary files. Failing to remove them does not prevent
+            // work.
             let _ = self.files.remove_abandoned(&mut |dir, bytes| self.rescue(dir, bytes));
         }
         let problems = if look { scan::scan(self)?.problems } else { Vec::new() };
@@ -145,7 +146,7 @@ impl<'a> AssistantHome<'a> {
         Ok(lock)
     }
 
-    /// [`AssistantHome::lock`], by somebody who has other things to do than wait for ever.
+    /// [`AssistantHome::lock`] that waits for at most `patience`. `None`: the lock was not free in time.
     pub fn lock_within(&'a self, patience: Duration) -> Result<Option<TreeLock<'a>>> {
         let until = Instant::now() + patience;
         loop {
@@ -161,18 +162,19 @@ impl<'a> AssistantHome<'a> {
         self.home
     }
 
-    /// The day a moment belongs to, where the operator is.
+    /// The day of a moment in the operator's time zone.
     pub fn day_of(&self, moment: Millis) -> Option<Date> {
         Some(Timestamp::from_millisecond(moment).ok()?.to_zoned(self.zone.clone()).date())
     }
 
-    /// The days these moments belong to, where the operator is.
+    /// The days of these moments in the operator's time zone.
     pub fn days_of(&self, moments: impl IntoIterator<Item = Millis>) -> BTreeSet<Date> {
         moments.into_iter().filter_map(|moment| self.day_of(moment)).collect()
     }
 
-    /// Keeps what a dead process left under a temporary name, unless it is what a file is or was: in the instant of an
-    /// exchange that may be the only copy of what a person had just saved.
+    /// Keeps the contents of a dead process's temporary file as a revision, unless they are already the contents of a
+    /// file or one of its revisions: if the process died while exchanging files, they may be the only copy of what a
+    /// person had just saved.
     fn rescue(&self, dir: &Path, bytes: &[u8]) -> Result<()> {
         let digest = crate::home::digest(bytes);
         let known = self.read(|tx| {
@@ -191,7 +193,7 @@ impl<'a> AssistantHome<'a> {
         self.keep_revision(&RelPath::parse(&path)?, bytes, "found under a temporary name after a command was killed")
     }
 
-    /// A write to the ledger in this agent's name.
+    /// Writes to the ledger as this agent's actor.
     pub fn write<T>(&self, action: &'static str, f: impl FnOnce(&mut Write) -> Result<T>) -> Result<T> {
         self.ledger.write(Audit::new(&self.actor, action).of_agent(self.agent_no), f)
     }
@@ -205,10 +207,10 @@ impl<'a> AssistantHome<'a> {
     }
 }
 
-/// The largest file that is read: what is larger is no note.
+/// The largest file that is read, in bytes; larger ones are not notes.
 pub const LARGEST_FILE: u64 = 8 << 20;
 
-/// A path of the tree that is known to be well-formed.
+/// Parses a path of the tree that is known to be well-formed.
 pub fn path(text: &str) -> Result<RelPath> {
     RelPath::parse(text)
 }

@@ -1,18 +1,18 @@
-//! Where an item comes from: who said it, in which conversation, in which turns (R8.2, R9.2).
+//! The provenance of an item: who stated it, in which conversation and in which turns (R8.2, R9.2).
 
 use serde_json::{Map, Value, json};
 
 use crate::scope::TurnId;
 
-/// Who is behind an item.
+/// Where the content of an item came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Origin {
-    /// A person said so to Heirloom.
+    /// A person told Heirloom directly.
     #[default]
     User,
-    /// A person said so in a conversation.
+    /// A person stated it in a conversation.
     Prompt,
-    /// A program handed it in.
+    /// A program submitted it.
     Program,
     /// A person wrote it into a rendered page or a file.
     Hand,
@@ -31,8 +31,8 @@ impl Origin {
         }
     }
 
-    /// How sure we are of what is said this way, where nobody says: a person to Heirloom means it, what was noticed or
-    /// handed in may be wrong.
+    /// The default confidence of an item of this origin: what a person tells Heirloom directly is certain, what was
+    /// noticed or submitted may be wrong.
     pub fn confidence(self) -> f64 {
         match self {
             Origin::User | Origin::Hand => 1.0,
@@ -54,7 +54,7 @@ pub struct Provenance {
     pub origin: Origin,
     pub session: Option<String>,
     pub turns: Vec<TurnId>,
-    /// A lineage node.
+    /// The id of a lineage node.
     pub node: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Provenance {
         Value::Object(map)
     }
 
-    /// What a file says of it; what cannot be read is left out.
+    /// Reads the provenance from a file's front matter; unreadable parts are left out.
     pub fn from_value(value: Option<&Value>) -> Provenance {
         let text = |key: &str| value.and_then(|v| v.get(key)).and_then(Value::as_str);
         let turns = value.and_then(|v| v.get("turns")).and_then(Value::as_array);

@@ -1,7 +1,7 @@
-//! Changing one file so that nobody's words are lost (R3.2, D2).
+//! Changing one file without losing what a person writes into it at the same time (R3.2, D2).
 //!
-//! The change is a function of what stands in the file now. Whoever saves in between wins: the change is made again on
-//! their words, and what an exchange pushed out of the file is kept as a revision first.
+//! The change is a function of the file's current contents. If a person saves in between, their version wins: the
+//! change is applied again to it, and contents that an exchange displaced from the file are kept as a revision first.
 
 use rusqlite::params;
 
@@ -15,47 +15,48 @@ use crate::ledger::{Read, Write, blocks};
 use crate::scope::{AgentNo, RevisionNo};
 use crate::title::wordless_path;
 
-/// Why a state was kept that somebody asked to replace.
+/// The reason recorded for a revision that was replaced on request.
 pub const BY_COMMAND: &str = "edited by command";
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Revised {
     Written(Now),
     Unchanged(Now),
-    /// The change had nothing to say.
+    /// The change left the contents as they were.
     LeftAlone,
-    /// Somebody else is at work on the file; not before this time.
+    /// A person is editing the file; do not try again before this time.
     Deferred {
         until: Millis,
     },
 }
 
-/// A file as it stands.
+/// A file's contents as published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Now {
     pub stamp: Stamp,
     pub digest: Digest,
 }
 
-/// How to meet a person at work on the file.
+/// What to do while a person is editing the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     /// Wait until their last save is two seconds old.
     Wait,
-    /// Come back another time.
+    /// Return [`Revised::Deferred`]; the caller tries again later.
     Defer,
 }
 
-/// An editor that saves again and again wins in the end; after so many tries it is told.
+/// How often a change is retried against an editor that keeps saving before it is given up with an error.
 const TRIES: usize = 24;
 
-/// The longest a change waits for a quiet file.
+/// The longest time a change waits for the file to be idle, in milliseconds.
 const LONGEST_WAIT_MS: i64 = 2_100;
 
 impl TreeLock<'_> {
-    /// Publishes what `change` makes of the file's bytes (`None`: there is no file). `own`: digest of what we last wrote
-    /// there. The file table is not touched: [`AssistantHome::seen`] does that, in whichever transaction fits.
+    /// Publishes what `change` makes of the file's bytes (`None`: the file does not exist). `own`: digest of what
+    /// Heirloom last wrote there. Does not update the file table: the caller does that with [`AssistantHome::seen`], in
+    /// the transaction of its choice.
     pub fn revise(
         &self,
         path: &RelPath,
@@ -76,7 +77,7 @@ impl TreeLock<'_> {
                 Err(e) => return Err(e),
             };
             let base = current.as_deref().map(home::digest);
-            // What was pushed out is newer than what we put there, and older than anything saved on top of that since.
+            // The displaced contents are newer than what Heirloom wrote, and older than anything saved over it since.
             let newest = displaced.as_deref().filter(|_| base == own).or(current.as_deref());
             let Some(bytes) = change(newest)? else {
                 return Ok(Revised::LeftAlone);
@@ -117,7 +118,7 @@ fn is_symlink(at: &AssistantHome, path: &RelPath) -> bool {
     matches!(at.files.stat(path), Ok(Some(entry)) if entry.kind == home::Kind::Symlink)
 }
 
-/// A kept earlier state of a file.
+/// A kept earlier version of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Revision {
     pub no: RevisionNo,
@@ -128,7 +129,7 @@ pub struct Revision {
 }
 
 impl AssistantHome<'_> {
-    /// Keeps what a file was. The same bytes of the same file are kept once.
+    /// Keeps a version of a file. The same bytes of the same file are kept once.
     pub fn keep_revision(&self, path: &RelPath, bytes: &[u8], why: &str) -> Result<()> {
         self.write("file.revision", |tx| self.keep_revision_in(tx, path, bytes, why))
     }
@@ -155,17 +156,17 @@ impl AssistantHome<'_> {
         Ok(())
     }
 
-    /// Puts a file we have just written into the file table.
+    /// Records a file that was just written in the file table.
     pub(crate) fn seen(&self, tx: &Write, path: &RelPath, now: Now, bytes: &[u8]) -> Result<()> {
         let Some(what) = file_table::classify(path) else { return Ok(()) };
-        let said = file_table::describe(path, what.0, what.1, &Document::parse(bytes));
+        let described = file_table::describe(path, what.0, what.1, &Document::parse(bytes));
         let seen = file_table::Seen {
             stamp: now.stamp,
             seen_ns: Clock::System.now().saturating_mul(1_000_000),
             digest: now.digest,
             published: Some(now.digest),
         };
-        file_table::store(tx, self.agent_no, path, what, &seen, &said)?;
+        file_table::store(tx, self.agent_no, path, what, &seen, &described)?;
         Ok(())
     }
 
@@ -175,7 +176,7 @@ impl AssistantHome<'_> {
     }
 }
 
-/// What is kept of a file, newest first; of all files without `path`.
+/// The kept versions of a file, newest first; without `path`, those of all files.
 pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize) -> Result<Vec<Revision>> {
     let mut statement = tx.prepare_cached(
         "SELECT revision_no, path, at, why, data FROM file_revisions
@@ -190,8 +191,8 @@ pub fn revisions(tx: &Read, agent_no: AgentNo, path: Option<&str>, limit: usize)
     Ok(out)
 }
 
-/// What met a person's words by chance since a time: number, path and why, newest first. What a command replaced because
-/// somebody asked for it is left out.
+/// Revisions kept since a time because files were found changed: number, path and reason, newest first. Versions
+/// replaced by a command on request are left out.
 pub fn found_by_scan(
     tx: &Read,
     agent_no: AgentNo,
@@ -207,7 +208,7 @@ pub fn found_by_scan(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What is kept of earlier states of a file.
+/// The contents of the kept versions of a file.
 pub(crate) fn revisions_of(tx: &Read, agent_no: AgentNo, path: &str) -> Result<Vec<Vec<u8>>> {
     let mut statement = tx.prepare_cached("SELECT data FROM file_revisions WHERE agent_no = ?1 AND path = ?2")?;
     let rows = statement.query_map(params![agent_no, path], |r| r.get::<_, Vec<u8>>(0))?;
@@ -215,7 +216,7 @@ pub(crate) fn revisions_of(tx: &Read, agent_no: AgentNo, path: &str) -> Result<V
     rows.iter().map(|data| blocks::unsqueeze(data)).collect()
 }
 
-/// Removes the kept states of files that `shows` says yes to, given path and text. Returns how many went.
+/// Removes the kept versions for which `shows` returns true, given path and text. Returns how many were removed.
 pub(crate) fn forget_revisions(tx: &Write, agent_no: AgentNo, shows: impl Fn(&str, &str) -> bool) -> Result<usize> {
     let mut statement = tx.prepare_cached("SELECT revision_no, path, data FROM file_revisions WHERE agent_no = ?1")?;
     let rows = statement

@@ -1,7 +1,7 @@
-//! Looking at the files: one `stat` each, and only what has changed is read (D1).
+//! Scanning the files: one `stat` each, and only changed files are read (D1).
 //!
-//! A file counts as unchanged while size, times and inode are those of its row. A file touched at the very moment it
-//! was last looked at could change again without its times telling, so it is read once more.
+//! A file counts as unchanged while its size, times and inode are those of its row. A file modified at the moment of
+//! its last scan could change again without a change of its times, so it is read once more.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,27 @@ use crate::error::{ErrorKind, Problem, Result};
 use crate::home::{self, Entry, Kind as FileType, RelPath, Stamp, layout};
 use crate::pages;
 
-/// What a look at the files showed.
+/// The result of a scan.
 #[derive(Clone, Default, Debug)]
 pub struct Scanned {
-    /// Files that are new, changed or gone.
+    /// The number of files that are new, changed or gone.
     pub changed: u64,
-    /// What could not be looked at or is no file.
+    /// Entries that could not be read or are not regular files.
     pub problems: Vec<Problem>,
 }
 
-/// How deep the tree is looked through: `continuity/proposals/memory/archive/merged/x.md` is six down; people add more.
+/// The deepest folder level that is scanned. Heirloom's own files go six deep, such as
+/// `continuity/proposals/memory/archive/merged/x.md`; people add more.
 const DEEPEST: usize = 12;
 
-/// File times move in steps of a few milliseconds, whatever their unit (Linux: up to 10).
+/// File times advance in steps of a few milliseconds, whatever their unit (Linux: up to 10).
 const CLOCK_STEP_NS: i64 = 20_000_000;
 
-/// So many doubtful files may be read again and again before their rows are written: a write costs more than reading a
-/// few notes.
+/// The most files that are read again at every scan, because they changed at the moment of the last one, before their
+/// rows are rewritten: a write costs more than reading a few notes.
 const DOUBTS: usize = 50;
 
-/// Rows written in one transaction: a first look at thousands of files must let others in between.
+/// Rows written in one transaction, so that a first scan of thousands of files lets other writers in between.
 const STEP: usize = 200;
 
 struct Known {
@@ -40,7 +41,7 @@ struct Known {
     digest: Vec<u8>,
 }
 
-/// Brings the file table up to the files.
+/// Brings the file table up to date with the files.
 pub fn scan(at: &AssistantHome) -> Result<Scanned> {
     let mut out = Scanned::default();
     let mut found: Vec<(RelPath, Stamp)> = Vec::new();
@@ -54,13 +55,13 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
             row => changed.push((path, row)),
         }
     }
-    // What could not be looked at must not read as "deleted".
+    // An entry that could not be read must not count as deleted.
     let gone: Vec<String> = known
         .into_keys()
         .filter(|path| !unseen.iter().any(|u| path.as_str() == u.as_str() || path.starts_with(&format!("{u}/"))))
         .collect();
     for step in changed.chunks(STEP) {
-        out.changed += take_in(at, step, &mut out.problems)?;
+        out.changed += store_changes(at, step, &mut out.problems)?;
     }
     for step in gone.chunks(STEP) {
         out.changed += step.len() as u64;
@@ -82,7 +83,7 @@ pub fn scan(at: &AssistantHome) -> Result<Scanned> {
     Ok(out)
 }
 
-/// Every Markdown file of the tree with one stat each; returns where nothing could be seen.
+/// Runs one `stat` on every Markdown file of the tree; returns the paths that could not be read.
 pub(crate) fn look(
     at: &AssistantHome,
     found: &mut Vec<(RelPath, Stamp)>,
@@ -91,7 +92,7 @@ pub(crate) fn look(
     let mut unseen = Vec::new();
     let mut take = |path: RelPath, entry: &Entry| {
         if file_table::classify(&path).is_none() {
-            // A link where a folder was: what stands below it is out of sight, which is not the same as gone.
+            // A symlink has replaced a folder: the files below it are unreachable, which is not the same as gone.
             if entry.kind == FileType::Symlink && path.parent().is_some() && !path.name().contains('.') {
                 let place = at.files.shown().join(path.as_str()).display().to_string();
                 let what = "is a symlink, which is not followed; put the real folder in its place";
@@ -155,8 +156,8 @@ fn known(at: &AssistantHome) -> Result<HashMap<String, Known>> {
     })
 }
 
-/// Reads what changed and stores what it says. Returns how many files are new or other than they were.
-fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut Vec<Problem>) -> Result<u64> {
+/// Reads the changed files and stores their rows. Returns how many files are new or different.
+fn store_changes(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut Vec<Problem>) -> Result<u64> {
     let seen_ns = Clock::System.now().saturating_mul(1_000_000);
     let (mut read, mut same) = (Vec::new(), 0);
     for (path, row) in step {
@@ -166,7 +167,7 @@ fn take_in(at: &AssistantHome, step: &[(RelPath, Option<Known>)], problems: &mut
                 same += usize::from(row.as_ref().is_some_and(|r| r.stamp == stamp && r.digest == digest));
                 read.push((path, stamp, digest, bytes));
             }
-            // It vanished between listing and reading: the next look will say so.
+            // The file vanished between listing and reading; the next scan records it as gone.
             Ok(None) => {}
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(e) => problems.push(Problem::of(&at.files.shown().join(path.as_str()), &e)),

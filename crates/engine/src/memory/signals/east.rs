@@ -1,5 +1,5 @@
-//! Strong signals in Japanese and Chinese: a few plain forms, told by how a sentence begins and ends, since there are no
-//! spaces between words.
+//! Strong signals in Japanese and Chinese: a few plain forms, recognised by how a sentence begins and ends, because
+//! there are no spaces between words.
 
 use super::prose::Sentence;
 use super::{Found, SignalKind};
@@ -8,7 +8,7 @@ use crate::text::scripts::is_unspaced;
 /// Polite or filling words at the beginning.
 const LEADS: &[&str] =
     &["请记住", "記住", "记住", "请", "請", "麻烦", "あと", "それと", "ちなみに", "，", "、", ",", "：", ":", " "];
-/// A directive that begins so is a standing one.
+/// Beginnings that make a directive a standing one.
 const STANDING: &[&str] = &[
     "以后",
     "以後",
@@ -39,7 +39,7 @@ const REQUESTS: &[&str] =
 const PREFERENCES: &[&str] = &["我更喜欢", "我更喜歡", "我偏好", "我比较喜欢"];
 const NAMES: &[&str] = &["我叫", "我的名字是", "我的名字叫", "叫我", "私の名前は", "僕の名前は", "俺の名前は", "私は"];
 const PLACES: &[&str] = &["我住在", "我居住在"];
-/// What points at something at hand, asks, or reports.
+/// Words that refer to the current work, ask, or report.
 const AT_HAND: &[&str] = &[
     "这",
     "這",
@@ -98,7 +98,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence) -> Vec<Found<'t>> {
     let kana = core.chars().any(|c| matches!(c as u32, 0x3040..=0x30FF));
     let long = core.chars().count() >= 6;
     let begins = STANDING.iter().any(|s| core.starts_with(s));
-    // Chinese asks with "请"; "以后会…" tells what will be.
+    // Chinese requests begin with "请"; "以后会…" describes the future.
     let asks = if kana {
         REQUESTS.iter().any(|r| core.ends_with(r))
     } else {
@@ -120,7 +120,7 @@ fn name(announced: &str, rest: &str) -> Option<String> {
     value(rest.split(['，', ',', '、', '。']).next().unwrap_or(rest))
 }
 
-/// A short run of characters without marks in it.
+/// A short run of characters without punctuation.
 fn value(text: &str) -> Option<String> {
     let text = text.trim();
     // "我叫你…" is a request, not a name.

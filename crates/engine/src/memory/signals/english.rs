@@ -13,7 +13,7 @@ use super::{
 use crate::text::language::lexicon;
 use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
-/// What may stand before a statement and says nothing.
+/// Phrases before a statement that carry no meaning.
 static LEADS: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "please|pls|plz|kindly / also / please? note that / and / but / so / ok|okay|k / btw|fyi|ps|p.s / by the \
@@ -28,7 +28,7 @@ static LEADS: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// "Remember that …": what follows is meant to last.
+/// "Remember that …": announces a statement meant to last.
 static REMEMBER: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "remember : / remember , i|i'm|my / remember that / remember this|these? : / remember this|these? , / \
@@ -38,7 +38,7 @@ static REMEMBER: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// From here on, for good.
+/// Phrases that make a statement a standing one.
 static STANDING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "from now on|onward|onwards / from here on out? / from this point on|onward|onwards|forward / from today \
@@ -51,7 +51,7 @@ static STANDING: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// So wherever it stands.
+/// Words that make a statement a standing one at any position.
 static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "from now on|onward|onwards / from here on / from this point on|onward|onwards / going forward|forwards / \
@@ -59,11 +59,11 @@ static LASTING: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// In general; programs have defaults too.
+/// Phrases for the general case. They may also describe a program, which has defaults too.
 static GENERAL: LazyLock<Phrases> =
     LazyLock::new(|| Phrases::of("by default / in general / generally speaking? / as a general? rule of? thumb?"));
 
-/// At the end of a statement they make it a standing one.
+/// Phrases that make a statement a standing one when they end it.
 static TAILS: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "from now on / from now onwards / from here on / from here on out / going forward / going forwards / moving \
@@ -73,7 +73,7 @@ static TAILS: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// Before a statement in the first person: nobody speaks for themselves there.
+/// Words before a first-person statement that show that it is not the author speaking.
 pub static SUSPECT: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
         "if unless whether suppose imagine pretend assume assuming say says said saying told tells wrote writes \
@@ -91,7 +91,7 @@ static SUBJECTS: LazyLock<Words> = LazyLock::new(|| {
     )
 });
 
-/// What the sentence says of its author.
+/// The signals of one sentence.
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
     let tokens = &sentence.tokens[..];
     let tagged = has_phrase(tokens, phrases!(", ok|okay|alright|please|thanks ?"));
@@ -103,7 +103,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
         frame.listed = sentence.listed && joint == Joint::Start;
         frame.context = Some(context);
         if let Some(rest) = eat(clause, &REMEMBER) {
-            // The pattern may have eaten the first word of what is to be remembered.
+            // The pattern may have consumed the first word of what is to be remembered.
             let last = clause.len() - rest.len() - 1;
             let own = one_of(&clause[last], words!("i i'm im my me"));
             frame.said_that = !own || last > 1;
@@ -116,7 +116,7 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
         }
         let speaks = joint != Joint::Colon || frame.may_stand(before, joint, clause);
         if let Some((key, value, confidence, rest)) = about_me(prompt, clause).filter(|_| speaks) {
-            // "My name is Marta, can you help me?" tells; "My name is Marta?" asks.
+            // "My name is Marta, can you help me?" is a statement; "My name is Marta?" is a question.
             if !asks
                 || joint == Joint::Start
                     && rest.first().is_some_and(|t| matches!(t.low.as_str(), "," | ";" | "—" | "–" | "."))
@@ -140,12 +140,12 @@ pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<
     found
 }
 
-/// One statement.
+/// Reads one statement.
 fn wish<'t>(clause: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     first_person(clause, frame).or_else(|| directive(clause, frame)).or_else(|| remembered(clause, frame))
 }
 
-/// "I prefer …, and never …": each a statement, under what is said before both.
+/// "I prefer …, and never …": each is a statement of its own, with the frame of the whole.
 fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
     let lasting = frame.standing || has_phrase(clause, &LASTING);
     let open = |rest: &'t [Token]| {
@@ -154,7 +154,7 @@ fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
         let rest = next.open(led(rest, &LEADS));
         leads_with(rest, words!("always never don't dont do stop no only i i'd you please")).then_some((rest, next))
     };
-    // Only the first may be what is to be remembered: "remember that I …".
+    // Only the first may be the object of "remember": "remember that I …".
     let read = |part: &'t [Token], frame: Frame| {
         let first = part.first().map(|t| t.start) == clause.first().map(|t| t.start);
         if first { wish(part, &frame) } else { first_person(part, &frame).or_else(|| directive(part, &frame)) }
@@ -162,7 +162,7 @@ fn several<'t>(clause: &'t [Token], frame: &Frame) -> Vec<Found<'t>> {
     joined::wishes(clause, Frame { standing: lasting, ..*frame }, open, read)
 }
 
-/// What a clause is said under.
+/// The phrases before a clause that determine how it is read.
 #[derive(Clone, Copy, Default)]
 struct Frame<'c> {
     remember: bool,
@@ -173,7 +173,7 @@ struct Frame<'c> {
     general: bool,
     /// "In this repository".
     project: bool,
-    /// "If you …, ": only a directive with always or never counts then.
+    /// "If you …, ": only a directive with always or never counts after it.
     condition: bool,
     listed: bool,
     context: Option<&'c Context>,
@@ -186,7 +186,7 @@ static PROJECT: LazyLock<Phrases> = LazyLock::new(|| {
 });
 
 impl Frame<'_> {
-    /// Takes the standing phrases off the front.
+    /// Consumes the standing phrases at the front and records them in the frame.
     fn open<'t>(&mut self, mut tokens: &'t [Token]) -> &'t [Token] {
         loop {
             let next = if let Some(rest) = eat(tokens, &STANDING) {
@@ -205,7 +205,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Whether a statement may begin after what stands before it in the sentence.
+    /// Whether a statement may begin here, after the part of the sentence before it.
     fn may_stand(&self, before: &[Token], joint: Joint, clause: &[Token]) -> bool {
         let before = led(before, &LEADS);
         let Some(first) = before.iter().find(|t| t.word) else { return true };
@@ -234,7 +234,7 @@ fn is_imperative(token: &Token) -> bool {
         || one_of(token, words!("don't do never always only stop"))
 }
 
-/// "should I always …", "do you prefer …", "why …".
+/// Whether the tokens ask a question: "should I always …", "do you prefer …", "why …".
 fn asks(tokens: &[Token]) -> bool {
     let verbs = words!(
         "should can could would do does did is are will may shall must have has am was were isn't aren't don't \
@@ -253,7 +253,7 @@ static TASKS: LazyLock<Words> = LazyLock::new(|| {
     )
 });
 
-/// Something is to be made: the next sentences may say how it is to behave.
+/// Whether the sentence asks to build something: the next sentences may then describe its behaviour.
 pub fn is_task(tokens: &[Token]) -> bool {
     let start = led(tokens, &LEADS);
     let start = eat(
@@ -277,7 +277,7 @@ pub fn is_task(tokens: &[Token]) -> bool {
         .is_some()
 }
 
-/// "You are a …".
+/// Whether the sentence assigns a role: "You are a …".
 pub fn is_persona(tokens: &[Token]) -> bool {
     let start = led(tokens, &LEADS);
     eat(
@@ -362,12 +362,12 @@ fn about_me<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     None
 }
 
-/// A value after which the sentence says nothing unexpected.
+/// A value, if it ends the clause or a word from `fine` follows it.
 fn plain_end<'t>(found: Value<'t>, fine: &Words) -> Option<Value<'t>> {
     found.3.first().is_none_or(|t| !t.word || one_of(t, fine)).then_some(found)
 }
 
-/// "I prefer …" and its kin.
+/// "I prefer …" and similar statements.
 fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     if frame.condition {
         return None;
@@ -402,7 +402,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
             don't|dont|do ever want / i do not ever want / i want|need|expect you always|never"
         ),
     ) {
-        // "I always want to cry when …" is no instruction.
+        // "I always want to cry when …" is not an instruction.
         let about = domain(rest) || has(rest, words!("you your"));
         return if about && !leads_with(rest, words!("the")) && !one_off(rest) { found(0.8) } else { None };
     }
@@ -464,7 +464,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
         let bare = !doing
             && !leads_with(rest, words!("the your how what that it when if is to a an being doing you my i"))
             && !has(soon, words!("the your more another an a"));
-        // "I don't want comments in the diff" is a task; wanting lasts only with a standing word.
+        // "I don't want comments in the diff" is a task; such a wish lasts only with a standing word.
         let wants = eat(core, phrases!("i really? don't|dont want / i do not want")).is_some();
         return if bare
             && !wants
@@ -489,7 +489,7 @@ fn first_person<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     None
 }
 
-/// What is preferred is a way of doing things, not one of several options just offered.
+/// Whether the preference is a way of working, and not one of several options just offered.
 fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     let rest = unmarked(rest);
     let Some(first) = rest.first().filter(|t| t.word) else { return false };
@@ -510,7 +510,7 @@ fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     let known =
         words!("metric imperial oxford imperative terminal command 24-hour 24h iso functional passive active simplest");
     let definite = rest.iter().zip(rest.iter().skip(1)).any(|(a, b)| a.low == "the" && !a.quoted && !one_of(b, known));
-    // "I always prefer the builder pattern": said of all that comes, unless it points at what is there.
+    // "I always prefer the builder pattern" applies to all future work, unless it refers to existing things.
     let pointed = words!("you your we it is was were has had old new other same current existing last next");
     let lasting = always && !has(rest, pointed) && !has(rest, offered);
     if definite && !frame.project && !lasting {
@@ -527,7 +527,7 @@ fn preferable(rest: &[Token], always: bool, frame: &Frame) -> bool {
     !article || has(rest, general)
 }
 
-/// A sentence in the first person the person asked to be remembered.
+/// A first-person sentence that the person asked to be remembered.
 fn remembered<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     let first = tokens.first()?;
     let mine = one_of(first, words!("i i'm im i've i'd my"));
@@ -554,7 +554,7 @@ fn talks(tokens: &[Token]) -> bool {
     has(tokens, &lexicon::CONVERSATION)
 }
 
-/// Words of the trade: what an assistant's habits are about.
+/// Whether the tokens contain a technical term that an assistant's habits can be about.
 fn domain(tokens: &[Token]) -> bool {
     talks(tokens)
         || has(tokens, &lexicon::TASTE)
@@ -579,7 +579,7 @@ fn words(tokens: &[Token]) -> usize {
     tokens.iter().filter(|t| t.word).count()
 }
 
-/// Points at something at hand: it means nothing in another conversation.
+/// Whether the tokens refer to the current work, so that they mean nothing in another conversation.
 fn is_one_off(tokens: &[Token], project: bool) -> bool {
     let mut tokens = trimmed(tokens, &TAILS);
     let mut here = Vec::new();
@@ -594,7 +594,7 @@ fn is_one_off(tokens: &[Token], project: bool) -> bool {
     here.iter().enumerate().any(|(i, t)| {
         let next = here.get(i + 1).filter(|n| n.word).map_or("", |n| n.low.as_str());
         let last = i.checked_sub(1).map_or("", |i| here[i].low.as_str());
-        // A way of spelling names is none.
+        // The name of a naming style, such as snake_case, is not an identifier of the current work.
         if t.name {
             return !project && !one_of(t, words!("snake_case camelcase pascalcase screaming_snake_case kebab-case"));
         }

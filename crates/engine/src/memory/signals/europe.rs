@@ -9,51 +9,51 @@ use super::{Context, Found, Joint, SignalKind, clauses, eat, has, has_phrase, is
 use crate::text::language::lexicon;
 use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
-/// A key of the profile, its value, how sure.
+/// A key of the profile, its value, and the confidence.
 type About = (&'static str, String, f64);
 
-struct Tongue {
-    /// A sentence without any of these says nothing strong.
+struct Language {
+    /// Words of which a sentence with a signal contains at least one.
     hints: Words,
-    /// What may stand before a statement and says nothing.
+    /// Phrases before a statement that carry no meaning.
     leads: Phrases,
     /// "Remember that".
     remember: Phrases,
-    /// "From now on"; at the end of a statement too.
+    /// "From now on", also at the end of a statement.
     standing: Phrases,
-    /// "I want you to": what follows may be a directive.
+    /// "I want you to": a directive may follow.
     wishes: Phrases,
     /// "I prefer".
     prefer: Phrases,
-    /// "I hate": only of matters of taste.
+    /// "I hate": counts only for matters of taste.
     like: Phrases,
     always: Words,
     never: Words,
-    /// Imperatives, infinitives and second persons of what an assistant does in a conversation.
+    /// Imperatives, infinitives and second-person forms of what an assistant does in a conversation.
     conduct: Words,
-    /// Of what it does to text and code.
+    /// The same forms of what an assistant does to text and code.
     work: Words,
-    /// After "from now on": "only", "no".
+    /// Words that may follow "from now on" directly: "only", "no".
     bare: Words,
     taste: Words,
-    /// Words that point at something at hand.
+    /// Words that refer to the current work.
     at_hand: Words,
-    /// Words of a program's behaviour.
+    /// Words that describe a program's behaviour.
     program: Words,
-    /// Before a statement: it is not the author's own, or not meant.
+    /// Words before a statement that show that it is not the author's own, or not meant seriously.
     suspect: Words,
     questions: Words,
     tasks: Words,
     first: Words,
-    /// Whether infinitives stand at the end of a directive.
+    /// Whether an infinitive comes last in a directive.
     infinitive_last: bool,
-    /// What a clause says of the profile, and how sure.
+    /// Reads a profile value from a clause, with its confidence.
     about: fn(&str, &[Token]) -> Option<About>,
 }
 
-static TONGUES: [&LazyLock<Tongue>; 3] = [&GERMAN, &FRENCH, &SPANISH];
+static LANGUAGES: [&LazyLock<Language>; 3] = [&GERMAN, &FRENCH, &SPANISH];
 
-static GERMAN: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+static GERMAN: LazyLock<Language> = LazyLock::new(|| Language {
     hints: Words::of(
         "ich mein meine mir nenn nenne merk merke denk vergiss beachte immer nie niemals stets jedesmal \
         grundsätzlich generell ab an künftig zukünftig fortan zukunft",
@@ -143,7 +143,7 @@ fn german(prompt: &str, t: &[Token]) -> Option<About> {
     german_role(prompt, r).map(at)
 }
 
-/// German glues the profession together: "Backend-Entwickler", "Softwareentwicklerin".
+/// German writes the profession as one word: "Backend-Entwickler", "Softwareentwicklerin".
 fn german_role<'t>(prompt: &str, r: &'t [Token]) -> Option<Value<'t>> {
     german_profession(prompt, r)
         .map(|(key, value, confidence, rest)| (key, super::capitalised(&value), confidence, rest))
@@ -160,7 +160,7 @@ static GERMAN_STOPS: LazyLock<Words> =
 static FRENCH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("et mais qui avec depuis car donc je j'habite"));
 static SPANISH_STOPS: LazyLock<Words> = LazyLock::new(|| Words::of("y pero que con desde porque vivo así"));
 
-static FRENCH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+static FRENCH: LazyLock<Language> = LazyLock::new(|| Language {
     hints: Words::of(
         "je j'habite j'aime m'appeler mon ma mes appelle-moi appelez-moi souviens-toi rappelle-toi retiens n'oublie \
         note toujours systématiquement jamais désormais dorénavant maintenant aujourd'hui là l'avenir futur",
@@ -233,7 +233,7 @@ fn french(prompt: &str, t: &[Token]) -> Option<About> {
     profile::role(prompt, r, &lexicon::FRENCH_ROLES, &FRENCH_STOPS, 2).map(at)
 }
 
-static SPANISH: LazyLock<Tongue> = LazyLock::new(|| Tongue {
+static SPANISH: LazyLock<Language> = LazyLock::new(|| Language {
     hints: Words::of(
         "me mi mis yo llámame llamame llamarme vivo resido hablo soy trabajo recuerda acuérdate ten olvides \
         prefiero odio detesto siempre nunca jamás ahora hoy adelante futuro",
@@ -301,20 +301,24 @@ fn spanish(prompt: &str, t: &[Token]) -> Option<About> {
     profile::role(prompt, r, &lexicon::SPANISH_ROLES, &SPANISH_STOPS, 2).map(at)
 }
 
-/// What the sentence says of its author.
+/// The signals of one sentence.
 pub fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
-    TONGUES.iter().map(|tongue| tongue.read(prompt, sentence, context)).find(|f| !f.is_empty()).unwrap_or_default()
+    LANGUAGES
+        .iter()
+        .map(|language| language.read(prompt, sentence, context))
+        .find(|f| !f.is_empty())
+        .unwrap_or_default()
 }
 
-/// Something is to be made.
+/// Whether the sentence asks to build something.
 pub fn is_task(tokens: &[Token]) -> bool {
-    TONGUES.iter().any(|tongue| {
-        let start = led(tokens, &tongue.leads);
-        start.len() > 3 && start.first().is_some_and(|t| one_of(t, &tongue.tasks))
+    LANGUAGES.iter().any(|language| {
+        let start = led(tokens, &language.leads);
+        start.len() > 3 && start.first().is_some_and(|t| one_of(t, &language.tasks))
     })
 }
 
-impl Tongue {
+impl Language {
     fn read<'t>(&self, prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Found<'t>> {
         let tokens = &sentence.tokens[..];
         if !sentence.listed && !has(tokens, &self.hints) {
@@ -328,7 +332,7 @@ impl Tongue {
         for (from, joint) in clauses(tokens) {
             let before = &tokens[..from];
             if joint == Joint::Colon && has_phrase(before, &self.remember) {
-                // "Merk dir: …" is read from its beginning.
+                // "Merk dir: …" is read from the beginning of the sentence.
                 continue;
             }
             if joint == Joint::Colon || has(before, &self.suspect) || has(before, &english::SUSPECT) {
@@ -364,7 +368,7 @@ impl Tongue {
         found
     }
 
-    /// What stands behind a joint, where it says in so many words that it is a wish too.
+    /// The tokens after a joint, if they explicitly state another wish.
     fn next_wish<'t>(&self, rest: &'t [Token], standing: bool) -> Option<(&'t [Token], bool)> {
         let mut rest = led(rest, &self.leads);
         let mut standing = standing;
@@ -372,7 +376,7 @@ impl Tongue {
             (rest, standing) = (led(opened, &self.leads), true);
         }
         let near = &rest[..rest.len().min(6)];
-        // The next "always" may stand behind the next joint.
+        // The next "always" may come after the following joint.
         let near = &near[..clauses(near).get(1).map_or(near.len(), |(at, _)| *at)];
         let cued = has(near, &self.always)
             || has(near, &self.never)

@@ -1,11 +1,11 @@
-//! Several wishes in one sentence: "always run the tests, and never push without asking". Each that says all of itself
-//! is a statement of its own; what leans on its neighbour stays with it.
+//! Several wishes in one sentence: "always run the tests, and never push without asking". A part that is complete in
+//! itself becomes a statement of its own; a part that depends on its neighbour stays with it.
 
 use super::prose::Token;
 use super::{Found, Joint, SignalKind, clauses, has};
 use crate::text::patterns::{Words, one_of, words};
 
-/// A wish that may go on to the next seam.
+/// A wish, which may continue into the next part.
 struct Part<S> {
     from: usize,
     to: usize,
@@ -13,10 +13,10 @@ struct Part<S> {
     said: S,
 }
 
-/// The statements of a clause, in order; none where they are not to be told from all of it.
+/// The statements of a clause, in order; empty if the clause cannot be divided.
 ///
-/// `open` takes the lead-ins off what stands behind a joint and tells what is said with them; `None` where no wish
-/// begins there. `read` reads one wish.
+/// `open` removes the lead-ins of the text after a joint and returns what they state; `None` if no wish begins there.
+/// `read` reads one wish.
 pub fn wishes<'t, S: Copy>(
     clause: &'t [Token],
     said: S,
@@ -25,7 +25,7 @@ pub fn wishes<'t, S: Copy>(
 ) -> Vec<Found<'t>> {
     let mut parts = vec![Part { from: 0, to: clause.len(), joint: Joint::Start, said }];
     for (at, joint) in clauses(clause).into_iter().skip(1) {
-        // What stands in brackets belongs to what stands before them.
+        // Text in brackets belongs to the text before it.
         if clause[..at].last().is_some_and(|t| t.low == "(") || joint == Joint::Colon {
             continue;
         }
@@ -38,7 +38,7 @@ pub fn wishes<'t, S: Copy>(
     let mut found = Vec::new();
     let mut parts = parts.into_iter();
     let Some(mut here) = parts.next() else { return found };
-    // Where all of it says nothing that lasts, what stands before the first joint may.
+    // If the whole clause contains nothing that lasts, the part before the first joint still may.
     let mut first = None;
     for next in parts {
         let (head, tail) = (&clause[here.from..here.to], &clause[next.from..next.to]);
@@ -54,7 +54,7 @@ pub fn wishes<'t, S: Copy>(
                 continue;
             }
         };
-        // "… and never … in this repository" is said of both.
+        // "… and never … in this repository" applies to both parts.
         let last = next.to == clause.len() && next.joint != Joint::Break;
         if last && other.kind == SignalKind::Rule && one.kind == SignalKind::Preference {
             one.kind = SignalKind::Rule;
@@ -70,13 +70,13 @@ pub fn wishes<'t, S: Copy>(
     found
 }
 
-/// Where a statement ends, without the marks and words that join the next one to it.
+/// The end of a statement, without the punctuation and words that join the next one to it.
 fn end(tokens: &[Token]) -> usize {
     let joins = words!(", ; : — – - . ! … and but so und aber et mais y pero sowie");
     tokens.iter().rposition(|t| t.quoted || !one_of(t, joins)).map_or(0, |at| at + 1)
 }
 
-/// Whether neither needs the other to be understood: no "them", no condition that may be meant for both.
+/// Whether both parts can be understood alone: no "them", no condition that may apply to both.
 fn stand_alone(head: &[Token], tail: &[Token], joint: Joint) -> bool {
     let back = words!(
         "it them they its their theirs that one ones either neither too otherwise instead there \

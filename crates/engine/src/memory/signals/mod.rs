@@ -1,12 +1,13 @@
-//! Strong signals: what a prompt says, in so many words, about the person who typed it (R9.5).
+//! Strong signals: explicit statements in a prompt about the person who typed it (R9.5).
 //!
-//! A wrong proposal annoys more than a missed one, so only explicit and standing statements count: "always …", "from now
-//! on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations and
-//! statements about programs or other people do not. Words decide, never substrings; no model, no backtracking.
+//! A wrong proposal annoys more than a missed one, so only explicit and standing statements count: "always …", "from
+//! now on …", "I prefer …", "my name is …". One-off instructions, questions, hypotheticals, reported speech, quotations
+//! and statements about programs or other people do not count. Matching is by whole words, never substrings; no model,
+//! no backtracking.
 //!
-//! `prose` takes the author's own sentences from [`crate::text`], `english`, `europe` and `east` read them, `joined` parts
-//! what one sentence joins, `profile` reads values.
-//! What is found is a proposal and nothing more; machine prompts are kept away and secrets redacted elsewhere.
+//! `prose` takes the author's own sentences from [`crate::text`]; `english`, `europe` and `east` read them; `joined`
+//! divides sentences with several statements; `profile` reads values. The result is only a proposal; machine prompts
+//! are excluded and secrets redacted elsewhere.
 
 mod east;
 mod english;
@@ -22,17 +23,17 @@ use std::ops::Range;
 use self::prose::{Sentence, Token};
 use crate::text::patterns::{Phrases, Words, one_of, words};
 
-/// What a prompt says about its author that is worth proposing as memory.
+/// A statement in a prompt about its author, worth proposing as memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signal {
     pub kind: SignalKind,
     /// At most 80 characters; the same statement in other case or punctuation has the same title.
     pub title: String,
-    /// The sentence itself, or its own part of one that makes several statements; at most 500 characters.
+    /// The sentence, or the part with this statement if the sentence makes several; at most 500 characters.
     pub text: String,
     /// Between 0 and 1.
     pub confidence: f64,
-    /// Where in the prompt the text stands, in bytes.
+    /// The position of the text in the prompt, in bytes.
     pub range: Range<usize>,
 }
 
@@ -41,7 +42,7 @@ pub struct Signal {
 pub enum SignalKind {
     /// How the person wants things done, everywhere.
     Preference,
-    /// Something about the person they asked to be remembered.
+    /// A fact about the person that they asked to be remembered.
     Identity,
     /// One of `name`, `timezone`, `language`, `pronouns`, `role`, `location`.
     Profile { key: &'static str, value: String },
@@ -49,12 +50,12 @@ pub enum SignalKind {
     Rule,
 }
 
-/// No prompt makes more proposals.
+/// The most signals taken from one prompt.
 const MOST: usize = 8;
 /// In characters.
 const LONGEST_TITLE: usize = 80;
 
-/// The strong signals of a prompt, in the order they are said.
+/// The strong signals of a prompt, in the order of the text.
 pub fn signals(prompt: &str) -> Vec<Signal> {
     let mut found: Vec<Signal> = Vec::new();
     let mut context = Context::default();
@@ -66,7 +67,7 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
                 SignalKind::Profile { key, value } => profile::title(key, value),
                 _ => title(prompt, one.core),
             };
-            // A title of one word tells nothing.
+            // A title of one word is not informative.
             let new = !found.iter().any(|f| f.kind == one.kind && f.title.to_lowercase() == title.to_lowercase());
             if new && (title.contains(' ') || !title.is_ascii()) {
                 let range = if several { own(one.core) } else { None }.unwrap_or_else(|| sentence.range.clone());
@@ -83,7 +84,7 @@ pub fn signals(prompt: &str) -> Vec<Signal> {
     found
 }
 
-/// Where the words of a statement stand, one of several in its sentence.
+/// The range of a statement that is one of several in its sentence.
 fn own(core: &[Token]) -> Option<Range<usize>> {
     let (first, last) = (core.iter().find(|t| t.word)?, core.iter().rfind(|t| t.word)?);
     let close = core.iter().find(|t| t.quoted && t.start == last.end && !t.word);
@@ -91,13 +92,13 @@ fn own(core: &[Token]) -> Option<Range<usize>> {
     Some(open.map_or(first.start, |t| t.start)..close.map_or(last.end, |t| t.end))
 }
 
-/// What the sentences before say about the next one.
+/// What the preceding sentences imply for the next one.
 #[derive(Default)]
 struct Context {
     any: bool,
-    /// Something is to be built: what follows may specify it.
+    /// The prompt asks to build something, so what follows may specify it.
     task: bool,
-    /// "You are a …": the prompt addresses a part to be played.
+    /// "You are a …": the prompt assigns a role, so what follows may describe it.
     persona: bool,
 }
 
@@ -109,10 +110,10 @@ impl Context {
     }
 }
 
-/// What a reader found in a sentence.
+/// A statement found in a sentence.
 struct Found<'t> {
     kind: SignalKind,
-    /// The statement without "please", "from now on" and the like.
+    /// The statement without "please", "from now on" and similar phrases.
     core: &'t [Token],
     confidence: f64,
 }
@@ -128,8 +129,8 @@ fn read<'t>(prompt: &str, sentence: &'t Sentence, context: &Context) -> Vec<Foun
     found
 }
 
-/// The statement as it was written, in one spelling of its signs; in lower case where it was shouted. Whether two titles
-/// are the same is asked without regard to case.
+/// The statement as written, with uniform punctuation characters; in lower case if it was written in capitals. Titles
+/// are compared without regard to case.
 fn title(prompt: &str, core: &[Token]) -> String {
     let (Some(first), Some(last)) = (core.iter().find(|t| t.word), core.iter().rfind(|t| t.word)) else {
         return String::new();
@@ -148,7 +149,7 @@ fn title(prompt: &str, core: &[Token]) -> String {
             (true, true) => text.push_str(raw),
             (true, false) if shouted => text.push_str(&token.low),
             (true, false) => text.push_str(&raw.replace(['’', '‘', 'ʼ'], "'")),
-            // Emphasis; the stop and the mark of a sentence that goes on.
+            // Emphasis marks, final punctuation, and punctuation before a continuation.
             (false, _) if matches!(raw, "*" | "_" | "." | "!" | "…") => {}
             (false, _) => text.push_str(match raw {
                 "“" | "”" | "„" | "«" | "»" => "\"",
@@ -158,7 +159,7 @@ fn title(prompt: &str, core: &[Token]) -> String {
             }),
         }
     }
-    // The mark that closes a quotation or a bracket.
+    // The character that closes a quotation or a bracket.
     if let Some(close) = core.iter().find(|t| t.start == last.end && !t.word) {
         match &prompt[close.start..close.end] {
             mark @ ("\"" | "`" | ")") => text.push_str(mark),
@@ -174,7 +175,7 @@ fn capitalised(text: &str) -> String {
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// At most [`LONGEST_TITLE`] characters, whole words.
+/// At most [`LONGEST_TITLE`] characters, cut between words.
 fn cut(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(LONGEST_TITLE) else { return text.to_owned() };
     let head = &text[..end];
@@ -182,19 +183,19 @@ fn cut(text: &str) -> String {
     whole.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-/// What stands after the phrase the tokens begin with, if they do.
+/// The tokens after the phrase they begin with; `None` if they begin with none.
 fn eat<'t>(tokens: &'t [Token], phrases: &Phrases) -> Option<&'t [Token]> {
     phrases.eat(tokens)
 }
 
-/// Leaves out marks at the beginning.
+/// The tokens without punctuation at the beginning.
 fn unmarked(tokens: &[Token]) -> &[Token] {
     let marks =
         tokens.iter().take_while(|t| !t.word && !matches!(t.low.as_str(), "?" | "¿" | "\"" | "“" | "«")).count();
     &tokens[marks..]
 }
 
-/// Takes off lead-ins such as "please" and "also", as many as there are.
+/// The tokens without lead-ins such as "please" and "also".
 fn led<'t>(mut tokens: &'t [Token], leads: &Phrases) -> &'t [Token] {
     tokens = unmarked(tokens);
     while let Some(rest) = eat(tokens, leads) {
@@ -203,7 +204,7 @@ fn led<'t>(mut tokens: &'t [Token], leads: &Phrases) -> &'t [Token] {
     tokens
 }
 
-/// How a clause is joined to what stands before it.
+/// How a clause is joined to the text before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Joint {
     Start,
@@ -215,7 +216,7 @@ enum Joint {
     Word,
 }
 
-/// Where the clauses of a sentence begin.
+/// The beginnings of the clauses of a sentence.
 fn clauses(tokens: &[Token]) -> Vec<(usize, Joint)> {
     let mut found = vec![(0, Joint::Start)];
     for (i, token) in tokens.iter().enumerate() {
@@ -230,7 +231,7 @@ fn clauses(tokens: &[Token]) -> Vec<(usize, Joint)> {
             _ if i > 0 && one_of(token, words!("and but so und aber et mais y pero")) => Joint::Word,
             _ => continue,
         };
-        // ", and" is one joint.
+        // ", and" counts as one joint.
         match found.last_mut() {
             Some(last) if last.0 == i && last.1 != Joint::Start => last.0 = i + 1,
             _ => found.push((i + 1, joint)),
@@ -244,7 +245,7 @@ fn has(tokens: &[Token], list: &Words) -> bool {
     tokens.iter().any(|t| t.word && !t.quoted && one_of(t, list))
 }
 
-/// Whether a phrase stands somewhere, outside quotation marks.
+/// Whether one of the phrases occurs outside quotation marks.
 fn has_phrase(tokens: &[Token], phrases: &Phrases) -> bool {
     phrases.stand(tokens)
 }
@@ -253,7 +254,7 @@ fn is_question(tokens: &[Token]) -> bool {
     tokens.iter().rev().take_while(|t| !t.word).any(|t| matches!(t.low.as_str(), "?" | "？"))
 }
 
-/// Without the phrases and marks it ends with.
+/// The tokens without the phrases and punctuation at their end.
 fn trimmed<'t>(mut tokens: &'t [Token], tails: &Phrases) -> &'t [Token] {
     let end = |t: &[Token]| t.iter().rposition(|t| t.word).map_or(0, |i| i + 1);
     while let Some(from) = tails.end(&tokens[..end(tokens)]) {

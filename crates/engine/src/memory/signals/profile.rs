@@ -1,6 +1,6 @@
-//! Values of the operator profile as they stand in a sentence: names, places, zones, languages, pronouns, professions.
+//! Values of the operator profile in a sentence: names, places, time zones, languages, pronouns, professions.
 //!
-//! Each reader gets the words after the announcement ("my name is …") and says where the value ends.
+//! Each reader is given the words after the announcement ("my name is …") and finds where the value ends.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::text::language::lexicon;
 use crate::text::patterns::{Words, one_of, phrases, words};
 use crate::text::scripts::is_unspaced;
 
-/// A key, its value, how sure, and what stands after it.
+/// A key, its value, the confidence, and the tokens after the value.
 pub type Value<'t> = (&'static str, String, f64, &'t [Token]);
 
 pub fn title(key: &str, value: &str) -> String {
@@ -23,7 +23,7 @@ fn capital(prompt: &str, token: &Token) -> bool {
     prompt[token.start..token.end].chars().next().is_some_and(|c| c.is_uppercase() || is_unspaced(c))
 }
 
-/// As the person wrote it, where they mixed cases; otherwise with a capital for each part.
+/// The word as written, if it mixes cases; otherwise each part capitalised.
 fn cased(raw: &str) -> String {
     let mixed = raw.chars().any(char::is_lowercase) && raw.chars().any(char::is_uppercase);
     let short = raw.len() <= 3 && raw.chars().all(char::is_uppercase);
@@ -49,7 +49,7 @@ fn plain(token: &Token) -> bool {
         && token.low.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '.'))
 }
 
-/// Up to `most` capitalised words, or one word in lower case that ends the clause.
+/// Up to `most` capitalised words, or one lower-case word that ends the clause.
 fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &Words) -> Option<(String, &'t [Token])> {
     let first = tokens.first().filter(|t| plain(t) && !one_of(t, &lexicon::NO_NAME))?;
     let ends = |rest: &[Token]| {
@@ -75,7 +75,7 @@ fn proper<'t>(prompt: &str, tokens: &'t [Token], most: usize, small: &Words) -> 
         solid += usize::from(!joins);
     }
     let rest = &tokens[taken..];
-    // "My name is Marta something": not understood. A clause that goes on with a small word is fine.
+    // "My name is Marta something" is not recognised; a clause that continues with one of the small words is.
     let goes_on = rest.first().is_some_and(|t| {
         t.word && !one_of(t, words!("and but from so at in or by with for who please now then & und aus et y de"))
     });
@@ -87,7 +87,7 @@ pub fn name<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     Some(("name", value, 0.95, rest))
 }
 
-/// "call me Jo": a capital, or one word that ends the sentence.
+/// "call me Jo": a capitalised word, or one word that ends the sentence.
 pub fn nickname<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     let (value, rest) = proper(prompt, tokens, 3, words!(""))?;
     let ends =
@@ -112,7 +112,7 @@ pub fn location<'t>(prompt: &str, tokens: &'t [Token]) -> Option<Value<'t>> {
     if rest.first().is_some_and(|t| t.word && !one_of(t, words!("and but so now with for und et y or who please"))) {
         return None;
     }
-    // "Lisbon, Portugal": a second part with a capital that the clause ends with.
+    // "Lisbon, Portugal": a second capitalised part that ends the clause.
     if let Some((region, after)) = eat(rest, phrases!(",")).and_then(|r| proper(prompt, r, 3, words!("of"))) {
         let capitalised =
             rest.get(1).is_some_and(|t| capital(prompt, t) && !one_of(t, words!("please use always never my")));
@@ -218,7 +218,7 @@ pub fn role<'t>(
     adjectives: usize,
 ) -> Option<Value<'t>> {
     let head = tokens.iter().take(6).take_while(|t| t.word && !t.quoted && !t.name).position(|t| one_of(t, roles))?;
-    // The last of several: "software engineer", "data scientist", "engineering manager".
+    // The last of several nouns: "software engineer", "data scientist", "engineering manager".
     let mut last = head;
     while tokens.get(last + 1).is_some_and(|t| t.word && one_of(t, roles)) {
         last += 1;
@@ -237,7 +237,7 @@ pub fn role<'t>(
     let glued = |i: usize| prompt[tokens[i - 1].end..tokens[i].start].is_empty();
     match tokens.get(end) {
         Some(t) if t.word && one_of(t, &PLACED) => {
-            // Where: up to the next joint.
+            // The workplace: up to the next joint.
             let stop = tokens[end..].iter().take(8).position(|t| !t.word || one_of(t, stops));
             let reach = stop.map_or(tokens.len().min(end + 8), |i| end + i);
             let clause = &tokens[end..reach];
@@ -248,7 +248,7 @@ pub fn role<'t>(
                 end = reach;
             }
         }
-        // "I'm a developer working on …", "I'm a writer but …"; "a designer tool" is none.
+        // "I'm a developer working on …" and "I'm a writer but …" state a role; "a designer tool" does not.
         Some(t) if t.word && !one_of(t, stops) => return None,
         Some(t) if !t.word && matches!(t.low.as_str(), "'" | "\"") && glued(end) => return None,
         _ => {}
@@ -260,7 +260,7 @@ pub fn role<'t>(
             value.push(' ');
         }
         let raw = &prompt[token.start..token.end];
-        // Names of places and firms keep their capitals.
+        // Names of places and companies keep their capitals.
         let named = i > last && capital(prompt, token) && raw.chars().any(char::is_lowercase);
         let spelt = if named {
             raw.to_owned()
@@ -276,7 +276,7 @@ pub fn role<'t>(
 
 static PLACED: LazyLock<Words> = LazyLock::new(|| Words::of("at in for of on bei für chez dans pour en de"));
 
-/// What the readers call a role's end in English.
+/// The words that end a role in English.
 pub static STOPS: LazyLock<Words> = LazyLock::new(|| {
     Words::of(
         "and but so who which that working with by based living here because since trying specialising specializing \

@@ -1,5 +1,5 @@
-//! What of a prompt its author said in their own words: sentences, with words and marks. In doubt it is left out: what may
-//! be pasted, what is part of a document, what is cut off.
+//! The sentences of a prompt in its author's own words, with words and punctuation. Doubtful text is left out: text
+//! that may be pasted, parts of documents, text that is cut off.
 
 use std::borrow::Borrow;
 use std::ops::{Deref, Range};
@@ -10,18 +10,18 @@ use crate::text::plain::lower;
 use crate::text::sentences::split;
 use crate::text::words::{self, Marks, Word};
 
-/// Of longer prompts the ends are read: what was pasted in between is not the author's.
+/// Of a longer prompt only both ends are read, in bytes: text pasted in between is not the author's.
 const REACH: Reach = Reach { whole: 4000, ends: 1000 };
-/// A longer sentence is no statement about oneself. In bytes.
+/// A longer sentence, in bytes, is not a statement about oneself.
 const LONGEST_SENTENCE: usize = 500;
 
-/// A word or mark of a sentence; its range is of the prompt.
+/// A word or punctuation mark of a sentence; its range is a range of the prompt.
 #[derive(Clone, Debug)]
 pub struct Token {
     pub at: Word,
-    /// Lower case, straight apostrophes.
+    /// In lower case, with straight apostrophes.
     pub low: String,
-    /// A path, a file or an identifier.
+    /// Whether it is a path, a file or an identifier.
     pub name: bool,
 }
 
@@ -39,12 +39,12 @@ impl Borrow<Word> for Token {
     }
 }
 
-/// One sentence in the author's own words.
+/// A sentence in the author's own words.
 #[derive(Debug)]
 pub struct Sentence {
     pub range: Range<usize>,
     pub tokens: Vec<Token>,
-    /// An item of a list under "From now on:" or "My preferences:".
+    /// Whether it is an item of a list under "From now on:" or "My preferences:".
     pub listed: bool,
 }
 
@@ -54,7 +54,7 @@ pub fn sentences(prompt: &str) -> Vec<Sentence> {
     for block in blocks(prompt, REACH).into_iter().filter(|b| !b.behind_paste && !b.document) {
         let text = &prompt[block.range.clone()];
         let ranges = split(text, usize::MAX);
-        // What is cut off is not the author's sentence.
+        // A sentence that was cut off does not count.
         let whole = usize::from(block.cut.0)..ranges.len().saturating_sub(usize::from(block.cut.1));
         for range in ranges.get(whole).unwrap_or_default() {
             if range.len() <= LONGEST_SENTENCE {
@@ -77,7 +77,7 @@ fn tokens(prompt: &str, range: &Range<usize>) -> Vec<Token> {
     words::split(text, Marks::Kept).into_iter().map(token).collect()
 }
 
-/// `src/main.rs`, `foo_bar`, `Foo::bar`, `fooBar`.
+/// Whether a word is an identifier or a path: `src/main.rs`, `foo_bar`, `Foo::bar`, `fooBar`.
 fn is_name(word: &str) -> bool {
     let plain = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'\'' | b'-');
     let (first, rest) = word.as_bytes().split_at(1.min(word.len()));

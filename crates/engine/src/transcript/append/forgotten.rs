@@ -1,16 +1,16 @@
-//! What an explicit forget took away is not let in again, by whichever way it comes: the same file rewritten, a copy of
-//! it, a fork, a newer revision of a row (R14.2).
+//! Keeps forgotten text from being stored again, by whatever route it arrives: the same file rewritten, a copy of it, a
+//! fork, a newer revision of a row (R14.2).
 //!
-//! Looked for before anything is stored, so that its bytes are blanked in their block before the block gets to the
-//! ledger. The record keeps its place and its length; a turn that was forgotten is left out. What is compared is the
-//! address only: of the words nothing is kept that could be compared.
+//! The check runs before anything is stored, so that the bytes are blanked in their block before the block reaches the
+//! ledger. The record keeps its position and length; a forgotten turn is left out. Only addresses are compared, because
+//! nothing of the text is kept for comparison.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::identity::place_entry;
+use super::identity::position_entry;
 use crate::error::Result;
 use crate::event::{Fact, NewTurn};
 use crate::ledger::blocks::{self, Packed};
@@ -20,11 +20,11 @@ use crate::transcript::codes::{class_code, kind_code, role_code};
 use crate::transcript::prepare::{Batch, Origin, Place};
 use crate::transcript::read;
 
-/// Set with the first forget: before it, nothing has to be looked for.
+/// The setting written with the first forget: without it, no check is needed.
 pub(crate) const EVER: &str = "forgotten";
 
-/// Blanks the records of a batch that say what was forgotten, and takes the forgotten turns out. Returns how many
-/// records it was.
+/// Blanks the records of a batch that contain forgotten text, and removes the forgotten turns. Returns the number of
+/// records blanked.
 pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
     if !tx.prepare_cached("SELECT 1 FROM meta WHERE key = ?1")?.exists([EVER])? {
         return Ok(0);
@@ -58,7 +58,7 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
                 let session = seen.session(tx, agent_no, &step.origin, of, fork_of.as_deref())?;
                 let place = match record.place {
                     Place::New { position, .. } if !step.origin.form.is_said_live() => {
-                        Some(place_entry(&lane, position, planned.index))
+                        Some(position_entry(&lane, position, planned.index))
                     }
                     _ => None,
                 };
@@ -103,13 +103,14 @@ pub(super) fn keep_out(tx: &Write, batch: &mut Batch) -> Result<u64> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     New,
-    /// The turn is as it was, and the record it came from was forgotten for what else stands in it.
+    /// The turn is not forgotten, but its record was, because of other text in it.
     BytesGone,
     Gone,
 }
 
-/// Whether a turn was forgotten: by its entry id in its session, in any session of its program where ids are global, or
-/// in the session it was copied from or to; without an id by its place, or by time, length and role in one of these.
+/// Whether a turn was forgotten. Compares its entry id in its session, in any session of its program if ids are global,
+/// or in the session it was copied from or to; without an id, its position, or time, length and role in one of these
+/// sessions.
 fn judge(
     tx: &Read,
     agent_no: AgentNo,
@@ -138,7 +139,7 @@ fn judge(
             if !(here || everywhere || copied) {
                 continue;
             }
-            // Of a session that was forgotten whole, nothing that stands elsewhere as well.
+            // A session that was forgotten whole gets no turns back, not even those that exist in another session.
             if r.get(2)? || (session.forgotten && !here) {
                 return Ok(Verdict::Gone);
             }
@@ -147,16 +148,16 @@ fn judge(
             }
         }
     }
-    // A hook told it first, and it was forgotten before the program's store said it.
+    // A hook reported the turn first, and it was forgotten before the program's store contained it.
     if let (Some(no), Some(run)) = (session.no, turn.run.as_deref()) {
-        let told = tx
+        let hook_turn = tx
             .prepare_cached(
                 "SELECT 1 FROM provisional_turns p JOIN turns t USING (turn_no)
                  WHERE p.session_no = ?1 AND p.run_key = ?2 AND t.role = ?3 AND t.kind = ?4 AND t.forgotten IS NOT NULL
                    AND (t.text_length = ?5 OR t.role = 0)",
             )?
             .exists(params![no, run, shape.0, shape.1, shape.2])?;
-        if told {
+        if hook_turn {
             return Ok(Verdict::Gone);
         }
     }
@@ -169,21 +170,21 @@ fn judge(
     Ok(verdict)
 }
 
-/// What is known of a session for telling what of it was forgotten.
+/// What is needed of a session to recognise its forgotten turns.
 #[derive(Default)]
 struct Session {
     no: Option<SessionNo>,
-    /// Whole.
+    /// Whether the whole session was forgotten.
     forgotten: bool,
-    /// What a person said first in it was forgotten: a title would tell of that.
+    /// Whether the first prompt was forgotten: a title would reveal it.
     begins_forgotten: bool,
     /// The sessions it was copied from or to.
     kin: Vec<SessionNo>,
-    /// Time, role, kind and length of the forgotten turns of it and its kin.
+    /// Time, role, kind and length of the forgotten turns of this session and those in `kin`.
     by_time: HashSet<(i64, i64, i64, i64)>,
 }
 
-/// Sessions looked up for one batch.
+/// Sessions already looked up for this batch.
 #[derive(Default)]
 struct Seen(HashMap<(AgentNo, String, Option<String>), Rc<Session>>);
 
@@ -242,10 +243,10 @@ impl Seen {
     }
 }
 
-/// A stream as it stands, and which of its records were forgotten.
+/// The state of a stream, and which of its records were forgotten.
 struct Stream {
     settled_as: Option<(String, String)>,
-    /// Position, length and class: what makes no turn has no other address.
+    /// Position, length and class: a record without turns has no other address.
     forgotten: HashSet<(i64, i64, i64)>,
 }
 

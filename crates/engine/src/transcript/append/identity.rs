@@ -1,4 +1,4 @@
-//! Whether a turn is new: by its entry id and text, never by content alone (R4.4).
+//! Decides whether a turn is new: by its entry id and text, never by content alone (R4.4).
 
 use rusqlite::params;
 
@@ -9,9 +9,9 @@ use crate::ledger::Write;
 use crate::scope::{AgentNo, RecordNo, RunNo, SessionKey, SessionNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
-/// The address of a turn without an id of the program's own: its place in the stream. The lane keeps two files of one
-/// session apart.
-pub(super) fn place_entry(lane: &str, position: i64, index: usize) -> String {
+/// The entry id of a turn to which the program gives none: its position in the stream. The lane distinguishes two files
+/// of one session.
+pub(super) fn position_entry(lane: &str, position: i64, index: usize) -> String {
     match index {
         0 => format!("{lane}@{position}"),
         _ => format!("{lane}@{position}#{index}"),
@@ -26,8 +26,8 @@ pub(super) struct Known {
 }
 
 impl Appender<'_> {
-    /// The turn this one repeats, if any: same entry and same text in the session; the run's turn an echo stands for;
-    /// or, where the program's ids are global, the same entry and text in another session of that program.
+    /// The known turn this one repeats, if any: the same entry and text in the session; the turn of the run that an
+    /// echo repeats; or, if the program's ids are global, the same entry and text in another session of that program.
     pub(super) fn known(
         &mut self,
         tx: &Write,
@@ -37,7 +37,7 @@ impl Appender<'_> {
         turn: &NewTurn,
     ) -> Result<Option<Known>> {
         let mut elsewhere = None;
-        // A place in a stream says nothing about other sessions.
+        // A position in a stream identifies nothing in other sessions.
         let everywhere = at.origin.global_ids && turn.entry.is_some();
         let mut statement = tx.prepare_cached(if everywhere {
             "SELECT turn_no, session_no, record_no, role, kind, block_no, text_offset, text_length, run_no
@@ -74,8 +74,8 @@ impl Appender<'_> {
         Ok(elsewhere)
     }
 
-    /// The turn of the same run, role and text that an echo repeats and no other echo of this generation has witnessed
-    /// yet. Without a run id: the run the stream is at.
+    /// The turn of the same run, role and text that an echo repeats and that no other echo of this generation has
+    /// witnessed yet. Without a run id, the current run of the stream is taken.
     pub(super) fn echoed(&mut self, tx: &Write, at: &Cursor, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         let Some(run_no) = self.runs.at(tx, lane.lane_no, turn.run.as_deref())? else { return Ok(None) };
         let mut statement = tx.prepare_cached(

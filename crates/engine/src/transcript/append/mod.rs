@@ -1,7 +1,8 @@
-//! The one way in: records, and the turns they make (R4.4, R4.5).
+//! Appending records and the turns they contain (R4.4, R4.5).
 //!
-//! A record is always stored. A turn is new, or the record witnesses one that is there, or the session refers to a turn
-//! first seen in another session. All of a batch, its cursors and its audit row stand or fall together.
+//! A record is always stored. Each of its turns is either new, or already known so that the record becomes a witness of
+//! it, or first seen in another session so that this session refers to it. A batch is stored with its cursors and its
+//! audit row in one transaction.
 
 mod forgotten;
 mod identity;
@@ -31,7 +32,7 @@ use crate::transcript::prepare::{
 };
 use crate::transcript::runs::Runs;
 
-/// What an append did.
+/// The result of an append.
 #[derive(Default, Debug)]
 pub struct Appended {
     pub records: u64,
@@ -41,17 +42,17 @@ pub struct Appended {
     pub witnesses: u64,
     /// Turns that were first seen in another session.
     pub references: u64,
-    /// New turns, in ledger order, with all that the index needs.
+    /// New turns, in ledger order, with everything the index needs.
     pub fresh: Vec<Fresh>,
-    /// For each turn of the batch in order, whether new or known.
+    /// The id of each turn of the batch in order, whether new or known.
     pub turns: Vec<TurnId>,
-    /// Sessions something came into.
+    /// Sessions to which something was added.
     pub sessions: Vec<SessionNo>,
-    /// Records that say what was forgotten: stored without their bytes.
+    /// Records with forgotten text, which were stored without their bytes.
     pub kept_out: u64,
 }
 
-/// A turn that has just got its place.
+/// A turn that was just stored.
 #[derive(Debug)]
 pub struct Fresh {
     pub turn_no: TurnId,
@@ -62,8 +63,8 @@ pub struct Fresh {
     pub turn: NewTurn,
 }
 
-/// Stores a batch. What another process has stored since the plan was made is left out of it where it is the same;
-/// where it is not, `Busy` with "moved": plan again. What was forgotten is not let in again (R14.2).
+/// Stores a batch. Records another process has stored since the plan was made are skipped if they are identical;
+/// otherwise the error is `Busy` with "moved" and the caller plans again. Forgotten text is not stored again (R14.2).
 pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<Appended> {
     let first_record: i64 =
         tx.prepare_cached("SELECT coalesce(max(record_no), 0) + 1 FROM records")?.query_row([], |r| r.get(0))?;
@@ -114,7 +115,7 @@ pub fn append(tx: &mut Write, mut batch: Batch, names: &mut Names) -> Result<App
     Ok(out)
 }
 
-/// Repeated words and their numbers, kept between batches. Must be cleared when a transaction was rolled back.
+/// Repeated strings and their numbers, cached between batches. Must be cleared after a transaction is rolled back.
 #[derive(Default)]
 pub struct Names(HashMap<String, NameNo>);
 
@@ -147,7 +148,7 @@ impl Names {
     }
 }
 
-/// First and last time said in a session; written once per batch.
+/// The first and last time of a session's turns; written once per batch.
 #[derive(Clone, Default)]
 struct Span {
     first: Option<i64>,
@@ -163,7 +164,7 @@ impl Span {
 
     fn store(&self, tx: &Write, session_no: SessionNo) -> Result<()> {
         if self.first.is_some() {
-            // A session that goes on after its end is open again.
+            // A session that continues after its end is open again.
             tx.prepare_cached(
                 "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2),
                         last_at = max(coalesce(last_at, ?3), ?3),
@@ -183,7 +184,7 @@ struct Lane {
     lane_no: LaneNo,
 }
 
-/// The batch's blocks; stored when something first stands in them.
+/// The batch's blocks; each is stored when the first record in it is stored.
 struct Blocks {
     packed: Vec<Packed>,
     numbers: Vec<Option<BlockNo>>,
@@ -206,12 +207,12 @@ struct Appender<'n> {
     projects: HashMap<String, Option<ProjectRoot>>,
     opener: Opener,
     agents: HashMap<AgentId, AgentNo>,
-    // One batch may hold as many sessions as records: each is found by its number, never by looking through all.
+    // A batch may contain as many sessions as records, so each is looked up by its number instead of searching all.
     sessions: HashMap<(AgentNo, String), SessionNo>,
     spans: BTreeMap<SessionNo, Span>,
-    /// By session and name.
+    /// Lanes by session and name.
     lanes: HashMap<SessionNo, HashMap<String, Lane>>,
-    /// The project a lane works in now; moves only with a prompt (R7.2).
+    /// The current project of a lane; changes only with a prompt (R7.2).
     working_in: HashMap<LaneNo, Option<WorkspaceNo>>,
     workspaces: HashMap<(AgentNo, String), WorkspaceNo>,
     runs: Runs,
@@ -257,7 +258,7 @@ impl Appender<'_> {
         for record in std::mem::take(&mut step.records) {
             self.record(tx, &mut at, record)?;
         }
-        // A stream without a single turn still belongs to the session its place names.
+        // A stream without turns still belongs to the session its path names.
         if !at.settled && step.after.next > 0 && !step.origin.form.is_said_live() {
             self.enter(tx, &mut at)?;
         }
@@ -282,7 +283,7 @@ impl Appender<'_> {
         store_group(tx, source_no, &step)
     }
 
-    /// Leaves out of a step what another process stored meanwhile. `false` if that is something else than the plan has.
+    /// Removes from a step what another process has stored meanwhile. `false` if that differs from the plan.
     fn rebase(&self, tx: &Write, stream: &OpenStream, step: &mut Step) -> Result<bool> {
         let Some(at) = stream.at.filter(|at| at.generation == step.generation) else { return Ok(false) };
         let mut statement = tx.prepare_cached(
@@ -306,7 +307,7 @@ impl Appender<'_> {
                 })
                 .optional()?;
             let same = match (planned, stored) {
-                // What was forgotten tells nothing but its length.
+                // Of a forgotten record only the length can be compared.
                 (Some(_), Some((stored, .., true))) => stored == length,
                 (Some(bytes), Some((stored, key, sum, _))) => stored == length && digest(&key, bytes).as_slice() == sum,
                 _ => false,
@@ -324,7 +325,7 @@ impl Appender<'_> {
         })
     }
 
-    /// Before a new generation begins, the unterminated end of the old one becomes its last record.
+    /// Before a new generation begins, the unterminated end of the old one is stored as its last record.
     fn strand(&mut self, tx: &Write, stream_no: StreamNo) -> Result<()> {
         let (generation, position, line, pending): (i64, i64, i64, Option<Vec<u8>>) = tx
             .prepare_cached(
@@ -397,7 +398,7 @@ impl Appender<'_> {
                     class: record.class,
                     block_no,
                     offset: spot.offset as i64,
-                    // Without its key the digest of what was forgotten tells nothing.
+                    // Without its key the digest of a forgotten record reveals nothing.
                     key: if record.forgotten { &[] } else { &key },
                     digest,
                     forgotten: record.forgotten.then_some(self.now),
@@ -409,7 +410,7 @@ impl Appender<'_> {
             debug_assert_eq!(record.class, RecordClass::Quarantined);
             self.set_aside(tx, record_no, reason, *line)?;
         }
-        // Where a record is comes before its turns, how their run ended after them.
+        // Facts about a record's context apply before its turns are stored, the end of a run after them.
         let (after, before): (Vec<&Fact>, Vec<&Fact>) = record.facts.iter().partition(|f| ends_a_run(f));
         for fact in before {
             self.fact(tx, at, record_no, fact)?;
@@ -441,7 +442,7 @@ impl Appender<'_> {
                 }
                 return Ok(());
             }
-            // Learnt before the session is known: applied on entering it.
+            // Read before the session is known; applied when it is entered.
             Fact::Cwd(cwd) if !at.settled => {
                 at.cwd = Some(cwd.clone());
                 return Ok(());
@@ -487,7 +488,7 @@ impl Appender<'_> {
             }
             Fact::SessionEnd { at: when } => {
                 self.runs.close(tx, lane_at.lane_no, "session-end")?;
-                // What was said in this batch counts, and nothing said before the end may open the session again.
+                // Store the times of this batch first, so that no turn from before the end reopens the session later.
                 if let Some(span) = self.spans.get(&session_no) {
                     span.store(tx, session_no)?;
                 }
@@ -515,11 +516,11 @@ impl Appender<'_> {
             None => self.enter(tx, at)?,
         };
         self.spans.entry(lane_at.session_no).or_default().take(turn.at);
-        let entry = turn.entry.clone().unwrap_or_else(|| identity::place_entry(&at.lane, position, index));
+        let entry = turn.entry.clone().unwrap_or_else(|| identity::position_entry(&at.lane, position, index));
         let hooked = at.origin.form == OriginForm::Hook;
         let known = match self.known(tx, at, lane_at, &entry, &turn)? {
-            None if hooked => self.said_already(tx, lane_at, &turn)?,
-            // An echo is no confirmation: the record it repeats is.
+            None if hooked => self.already_stored(tx, lane_at, &turn)?,
+            // An echo does not confirm a provisional turn; the record it repeats does.
             None if !turn.echo => self.provisional(tx, lane_at, &turn)?,
             known => known,
         };
@@ -540,7 +541,7 @@ impl Appender<'_> {
                     )?
                     .execute((lane_at.session_no, known.turn_no, lane_at.lane_no, record_no))?;
                 self.out.references += new as u64;
-                // What follows in this session is an answer of its own, not of the run it was copied from.
+                // What follows in this session is an answer of its own and not part of the run it was copied from.
                 if new > 0 {
                     self.runs.leave(tx, lane_at.lane_no)?;
                 }
@@ -613,7 +614,7 @@ impl Appender<'_> {
     }
 }
 
-/// A row of the record table.
+/// A row of the table of records.
 struct RecordRow<'k> {
     stream_no: StreamNo,
     generation: i64,
@@ -641,7 +642,7 @@ fn ends_a_run(fact: &Fact) -> bool {
     )
 }
 
-/// Where in the world the records of one step are.
+/// The current agent, session and lane while the records of one step are stored.
 struct Cursor<'s> {
     agent_no: AgentNo,
     origin: &'s Origin,
@@ -649,7 +650,7 @@ struct Cursor<'s> {
     generation: i64,
     native: String,
     lane: String,
-    /// The stream has been given to a session; later records cannot move it.
+    /// The stream has been assigned to a session; later records cannot change that.
     settled: bool,
     session: Option<SessionNo>,
     cwd: Option<String>,

@@ -1,4 +1,4 @@
-//! Where a turn belongs: agent, session, lane and project, made on first use.
+//! Finds the agent, session, lane and project of a turn, and creates them on first use.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::ledger::Write;
 use crate::scope::{AgentId, AgentNo, LaneNo, SessionKey, SessionNo, WorkspaceNo};
 
 impl Appender<'_> {
-    /// Project membership is per turn and changes with a prompt, never with a tool's change of directory (R7.2).
+    /// A project is recorded for each turn; it changes with a prompt, never with a tool's change of directory (R7.2).
     pub(super) fn turn_workspace(
         &mut self,
         tx: &Write,
@@ -49,7 +49,7 @@ impl Appender<'_> {
         Ok(())
     }
 
-    /// The stream's own session and lane, made on first use; from then on the stream belongs to it.
+    /// The session and lane of the stream, created on first use; from then on the stream belongs to them.
     pub(super) fn enter(&mut self, tx: &mut Write, at: &mut Cursor) -> Result<Lane> {
         if let (Some(session_no), true) = (at.session, at.settled) {
             return self.lane(tx, session_no, &at.lane.clone());
@@ -71,7 +71,7 @@ impl Appender<'_> {
         Ok(lane)
     }
 
-    /// A session named by the turn itself, in a stream that mixes several.
+    /// The session a turn itself names, in a stream that mixes several sessions.
     pub(super) fn enter_other(&mut self, tx: &mut Write, at: &mut Cursor, native: &str) -> Result<Lane> {
         if native == at.native {
             return self.enter(tx, at);
@@ -140,7 +140,7 @@ impl Appender<'_> {
             return Ok(Some(*no));
         }
         let root = std::os::unix::ffi::OsStrExt::as_bytes(project.path.as_os_str());
-        // Folders of one name are told apart by the folder they stand in.
+        // Projects in folders of the same name are distinguished by the parent folder.
         let taken = tx
             .prepare_cached("SELECT 1 FROM workspaces WHERE agent_no = ?1 AND label = ?2 AND workspace_id != ?3")?
             .exists(params![agent_no, project.label, project.workspace_id])?;

@@ -1,7 +1,8 @@
-//! Turns a hook told of before the program's own store had them (R4.4): shown and searchable, in no chunk, until the store
-//! says the same. Then the turn gets what its program calls it, and keeps its number, its words and its run.
+//! Provisional turns: turns that a hook reported before the program's own store contained them (R4.4). They are shown
+//! and searchable, but in no chunk until the store confirms them. A confirmed turn gets its entry id from the program
+//! and keeps its number, its text and its run.
 //!
-//! Matched by the program's own correlation: the run and who speaks. The words only choose within that.
+//! Turns are matched by the program's own correlation: run and speaker. The text only chooses among those.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -14,9 +15,9 @@ use crate::scope::{RecordNo, RunNo, SessionNo, TurnId};
 use crate::transcript::codes::{kind_code, role_code};
 
 impl Appender<'_> {
-    /// The turn a hook's turn says again: the program's store was read first, or the hook told it before. Without a run
-    /// there is nothing but the words to go by, and equal words may be said twice.
-    pub(super) fn said_already(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
+    /// The stored turn that a hook's turn repeats: the program's store was read first, or the hook reported it before.
+    /// Without a run only the text could be compared, and the same text may be said twice.
+    pub(super) fn already_stored(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         let Some(run) = turn.run.as_deref() else { return Ok(None) };
         let Some(run_no) = self.runs.at(tx, lane.lane_no, Some(run))? else { return Ok(None) };
         let mut statement = tx.prepare_cached(
@@ -33,8 +34,8 @@ impl Appender<'_> {
         Ok(None)
     }
 
-    /// The provisional turn that a turn of the program's store confirms: of the same run, by the same one, with the same
-    /// words; with other words where it is the only prompt of its run.
+    /// The provisional turn that a turn of the program's store confirms: of the same run and speaker, with the same
+    /// text; a different text is accepted if it is the only prompt of its run.
     pub(super) fn provisional(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<Known>> {
         if !self.has_provisional(tx, lane.session_no)? {
             return Ok(None);
@@ -67,14 +68,14 @@ impl Appender<'_> {
             }
             others.push(known);
         }
-        // A program may write a prompt otherwise than it told it to the hook: with what was pasted, or trimmed. An answer
-        // has several messages, which only their words tell apart.
+        // A program may store a prompt differently from what it gave the hook: with pasted text, or trimmed. An answer
+        // has several messages, which only their text distinguishes.
         let one_prompt = turn.role == crate::event::Role::User && others.len() == 1;
         Ok(others.pop().filter(|_| one_prompt))
     }
 
-    /// The run of a turn whose program names the run with the prompt only, as Claude Code does: that of the turn it
-    /// follows. The newest run may be a later one, whose prompt a hook has told already.
+    /// The run of a turn whose program names the run only on the prompt, as Claude Code does: the run of the preceding
+    /// turn. The newest run may be a later one, whose prompt a hook has already reported.
     fn run_it_follows(&mut self, tx: &Write, lane: Lane, turn: &NewTurn) -> Result<Option<RunNo>> {
         let of_parent: Option<RunNo> = match &turn.parent {
             Some(parent) => tx
@@ -102,7 +103,7 @@ impl Appender<'_> {
         Ok(has)
     }
 
-    /// Notes that a turn is provisional.
+    /// Marks a turn as provisional.
     pub(super) fn note_provisional(
         &mut self,
         tx: &Write,
@@ -118,8 +119,8 @@ impl Appender<'_> {
         Ok(())
     }
 
-    /// The program's store says what a hook said: the turn gets the name its program has for it and the record that is
-    /// exported; the hook's record witnesses it. `false`: the turn was not provisional.
+    /// Confirms a provisional turn from the program's store: the turn gets the program's entry id and the record to be
+    /// exported, and the hook's record becomes a witness. `false`: the turn was not provisional.
     pub(super) fn confirm(
         &mut self,
         tx: &Write,
@@ -147,7 +148,7 @@ impl Appender<'_> {
         )?
         .execute(params![known.turn_no, entry, record_no, turn.parent, turn.at, model_no, usage])?;
         self.runs.stored(known.run_no, known.turn_no, turn, model_no);
-        // The record of the hook stands in a stream of its own, beside the program's.
+        // The hook's record is in a stream of its own, separate from the program's.
         self.out.witnesses += witness(tx, known.turn_no, known.record_no, false)?;
         Ok(true)
     }

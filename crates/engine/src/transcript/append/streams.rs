@@ -1,4 +1,4 @@
-//! Sources and streams: found or made, and checked against where a plan left them.
+//! Sources and streams: found or created, and compared with the state a plan assumed.
 
 use std::fmt;
 
@@ -22,14 +22,14 @@ pub(super) fn source(tx: &Write, agent_no: AgentNo, origin: &Origin, now: i64) -
 
 pub(super) struct OpenStream {
     pub(super) stream_no: StreamNo,
-    /// `None`: it was made just now.
+    /// The state of the stream; `None`: it was just created.
     pub(super) at: Option<StreamAt>,
     lines: i64,
-    /// Session and lane it belongs to.
+    /// The session and lane the stream belongs to.
     pub(super) settled_as: Option<(String, String)>,
 }
 
-/// Finds or makes the stream.
+/// Finds or creates a stream.
 pub(super) fn open_stream(tx: &Write, source_no: SourceNo, key: &str) -> Result<OpenStream> {
     let found = tx
         .prepare_cached(
@@ -54,7 +54,7 @@ pub(super) fn open_stream(tx: &Write, source_no: SourceNo, key: &str) -> Result<
     Ok(OpenStream { stream_no: StreamNo(tx.last_insert_rowid()), at: None, lines: 0, settled_as: None })
 }
 
-/// Puts a planned step behind what its stream holds now.
+/// Moves a planned step behind the current end of its stream.
 pub(super) fn shift(step: &mut Step, stream: &OpenStream) {
     let by = stream.at.map_or(0, |at| at.next) - step.before.map_or(0, |at| at.next);
     for record in &mut step.records {
@@ -66,7 +66,7 @@ pub(super) fn shift(step: &mut Step, stream: &OpenStream) {
     step.after.lines = stream.lines + step.records.len() as i64;
 }
 
-/// Why an append was refused: a stream was no longer where the plan left it, so the plan has to be made again.
+/// An append was refused because a stream is no longer in the state the plan assumed; the caller plans again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamMoved;
 

@@ -8,7 +8,7 @@ use crate::memory::signals::{Context, Found, SignalKind, eat, has, has_phrase, l
 use crate::text::language::lexicon;
 use crate::text::patterns::{Phrases, Words, one_of, phrases, words};
 
-/// Before the imperative proper.
+/// Phrases before the imperative.
 static WISHES: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of(
         "i'd|i would? like you to / i want|need|expect you to / i'd|i would? prefer|rather that? you / you \
@@ -18,7 +18,7 @@ static WISHES: LazyLock<Phrases> = LazyLock::new(|| {
     )
 });
 
-/// What a clause asks of the assistant for good.
+/// A standing directive to the assistant in a clause.
 pub fn directive<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     let mut frame = Frame { context: frame.context, ..*frame };
     let mut tokens = tokens;
@@ -62,7 +62,7 @@ pub fn directive<'t>(tokens: &'t [Token], frame: &Frame) -> Option<Found<'t>> {
     finish(tokens, body, &frame, standing)
 }
 
-/// What follows "… you do X," where the condition is about the conversation.
+/// The directive after "… you do X," if the condition is about the conversation.
 fn after_condition<'t>(tokens: &'t [Token], subjects: &Words) -> Option<&'t [Token]> {
     tokens.first().filter(|t| one_of(t, subjects))?;
     let comma = tokens.iter().position(|t| t.low == "," && !t.quoted)?;
@@ -137,13 +137,13 @@ fn finish<'t>(core: &'t [Token], body: &'t [Token], frame: &Frame, standing: boo
     None
 }
 
-/// "German, please", "short answers".
+/// Whether a directive is as short as "German, please" or "short answers".
 fn is_short(body: &[Token]) -> bool {
     leads_with(body, words!("german english french spanish italian dutch portuguese"))
         || eat(body, phrases!("short|shorter|concise|brief answers|replies")).is_some()
 }
 
-/// How sure an imperative is meant for the assistant and for good; `None` where it is not.
+/// The confidence that an imperative is meant for the assistant and is to last; `None` if it is not.
 fn strength(tokens: &[Token], frame: &Frame, context: &Context, negative: bool) -> Option<f64> {
     let tokens = eat(tokens, phrases!("git")).unwrap_or(tokens);
     let verb = tokens.first().filter(|t| t.word && !t.quoted)?;
@@ -237,7 +237,7 @@ fn strength(tokens: &[Token], frame: &Frame, context: &Context, negative: bool) 
     Some(if talks { 0.85 } else { 0.7 })
 }
 
-/// "Stop adding comments", not "stop running the server".
+/// The confidence of "stop adding comments", as opposed to "stop running the server".
 fn stopped(rest: &[Token], frame: &Frame) -> Option<f64> {
     let verb = rest.first().filter(|t| t.word && !t.quoted)?;
     let rest = &rest[1..];

@@ -1,4 +1,4 @@
-//! Sentences that join several wishes: what is made of each, and what looks like them and is none.
+//! Sentences with several wishes: the expected statements, and similar sentences that give none.
 
 use super::shown;
 
@@ -82,10 +82,10 @@ const BOTH: &[(&str, &str)] = &[
         "Always write tests first; never push to main; always answer in German.",
         "preference: Always write tests first + preference: Never push to main + preference: Always answer in German",
     ),
-    // What points at something at hand, or names a file, does not last; what stands before it does.
+    // A part that refers to the current work or names a file does not last; the part before it does.
     ("Always use `pnpm`, and never commit `node_modules`.", "preference: Always use `pnpm`"),
     ("Always answer in German, and don't touch this file.", "preference: Always answer in German"),
-    // What leans on its neighbour stays with it.
+    // A part that depends on its neighbour stays with it.
     ("Never commit and never push without asking.", "preference: Never commit and never push without asking"),
     ("Always write tests, and never delete them.", "preference: Always write tests, and never delete them"),
     (

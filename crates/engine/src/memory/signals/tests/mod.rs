@@ -30,7 +30,7 @@ fn strong_statements_are_proposed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Titles are the same without regard to case.
+/// Titles are equal without regard to case.
 fn low(text: &str) -> String {
     text.to_lowercase()
 }
@@ -113,10 +113,10 @@ fn of_a_long_prompt_only_the_ends_count() {
     assert_eq!(shown(&format!("{own}{filler}{filler}")), "preference: Use British spelling");
     assert_eq!(shown(&format!("{filler}{filler}{own}")), "preference: Use British spelling");
     assert_eq!(shown(&format!("{filler}{own}{filler}")), "");
-    // What is fenced does not count as length.
+    // Fenced text does not count towards the length.
     let log = format!("```\n{filler}{filler}{filler}```\n");
     assert_eq!(shown(&format!("Look.\n{log}{own}{log}Thanks.")), "preference: Use British spelling");
-    // One line, cut in the middle of a statement.
+    // One line, cut in the middle of a sentence.
     let line = "The quick brown fox jumps over the lazy dog. ".repeat(200);
     for cut in 0..60 {
         let head = &line[..960 + cut];

@@ -1,6 +1,6 @@
-//! What people say, and paste, that says nothing lasting about them.
+//! Prompts, typed and pasted, that say nothing lasting about their author.
 
-/// What looks like it and is none: questions, tasks, programs, other people, quotations, pastes.
+/// Prompts that resemble signals but are none: questions, tasks, programs, other people, quotations, pastes.
 pub const NONE: &[&str] = &[
     "do you prefer tabs or spaces?",
     "should I always use const here?",

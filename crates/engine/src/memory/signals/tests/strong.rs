@@ -1,6 +1,6 @@
-//! What people say that is a signal, what is made of it, and ways to say the same.
+//! Prompts that contain a signal, the expected result, and variants with the same meaning.
 
-/// What is said, and what is made of it.
+/// A prompt, and the expected signal.
 pub const STRONG: &[(&str, &str)] = &[
     ("Always answer with a TL;DR first.", "preference: Always answer with a TL;DR first"),
     ("From now on use British spelling", "preference: Use British spelling"),
@@ -254,7 +254,7 @@ pub const STRONG: &[(&str, &str)] = &[
     ("Contéstame siempre en español", "preference: Contéstame siempre en español"),
 ];
 
-/// Said in another way, meant the same.
+/// Groups of prompts with the same meaning.
 pub const SAME: &[&[&str]] = &[
     &[
         "Always answer with a TL;DR first.",
