@@ -1,15 +1,15 @@
-//! The reader against FTS5 itself, on random tables.
+//! Compares the reader with FTS5 itself, on random tables.
 
 use proptest::prelude::*;
 
 use super::check::{TRIED, add, fits, reads, small_table_reads_alike, table, told};
 
-/// What is done to a table, one transaction after another.
+/// One transaction on a table.
 #[derive(Clone, Debug)]
 enum Step {
     /// Adds rows: the distance to the row before, the text, the scope.
     Add(Vec<(i64, String, String)>),
-    /// Deletes some of the rows there are.
+    /// Deletes some of the existing rows.
     Delete(Vec<prop::sample::Index>),
     Merge,
     Optimize,
@@ -82,7 +82,7 @@ fn an_unknown_version_is_trusted_only_if_it_passes() {
     assert!(!fits(9_999_999, || false));
 }
 
-/// Forms in which FTS5 stores the lists of other tables, taken for another version's: the same rows, stored otherwise.
+/// Lists of tables with other options stand for those of another version: the same rows in another format.
 #[test]
 fn another_form_does_not_pass() {
     let filled = |detail: &str| {
@@ -96,7 +96,7 @@ fn another_form_does_not_pass() {
     for detail in ["column", "none"] {
         assert!(!reads(&filled(detail), &told, &[]).unwrap_or(false), "{detail}");
     }
-    // Any number that is another one, behind the two bytes that count on pages a list goes on over only.
+    // Changes a number behind the first two bytes, which matter only on pages a list continues on.
     let (id, page): (i64, Vec<u8>) = full
         .query_row("SELECT min(id), block FROM fts_data WHERE id > 10", [], |r| Ok((r.get(0)?, r.get(1)?)))
         .unwrap();
