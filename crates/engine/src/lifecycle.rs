@@ -160,7 +160,7 @@ impl Step<'_> {
         first_chance: bool,
     ) -> Result<HookOutcome> {
         if !self.call.gives {
-            if let Some(turn) = self.said(text, entry) {
+            if let Some(turn) = self.turn_of_prompt(text, entry) {
                 self.write(capture, "hook.prompt", Plan::Turn(turn), |_| Ok(()))?;
             }
             return Ok(HookOutcome { work: true, ..HookOutcome::default() });
@@ -193,7 +193,7 @@ impl Step<'_> {
             None => Recalled::default(),
         };
         let planned = inject::plan(self.at, &ask, recalled)?;
-        let plan = self.said(text, entry).map_or(Plan::Nothing, Plan::Turn);
+        let plan = self.turn_of_prompt(text, entry).map_or(Plan::Nothing, Plan::Turn);
         let given = self.write(capture, "hook.prompt", plan, |tx| planned.clone().record(tx, self.at, &ask))?;
         degraded.extend(given.degraded);
         Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
@@ -201,7 +201,7 @@ impl Step<'_> {
 
     /// The turn of a prompt. `None` without the program's own id of the entry: nothing could later show that its store has the
     /// same turn, so only the store's is kept.
-    fn said(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
+    fn turn_of_prompt(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
         let run = self.call.event.run.clone().filter(|_| !text.trim().is_empty())?;
         let entry = entry.map(str::to_owned);
         Some(NewTurn { run: Some(run), entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
@@ -259,7 +259,7 @@ impl Step<'_> {
     }
 
     /// Plans the record of the payload, with the turn it contains.
-    fn told(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
+    fn plan_payload(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
         let event = &self.call.event;
         let turn = NewTurn { at: Some(self.call.at), cwd: event.cwd.clone(), ..turn.clone() };
         let facts = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
@@ -275,8 +275,8 @@ impl Step<'_> {
         }
     }
 
-    /// One transaction with what is planned and what the moment adds. If another process has just read the store, it is planned
-    /// again without that.
+    /// One transaction with what is planned and what the moment adds. If another process is reading the store, it is
+    /// planned again without the store.
     fn write<T>(
         &self,
         capture: &mut Capture,
@@ -288,12 +288,12 @@ impl Step<'_> {
         loop {
             match &plan {
                 Plan::Nothing => {}
-                Plan::Turn(turn) => self.told(capture, turn)?,
+                Plan::Turn(turn) => self.plan_payload(capture, turn)?,
                 Plan::StoreThen(turn) => {
                     let read = may_read && self.little(capture)?;
                     // The answer must come after the part of the store that precedes it.
                     if let Some(turn) = turn.as_ref().filter(|_| read) {
-                        self.told(capture, turn)?;
+                        self.plan_payload(capture, turn)?;
                     }
                 }
             }

@@ -17,10 +17,10 @@ use crate::transcript;
 use crate::tree::AssistantHome;
 
 /// Delay before another attempt at an index that another process is writing, in milliseconds.
-const AGAIN_MS: i64 = 2000;
+const INDEX_RETRY_MS: i64 = 2000;
 
 /// Delay before asking a model again that did not answer, in milliseconds.
-const ANSWER_MS: i64 = 60_000;
+const MODEL_RETRY_MS: i64 = 60_000;
 
 /// The longest time one job makes vectors before other jobs run.
 const VECTORS: Duration = Duration::from_secs(20);
@@ -87,9 +87,9 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
                 // What was captured meanwhile could not be queued beside this job.
                 let again = match (index.coverage(tx)?.missing, lacking) {
                     (0, 0) => None,
-                    (0, _) if index.embedder_rests() => Some(ANSWER_MS),
+                    (0, _) if index.embedder_rests() => Some(MODEL_RETRY_MS),
                     (0, _) if lacking < before => Some(0),
-                    _ => Some(AGAIN_MS),
+                    _ => Some(INDEX_RETRY_MS),
                 };
                 if let Some(pause) = again {
                     jobs::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + pause)?;
@@ -144,7 +144,7 @@ pub struct Distilled {
 const AT_ONCE: usize = 1_024;
 
 /// How long a session that could not be distilled is not retried, in milliseconds.
-const TROUBLED_MS: i64 = 10 * 60_000;
+const SESSION_RETRY_MS: i64 = 10 * 60_000;
 
 /// Distils all due sessions of an agent, least recently active first. Each due session has a row, written with its turns,
 /// so that this can stop at any time and another process can continue; repeating a step makes nothing twice. `until`: when
@@ -176,7 +176,7 @@ pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u
                 Ok(made) => out.made.add(&made),
                 Err(e) => {
                     out.problems.push(Problem::of(std::path::Path::new("lineage"), &e));
-                    troubled(at, &session, &e)?;
+                    postpone(at, &session, &e)?;
                 }
             }
             out.sessions += 1;
@@ -186,11 +186,11 @@ pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u
 }
 
 /// Postpones a session and records why.
-fn troubled(at: &AssistantHome, session: &marks::Due, error: &Error) -> Result<()> {
+fn postpone(at: &AssistantHome, session: &marks::Due, error: &Error) -> Result<()> {
     at.write("lineage.failed", |tx| {
         tx.note("session_no", session.session_no);
         tx.note("error", error.to_string());
-        let again = tx.now() + TROUBLED_MS;
+        let again = tx.now() + SESSION_RETRY_MS;
         marks::done(tx, session.session_no, session.mark, Some(again))
     })
 }

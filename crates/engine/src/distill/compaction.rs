@@ -36,8 +36,8 @@ use crate::{redact, thread};
 const LOOPS: usize = 8;
 const PROPOSALS: usize = 4;
 
-/// Imported history is not opened as work: a compaction this much older than the newest of its thread keeps its open items
-/// in the node.
+/// Imported history is not opened as work: if the project's latest activity is more than this after that of the session,
+/// open items stay in the node.
 const RECENT_MS: Millis = 30 * 86_400_000;
 
 /// How often a plan is made again after another process has overtaken it.
@@ -199,7 +199,7 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
                 .collect::<Result<Vec<Node>>>()
         })?;
         let Some(last) = chunks.last() else { return Ok(0) };
-        // A repeated mark is followed by the summary of the first. Our own compaction counts turns and must cover them anyway.
+        // A repeated mark is followed by the summary of the first. Our own compaction must cover the turns it counts.
         if what.cause != "threshold" && !at.read(|tx| speaks(tx, &chunks))? {
             return Ok(0);
         }
@@ -513,8 +513,8 @@ fn headline(text: &str) -> String {
     }
 }
 
-/// Whether a compaction is about current work and not imported history: no later one is waiting, and its thread's newest
-/// compaction is at most a month newer.
+/// Whether a compaction is about current work and not imported history: no later one is waiting, and the latest activity
+/// in its project is at most [`RECENT_MS`] after its session's.
 fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> Result<bool> {
     if what.cause == "manual" {
         return Ok(true);

@@ -261,7 +261,7 @@ pub(super) fn titles(tx: &Read, agent_no: AgentNo, found: &Found, marks: &Marks)
         let bare = title.trim().trim_end_matches(['…', '.']).to_lowercase();
         let told = spoken.contains(&session)
             && ((bare.len() >= 8 && texts.iter().any(|t| t.contains(&bare)))
-                || find::told_title(tx, session, found)?.is_some());
+                || find::title_of_prompt(tx, session, found)?.is_some());
         if told || marks.words.are_in(title.as_bytes()) {
             out.insert(session);
         }

@@ -13,8 +13,8 @@ use crate::ledger::blocks::{self, Opener};
 use crate::scope::{AgentNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId};
 use crate::transcript::read;
 
-/// The least bytes of a text that is searched for elsewhere: a shorter one would match unrelated turns.
-pub(super) const TELLING: usize = 24;
+/// Texts shorter than this are not searched for elsewhere: they would match unrelated turns.
+pub(super) const LEAST_BYTES: usize = 24;
 
 /// The most texts that are searched for beside the turns themselves.
 const MOST_TEXTS: usize = 2_000;
@@ -219,7 +219,7 @@ fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
         {
             let text = opener.slice(tx, r.get(0)?, r.get(1)?, r.get(2)?)?;
             let text = String::from_utf8_lossy(&text).trim().to_owned();
-            if text.len() >= TELLING {
+            if text.len() >= LEAST_BYTES {
                 texts.push(text);
             }
         }
@@ -246,7 +246,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     };
     for session in sessions {
         let mut looked_for: Vec<String> = found.texts.clone();
-        looked_for.extend(told_title(tx, session, found)?);
+        looked_for.extend(title_of_prompt(tx, session, found)?);
         let words = Words::new(looked_for.iter().map(String::as_str), false);
         if words.is_empty() {
             continue;
@@ -292,7 +292,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
 }
 
 /// The title of a session whose first prompt is forgotten, because it describes that prompt.
-pub(super) fn told_title(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
+pub(super) fn title_of_prompt(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
     let first: Vec<TurnId> = numbers(
         tx,
         "SELECT turn_no FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0 ORDER BY turn_no LIMIT 1",

@@ -133,7 +133,7 @@ fn in_place_of(old: &Node) -> NewNode {
 fn chunk(tx: &Read, old: &Node) -> Result<NewNode> {
     let mut new = in_place_of(old);
     let Some(lane) = old.lane_no else { return Ok(new) };
-    let turns = said(tx, lane, old.turns)?;
+    let turns = remaining_turns(tx, lane, old.turns)?;
     let root = root_of(tx, lane, old.turns)?;
     new.source_tokens = turns.iter().map(|t| tokens(&t.text) as u64).sum();
     if !turns.is_empty() {
@@ -168,7 +168,7 @@ fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNo
 }
 
 /// The remaining turns of a range of a lane.
-fn said(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
+fn remaining_turns(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
     let opener = Opener::default();
     let mut statement = tx.prepare_cached(
         "SELECT turn_no, role, kind, run_no, l.lane = '', sp.name, tl.name, call, failed, at, block_no, text_offset,

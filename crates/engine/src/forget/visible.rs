@@ -47,7 +47,7 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
             }
             continue;
         }
-        let (ours, theirs) = apart(&bytes);
+        let (ours, theirs) = split_rendered(&bytes);
         if marks.are_in(&ours) {
             out.pages.push(entry.clone());
         }
@@ -75,7 +75,7 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
 }
 
 /// Splits a page into its rendered blocks and the rest.
-fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+fn split_rendered(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let doc = Document::parse(bytes.to_vec());
     let body = doc.body();
     let mut names: Vec<&str> = body

@@ -125,7 +125,7 @@ impl Piece {
     }
 
     /// The bytes that distinguish this wording or version from another.
-    pub fn said(&self) -> &[u8] {
+    pub fn identity(&self) -> &[u8] {
         self.version.as_deref().unwrap_or(self.text.as_bytes())
     }
 }
@@ -141,10 +141,10 @@ pub(super) fn share(
     let has_tail = drafts.iter().any(|d| d.part == Part::Tail && !d.pieces.is_empty());
     let weight = |part: Part, characters: usize| if part == Part::Tail && has_tail { TAIL } else { characters };
     let mut wanted: Vec<(&Draft, Vec<&Piece>, usize)> = Vec::new();
-    let mut told: Vec<Told> = Vec::new();
+    let mut printed: Vec<Printed> = Vec::new();
     for (part, characters) in table(event) {
         for draft in drafts.iter().filter(|d| d.part == *part) {
-            let fresh = fresh(draft, held, &mut told, dropped);
+            let fresh = fresh(draft, held, &mut printed, dropped);
             wanted.push((draft, fresh, weight(*part, *characters)));
         }
     }
@@ -163,14 +163,14 @@ pub(super) fn share(
         for ((draft, pieces, _), share) in
             wanted.iter().zip(&shares).filter(|((d, ..), _)| d.part.is_cacheable() == cacheable)
         {
-            let pieces = untold(draft.part, pieces, &told, dropped);
+            let pieces = unprinted(draft.part, pieces, &printed, dropped);
             // Room a volatile part leaves goes to the next.
             let room = if cacheable { *share } else { share + left };
             let Some((given, kept)) = fit(draft.part, &pieces, draft.newest_last, room, dropped) else {
                 left = if cacheable { left + share } else { room };
                 continue;
             };
-            told.extend(kept.iter().map(|p| Told::of(p, draft.part)));
+            printed.extend(kept.iter().map(|p| Printed::of(p, draft.part)));
             left = if cacheable { left + share - given.tokens } else { room - given.tokens };
             out.push(given);
         }
@@ -179,11 +179,11 @@ pub(super) fn share(
 }
 
 /// The pieces the session does not hold yet. A line without an item is identified by its words.
-fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Vec<Told>, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+fn fresh<'d>(draft: &'d Draft, held: &Held, printed: &mut Vec<Printed>, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in &draft.pieces {
-        if piece.level == 0 && held.has(piece.item.as_deref().unwrap_or(draft.part.name()), piece.said()) {
-            told.push(Told::of(piece, draft.part));
+        if piece.level == 0 && held.has(piece.item.as_deref().unwrap_or(draft.part.name()), piece.identity()) {
+            printed.push(Printed::of(piece, draft.part));
             if let Some(item) = &piece.item {
                 dropped.push(Dropped { id: item.clone(), why: "given before, and nothing was cut since".into() });
             }
@@ -195,15 +195,15 @@ fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Vec<Told>, dropped: &mut 
 }
 
 /// A line that is already printed.
-struct Told {
+struct Printed {
     words: similarity::ItemWords,
     item: Option<String>,
     part: Part,
 }
 
-impl Told {
-    fn of(piece: &Piece, part: Part) -> Told {
-        Told { words: similarity::words(core(&piece.text)), item: piece.item.clone(), part }
+impl Printed {
+    fn of(piece: &Piece, part: Part) -> Printed {
+        Printed { words: similarity::words(core(&piece.text)), item: piece.item.clone(), part }
     }
 }
 
@@ -225,17 +225,17 @@ pub(super) fn core(line: &str) -> &str {
 }
 
 /// Removes pieces whose words, or whose file, are already in another part.
-fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &[Told], dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+fn unprinted<'d>(part: Part, pieces: &[&'d Piece], printed: &[Printed], dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in pieces {
-        let this = Told::of(piece, part);
+        let this = Printed::of(piece, part);
         let file = this.item.as_deref().is_some_and(|i| i.contains(':'));
-        let same = |other: &&Told| {
+        let same = |other: &&Printed| {
             other.part != part
                 && ((file && other.item == this.item)
                     || (this.words.len() > 1 && similarity::same(&other.words, &this.words)))
         };
-        match told.iter().find(same).filter(|_| piece.level == 0) {
+        match printed.iter().find(same).filter(|_| piece.level == 0) {
             Some(earlier) => {
                 let id = piece.item.clone().unwrap_or_else(|| part.name().to_owned());
                 dropped.push(Dropped { id, why: format!("stands in {}", earlier.part.name()) });
@@ -288,7 +288,7 @@ fn fit<'d>(
     }
     let text: String = kept.iter().map(|p| p.text.as_str()).collect();
     let lines = kept.iter().filter(|p| p.level == 0);
-    let said = lines.clone().map(|p| (p.item.clone(), p.said().to_vec())).collect();
+    let said = lines.clone().map(|p| (p.item.clone(), p.identity().to_vec())).collect();
     let given = PartGiven { part, cacheable: part.is_cacheable(), tokens: tokens(&text), text, said };
     let kept = lines.copied().collect();
     Some((given, kept))

@@ -172,14 +172,14 @@ fn run(
         Err(e) => return Err(e),
     };
     if query.only_times {
-        let seek = Seek::new(query, &[], Scratch::new(conn)?);
+        let finder = LineFinder::new(query, &[], Scratch::new(conn)?);
         let entries = at.read(|tx| file_table::all(tx, at.agent_no))?;
         let of_time = entries.into_iter().filter(|entry| {
             let (from, to) = time_of(entry, &at.zone);
             query.stretches().iter().any(|(first, last)| to >= *first && from <= *last)
         });
         let rows = of_time.map(|entry| Row { file_no: entry.file_no, words: 1.0, cosine: None }).collect();
-        out.hits = hits(at, &seek, query, rows, filter, choice)?;
+        out.hits = hits(at, &finder, query, rows, filter, choice)?;
         if !out.hits.is_empty() || !query.has_words() {
             return Ok(out);
         }
@@ -200,7 +200,7 @@ fn run(
         None => HashMap::new(),
     };
     let expression = expression(query, &terms, filter);
-    let seek = Seek::new(query, &terms, Scratch::new(conn)?);
+    let finder = LineFinder::new(query, &terms, Scratch::new(conn)?);
     let mut wanted = CANDIDATES;
     loop {
         let (rows, cut) = candidates(conn, &expression, range, wanted)?;
@@ -208,7 +208,7 @@ fn run(
         let full = rows.len() >= wanted;
         out.cut_short |= cut;
         let rows = fused(rows, &covered, near.as_ref(), &nearest)?;
-        out.hits = hits(at, &seek, query, rows, filter, choice)?;
+        out.hits = hits(at, &finder, query, rows, filter, choice)?;
         // Some filters are applied after the engine: fetch more until there is enough or nothing is left.
         if out.hits.len() >= choice.enough || !full || cut || wanted >= CANDIDATES * 64 {
             return Ok(out);
@@ -301,7 +301,7 @@ fn fused(
 /// The candidates that pass the filter, best first, up to the number wanted; each is read from disk.
 fn hits(
     at: &AssistantHome,
-    seek: &Seek,
+    finder: &LineFinder,
     query: &Query,
     rows: Vec<Row>,
     filter: &FileFilter,
@@ -315,7 +315,7 @@ fn hits(
             break;
         }
         let entry = at.read(|tx| file_table::numbered(tx, at.agent_no, row.file_no))?;
-        if let Some(entry) = entry.filter(|e| lets_through(filter, e, &at.zone))
+        if let Some(entry) = entry.filter(|e| passes(filter, e, &at.zone))
             && (choice.admit)(&entry)?
         {
             only_near.push(row.file_no);
@@ -327,7 +327,7 @@ fn hits(
         for row in rows {
             // The file was removed or changed since it was indexed; its new rows will follow.
             if let Some(entry) = file_table::numbered(tx, at.agent_no, row.file_no)?
-                && lets_through(filter, &entry, &at.zone)
+                && passes(filter, &entry, &at.zone)
                 && only::file(tx, at.agent_no, filter.threads.as_deref(), &entry)?
             {
                 let weight = match (entry.state, entry.status.as_deref()) {
@@ -376,17 +376,17 @@ fn hits(
         if bootstrap::is_untouched(&entry.path, &doc.body()) {
             continue;
         }
-        let place = seek.place(&entry, &doc)?;
+        let matched_line = finder.find(&entry, &doc)?;
         let best = *best.get_or_insert(trace.sum.max(f64::MIN_POSITIVE));
         // The engine folds more forms than plain text does: a file it found contains at least one word.
         let least = usize::from(row.words > 0.0);
         hits.push(FileHit {
             score: trace.sum / best,
             trace,
-            line: place.line,
-            passage: place.passage,
-            matched: place.matched.max(least).min(seek.asked.len()),
-            of: seek.asked.len(),
+            line: matched_line.line,
+            passage: matched_line.passage,
+            matched: matched_line.matched.max(least).min(finder.asked.len()),
+            of: finder.asked.len(),
             entry,
         });
     }
@@ -394,7 +394,7 @@ fn hits(
 }
 
 /// Applies the filter exactly: its tokens in the index are stemmed and may match a neighbour.
-fn lets_through(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
+fn passes(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
     let state = entry.state == State::Active || (filter.archived && entry.state == State::Archived);
     let kind = filter.kinds.is_empty() || filter.kinds.contains(&entry.kind);
     let class = filter
@@ -431,7 +431,7 @@ fn time_of(entry: &Entry, zone: &TimeZone) -> (Millis, Millis) {
 }
 
 /// What is searched for inside a file.
-struct Seek<'c> {
+struct LineFinder<'c> {
     /// The plain words of each term of the query.
     asked: Vec<Vec<String>>,
     /// All of those words.
@@ -442,16 +442,16 @@ struct Seek<'c> {
 }
 
 /// The line of a file that matches best.
-struct Place {
+struct MatchedLine {
     line: usize,
     passage: String,
     matched: usize,
 }
 
-impl<'c> Seek<'c> {
-    fn new(query: &Query, terms: &[Weighed], scratch: Scratch<'c>) -> Seek<'c> {
+impl<'c> LineFinder<'c> {
+    fn new(query: &Query, terms: &[Weighed], scratch: Scratch<'c>) -> LineFinder<'c> {
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
-        Seek {
+        LineFinder {
             // A name and its pieces are one term.
             asked: words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect(),
             flat: words.iter().flat_map(|t| needles(t)).collect(),
@@ -461,7 +461,7 @@ impl<'c> Seek<'c> {
     }
 
     /// The line with the most terms of the query, prose before front matter and headings, and the passage around it.
-    fn place(&self, entry: &Entry, doc: &Document) -> Result<Place> {
+    fn find(&self, entry: &Entry, doc: &Document) -> Result<MatchedLine> {
         let text = String::from_utf8_lossy(doc.print());
         let text = redact_lines(&text);
         let hidden = unspoken(entry.kind, doc);
@@ -494,7 +494,7 @@ impl<'c> Seek<'c> {
             _ => around(&lines, line, &hidden),
         };
         let passage = self.scratch.passage(&words, &self.any, &self.flat)?;
-        Ok(Place { line, passage, matched })
+        Ok(MatchedLine { line, passage, matched })
     }
 }
 

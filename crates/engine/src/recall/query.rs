@@ -100,7 +100,7 @@ pub struct Query {
     /// The query has only times; their words are looked for only if nothing was said then.
     pub(super) only_times: bool,
     /// Words of times that are not looked for; used if nothing was said then, because a text may contain them literally.
-    pub(super) told: Vec<Term>,
+    pub(super) time_words: Vec<Term>,
     /// The times it mentions.
     pub times: Vec<When>,
     /// The people it names. Their names are among `words`, too: turns are indexed with their speaker.
@@ -160,12 +160,12 @@ impl Query {
         let outside = blanked(text, quotes.iter().cloned());
         query.times = when::find(&outside, seen.now, seen.zone);
         query.people = people::named(&outside, seen.people);
-        let told = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
+        let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
-        query.add_words(&blanked(&outside, told), &free);
+        query.add_words(&blanked(&outside, spans), &free);
         for time in query.times.iter().filter(|t| !t.worded && t.hold == Hold::Wish) {
             let words = typed(&outside[time.span.clone()]).into_iter().flat_map(symbols::terms);
-            query.told.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
+            query.time_words.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
         }
         if query.is_empty() {
             query.words.append(&mut query.dropped);
@@ -253,8 +253,8 @@ impl Query {
     /// The same query with its times treated as words, for when nothing was said in them.
     pub(super) fn as_words(&self) -> Query {
         let times = self.times.iter().filter(|t| t.hold == Hold::Limit).cloned().collect();
-        let words = self.words.iter().chain(&self.told).cloned().collect();
-        Query { times, words, told: Vec::new(), ..self.clone() }
+        let words = self.words.iter().chain(&self.time_words).cloned().collect();
+        Query { times, words, time_words: Vec::new(), ..self.clone() }
     }
 
     /// The time ranges to list if there is no word to look for.

@@ -159,7 +159,7 @@ pub(super) fn rank(
     let mut out = run(ledger, index, agent, query, &filter, vector);
     // Nothing that matches was said then: perhaps the words occur literally in a text ("he moved two years ago").
     let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
-    if !query.told.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
+    if !query.time_words.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
@@ -219,7 +219,7 @@ fn run(
                 return Ok(());
             }
             out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
-            let look = Look { tx, conn, query, filter, terms: &terms, scores, agent_no, range, all };
+            let look = WordSearch { tx, conn, query, filter, terms: &terms, scores, agent_no, range, all };
             let near = match vector {
                 Some(vector) => Some(VectorSearch::again(index, agent_no, vector)),
                 None => VectorSearch::of(tx, index, agent_no, query, filter.legs, &mut out.less)?,
@@ -324,7 +324,7 @@ impl Ranking {
         let best = self.ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
         // Plain text does not fold as much as the engine: a turn found by words has at least one, unless only parts matched.
         let least = usize::from(found.words > 0.0 && self.only_asked);
-        let matched = if found.own > 0.0 { matched(&said(&turn), &self.asked).max(least) } else { 0 };
+        let matched = if found.own > 0.0 { matched(&indexed_text(&turn), &self.asked).max(least) } else { 0 };
         let (_, beside, cosine) = self.about(n);
         Ok(Some(Hit {
             score: found.score / best,
@@ -422,7 +422,7 @@ fn candidates(
 }
 
 /// The state of one search for words.
-struct Look<'a> {
+struct WordSearch<'a> {
     tx: &'a Read<'a>,
     conn: &'a rusqlite::Connection,
     query: &'a Query,
@@ -436,7 +436,7 @@ struct Look<'a> {
     all: i64,
 }
 
-impl Look<'_> {
+impl WordSearch<'_> {
     /// The best turns with words of the query, including those in the times it mentions, best first.
     fn candidates(&self, cut_short: &mut bool) -> Result<Vec<Candidate>> {
         let expression = expression(self.query, self.terms, self.filter);
@@ -727,6 +727,6 @@ fn sort(ranked: &mut [Candidate]) {
 }
 
 /// All indexed text of a turn, as plain text.
-fn said(turn: &Turn) -> String {
+fn indexed_text(turn: &Turn) -> String {
     [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ")
 }

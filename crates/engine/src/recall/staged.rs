@@ -125,8 +125,8 @@ pub fn recall(
     let near = at.read(|tx| VectorSearch::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
     let vector = near.map(VectorSearch::into_vector);
     // The audience is checked before a file is read: inadmissible files crowd out nothing (R10.3).
-    let (mut heard_of, mut refused) = (HashMap::new(), BTreeMap::new());
-    let mut admit = |entry: &Entry| admitted(at, audience, &named, entry, &mut heard_of, &mut refused);
+    let (mut admitted_files, mut refused) = (HashMap::new(), BTreeMap::new());
+    let mut admit = |entry: &Entry| admitted(at, audience, &named, entry, &mut admitted_files, &mut refused);
     let choice = Choice { vector: vector.as_deref(), enough: ENOUGH_FILES, admit: &mut admit };
     let found = choose_files(at, index, &query, &files, choice)?;
     out.dropped.extend(refused.into_iter().take(CANDIDATES).map(|(id, why)| Dropped { id, why: why.into() }));
@@ -141,8 +141,8 @@ pub fn recall(
     let height = found.hits.iter().map(FileHit::covered).fold(0.0, f64::max);
     let mut items = Vec::new();
     for hit in found.hits {
-        if let Some(heard) = heard_of.get(&hit.entry.file_no).cloned() {
-            items.extend(of_file(hit, heard, (nearest, height), now, &mut out.dropped));
+        if let Some(admission) = admitted_files.get(&hit.entry.file_no).cloned() {
+            items.extend(of_file(hit, admission, (nearest, height), now, &mut out.dropped));
         }
     }
     let structured = govern(items, &mut out.dropped);
@@ -155,12 +155,12 @@ pub fn recall(
         false => None,
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
-    let sought = Sought { audience, named: &named, query: &query, vector, weak: &weak };
-    let summaries = of_nodes(at, index, &sought, &mut out)?;
+    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak };
+    let summaries = of_nodes(at, index, &lookup, &mut out)?;
     out.items.extend(summaries);
     unlike(&mut out);
     if let Some((found, ranking)) = &turns {
-        let turns = of_turns(at, &sought, (found, ranking), question.most, &mut out)?;
+        let turns = of_turns(at, &lookup, (found, ranking), question.most, &mut out)?;
         out.items.extend(turns);
     }
     for extra in out.items.split_off(out.items.len().min(question.most)) {
@@ -175,7 +175,7 @@ pub(super) fn too_many(most: usize) -> String {
 
 /// What is looked for, for which thread, and for which audience.
 #[derive(Clone, Copy)]
-pub(super) struct Sought<'s> {
+pub(super) struct Lookup<'s> {
     pub audience: Option<&'s Audience>,
     pub named: &'s Named,
     pub query: &'s Query,
@@ -190,7 +190,7 @@ fn class_rank(kind: &str) -> usize {
 
 /// That a file may be given: its thread's label and the reasons.
 #[derive(Clone)]
-struct Heard {
+struct Admission {
     thread: Option<String>,
     reasons: Vec<String>,
     asked_for: bool,
@@ -206,10 +206,10 @@ fn admitted(
     audience: Option<&Audience>,
     named: &Named,
     entry: &Entry,
-    heard_of: &mut HashMap<FileNo, Heard>,
+    admitted_files: &mut HashMap<FileNo, Admission>,
     refused: &mut BTreeMap<String, &'static str>,
 ) -> Result<bool> {
-    if heard_of.contains_key(&entry.file_no) {
+    if admitted_files.contains_key(&entry.file_no) {
         return Ok(true);
     }
     let id = id_of(entry);
@@ -223,11 +223,11 @@ fn admitted(
     }
     let scope = at.read(|tx| scope_of(tx, at.agent_no, entry))?;
     let (asked_for, mut reasons) = (named.ids.contains(&id), Vec::new());
-    let Some(thread) = heard(audience, named, asked_for, &scope, &mut reasons) else {
+    let Some(thread) = admission(audience, named, asked_for, &scope, &mut reasons) else {
         refused.insert(id, OTHER_THREAD);
         return Ok(false);
     };
-    heard_of.insert(entry.file_no, Heard { thread, reasons, asked_for });
+    admitted_files.insert(entry.file_no, Admission { thread, reasons, asked_for });
     Ok(true)
 }
 
@@ -242,7 +242,7 @@ struct Found {
 /// of the question's words any file has.
 fn of_file(
     hit: FileHit,
-    heard: Heard,
+    admission: Admission,
     (nearest, height): (f64, f64),
     now: Millis,
     dropped: &mut Vec<Dropped>,
@@ -252,7 +252,7 @@ fn of_file(
     let has_words = hit.covered() >= LEAST_COVERED;
     let cosine = hit.trace.cosine.unwrap_or(0.0);
     let is_near = cosine >= NEAR && cosine >= NEAR_SHARE * nearest;
-    if !has_words && !is_near && !heard.asked_for {
+    if !has_words && !is_near && !admission.asked_for {
         let why = match hit.matched {
             0 => format!("is near {cosine:.2} only"),
             n => format!("has {n} of {} words of the question", hit.of),
@@ -262,7 +262,7 @@ fn of_file(
     }
     let mut reasons = vec![format!("{} of {} words", hit.matched, hit.of)];
     reasons.extend(hit.trace.cosine.map(|c| format!("near {c:.2}")));
-    reasons.extend(heard.reasons);
+    reasons.extend(admission.reasons);
     let class = class_of(entry).filter(|_| entry.kind == Kind::Leaf);
     // The best file by words has score 1 however few words match; beside cosines, scale it to its true coverage.
     let (mut score, mut marks) = ((hit.trace.sum - hit.trace.words * (1.0 - height)).max(0.0), Vec::new());
@@ -286,12 +286,12 @@ fn of_file(
     };
     let time = ["observed", "opened", "proposed", "created"].iter().find_map(|k| entry.field(k));
     let at = time.and_then(crate::clock::parse_rfc3339).or(Some(entry.stamp.modified_ns / 1_000_000));
-    let item = Item { id, stage: Stage::Structured, kind, text, thread: heard.thread, at, score, reasons, marks };
-    Some(Found { item, by_meaning: !has_words && !heard.asked_for })
+    let item = Item { id, stage: Stage::Structured, kind, text, thread: admission.thread, at, score, reasons, marks };
+    Some(Found { item, by_meaning: !has_words && !admission.asked_for })
 }
 
 /// Whether an item may be given to this audience, and its thread's label; `Some(None)` for the audience's own.
-pub(super) fn heard(
+pub(super) fn admission(
     audience: Option<&Audience>,
     named: &Named,
     asked_for: bool,
@@ -382,8 +382,8 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
 }
 
 /// Summaries of the threads the audience may read.
-fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recalled) -> Result<Vec<Item>> {
-    let Sought { audience, named, query, vector, weak } = *sought;
+fn of_nodes(at: &AssistantHome, index: &Index, lookup: &Lookup, out: &mut Recalled) -> Result<Vec<Item>> {
+    let Lookup { audience, named, query, vector, weak } = *lookup;
     let within = NodesWithin {
         threads: match audience {
             None => None,
@@ -439,7 +439,8 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
                 }
             };
             let mut reasons = vec!["a summary".to_owned()];
-            let Some(thread) = heard(audience, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
+            let Some(thread) = admission(audience, named, named.ids.contains(&id.to_string()), &scope, &mut reasons)
+            else {
                 continue;
             };
             let over = walk::stretches(tx, at.agent_no, id)?;

@@ -9,7 +9,7 @@ use super::query::{Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::{Filter, Legs, Ranking, Searched, rank};
 use super::snippet;
-use super::staged::{OTHER_THREAD, Sought, heard, too_many};
+use super::staged::{Lookup, OTHER_THREAD, admission, too_many};
 use super::terms::{self, letters, needles, rows_with, stands};
 use crate::audience::Audience;
 use crate::error::Result;
@@ -49,12 +49,12 @@ const SESSIONS: usize = 300;
 /// Turns the audience may read, best first, at most as many as there is room for.
 pub(super) fn of_turns(
     at: &AssistantHome,
-    sought: &Sought,
+    lookup: &Lookup,
     (found, ranking): (&Searched, &Ranking),
     most: usize,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
-    let Sought { audience, named, query, weak, .. } = *sought;
+    let Lookup { audience, named, query, weak, .. } = *lookup;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
     }
@@ -78,7 +78,7 @@ pub(super) fn of_turns(
         let asked_for = named.ids.contains(&id);
         let mut reasons = Vec::new();
         let scope = at.read(|tx| scope_of_one(tx, at.agent_no, turn, &mut scopes))?;
-        let Some(thread) = heard(audience, named, asked_for, &scope, &mut reasons) else {
+        let Some(thread) = admission(audience, named, asked_for, &scope, &mut reasons) else {
             drop(OTHER_THREAD.into());
             continue;
         };
@@ -102,7 +102,7 @@ pub(super) fn of_turns(
         }
         let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
         let words = similarity::words(&hit.turn.text);
-        if let Some(n) = told[..above].iter().position(|told| is_told(&words, told)) {
+        if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
             drop(format!("all of it stands in {}", out.items[n].id));
             continue;
         }
@@ -161,7 +161,7 @@ pub(super) fn rank_turns(
 }
 
 /// Whether an item already given contains everything that a turn says.
-fn is_told(turn: &similarity::ItemWords, told: &similarity::ItemWords) -> bool {
+fn is_contained(turn: &similarity::ItemWords, told: &similarity::ItemWords) -> bool {
     !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
 }
 

@@ -1,7 +1,7 @@
 //! Commands that show the state of the work: tests, builds, deployments, commits. A command that failed and has not
 //! succeeded since is a blocker; one that succeeded is worth keeping.
 
-use super::files::{Deed, deeds, told};
+use super::files::{Deed, add_from_result, deeds};
 use super::list::{JOIN, Noted};
 use super::shell::{self, Simple};
 use crate::lineage::distillate::Item;
@@ -78,7 +78,7 @@ impl Commands {
         let Some(command) = shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input)) else {
             if !flagged {
                 outcome.deeds = deeds(tool, input);
-                told(tool, input, output, &mut outcome.deeds);
+                add_from_result(tool, input, output, &mut outcome.deeds);
             }
             return outcome;
         };
@@ -89,7 +89,7 @@ impl Commands {
         let failed = flagged || telling.is_some() && says_failed(&parts);
         if !failed {
             outcome.deeds = deeds(tool, input);
-            told(tool, input, output, &mut outcome.deeds);
+            add_from_result(tool, input, output, &mut outcome.deeds);
             if script.contains("git") && script.contains("commit") {
                 outcome.commits = commits(&parts, &simples);
                 if let Some(last) = outcome.commits.last() {
@@ -298,16 +298,16 @@ fn lasting(key: &str) -> bool {
 
 /// The commits a command made: as git reports them, else from its `-m` option.
 fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
-    let told = parts.iter().flat_map(|p| p.lines()).map(str::trim).filter(|l| {
+    let reported = parts.iter().flat_map(|p| p.lines()).map(str::trim).filter(|l| {
         l.starts_with('[')
             && l.split_once("] ").is_some_and(|(head, subject)| {
                 let hash = head.trim_start_matches('[').rsplit(' ').next().unwrap_or("");
                 hash.len() >= 6 && hash.bytes().all(|b| b.is_ascii_hexdigit()) && !subject.is_empty()
             })
     });
-    let told: Vec<String> = told.take(5).map(str::to_owned).collect();
-    if !told.is_empty() {
-        return told;
+    let reported: Vec<String> = reported.take(5).map(str::to_owned).collect();
+    if !reported.is_empty() {
+        return reported;
     }
     let message = simples
         .iter()

@@ -164,7 +164,7 @@ fn trimmed(head: &str) -> &str {
 }
 
 /// "The server always answers, and never sleeps": a verb in the third person describes something else.
-fn told_of_another(s: &Sentence, at: usize, next: &str) -> bool {
+fn describes_another(s: &Sentence, at: usize, next: &str) -> bool {
     next.len() > 3
         && next.ends_with('s')
         && !next.ends_with("ss")
@@ -179,7 +179,7 @@ fn told_of_another(s: &Sentence, at: usize, next: &str) -> bool {
 
 fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
     let (word, next) = (s.word(from), s.word(to));
-    if matches!(word, "always" | "never") && told_of_another(s, from, next) {
+    if matches!(word, "always" | "never") && describes_another(s, from, next) {
         return None;
     }
     let gerund = next.ends_with("ing");

@@ -287,7 +287,7 @@ pub fn patch(text: &str) -> Vec<Deed> {
 }
 
 /// Adds what the result of a call reveals: that a file was created, and the files of a commit.
-pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
+pub fn add_from_result(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
     let head = crate::text::plain::ends(result, 8 * 1024);
     if let [deed] = &mut deeds[..]
         && deed.touch == Touch::Changed

@@ -240,7 +240,7 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     let sentence = own[asked];
     // "Find out why and fix it": the subject was named before.
     let bare = asked > 0 && sentence.bag().len() <= 3;
-    let text = if bare { led_up_to(&own, asked) } else { told(&own, asked) };
+    let text = if bare { led_up_to(&own, asked) } else { words_from(&own, asked) };
     if !stands {
         return (Prompt::Request, Some(text));
     }
@@ -261,13 +261,13 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     if back && count <= 16 && sentence.bag().len() <= 4 {
         // "new beads were added. tackle them": the sentence before names the subject.
         let from = if asked > 0 && asked <= 2 { 0 } else { asked };
-        return (Prompt::Continuation, Some(told(&own, from)));
+        return (Prompt::Continuation, Some(words_from(&own, from)));
     }
     (Prompt::Request, Some(text))
 }
 
 /// The prompt's words from a sentence on, as far as they fit; omissions are marked.
-fn told(own: &[&Sentence], from: usize) -> String {
+fn words_from(own: &[&Sentence], from: usize) -> String {
     let mut text = String::new();
     for (i, s) in own.iter().enumerate().skip(from) {
         let words = s.text.as_str();

@@ -347,7 +347,7 @@ fn is_summary(text: &str) -> bool {
 
 fn fill(list: &mut List, noted: Vec<Noted>) {
     for mut one in noted {
-        one.seq = told_at(&one.item, 0);
+        one.seq = turn_position(&one.item, 0);
         list.put(one);
     }
 }
@@ -356,7 +356,7 @@ fn fill(list: &mut List, noted: Vec<Noted>) {
 fn refill(list: &mut List, items: Vec<Item>, weight: u8) {
     for (at, item) in items.iter().enumerate() {
         if let Some(mut noted) = Noted::carried(item) {
-            noted.seq = told_at(item, at);
+            noted.seq = turn_position(item, at);
             noted.weight = weight;
             list.put(noted);
         }
@@ -364,6 +364,6 @@ fn refill(list: &mut List, items: Vec<Item>, weight: u8) {
 }
 
 /// The turn of an item, by which lists from several sources are ordered.
-fn told_at(item: &Item, otherwise: usize) -> usize {
+fn turn_position(item: &Item, otherwise: usize) -> usize {
     item.turns.last().map_or(otherwise, |t| usize::try_from(t.0).unwrap_or(usize::MAX))
 }

@@ -40,7 +40,7 @@ pub(super) fn small_table_reads_alike() -> Result<bool> {
         });
         add(&conn, rows)?;
     }
-    reads(&conn, &told(&conn)?, &[])
+    reads(&conn, &reported(&conn)?, &[])
 }
 
 /// An empty table in memory with the index's schema and this page size.
@@ -71,35 +71,35 @@ type List = BTreeMap<i64, (Vec<u32>, bool)>;
 
 /// The content of a table according to `fts5vocab`, FTS5's own interface to its index.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Reported {
     lists: BTreeMap<String, List>,
     /// Tokens of each row.
     lengths: BTreeMap<i64, u32>,
 }
 
-pub(super) fn told(conn: &Connection) -> Result<Told> {
-    let mut told = Told::default();
+pub(super) fn reported(conn: &Connection) -> Result<Reported> {
+    let mut reported = Reported::default();
     let mut instances =
         conn.prepare("SELECT term, doc, col = 'text', \"offset\" FROM told ORDER BY doc, col, \"offset\"")?;
     let mut rows = instances.query([])?;
     while let Some(r) = rows.next()? {
         let row = r.get(1)?;
-        let entry = told.lists.entry(r.get(0)?).or_default().entry(row).or_default();
+        let entry = reported.lists.entry(r.get(0)?).or_default().entry(row).or_default();
         match r.get(2)? {
             true => entry.0.push(r.get(3)?),
             false => entry.1 = true,
         }
-        *told.lengths.entry(row).or_default() += 1;
+        *reported.lengths.entry(row).or_default() += 1;
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// Whether the reader returns the same as `fts5vocab`: every list, the lengths of the rows, and the totals. `deleted` rows
 /// may still be returned.
-pub(super) fn reads(conn: &Connection, told: &Told, deleted: &[i64]) -> Result<bool> {
+pub(super) fn reads(conn: &Connection, reported: &Reported, deleted: &[i64]) -> Result<bool> {
     let Some(mut postings) = Postings::open_unchecked(conn)? else { return Ok(false) };
     let nowhere = ("no token of the table".to_owned(), List::new());
-    for (token, expected) in told.lists.iter().chain([(&nowhere.0, &nowhere.1)]) {
+    for (token, expected) in reported.lists.iter().chain([(&nowhere.0, &nowhere.1)]) {
         let (mut read, mut twice) = (List::new(), false);
         let end = postings.read(token, true, ((i64::MIN, i64::MAX), i64::MAX), &mut |entry| {
             if !deleted.contains(&entry.row) {
@@ -116,7 +116,7 @@ pub(super) fn reads(conn: &Connection, told: &Told, deleted: &[i64]) -> Result<b
     let (mut count, mut sum) = (0, 0);
     while let Some(r) = rows.next()? {
         let tokens = tokens_of(r.get_ref(1)?.as_blob().unwrap_or_default());
-        if tokens != Some(told.lengths.get(&r.get(0)?).copied().unwrap_or_default()) {
+        if tokens != Some(reported.lengths.get(&r.get(0)?).copied().unwrap_or_default()) {
             return Ok(false);
         }
         (count, sum) = (count + 1, sum + u64::from(tokens.unwrap_or_default()));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::check::{TRIED, add, fits, reads, small_table_reads_alike, table, told};
+use super::check::{TRIED, add, fits, reads, reported, small_table_reads_alike, table};
 
 /// One transaction on a table.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ proptest! {
                 Step::Optimize => drop(conn.execute("INSERT INTO fts (fts) VALUES ('optimize')", []).unwrap()),
             }
         }
-        prop_assert!(reads(&conn, &told(&conn).unwrap(), &deleted).unwrap());
+        prop_assert!(reads(&conn, &reported(&conn).unwrap(), &deleted).unwrap());
     }
 }
 
@@ -91,10 +91,10 @@ fn another_form_does_not_pass() {
         conn
     };
     let full = filled("full");
-    let told = told(&full).unwrap();
-    assert!(reads(&full, &told, &[]).unwrap());
+    let reported = reported(&full).unwrap();
+    assert!(reads(&full, &reported, &[]).unwrap());
     for detail in ["column", "none"] {
-        assert!(!reads(&filled(detail), &told, &[]).unwrap_or(false), "{detail}");
+        assert!(!reads(&filled(detail), &reported, &[]).unwrap_or(false), "{detail}");
     }
     // Changes a number behind the first two bytes, which matter only on pages a list continues on.
     let (id, page): (i64, Vec<u8>) = full
@@ -105,8 +105,8 @@ fn another_form_does_not_pass() {
         let mut other = page.clone();
         other[at] ^= 2;
         put(&other);
-        assert!(!reads(&full, &told, &[]).unwrap_or(false), "byte {at} of {page:x?}");
+        assert!(!reads(&full, &reported, &[]).unwrap_or(false), "byte {at} of {page:x?}");
     }
     put(&page);
-    assert!(reads(&full, &told, &[]).unwrap());
+    assert!(reads(&full, &reported, &[]).unwrap());
 }

@@ -72,7 +72,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
 type Found = Option<(usize, Option<Period>)>;
 
 /// A time and how it is meant.
-pub(super) struct Told {
+pub(super) struct Mention {
     pub words: usize,
     pub from: Option<DateTime>,
     pub until: Option<DateTime>,
@@ -106,7 +106,7 @@ impl Grammar<'_> {
     }
 
     /// The time that begins at this word. `Err(n)`: the next `n` words are not a time, and neither is any part of them.
-    pub fn told(&self, at: usize) -> Option<Result<Told, usize>> {
+    pub fn mention(&self, at: usize) -> Option<Result<Mention, usize>> {
         if let Some(found) = self.two_ended(at) {
             return Some(found);
         }
@@ -126,7 +126,7 @@ impl Grammar<'_> {
     }
 
     /// `between X and Y`, `from X to Y`, `X – Y` of two times.
-    fn two_ended(&self, at: usize) -> Option<Result<Told, usize>> {
+    fn two_ended(&self, at: usize) -> Option<Result<Mention, usize>> {
         let between = matches!(self.word(at), "between" | "zwischen");
         let lead = usize::from(between || matches!(self.word(at), "from" | "von" | "vom"));
         let first = at + lead + self.article(at + lead);
@@ -145,7 +145,7 @@ impl Grammar<'_> {
         if one.from >= two.until {
             return Some(Err(words));
         }
-        Some(Ok(Told {
+        Some(Ok(Mention {
             words,
             from: Some(one.from),
             until: Some(two.until),
@@ -157,7 +157,7 @@ impl Grammar<'_> {
     }
 
     /// `since X`, `before X`, `after X`, `until X`.
-    fn open(&self, at: usize) -> Option<Result<Told, usize>> {
+    fn open(&self, at: usize) -> Option<Result<Mention, usize>> {
         let mut lead = 1;
         let which = match self.word(at) {
             "since" | "seit" | "ab" => "since",
@@ -199,7 +199,7 @@ impl Grammar<'_> {
             _ => (Some(p.from), None),
         };
         let (precision, absolute) = (p.precision, p.absolute);
-        Some(Ok(Told { words, from, until, precision, absolute, written: false, hold: Hold::Limit }))
+        Some(Ok(Mention { words, from, until, precision, absolute, written: false, hold: Hold::Limit }))
     }
 
     /// `seit zwei Wochen`: from that long ago until now.
@@ -655,9 +655,9 @@ impl Grammar<'_> {
     }
 }
 
-fn wish(words: usize, p: Period) -> Told {
+fn wish(words: usize, p: Period) -> Mention {
     let hold = if p.iso { Hold::Limit } else { Hold::Wish };
-    Told {
+    Mention {
         words,
         from: Some(p.from),
         until: Some(p.until),

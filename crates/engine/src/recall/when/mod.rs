@@ -95,11 +95,11 @@ pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() && found.len() < MAX_TIMES {
-        let words = match grammar.told(at) {
-            Some(Ok(told)) => {
-                let span = tokens[at].from..tokens[(at + told.words).min(tokens.len()) - 1].to;
-                found.extend(in_zone(&told, span, zone));
-                told.words
+        let words = match grammar.mention(at) {
+            Some(Ok(mention)) => {
+                let span = tokens[at].from..tokens[(at + mention.words).min(tokens.len()) - 1].to;
+                found.extend(in_zone(&mention, span, zone));
+                mention.words
             }
             Some(Err(words)) => words,
             None => 1,
@@ -135,14 +135,14 @@ pub(super) fn no_day(text: &str) -> Option<String> {
     None
 }
 
-fn in_zone(told: &grammar::Told, span: Range<usize>, zone: &TimeZone) -> Option<When> {
+fn in_zone(mention: &grammar::Mention, span: Range<usize>, zone: &TimeZone) -> Option<When> {
     let at = |t: jiff::civil::DateTime| Some(t.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
     // An end that milliseconds cannot express is not the same as no end.
-    let from = told.from.map(|t| at(t).ok_or(())).transpose().ok()?;
-    let until = told.until.map(|t| at(t).ok_or(())).transpose().ok()?;
+    let from = mention.from.map(|t| at(t).ok_or(())).transpose().ok()?;
+    let until = mention.until.map(|t| at(t).ok_or(())).transpose().ok()?;
     if from.zip(until).is_some_and(|(from, until)| from >= until) {
         return None;
     }
-    let worded = told.absolute && (told.hold == Hold::Wish || told.written);
-    Some(When { span, from, until, precision: told.precision, hold: told.hold, worded })
+    let worded = mention.absolute && (mention.hold == Hold::Wish || mention.written);
+    Some(When { span, from, until, precision: mention.precision, hold: mention.hold, worded })
 }
