@@ -9,8 +9,8 @@
 //! | after a compaction | begins a new epoch; gives again what fell out of the context | node, handoff, file journal, heads |
 //! | session ends | stores the end | everything that is due |
 //!
-//! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, creates a home, migrates,
-//! scans files or writes the index.
+//! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, creates a home,
+//! migrates, scans files or writes the index.
 
 use std::path::Path;
 
@@ -46,8 +46,8 @@ pub struct HookOutcome {
 /// The most tokens of a handoff given to a summariser, which also has the conversation.
 const FOR_SUMMARISERS: usize = 600;
 
-/// Handles one call. `index`: for recall; without one nothing is recalled. `user_home`: the user's home directory, which is
-/// never a project.
+/// Handles one call. `index`: for recall; without one nothing is recalled. `user_home`: the user's home directory,
+/// which is never a project.
 pub fn handle(
     at: &AssistantHome,
     capture: &mut Capture,
@@ -149,8 +149,8 @@ impl Step<'_> {
         Ok(HookOutcome { block: given.block, given: given.id, work: due, degraded: given.degraded })
     }
 
-    /// Stores the prompt and gives what recall finds for it; if the session has been given nothing yet, also the context for
-    /// its beginning.
+    /// Stores the prompt and gives what recall finds for it; if the session has been given nothing yet, also the
+    /// context for its beginning.
     fn prompt(
         &self,
         capture: &mut Capture,
@@ -165,7 +165,8 @@ impl Step<'_> {
             }
             return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
-        // The program may have ended before it reported the cut. If it keeps nothing of ours, nothing can be in its context twice.
+        // The program may have ended before it reported the cut. If it keeps nothing of ours, nothing can be in its
+        // context twice.
         if !self.call.injection.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
             self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.audience, Cause::Compact))?;
         }
@@ -199,8 +200,8 @@ impl Step<'_> {
         Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
     }
 
-    /// The turn of a prompt. `None` without the program's own id of the entry: nothing could later show that its store has the
-    /// same turn, so only the store's is kept.
+    /// The turn of a prompt. `None` without the program's own id of the entry: nothing could later show that its store
+    /// has the same turn, so only the store's is kept.
     fn turn_of_prompt(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
         let run = self.call.event.run.clone().filter(|_| !text.trim().is_empty())?;
         let entry = entry.map(str::to_owned);

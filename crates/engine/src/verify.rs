@@ -1,5 +1,5 @@
-//! Recomputes everything: digests, chain, references, tiling, lineage, index, and, in [`files`], the visible files (R4.6).
-//! Storey 4.
+//! Recomputes everything: digests, chain, references, tiling, lineage, index, and, in [`files`], the visible files
+//! (R4.6). Storey 4.
 //!
 //! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can tell.
 

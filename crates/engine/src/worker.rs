@@ -1,8 +1,8 @@
 //! Runs queued jobs, in any process. Storey 4 (R11.1).
 //!
-//! Nothing sleeps here: [`drain`] runs what is due and returns. `heirloom work` calls it; hooks and commands never need it
-//! to be running. A job is claimed with a lease, run outside any transaction and marked done in one; if a worker dies its
-//! lease expires and another takes over, so every kind of job must be idempotent.
+//! Nothing sleeps here: [`drain`] runs what is due and returns. `heirloom work` calls it; hooks and commands never need
+//! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; if a worker
+//! dies its lease expires and another takes over, so every kind of job must be idempotent.
 
 use std::time::{Duration, Instant};
 
@@ -146,9 +146,9 @@ const AT_ONCE: usize = 1_024;
 /// How long a session that could not be distilled is not retried, in milliseconds.
 const SESSION_RETRY_MS: i64 = 10 * 60_000;
 
-/// Distils all due sessions of an agent, least recently active first. Each due session has a row, written with its turns,
-/// so that this can stop at any time and another process can continue; repeating a step makes nothing twice. `until`: when
-/// to stop, between two sessions. `progress` receives the number of sessions done.
+/// Distils all due sessions of an agent, least recently active first. Each due session has a row, written with its
+/// turns, so that this can stop at any time and another process can continue; repeating a step makes nothing twice.
+/// `until`: when to stop, between two sessions. `progress` receives the number of sessions done.
 pub fn distil(
     at: &AssistantHome,
     limits: Limits,

@@ -1,9 +1,9 @@
 //! Brings the lineage of one session up to what was stored: closes chunks, makes compaction nodes where the program's
 //! context was cut or ours is due, and session nodes where the session ended or became idle (R6.2, R6.6).
 //!
-//! Every step has three phases: a short read makes a plan, the turns are distilled without any lock, a short write checks
-//! that the plan is still valid. An invalid plan is made again; repeating a step makes nothing twice. The work can stop
-//! between any two steps and be continued later, in another process.
+//! Every step has three phases: a short read makes a plan, the turns are distilled without any lock, a short write
+//! checks that the plan is still valid. An invalid plan is made again; repeating a step makes nothing twice. The work
+//! can stop between any two steps and be continued later, in another process.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,8 +30,8 @@ use crate::tree::AssistantHome;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub chunk: Size,
-    /// Turns, or tokens, without a compaction after which we make one ourselves: about what programs hold before they compact.
-    /// 0: never.
+    /// Turns, or tokens, without a compaction after which we make one ourselves: about what programs hold before they
+    /// compact. 0: never.
     pub compact_turns: u64,
     pub compact_tokens: u64,
     /// Tokens of the newest turns that are not part of such a compaction.

@@ -1,7 +1,7 @@
 //! Determines where chunks close (R6.2). Pure: turns in ledger order in, ranges out.
 //!
-//! A chunk closes at a number of turns or tokens, and always where the thread changes, where the tree forks and at the end
-//! of the input, if nothing can follow it. It ends on a run boundary unless one run is larger than a chunk.
+//! A chunk closes at a number of turns or tokens, and always where the thread changes, where the tree forks and at the
+//! end of the input, if nothing can follow it. It ends on a run boundary unless one run is larger than a chunk.
 
 use crate::scope::RunNo;
 
@@ -31,8 +31,8 @@ impl Default for Size {
 }
 
 /// The ends of the chunks that close: `[4, 9]` are the pieces 0..4 and 4..9. `ends`: nothing follows the input (a
-/// compaction, the end of the session), so the last chunk closes however small. `whole`: the last run is complete; otherwise
-/// it closes a chunk only when that is full.
+/// compaction, the end of the session), so the last chunk closes however small. `whole`: the last run is complete;
+/// otherwise it closes a chunk only when that is full.
 pub fn cuts(pieces: &[Piece], size: Size, ends: bool, whole: bool) -> Vec<usize> {
     let mut cuts = Vec::new();
     let (mut start, mut at) = (0, 0);

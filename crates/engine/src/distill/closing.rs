@@ -1,5 +1,5 @@
-//! Closes open loops that a distillation made files of, once later turns of their thread say that they are settled (R6.4,
-//! R6.5). Used at a compaction and at the end of a session.
+//! Closes open loops that a distillation made files of, once later turns of their thread say that they are settled
+//! (R6.4, R6.5). Used at a compaction and at the end of a session.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -39,8 +39,8 @@ pub(super) fn is_ours(entry: &Entry) -> bool {
 }
 
 /// Which open loops are settled by what was done here: loops of this thread that a distillation opened, that nobody has
-/// edited, and that were last mentioned earlier, both in the order of the ledger and by their time, because history may be
-/// imported later. A loop that names several tickets is settled when each of them is.
+/// edited, and that were last mentioned earlier, both in the order of the ledger and by their time, because history may
+/// be imported later. A loop that names several tickets is settled when each of them is.
 pub(super) fn settled<'e>(
     tx: &Read,
     agent_no: AgentNo,

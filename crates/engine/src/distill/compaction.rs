@@ -1,9 +1,9 @@
 //! Compaction: a context is cut, and a handoff replaces what was said before (R6.3, R6.4, R6.6).
 //!
-//! Whatever its cause (the program, with or without a summary; a conversation that grew long; a person's request), it makes
-//! the same kind of node. Before the node is visible, open loops and proposals are written as files, so that they outlive
-//! it. One act does all of it: the plan contains the distillate, so that nothing is distilled again after a crash, and node
-//! and boundary are inserted by the transaction that finishes the act.
+//! Whatever its cause (the program, with or without a summary; a conversation that grew long; a person's request), it
+//! makes the same kind of node. Before the node is visible, open loops and proposals are written as files, so that they
+//! outlive it. One act does all of it: the plan contains the distillate, so that nothing is distilled again after a
+//! crash, and node and boundary are inserted by the transaction that finishes the act.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -36,8 +36,8 @@ use crate::{redact, thread};
 const LOOPS: usize = 8;
 const PROPOSALS: usize = 4;
 
-/// Imported history is not opened as work: if the project's latest activity is more than this after that of the session,
-/// open items stay in the node.
+/// Imported history is not opened as work: if the project's latest activity is more than this after that of the
+/// session, open items stay in the node.
 const RECENT_MS: Millis = 30 * 86_400_000;
 
 /// How often a plan is made again after another process has overtaken it.
@@ -166,8 +166,8 @@ pub(super) fn ours(
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
-/// The program's own summary after its mark, without the thinking some programs put first. Marks with nothing between them
-/// count as one.
+/// The program's own summary after its mark, without the thinking some programs put first. Marks with nothing between
+/// them count as one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(TurnId, BlockNo, i64, i64)> = tx
         .prepare_cached(
@@ -513,8 +513,8 @@ fn headline(text: &str) -> String {
     }
 }
 
-/// Whether a compaction is about current work and not imported history: no later one is waiting, and the latest activity
-/// in its project is at most [`RECENT_MS`] after its session's.
+/// Whether a compaction is about current work and not imported history: no later one is waiting, and the latest
+/// activity in its project is at most [`RECENT_MS`] after its session's.
 fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> Result<bool> {
     if what.cause == "manual" {
         return Ok(true);

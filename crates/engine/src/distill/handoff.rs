@@ -6,8 +6,8 @@ use crate::tokens::{cut, tokens};
 /// The most tokens of the document.
 pub const TOKENS: usize = 1_200;
 
-/// Renders a distillate within a budget. Sections share it by weight and pass on what they do not need; every item names its
-/// turns. Credentials were redacted when the items were made.
+/// Renders a distillate within a budget. Sections share it by weight and pass on what they do not need; every item
+/// names its turns. Credentials were redacted when the items were made.
 pub fn render(d: &Distillate, budget: usize) -> String {
     // The weight limits what a section may take before the others have had their share.
     let sections: [(&str, Vec<String>, usize); 11] = [

@@ -63,8 +63,8 @@ fn loaded(tx: &Read, opener: &Opener, r: &Row) -> Result<Loaded> {
     })
 }
 
-/// Turns of a lane after `behind`, in ledger order, up to the first that its program has not confirmed yet (R4.4), limited by
-/// number and by bytes of text. Also returns whether there are more.
+/// Turns of a lane after `behind`, in ledger order, up to the first that its program has not confirmed yet (R4.4),
+/// limited by number and by bytes of text. Also returns whether there are more.
 pub(super) fn behind(
     tx: &Read,
     opener: &Opener,

@@ -1,6 +1,6 @@
-//! The schema of a model's answer, and the checks that make it harmless (R6.7, R14.4): unknown fields are refused, sizes are
-//! bounded, turns it names must be among those it was given, texts become one plain line with credentials redacted. Nothing
-//! in an answer is executed or followed; it only becomes text of a node.
+//! The schema of a model's answer, and the checks that make it harmless (R6.7, R14.4): unknown fields are refused,
+//! sizes are bounded, turns it names must be among those it was given, texts become one plain line with credentials
+//! redacted. Nothing in an answer is executed or followed; it only becomes text of a node.
 
 use serde::Deserialize;
 
@@ -153,7 +153,8 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Line>, D:
     Line::deserialize(from).map(Some)
 }
 
-/// Parses an answer. Refuses one that does not match the schema, names a turn it was not given, or is longer than its source.
+/// Parses an answer. Refuses one that does not match the schema, names a turn it was not given, or is longer than its
+/// source.
 pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, SummarizerError> {
     if answer.len() > LARGEST_ANSWER {
         return Err(SummarizerError::TooLarge(answer.len()));
@@ -184,8 +185,9 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
     checked(Summary { text: answer.summary, distillate }, request)
 }
 
-/// Checks a summary against its request and makes its texts plain, so that it may be stored. Summaries that did not come
-/// through [`parse`] are checked here as well. Files are never taken from it: it cannot decide which file carries an item.
+/// Checks a summary against its request and makes its texts plain, so that it may be stored. Summaries that did not
+/// come through [`parse`] are checked here as well. Files are never taken from it: it cannot decide which file carries
+/// an item.
 pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
     let Summary { text, distillate: mut d } = summary;
     if text.chars().count() > LONGEST_SUMMARY {

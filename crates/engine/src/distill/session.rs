@@ -1,5 +1,5 @@
-//! The end of a session, or of an active period: makes one node for each thread it touched, over the chunks closed since the
-//! last one (R6.2).
+//! The end of a session, or of an active period: makes one node for each thread it touched, over the chunks closed
+//! since the last one (R6.2).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,8 +22,8 @@ const SESSION_TOKENS: usize = 160;
 
 /// Makes the session nodes that are due. Returns how many.
 ///
-/// Also closes loops made by a distillation that these turns settle, in the phases of an act: the nodes are inserted once
-/// the files are in the archive.
+/// Also closes loops made by a distillation that these turns settle, in the phases of an act: the nodes are inserted
+/// once the files are in the archive.
 pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     for _ in 0..TRIES {
         let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };

@@ -13,8 +13,8 @@ use crate::pages::{PageKey, dismissals};
 use crate::scope::{AgentNo, TurnId};
 use crate::tree::file_table::{self, State};
 
-/// The distillate as it is to be shown now. Left out are items whose visible file was resolved, merged, rejected, removed
-/// from MEMORY.md by a person, or deleted, and items said only on a branch that was abandoned since (R6.2).
+/// The distillate as it is to be shown now. Left out are items whose visible file was resolved, merged, rejected,
+/// removed from MEMORY.md by a person, or deleted, and items said only on a branch that was abandoned since (R6.2).
 pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Result<Distillate> {
     let mut known = Known { tx, agent_no, files: HashMap::new(), left: HashMap::new() };
     let mut out = d.clone();

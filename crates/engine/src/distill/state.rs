@@ -15,7 +15,8 @@ const NODES: usize = 24;
 pub struct State {
     /// Goal, open items, decisions, done and next, each with its turns.
     pub distillate: Distillate,
-    /// The nodes it was made from, newest first: session, compaction and condensed nodes, and chunks none of them covers yet.
+    /// The nodes it was made from, newest first: session, compaction and condensed nodes, and chunks none of them
+    /// covers yet.
     pub nodes: Vec<Node>,
 }
 
@@ -31,8 +32,8 @@ pub fn of_thread(tx: &Read, members: &[ThreadNo]) -> Result<State> {
     of_newest(tx, members, NODES)
 }
 
-/// [`of_thread`] from its newest nodes only, for a short line about a thread: each node was distilled with the items before
-/// it carried over, so a few nodes have what is open now.
+/// [`of_thread`] from its newest nodes only, for a short line about a thread: each node was distilled with the items
+/// before it carried over, so a few nodes have what is open now.
 pub fn of_newest(tx: &Read, members: &[ThreadNo], most: usize) -> Result<State> {
     let mut nodes: Vec<Node> = Vec::new();
     for thread in members {

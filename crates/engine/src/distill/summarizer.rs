@@ -1,5 +1,5 @@
-//! Summarisers, and the fallback when one fails (D5, R6.7): every request has an answer, which names its summariser. The
-//! engine knows no model; one is plugged in as a [`Summarizer`].
+//! Summarisers, and the fallback when one fails (D5, R6.7): every request has an answer, which names its summariser.
+//! The engine knows no model; one is plugged in as a [`Summarizer`].
 
 use std::collections::BTreeSet;
 
@@ -137,7 +137,8 @@ impl Summarizer for Deterministic {
     }
 }
 
-/// A summary by the preferred summariser, else without a model; the name of its maker; and why the preferred one was not used.
+/// A summary by the preferred summariser, else without a model; the name of its maker; and why the preferred one was
+/// not used.
 pub fn summarize_or_fall_back(
     preferred: Option<&dyn Summarizer>,
     request: &SummaryRequest,

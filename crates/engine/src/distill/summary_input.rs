@@ -1,6 +1,6 @@
-//! The only place where the pass asks for a summary: of the [`Pass`]'s own summariser if it has one, else without a model
-//! (D5). Never called with a transaction, a lease or the tree lock held: the caller reads before and writes afterwards (R4.1,
-//! R7.4).
+//! The only place where the pass asks for a summary: of the [`Pass`]'s own summariser if it has one, else without a
+//! model (D5). Never called with a transaction, a lease or the tree lock held: the caller reads before and writes
+//! afterwards (R4.1, R7.4).
 
 use super::Request;
 use super::advance::Pass;

@@ -1,5 +1,5 @@
-//! Distils the turns of a session after its last chunk, on request: a running session has a current state, too, and the next
-//! one continues from it (R10.4, R6.5).
+//! Distils the turns of a session after its last chunk, on request: a running session has a current state, too, and the
+//! next one continues from it (R10.4, R6.5).
 
 use super::{Request, deterministic, fold, load};
 use crate::error::Result;

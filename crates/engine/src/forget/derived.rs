@@ -1,5 +1,5 @@
-//! Ledger rows that were derived from what is forgotten or contain its words. Preview and removal use the same search, so
-//! the preview shows exactly what will happen.
+//! Ledger rows that were derived from what is forgotten or contain its words. Preview and removal use the same search,
+//! so the preview shows exactly what will happen.
 
 use std::collections::HashSet;
 

@@ -120,8 +120,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Unterminated ends become blanked records of their own: if their range were not recorded, the next reading would capture
-    /// them again. The rest of that line in the file still belongs to them.
+    /// Unterminated ends become blanked records of their own: if their range were not recorded, the next reading would
+    /// capture them again. The rest of that line in the file still belongs to them.
     fn ends(&self, tx: &mut Write) -> Result<()> {
         let mut digests = blake3::Hasher::new();
         let (mut first, mut last) = (None, 0);
@@ -167,8 +167,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// A decoder's saved state may contain the words: a prompt that waits is no turn yet. The state of a session forgotten as a
-    /// whole is removed; otherwise texts with the words are emptied.
+    /// A decoder's saved state may contain the words: a prompt that waits is no turn yet. The state of a session
+    /// forgotten as a whole is removed; otherwise texts with the words are emptied.
     fn decoders(&self, tx: &Write) -> Result<()> {
         let mut statement = tx.prepare(
             "SELECT stream_no, st.session_no, decoder FROM sources so JOIN streams st USING (source_no)

@@ -229,8 +229,8 @@ fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Records of the same sessions that make no turn but contain the text of one: copies of a prompt, requests, titles. Turns
-/// that contain it as well are only counted.
+/// Records of the same sessions that make no turn but contain the text of one: copies of a prompt, requests, titles.
+/// Turns that contain it as well are only counted.
 fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     let sessions: BTreeSet<SessionNo> = {
         let mut all = BTreeSet::new();

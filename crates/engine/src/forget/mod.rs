@@ -1,14 +1,14 @@
 //! Forgets what was said: a session, turns, or every occurrence of some words (R14.2). Storey 4.
 //!
-//! [`plan`] finds what has to be removed and reports it without changing anything. [`carry_out`] removes it under the tree
-//! lock: one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them ([`nodes`]) and
-//! stores which files to remove; then the files are removed. [`finish`] does what no transaction can: it renders pages
-//! again and removes the words from the search index, unused database pages, logs and copies made before a migration. A
-//! ledger row per agent, without any of the words, says that this is still to be done; so after a kill at any moment either
-//! nothing has happened or the next command finishes the work.
+//! [`plan`] finds what has to be removed and reports it without changing anything. [`carry_out`] removes it under the
+//! tree lock: one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them
+//! ([`nodes`]) and stores which files to remove; then the files are removed. [`finish`] does what no transaction can:
+//! it renders pages again and removes the words from the search index, unused database pages, logs and copies made
+//! before a migration. A ledger row per agent, without any of the words, says that this is still to be done; so after a
+//! kill at any moment either nothing has happened or the next command finishes the work.
 //!
-//! The address stays: [`transcript::append()`](crate::transcript::append()) refuses to store again what was forgotten. The
-//! programs' own files are not changed; they are named.
+//! The address stays: [`transcript::append()`](crate::transcript::append()) refuses to store again what was forgotten.
+//! The programs' own files are not changed; they are named.
 
 mod derived;
 mod erase;
@@ -40,7 +40,8 @@ use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// Key prefix of the `meta` row which says that an agent's forget is unfinished; its value is the time of the next attempt.
+/// Key prefix of the `meta` row which says that an agent's forget is unfinished; its value is the time of the next
+/// attempt.
 const PENDING: &str = "forgetting/";
 
 /// How long other commands do not retry after a failure (a full disk, a permanent reader).
@@ -56,7 +57,8 @@ pub enum Wish {
     /// A session, by its key or the beginning of its id.
     Session(String),
     Turns(Vec<TurnId>),
-    /// Everything that contains a text, literally or as quoted in JSON; of turns only those in a time range, if one is given.
+    /// Everything that contains a text, literally or as quoted in JSON; of turns only those in a time range, if one is
+    /// given.
     Match {
         text: String,
         ignore_case: bool,
@@ -129,8 +131,8 @@ impl Plan {
     }
 }
 
-/// Finds what has to be removed. Changes nothing. `progress` receives the number of bytes searched. `NotFound` if a session
-/// or turn is not the agent's, `Usage` for an empty text.
+/// Finds what has to be removed. Changes nothing. `progress` receives the number of bytes searched. `NotFound` if a
+/// session or turn is not the agent's, `Usage` for an empty text.
 pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)) -> Result<Plan> {
     let (words, named) = match &request.wish {
         Wish::Match { text, .. } if text.trim().is_empty() => {
@@ -186,8 +188,8 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
     Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, seen })
 }
 
-/// Carries out a plan. `Busy` if something was stored since it was made: plan again. [`finish`] does the rest afterwards.
-/// Returns files that were to be removed but were saved meanwhile.
+/// Carries out a plan. `Busy` if something was stored since it was made: plan again. [`finish`] does the rest
+/// afterwards. Returns files that were to be removed but were saved meanwhile.
 pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     let mut act = Act::new("transcript.forget");
     for entry in &plan.files.items {
@@ -232,9 +234,9 @@ pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     })
 }
 
-/// Removes what was forgotten from everything beside the ledger's rows: files of an interrupted act, rendered pages, the
-/// index, copies, unused pages and logs. Idempotent. After an error a later command tries again. Returns what happened to
-/// the pages.
+/// Removes what was forgotten from everything beside the ledger's rows: files of an interrupted act, rendered pages,
+/// the index, copies, unused pages and logs. Idempotent. After an error a later command tries again. Returns what
+/// happened to the pages.
 pub fn finish(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
     let done = everywhere(at, index);
     let key = format!("{PENDING}{}", at.agent_no);
@@ -271,8 +273,8 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
             folder.remove(&crate::home::RelPath::parse(name)?)?;
         }
     }
-    // Copies of other programs' stores and of this home, left by killed commands. A process that has one of these files open
-    // keeps it until it ends.
+    // Copies of other programs' stores and of this home, left by killed commands. A process that has one of these files
+    // open keeps it until it ends.
     for entry in scratch.entries()? {
         if entry.kind == crate::home::Kind::File
             && let Some(Ok(name)) = entry.name.to_str().map(crate::home::RelPath::parse)

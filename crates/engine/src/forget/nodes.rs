@@ -1,5 +1,5 @@
-//! Removes what was forgotten from the summary DAG: every node made from it becomes a tombstone, and a new one is made from
-//! what is left, from the chunks up (R14.2).
+//! Removes what was forgotten from the summary DAG: every node made from it becomes a tombstone, and a new one is made
+//! from what is left, from the chunks up (R14.2).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! Visible files made from what is forgotten, or with its words. Items nobody edited are removed; pages are rendered again;
-//! what a person wrote is named and not changed.
+//! Visible files made from what is forgotten, or with its words. Items nobody edited are removed; pages are rendered
+//! again; what a person wrote is named and not changed.
 
 use super::derived::Marks;
 use crate::document::Document;
@@ -22,8 +22,8 @@ pub(super) struct Files {
     pub gone: Vec<String>,
 }
 
-/// Examines every file of the agent. `sessions`: keys of sessions forgotten as a whole. `named`: words were named, so an
-/// item with the words is removed whatever its source.
+/// Examines every file of the agent. `sessions`: keys of sessions forgotten as a whole. `named`: words were named, so
+/// an item with the words is removed whatever its source.
 pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named: bool) -> Result<Files> {
     let mut out = Files::default();
     let made_from = |entry: &Entry| {

@@ -1,8 +1,8 @@
 //! The index rows of visible files, and how they follow the file table (R10.10).
 //!
-//! A second full-text table beside that of the turns. The index covers an agent's files up to a change number of the file
-//! table, stored with a mark of the ledger's history in the transaction that stores the rows. It also stores what each
-//! file's rows were made from, so that they can be removed and verified.
+//! A second full-text table beside that of the turns. The index covers an agent's files up to a change number of the
+//! file table, stored with a mark of the ledger's history in the transaction that stores the rows. It also stores what
+//! each file's rows were made from, so that they can be removed and verified.
 //!
 //! A file is indexed as it is when it is read. If that differs from its file table row (saved again since, unreadable,
 //! removed), every catch-up checks it again: a file restored to an earlier digest causes no new change.
@@ -57,8 +57,8 @@ pub(crate) struct Made {
 }
 
 impl Index {
-    /// How many changes of an agent's files are not indexed. A change number or mark unknown to the ledger belongs to another
-    /// history: then all rows are invalid.
+    /// How many changes of an agent's files are not indexed. A change number or mark unknown to the ledger belongs to
+    /// another history: then all rows are invalid.
     pub fn files_missing(&self, tx: &Read, agent_no: AgentNo) -> Result<u64> {
         let (watermark, mark) = self.files_end(agent_no)?;
         let last = file_table::last_change(tx, agent_no)?;
@@ -404,7 +404,8 @@ fn bytes_of(at: &AssistantHome, entry: &Entry) -> Option<Vec<u8>> {
     at.files.read_with_stamp(&entry.path, LARGEST_FILE).ok().flatten().map(|(bytes, _)| bytes)
 }
 
-/// Identifies a change, so that another history hardly has the same mark: the newest link of the audit chain and the file.
+/// Identifies a change, so that another history hardly has the same mark: the newest link of the audit chain and the
+/// file.
 fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
     let (no, hash): (i64, Vec<u8>) = tx
         .prepare_cached("SELECT audit_no, hash FROM audit ORDER BY audit_no DESC LIMIT 1")?

@@ -1,13 +1,13 @@
 //! The search index: `state/index.db`, derived, disposable (R10.10). Storey 3.
 //!
-//! The index stores the id of the ledger it was made from and the last turn it covers, in the transaction that stores the
-//! rows, so it always knows how far behind it is. With another version, another ledger or a damaged file it is discarded and
-//! built again. Deleting it loses nothing.
+//! The index stores the id of the ledger it was made from and the last turn it covers, in the transaction that stores
+//! the rows, so it always knows how far behind it is. With another version, another ledger or a damaged file it is
+//! discarded and built again. Deleting it loses nothing.
 //!
-//! It holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the rows of files,
-//! [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages, [`lengths`] keeps
-//! what scoring needs besides. Vectors ([`vectors`]) are stored beside the words and belong to the model plugged in. The
-//! index does not rank.
+//! It holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the rows of
+//! files, [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages,
+//! [`lengths`] keeps what scoring needs besides. Vectors ([`vectors`]) are stored beside the words and belong to the
+//! model plugged in. The index does not rank.
 
 mod embedder;
 mod files;
@@ -51,8 +51,8 @@ pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
 /// Bytes of text after which the index commits, so that other processes can write and a crash loses little.
 const COMMIT_BYTES: usize = 8 << 20;
 
-/// Cache of 2 MiB. A search reads most pages once: allocating memory for them costs more than reading them. Not mapped: a
-/// failing disk would end the process instead of the search, and mapping does not make a whole process faster.
+/// Cache of 2 MiB. A search reads most pages once: allocating memory for them costs more than reading them. Not mapped:
+/// a failing disk would end the process instead of the search, and mapping does not make a whole process faster.
 const READING: &str = "PRAGMA cache_size = -2048";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
@@ -88,8 +88,8 @@ pub struct Coverage {
 }
 
 impl Index {
-    /// Opens the index of this ledger. Makes an empty one if there is none, if it is of another version or ledger, or if it
-    /// cannot be read; `Rebuilt` says whether and why.
+    /// Opens the index of this ledger. Makes an empty one if there is none, if it is of another version or ledger, or
+    /// if it cannot be read; `Rebuilt` says whether and why.
     pub fn open(path: &Path, ledger_id: &str, busy: Duration) -> Result<(Index, Rebuilt)> {
         match Index::try_open(path, ledger_id, busy) {
             Ok(Some(index)) => Ok((index, Rebuilt::No)),
@@ -176,9 +176,9 @@ impl Index {
         }))
     }
 
-    /// Builds the index in another file and moves it into place, so that no process opens half an index. Processes with the old
-    /// file open keep using it and find the new one at their next start. Without `replace`, an index that has appeared meanwhile
-    /// is used instead.
+    /// Builds the index in another file and moves it into place, so that no process opens half an index. Processes with
+    /// the old file open keep using it and find the new one at their next start. Without `replace`, an index that has
+    /// appeared meanwhile is used instead.
     fn create(path: &Path, ledger_id: &str, busy: Duration, replace: bool) -> Result<Index> {
         let fresh = path.with_file_name(crate::home::temporary_name()?);
         use std::os::unix::fs::OpenOptionsExt;
@@ -289,8 +289,8 @@ impl Index {
         Ok(Coverage { watermark, missing: missing as u64 })
     }
 
-    /// Adds turns just stored, in ledger order. If another process has stored turns in between, nothing is added and the next
-    /// catch-up adds them. Commits from time to time; [`Index::flush`] commits the rest.
+    /// Adds turns just stored, in ledger order. If another process has stored turns in between, nothing is added and
+    /// the next catch-up adds them. Commits from time to time; [`Index::flush`] commits the rest.
     pub fn add(&mut self, fresh: &[Fresh]) -> Result<()> {
         let Some(first) = fresh.first() else { return Ok(()) };
         if !self.begin()? {
@@ -342,8 +342,9 @@ impl Index {
         Ok(())
     }
 
-    /// Indexes what the ledger has and the index has not, until done or `deadline`: turns, then nodes, then vectors, these only
-    /// with a quick model. `progress` receives the number of turns added so far. Returns how many turns are not indexed yet.
+    /// Indexes what the ledger has and the index has not, until done or `deadline`: turns, then nodes, then vectors,
+    /// these only with a quick model. `progress` receives the number of turns added so far. Returns how many turns are
+    /// not indexed yet.
     pub fn catch_up(
         &mut self,
         ledger: &Ledger,
@@ -465,10 +466,10 @@ impl Index {
         Ok(problems)
     }
 
-    /// Removes the rows and vectors of forgotten turns and nodes, and every word of them from the file: rows are deleted, their
-    /// segments merged, unused pages and the log emptied. Returns the number of turn rows removed. If the rows are already
-    /// gone, only the merging costs time. `scratch`: folder for a temporary copy. `Busy` if another process is writing: the
-    /// words may still be there.
+    /// Removes the rows and vectors of forgotten turns and nodes, and every word of them from the file: rows are
+    /// deleted, their segments merged, unused pages and the log emptied. Returns the number of turn rows removed. If
+    /// the rows are already gone, only the merging costs time. `scratch`: folder for a temporary copy. `Busy` if
+    /// another process is writing: the words may still be there.
     pub fn erase_forgotten(&mut self, ledger: &Ledger, scratch: &Path) -> Result<u64> {
         self.flush()?;
         let busy = || Error::new(ErrorKind::Busy, "somebody else is using the search index");
@@ -513,8 +514,8 @@ impl Index {
         count.execute(params!["rows", -rows])?;
         drop(count);
         self.flush()?;
-        // Unused pages keep the words of earlier rows, because turns are indexed without overwriting what is freed; rewriting the
-        // file removes them.
+        // Unused pages keep the words of earlier rows, because turns are indexed without overwriting what is freed;
+        // rewriting the file removes them.
         self.conn.execute_batch(
             "INSERT INTO fts (fts) VALUES ('optimize'); INSERT INTO files_fts (files_fts) VALUES ('optimize');
              INSERT INTO nodes_fts (nodes_fts) VALUES ('optimize');",
@@ -564,8 +565,8 @@ impl Index {
         Ok(())
     }
 
-    /// The last turn it covers and that turn's mark, read together: another process may be changing both. A ledger restored
-    /// from a backup has another turn with this number.
+    /// The last turn it covers and that turn's mark, read together: another process may be changing both. A ledger
+    /// restored from a backup has another turn with this number.
     fn end(&self) -> Result<(TurnId, String)> {
         let (watermark, mark): (String, Option<String>) = self
             .conn
@@ -610,8 +611,8 @@ fn mark(session_no: SessionNo, at: Option<Millis>, text_length: i64) -> String {
     format!("{session_no} {} {text_length}", at.map_or("-".into(), |at| at.to_string()))
 }
 
-/// Whether a turn has the mark. The time of a turn first captured from a hook changes when the program's store gives its
-/// own; the rest stays (R4.4).
+/// Whether a turn has the mark. The time of a turn first captured from a hook changes when the program's store gives
+/// its own; the rest stays (R4.4).
 fn is_marked(tx: &Read, turn_no: TurnId, marked: &str) -> Result<bool> {
     let mark = mark_of(tx, turn_no)?;
     if mark == marked {

@@ -1,7 +1,8 @@
 //! The index rows of lineage nodes: summaries, found by words and by vector (R10.1, R10.2).
 //!
-//! The index covers nodes up to a node number of the ledger, stored with a mark of that node in the transaction that stores
-//! the rows. A node of an unfinished act gets rows once the act is finished; the rows of a forgotten node are removed.
+//! The index covers nodes up to a node number of the ledger, stored with a mark of that node in the transaction that
+//! stores the rows. A node of an unfinished act gets rows once the act is finished; the rows of a forgotten node are
+//! removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -122,8 +123,8 @@ fn select(which: &str) -> String {
 }
 
 impl Index {
-    /// Nodes of an agent whose summaries match, best first. `expression`: a full-text expression on the column `text`, folded
-    /// like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
+    /// Nodes of an agent whose summaries match, best first. `expression`: a full-text expression on the column `text`,
+    /// folded like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
     pub fn nodes_matching(
         &self,
         agent_no: AgentNo,

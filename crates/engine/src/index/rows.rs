@@ -1,7 +1,7 @@
 //! The index rows of a turn.
 //!
-//! A row id packs agent, turn and part into one number, so that "only this agent" is a range of row ids, which the full-text
-//! engine applies before it scores anything. Every other limit of a search is a token in the `scope` column.
+//! A row id packs agent, turn and part into one number, so that "only this agent" is a range of row ids, which the
+//! full-text engine applies before it scores anything. Every other limit of a search is a token in the `scope` column.
 
 use std::collections::BTreeMap;
 
@@ -71,8 +71,8 @@ pub(super) struct Doc<'a> {
 }
 
 /// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind of turns, the `f`ile's
-/// kind, its st`a`te, `c`lass or `p`lace of files, the `n`ode's kind and its `t`hread. The prefix `xq` distinguishes it from
-/// words.
+/// kind, its st`a`te, `c`lass or `p`lace of files, the `n`ode's kind and its `t`hread. The prefix `xq` distinguishes it
+/// from words.
 pub fn scope_token(kind: char, value: &str) -> String {
     let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("xq{kind}{value}")
@@ -135,8 +135,8 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     out
 }
 
-/// Indexes up to `limit` turns after `from`. Returns the last turn, rows by agent number, turns and bytes of text. `each` is
-/// called with every turn that gets rows.
+/// Indexes up to `limit` turns after `from`. Returns the last turn, rows by agent number, turns and bytes of text.
+/// `each` is called with every turn that gets rows.
 pub(super) fn copy(
     tx: &Read,
     opener: &Opener,
@@ -154,8 +154,8 @@ pub(super) fn copy(
     Ok((last, stored, turns, bytes))
 }
 
-/// Reads up to `limit` turns after `from` and up to `to`, without forgotten ones. Returns the last turn and the number of
-/// turns, forgotten ones included.
+/// Reads up to `limit` turns after `from` and up to `to`, without forgotten ones. Returns the last turn and the number
+/// of turns, forgotten ones included.
 pub(super) fn read(
     tx: &Read,
     opener: &Opener,

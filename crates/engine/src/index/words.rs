@@ -1,5 +1,5 @@
-//! The indexed words of a visible file: its title, the readable values of its front matter, and its text. Text rendered from
-//! other files is left out of heads and indexes; otherwise every word would be found twice.
+//! The indexed words of a visible file: its title, the readable values of its front matter, and its text. Text rendered
+//! from other files is left out of heads and indexes; otherwise every word would be found twice.
 
 use std::ops::RangeInclusive;
 
@@ -10,8 +10,8 @@ use crate::document::Document;
 use crate::text::indexed::fold;
 use crate::tree::file_table::{Entry, Kind};
 
-/// Keys whose values are for programs, or have a column or a token of their own. `verification: check-before-use` would make
-/// every leaf match a question with "use" in it.
+/// Keys whose values are for programs, or have a column or a token of their own. `verification: check-before-use` would
+/// make every leaf match a question with "use" in it.
 const UNSPOKEN: &[&str] =
     &["id", "title", "class", "scope", "flush", "format", "source", "workspace", "verification", "staleness"];
 

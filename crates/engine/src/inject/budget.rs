@@ -1,8 +1,8 @@
 //! The shares of a context's parts: one table (R10.4).
 //!
 //! The order of the table is the restoration order: room a part does not need goes to the first part that needs more.
-//! Cacheable parts are filled first, so that they are the same whatever a session's own parts contain; the latter leave out
-//! lines already printed.
+//! Cacheable parts are filled first, so that they are the same whatever a session's own parts contain; the latter leave
+//! out lines already printed.
 
 use super::dedup::Held;
 use super::{Event, PartGiven};
@@ -118,8 +118,8 @@ impl Piece {
         Piece { text: text.into(), item, version: None, level: 0 }
     }
 
-    /// A line with the words of a turn. The words identify it, whatever is printed around them: a handoff and recall print the
-    /// same turn differently, and a session gets it once.
+    /// A line with the words of a turn. The words identify it, whatever is printed around them: a handoff and recall
+    /// print the same turn differently, and a session gets it once.
     pub fn of_turn(text: impl Into<String>, turn: String, words: &str) -> Piece {
         Piece { version: Some(wording(words)), ..Piece::line(text, Some(turn)) }
     }

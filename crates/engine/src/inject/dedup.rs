@@ -1,5 +1,5 @@
-//! What a session's context contains since it was last cut (R10.6). Kept in the ledger, so that neither a restart nor the
-//! loss of the index loses it.
+//! What a session's context contains since it was last cut (R10.6). Kept in the ledger, so that neither a restart nor
+//! the loss of the index loses it.
 
 use std::collections::HashMap;
 
@@ -30,8 +30,8 @@ impl Held {
     }
 }
 
-/// The first eight bytes of a keyed digest: enough to distinguish two wordings, and useless for guessing words once the key
-/// is removed.
+/// The first eight bytes of a keyed digest: enough to distinguish two wordings, and useless for guessing words once the
+/// key is removed.
 pub(super) fn digest_of(key: &[u8], said: &[u8]) -> Vec<u8> {
     let Ok(key) = <[u8; 32]>::try_from(key) else { return Vec::new() };
     blake3::keyed_hash(&key, said).as_bytes()[..8].to_vec()
@@ -55,8 +55,8 @@ pub(super) struct Stretch {
     pub until: Millis,
 }
 
-/// The contexts a session's program holds, oldest first: those of its ancestors up to the copy, for a fork or resumed copy
-/// whose context was not cut since, and then its own.
+/// The contexts a session's program holds, oldest first: those of its ancestors up to the copy, for a fork or resumed
+/// copy whose context was not cut since, and then its own.
 pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Vec<Stretch>> {
     let mut out = vec![Stretch { session: audience.session.as_str().to_owned(), epoch, until: Millis::MAX }];
     let mut no = audience.known.as_ref().map(|k| k.no);
@@ -73,7 +73,8 @@ pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Ve
 /// What a session holds.
 pub(super) fn held(tx: &Read, agent_no: AgentNo, stretches: &[Stretch]) -> Result<Held> {
     let mut held = Held::default();
-    // The order of the join is fixed: with statistics from a time of few contexts, SQLite would read all of every session.
+    // The order of the join is fixed: with statistics from a time of few contexts, SQLite would read all of every
+    // session.
     let mut statement = tx.prepare_cached(
         "SELECT i.item, c.key, i.digest FROM injected_items i CROSS JOIN contexts c USING (context_no)
          WHERE i.agent_no = ?1 AND i.session_key = ?2 AND i.epoch = ?3 AND c.at <= ?4",

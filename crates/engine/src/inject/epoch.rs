@@ -1,8 +1,8 @@
-//! Epochs count how often a session's context was cut: what was given before a cut is no longer in the context and may be
-//! given again (R10.6).
+//! Epochs count how often a session's context was cut: what was given before a cut is no longer in the context and may
+//! be given again (R10.6).
 //!
-//! Cuts are reported by two sources: the program's hook, at once, and the lineage, once the compaction is distilled. Both
-//! count the same cuts, so the larger count is used.
+//! Cuts are reported by two sources: the program's hook, at once, and the lineage, once the compaction is distilled.
+//! Both count the same cuts, so the larger count is used.
 
 use rusqlite::{OptionalExtension, params};
 

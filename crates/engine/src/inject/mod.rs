@@ -1,9 +1,9 @@
 //! Assembles what a program is given: one bounded block of handoff, heads, pages and recalled items (R10.4–R10.7).
 //! Storey 3.
 //!
-//! [`assemble`] only reads; [`give`] also records what was given to which session, so that it is not given twice, can be
-//! replayed and can be explained. Room is assigned in restoration order; cacheable parts are printed first. The budgets are
-//! in one table ([`budget`]).
+//! [`assemble`] only reads; [`give`] also records what was given to which session, so that it is not given twice, can
+//! be replayed and can be explained. Room is assigned in restoration order; cacheable parts are printed first. The
+//! budgets are in one table ([`budget`]).
 
 pub mod budget;
 mod dedup;

@@ -131,8 +131,8 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     Ok(out)
 }
 
-/// The standing of a session and its turns since its last chunk, limited to what this audience may read (R10.3), without
-/// what has been completed since (R6.3).
+/// The standing of a session and its turns since its last chunk, limited to what this audience may read (R10.3),
+/// without what has been completed since (R6.3).
 fn now_standing(
     at: &AssistantHome,
     tx: &Read,
@@ -169,7 +169,8 @@ fn members_of(tx: &Read, audience: &Audience) -> Result<Vec<ThreadNo>> {
     audience.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 
-/// The other sessions of the thread, and those of the project whose newest turns are in no thread yet, last active first.
+/// The other sessions of the thread, and those of the project whose newest turns are in no thread yet, last active
+/// first.
 fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
     let mut all = match &audience.thread {
         Some(thread) => thread::lately(tx, &thread::members(tx, thread.no)?, SESSIONS)?,

@@ -1,4 +1,5 @@
-//! Prints the block for a program: fenced, marked as data and not instructions, and unable to close its own fence (R10.7).
+//! Prints the block for a program: fenced, marked as data and not instructions, and unable to close its own fence
+//! (R10.7).
 
 use std::fmt::Write as _;
 
@@ -47,12 +48,12 @@ pub(super) fn body(parts: &[PartGiven]) -> String {
     out
 }
 
-/// Escapes a text so that it can neither end its fence nor open a tag of the host: a `<` before a tag name that programs
-/// interpret is replaced.
+/// Escapes a text so that it can neither end its fence nor open a tag of the host: a `<` before a tag name that
+/// programs interpret is replaced.
 pub fn contained(text: &str) -> String {
     const NAMES: [&str; 6] = ["heirloom", "system", "user-prompt", "command-", "task-notification", "local-command"];
-    // Invisible characters may be read by a model and could hide a tag name, so they are removed first: control characters,
-    // direction marks, and Unicode's default ignorables.
+    // Invisible characters may be read by a model and could hide a tag name, so they are removed first: control
+    // characters, direction marks, and Unicode's default ignorables.
     let unseen = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || matches!(c as u32, 0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f

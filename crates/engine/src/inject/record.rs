@@ -1,4 +1,5 @@
-//! Records what was given, so that it can be read back word for word ([`crate::recall::given`]) and explained (R10.4, R4.3).
+//! Records what was given, so that it can be read back word for word ([`crate::recall::given`]) and explained (R10.4,
+//! R4.3).
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
@@ -23,11 +24,11 @@ impl Given {
     }
 }
 
-/// Records a context and the items it gave. For a program that does not keep what it is given, the blocks the session holds
-/// already are added, byte for byte (R10.6).
+/// Records a context and the items it gave. For a program that does not keep what it is given, the blocks the session
+/// holds already are added, byte for byte (R10.6).
 fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
-    // The same hook may be called twice at once, by a plugin and by the settings: the second was planned without knowing what
-    // the first gave.
+    // The same hook may be called twice at once, by a plugin and by the settings: the second was planned without
+    // knowing what the first gave.
     if last(tx, &given.audience, given.epoch)? > given.seen {
         let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.audience, given.epoch)?)?;
         given.parts.retain(|p| {
@@ -112,8 +113,8 @@ pub(super) fn standing_only(tx: &Read, ask: &Ask, mut given: Given) -> Result<Gi
     Ok(given)
 }
 
-/// All blocks of a session's context since it was last cut, in the order they were given; those of a fork begin with its
-/// parent's.
+/// All blocks of a session's context since it was last cut, in the order they were given; those of a fork begin with
+/// its parent's.
 fn standing(tx: &Read, given: &Given) -> Result<String> {
     let mut statement = tx.prepare_cached(
         "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 AND at <= ?4
@@ -141,8 +142,8 @@ fn manifest(tx: &Write, manifest: &Value) -> Result<i64> {
         .query_row([digest.as_bytes().as_slice()], |r| r.get(0))?)
 }
 
-/// Part of a forget, in its transaction: removes the text of all contexts that programs of this agent were given. The fact
-/// that they were given stays.
+/// Part of a forget, in its transaction: removes the text of all contexts that programs of this agent were given. The
+/// fact that they were given stays.
 pub(crate) fn forget(tx: &Write, agent_no: AgentNo) -> Result<()> {
     // A digest would let a person who guesses the words confirm them.
     tx.prepare_cached(

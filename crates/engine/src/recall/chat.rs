@@ -1,6 +1,6 @@
-//! Extra ranking signals for conversations between two people (RETRIEVAL.md §3.5, §4): which of the two was asked about,
-//! that a question is no answer, that a longer line says more, and that a session with many matches is a better source.
-//! They do not apply to sessions of programs, where a person asks and one model answers in lines of any length.
+//! Extra ranking signals for conversations between two people (RETRIEVAL.md §3.5, §4): which of the two was asked
+//! about, that a question is no answer, that a longer line says more, and that a session with many matches is a better
+//! source. They do not apply to sessions of programs, where a person asks and one model answers in lines of any length.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Expands a reference down to the words it was made from (R6.8): the item itself, the nodes above, below and beside it,
-//! and the turns, page by page. Always within one agent: an item of another agent is reported as not found.
+//! Expands a reference down to the words it was made from (R6.8): the item itself, the nodes above, below and beside
+//! it, and the turns, page by page. Always within one agent: an item of another agent is reported as not found.
 
 mod reference;
 mod words;

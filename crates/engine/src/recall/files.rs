@@ -32,8 +32,8 @@ use crate::tree::{AssistantHome, LARGEST_FILE, bootstrap};
 /// Candidates taken from the full-text engine in the first round.
 const CANDIDATES: usize = 200;
 
-/// Files taken by vector search alone, before the filter is applied: files of other threads must not crowd out those that
-/// pass it.
+/// Files taken by vector search alone, before the filter is applied: files of other threads must not crowd out those
+/// that pass it.
 const NEAREST: usize = 300;
 
 /// How many of those are examined after the filter: each is read, few are given.
@@ -114,8 +114,8 @@ pub struct FilesFound {
     pub less: Vec<String>,
 }
 
-/// Searches the visible files of an agent. The query's own limits hold beside the filter; a query with only a time finds
-/// the files of that time. An empty query is `Usage`; no match is an empty list.
+/// Searches the visible files of an agent. The query's own limits hold beside the filter; a query with only a time
+/// finds the files of that time. An empty query is `Usage`; no match is an empty list.
 pub fn search_files(at: &AssistantHome, index: &mut Index, query: &Query, filter: &FileFilter) -> Result<FilesFound> {
     let all = Choice { vector: None, enough: filter.limit, admit: &mut |_| Ok(true) };
     choose_files(at, index, query, filter, all)

@@ -1,9 +1,9 @@
 //! Finds turns and files again (RETRIEVAL.md, R10.9). Storey 3.
 //!
 //! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
-//! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads from
-//! any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not answer,
-//! `turns`. A search is an explicit lookup; nothing here injects anything.
+//! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
+//! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
+//! answer, `turns`. A search is an explicit lookup; nothing here injects anything.
 
 mod bm25;
 mod chat;

@@ -1,9 +1,10 @@
 //! Parses a query: terms for the full-text engine, times, people, and the text for the embedder. Pure. Whatever a query
-//! contains (operators, quotes, control characters, a hundred kilobytes) is treated as words: no input is a syntax error.
+//! contains (operators, quotes, control characters, a hundred kilobytes) is treated as words: no input is a syntax
+//! error.
 //!
 //! `"a phrase"` must occur literally; `word*` is a prefix; all other words are optional, and results are ranked by how
-//! many of them match. Names with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in parts.
-//! Times ("last week", "since June") limit results or rank them higher ([`super::when`]).
+//! many of them match. Names with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in
+//! parts. Times ("last week", "since June") limit results or rank them higher ([`super::when`]).
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -99,7 +100,8 @@ pub struct Query {
     pub dropped: Vec<Term>,
     /// The query has only times; their words are looked for only if nothing was said then.
     pub(super) only_times: bool,
-    /// Words of times that are not looked for; used if nothing was said then, because a text may contain them literally.
+    /// Words of times that are not looked for; used if nothing was said then, because a text may contain them
+    /// literally.
     pub(super) time_words: Vec<Term>,
     /// The times it mentions.
     pub times: Vec<When>,
@@ -114,8 +116,8 @@ pub struct Query {
     dense: String,
 }
 
-/// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if none
-/// is known (R10.9). Never refuses a text: one without meaning is an empty query.
+/// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
+/// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
     let (said, people) = ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
@@ -131,8 +133,8 @@ impl Query {
         !self.has_words() && self.times.is_empty()
     }
 
-    /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is meant
-    /// literally.
+    /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is
+    /// meant literally.
     pub fn is_open(&self) -> bool {
         let asked = self.words.iter().filter(|t| t.asked()).count();
         self.phrases.is_empty()
@@ -219,16 +221,16 @@ impl Query {
         self.dropped.retain(|t| seen.insert(t.text.clone()));
     }
 
-    /// The text for the embedder: the question without names of people, times and quotation marks. Empty if nothing else is
-    /// left.
+    /// The text for the embedder: the question without names of people, times and quotation marks. Empty if nothing
+    /// else is left.
     pub fn dense_text(&self) -> &str {
         &self.dense
     }
 
     /// The first and last millisecond the query is limited to; `None` if it sets no limit.
     ///
-    /// Limits with one end are combined ("since June, before August"); several days become the range they span. Limits that
-    /// exclude each other are ignored.
+    /// Limits with one end are combined ("since June, before August"); several days become the range they span. Limits
+    /// that exclude each other are ignored.
     pub fn limit(&self) -> Option<(Millis, Millis)> {
         let limits = || self.times.iter().filter(|t| t.hold == Hold::Limit);
         let closed = || limits().filter_map(|t| t.from.zip(t.until));

@@ -1,4 +1,5 @@
-//! The result of a recall: items, best first, each with its origin and the reasons; and what was left out (R10.1, R10.2).
+//! The result of a recall: items, best first, each with its origin and the reasons; and what was left out (R10.1,
+//! R10.2).
 
 use std::fmt;
 

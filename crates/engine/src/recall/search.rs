@@ -50,8 +50,8 @@ const ENOUGH: usize = 50;
 const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
 const NEIGHBOUR_FUSED: [f64; 2] = [0.4, 0.3];
 
-/// Weight of the cosine against the words, where the best turn has 1 (RETRIEVAL: a weighted sum of normalised scores beats
-/// fusing ranks).
+/// Weight of the cosine against the words, where the best turn has 1 (RETRIEVAL: a weighted sum of normalised scores
+/// beats fusing ranks).
 const COSINE: f64 = 1.0;
 
 /// What the ranking uses.
@@ -286,7 +286,8 @@ impl Ranking {
         self.ranked[n].turn_no
     }
 
-    /// The words and phrases of the query that a turn contains, according to the index; `None` if that was not looked up.
+    /// The words and phrases of the query that a turn contains, according to the index; `None` if that was not looked
+    /// up.
     pub fn words_of(&self, n: usize) -> Option<Vec<&Term>> {
         let found = &self.ranked[n];
         let has = self.scores.as_ref()?.has(found.turn_no.0);
@@ -322,7 +323,8 @@ impl Ranking {
             Err(e) => return Err(e),
         };
         let best = self.ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
-        // Plain text does not fold as much as the engine: a turn found by words has at least one, unless only parts matched.
+        // Plain text does not fold as much as the engine: a turn found by words has at least one, unless only parts
+        // matched.
         let least = usize::from(found.words > 0.0 && self.only_asked);
         let matched = if found.own > 0.0 { matched(&indexed_text(&turn), &self.asked).max(least) } else { 0 };
         let (_, beside, cosine) = self.about(n);
@@ -342,8 +344,8 @@ impl Ranking {
     fn passage(&self, scratch: &Scratch, hit: &Hit) -> Result<String> {
         // Redact before cutting or marking: half of a credential would not be recognised (R14.2).
         let text = redact(&hit.turn.text);
-        // A turn found by meaning, by time or as a neighbour seldom has a word to mark, and asking the engine costs more than
-        // this check.
+        // A turn found by meaning, by time or as a neighbour seldom has a word to mark, and asking the engine costs
+        // more than this check.
         let has_some = |text: &str| self.needles.iter().any(|needle| text.contains(needle.as_str()));
         let asks = hit.trace.words > 0.0 || has_some(&letters(&text));
         let expression = if asks { self.expression.as_str() } else { "" };
@@ -474,8 +476,8 @@ impl WordSearch<'_> {
         }
     }
 
-    /// Adds vector search: the cosine of each candidate and, if the query is open to other words, the nearest other turns.
-    /// Sorts best first again.
+    /// Adds vector search: the cosine of each candidate and, if the query is open to other words, the nearest other
+    /// turns. Sorts best first again.
     fn add_near(
         &self,
         near: &VectorSearch,
@@ -651,8 +653,8 @@ fn keep(
     Ok(kept)
 }
 
-/// Adds to each turn a share of its neighbours' scores in the same lane, and adds neighbours that are messages of a person
-/// or the model.
+/// Adds to each turn a share of its neighbours' scores in the same lane, and adds neighbours that are messages of a
+/// person or the model.
 fn with_neighbours(
     tx: &Read,
     candidates: Vec<Candidate>,

@@ -1,7 +1,7 @@
 //! The passage of a text that shows why it was found.
 //!
-//! The full-text engine itself marks the matches, on a small table in memory, so the marks agree with what matched, stems
-//! and accents included.
+//! The full-text engine itself marks the matches, on a small table in memory, so the marks agree with what matched,
+//! stems and accents included.
 
 use rusqlite::Connection;
 
@@ -63,8 +63,8 @@ impl<'c> Scratch<'c> {
         Ok(out)
     }
 
-    /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match or an
-    /// expression, the beginning. White space is folded into single spaces.
+    /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
+    /// or an expression, the beginning. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
         let clean =
             |part: &str| -> String { fold(part).chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
@@ -77,8 +77,8 @@ impl<'c> Scratch<'c> {
         for part in &parts {
             insert.execute([clean(part)])?;
         }
-        // `ORDER BY` makes the engine prepare a second statement at each call, which costs more than all the rest; a single part
-        // needs no order.
+        // `ORDER BY` makes the engine prepare a second statement at each call, which costs more than all the rest; a
+        // single part needs no order.
         let order = if parts.len() > 1 { "ORDER BY rank, rowid" } else { "" };
         let found: Option<String> = self
             .conn
@@ -169,8 +169,8 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     Some(&text[from..to])
 }
 
-/// The best passage for some words, unmarked and without the engine: the range with the most different needles, starting
-/// at a sentence where that costs none of them; without a match, the beginning of the text. Costs a tenth of
+/// The best passage for some words, unmarked and without the engine: the range with the most different needles,
+/// starting at a sentence where that costs none of them; without a match, the beginning of the text. Costs a tenth of
 /// [`Scratch::passage`], for passages that are not shown to people.
 pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);

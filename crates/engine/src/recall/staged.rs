@@ -1,5 +1,5 @@
-//! Recall in stages (R10.1): visible files first, then summaries, and turns only where neither answers or where they are
-//! asked for. Then governance (R10.2): audience, age and confidence, limits per class, no duplicates.
+//! Recall in stages (R10.1): visible files first, then summaries, and turns only where neither answers or where they
+//! are asked for. Then governance (R10.2): audience, age and confidence, limits per class, no duplicates.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -238,8 +238,8 @@ struct Found {
     by_meaning: bool,
 }
 
-/// A file as an item, or `None` if it is off the point. `nearest`: cosine of the nearest file; `height`: the largest share
-/// of the question's words any file has.
+/// A file as an item, or `None` if it is off the point. `nearest`: cosine of the nearest file; `height`: the largest
+/// share of the question's words any file has.
 fn of_file(
     hit: FileHit,
     admission: Admission,

@@ -1,5 +1,5 @@
-//! Turns one typed word into terms: names with signs inside whole and in parts, scripts without spaces in pieces the index
-//! can match.
+//! Turns one typed word into terms: names with signs inside whole and in parts, scripts without spaces in pieces the
+//! index can match.
 //!
 //! The result is folded as [`crate::text::indexed::fold`] folds the indexed text, so both sides agree.
 

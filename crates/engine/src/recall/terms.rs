@@ -1,5 +1,5 @@
-//! Shared by the searches of turns and of files: which words of a query are worth their cost, what share of the query a row
-//! contains, and what of it a plain text contains.
+//! Shared by the searches of turns and of files: which words of a query are worth their cost, what share of the query a
+//! row contains, and what of it a plain text contains.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,9 +21,9 @@ pub(super) struct Table {
 pub(super) const TURNS: Table = Table { name: "fts", words: "text" };
 pub(super) const FILES: Table = Table { name: "files_fts", words: "{title text}" };
 
-/// The most rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row costs
-/// about 1 µs (measured). This applies to files, which are few; turns are scored in memory ([`super::bm25`]) unless the
-/// posting lists cannot be read.
+/// The most rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row
+/// costs about 1 µs (measured). This applies to files, which are few; turns are scored in memory ([`super::bm25`])
+/// unless the posting lists cannot be read.
 const ROW_BUDGET: std::ops::RangeInclusive<i64> = 10_000..=32_000;
 
 /// A term in more than this share of the rows is left out, if there are others.
@@ -32,8 +32,8 @@ pub(super) const FREQUENT_SHARE: f64 = 0.25;
 /// Below this many rows, frequency says nothing about a word.
 pub(super) const FEW_ROWS: i64 = 500;
 
-/// The share of its score a turn loses if it has next to nothing of the query: with BM25 alone, one rare word in a short
-/// line beats the turn that has all words.
+/// The share of its score a turn loses if it has next to nothing of the query: with BM25 alone, one rare word in a
+/// short line beats the turn that has all words.
 const COVERAGE: f64 = 0.6;
 
 /// Gain of a turn in a time the query mentions, as a share of the best score (RETRIEVAL: .4, +.7 R@10).
@@ -71,8 +71,8 @@ pub(super) fn weigh(
     left_out: &mut Vec<String>,
     cut_short: &mut bool,
 ) -> Result<Vec<Weighed>> {
-    // Counting stops at the most rows that may be scored: beyond it the exact frequency does not matter, and counting would
-    // cost as much as scoring.
+    // Counting stops at the most rows that may be scored: beyond it the exact frequency does not matter, and counting
+    // would cost as much as scoring.
     let mut count = conn.prepare_cached(&format!(
         "SELECT count(*) FROM (SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
         table.name

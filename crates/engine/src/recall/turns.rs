@@ -32,8 +32,8 @@ const TURNS: usize = 60;
 const WEAK_OF: usize = 3;
 const TURN_NEAR: f64 = 0.3;
 
-/// How many of the first turns are judged by their text, which shows inflected words and words too frequent to be looked
-/// for; the others are judged by the index, without being read.
+/// How many of the first turns are judged by their text, which shows inflected words and words too frequent to be
+/// looked for; the others are judged by the index, without being read.
 const READ_ANYHOW: usize = 6;
 
 /// The same number if a word was too frequent to be looked for.

@@ -58,8 +58,8 @@ impl<'i> VectorSearch<'i> {
         Ok(vector.iter().any(|x| *x != 0.0).then_some(VectorSearch { index, agent_no, vector }))
     }
 
-    /// The nearest turns within the limits of the search, at most `most`, all above [`FLOOR`]; and the cosines of the turns
-    /// `known`, which were found by words.
+    /// The nearest turns within the limits of the search, at most `most`, all above [`FLOOR`]; and the cosines of the
+    /// turns `known`, which were found by words.
     pub fn turns(
         &self,
         filter: &Filter,

@@ -1,5 +1,5 @@
-//! Filters by thread, which no row of the index stores. A turn's thread is kept with runs, since a session can have been
-//! in several, and threads can be merged; so the ledger is asked.
+//! Filters by thread, which no row of the index stores. A turn's thread is kept with runs, since a session can have
+//! been in several, and threads can be merged; so the ledger is asked.
 
 use rusqlite::params;
 

@@ -1,7 +1,8 @@
 //! The user's decisions about proposed memory and observations about them (R8.2, R9.5). Storey 3.
 //!
-//! A merge turns the entries of a proposal into leaves, a rejection keeps the proposal as history, and both can be undone.
-//! Each is one act, so that a crash leaves nothing half done. A proposal is read from its file: a person's edits count.
+//! A merge turns the entries of a proposal into leaves, a rejection keeps the proposal as history, and both can be
+//! undone. Each is one act, so that a crash leaves nothing half done. A proposal is read from its file: a person's
+//! edits count.
 //!
 //! Does not know who proposed.
 
@@ -133,8 +134,8 @@ pub fn reject(lock: &TreeLock, names: &[String], reason: Option<&str>) -> Result
     Ok(items)
 }
 
-/// Undoes a merge or a rejection: the proposal is open again, and the leaves made from it are removed. Refused if one of
-/// them was changed since, because it then contains more than the proposal.
+/// Undoes a merge or a rejection: the proposal is open again, and the leaves made from it are removed. Refused if one
+/// of them was changed since, because it then contains more than the proposal.
 pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone> {
     let agent = lock.at.agent_no;
     let entry = lock.at.read(|tx| file_table::named(tx, agent, Kind::Proposal, State::Archived, name))?;
@@ -180,7 +181,8 @@ pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone>
     Ok(Undone { proposal: item(&entry, &to), removed, restored })
 }
 
-/// The class and scope a proposal's entries get. A value a person wrote that cannot be used is an error with its remedy.
+/// The class and scope a proposal's entries get. A value a person wrote that cannot be used is an error with its
+/// remedy.
 fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
     let scope = proposed.scope.as_deref().map(|s| Scope::parse(s, None)).transpose()?;
     let class = proposed.class.as_deref().map(Class::parse).transpose()?;

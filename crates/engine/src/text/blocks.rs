@@ -1,13 +1,13 @@
 //! The structure of a text: the paragraphs, lines and items its speaker wrote, without what they did not write.
 //!
-//! Left out: fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell prompts.
-//! Text that may have been pasted is marked, not left out: the caller decides how much doubt it accepts.
+//! Left out: fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell
+//! prompts. Text that may have been pasted is marked, not left out: the caller decides how much doubt it accepts.
 //!
-//! People write chat, not Markdown: a new line begins a new statement unless the one before was wrapped, `✅` and `1)` are
-//! bullets, a line under a quotation is the answer to it, `---` does not make a heading of the line above it. A Markdown
-//! parser would read all four differently, so this is a scanner of lines. Tried with pulldown-cmark on ten thousand lines of
-//! real sessions: the parser left out no code, quotation or table that is kept here, and kept eight hundred lines of logs,
-//! traces and tagged spans.
+//! People write chat, not Markdown: a new line begins a new statement unless the one before was wrapped, `✅` and `1)`
+//! are bullets, a line under a quotation is the answer to it, `---` does not make a heading of the line above it. A
+//! Markdown parser would read all four differently, so this is a scanner of lines. Tried with pulldown-cmark on ten
+//! thousand lines of real sessions: the parser left out no code, quotation or table that is kept here, and kept eight
+//! hundred lines of logs, traces and tagged spans.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,13 +1,13 @@
-//! The form of text in the full-text index: scripts without spaces are split into characters, and runs that are not words are
-//! left out.
+//! The form of text in the full-text index: scripts without spaces are split into characters, and runs that are not
+//! words are left out.
 //!
 //! This differs from [`super::words`] because the full-text engine splits the words, and its rule is fixed by existing
 //! indexes: every change here needs a new `INDEX_VERSION`.
 
 use super::scripts::{is_mark, is_unspaced};
 
-/// Inserted between characters of scripts without spaces. Invisible and not a letter, so the full-text engine splits there,
-/// and a snippet can remove it.
+/// Inserted between characters of scripts without spaces. Invisible and not a letter, so the full-text engine splits
+/// there, and a snippet can remove it.
 pub const BREAK: char = '\u{200b}';
 
 /// Longer runs of letters and digits are encoded data (base64, hex dumps). A SHA-512 in hex has 128 characters.

@@ -1,8 +1,8 @@
 //! Lists of words and of phrases, each compiled once. Most words are in no list, which one bit shows.
 //!
-//! A pattern is a sequence of words with one blank between them: `a|b` matches either, `a?` is optional; punctuation marks
-//! match themselves if the text was split with them. Patterns of a list are separated by ` / ` or by lines. Words are
-//! compared by their hashes: 64 bits do not collide among a few thousand. Quoted words match no pattern.
+//! A pattern is a sequence of words with one blank between them: `a|b` matches either, `a?` is optional; punctuation
+//! marks match themselves if the text was split with them. Patterns of a list are separated by ` / ` or by lines. Words
+//! are compared by their hashes: 64 bits do not collide among a few thousand. Quoted words match no pattern.
 
 use std::borrow::Borrow;
 
@@ -175,7 +175,8 @@ impl<T: Copy> Phrases<T> {
         (0..words.len()).any(|at| self.begin(&words[at..]).next().is_some())
     }
 
-    /// The index at which the phrase begins that ends the words; it must not begin at their beginning, and must match completely.
+    /// The index at which the phrase begins that ends the words; it must not begin at their beginning, and must match
+    /// completely.
     pub fn end<W: Borrow<Word>>(&self, words: &[W]) -> Option<usize> {
         let last = words.last().map(Borrow::borrow).filter(|w| !w.quoted)?;
         self.last.candidates(last.hash).find_map(|at| {

@@ -107,8 +107,8 @@ fn tag_name(text: &str) -> &str {
     if text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) { &text[..length] } else { "" }
 }
 
-/// The positions of closing tags. Each name is searched for once through the text, and the number of names is limited, so
-/// that a text of a million tags is read in linear time.
+/// The positions of closing tags. Each name is searched for once through the text, and the number of names is limited,
+/// so that a text of a million tags is read in linear time.
 pub(super) struct Closings<'t> {
     text: &'t str,
     names: Vec<Closing<'t>>,

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::language::ABBREVIATIONS;
 use super::quotes;
 
-/// The trimmed ranges of the sentences of a block. Text in quotation marks, code spans, tags and brackets is not split, unless
-/// a sentence is longer than `longest` bytes: then it is cut at a blank.
+/// The trimmed ranges of the sentences of a block. Text in quotation marks, code spans, tags and brackets is not split,
+/// unless a sentence is longer than `longest` bytes: then it is cut at a blank.
 pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
     let whole = whole(text);
     let (mut found, mut start) = (Vec::new(), 0);

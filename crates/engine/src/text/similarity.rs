@@ -1,8 +1,8 @@
 //! Compares texts by the stems of their meaningful words.
 //!
-//! There are two measures. A [`Bag`] is for a statement just made: it keeps names (`gqc.4`, `#12`), drops numbers that name
-//! nothing, and can tell whether completed work settles an open item. [`ItemWords`] are for a stored item: every number
-//! counts, and only nearly the same words are equal.
+//! There are two measures. A [`Bag`] is for a statement just made: it keeps names (`gqc.4`, `#12`), drops numbers that
+//! name nothing, and can tell whether completed work settles an open item. [`ItemWords`] are for a stored item: every
+//! number counts, and only nearly the same words are equal.
 
 use std::sync::LazyLock;
 
@@ -123,8 +123,8 @@ fn is_ordinal(word: &str) -> bool {
 /// Sorted, distinct hashes of the stems of an item's meaningful words. Made once per text, to compare it with many.
 pub type ItemWords = Vec<u64>;
 
-/// The words of an item: those of at least three letters that are not function words, and numbers, because step 3 is not step
-/// 4. Pages compare hundreds of items, so nothing is allocated for an ASCII word.
+/// The words of an item: those of at least three letters that are not function words, and numbers ("step 3" differs from
+/// "step 4"). Pages compare hundreds of items, so nothing is allocated for an ASCII word.
 pub fn words(text: &str) -> ItemWords {
     let (mut out, mut folded) = (ItemWords::new(), String::new());
     for (_, word) in runs(text, &['_']) {

@@ -30,8 +30,9 @@ pub enum Marks {
 
 /// The words of a sentence.
 ///
-/// Signs within a word belong to it (`don't`, `and/or`, `src/main.rs`, `v1.2`, `a::b`, `e-mail`, `C++`), and so do those that
-/// begin a path, a tag or a name (`#12`, `~/x`, `.env`, `$HOME`). An address is one word up to the next blank.
+/// Signs within a word belong to it (`don't`, `and/or`, `src/main.rs`, `v1.2`, `a::b`, `e-mail`, `C++`), and so do
+/// those that begin a path, a tag or a name (`#12`, `~/x`, `.env`, `$HOME`). An address is one word up to the next
+/// blank.
 pub fn split(text: &str, marks: Marks) -> Vec<Word> {
     let quoted = quotes::spans(text);
     let mut found = Vec::with_capacity(text.len() / 6 + 1);

@@ -12,8 +12,8 @@ use crate::scope::FileNo;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, journal, scan};
 
-/// Checks one agent's files. A caller that may write has scanned first; if it may not, files changed by hand since the last
-/// command are reported here.
+/// Checks one agent's files. A caller that may write has scanned first; if it may not, files changed by hand since the
+/// last command are reported here.
 pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> Result<()> {
     let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
     for entry in &rows {

@@ -1,7 +1,7 @@
 //! The summary DAG, recomputed: every invariant of R6.2, node by node (R4.6).
 //!
-//! One walk over the turns (made by the check of their texts), one over the nodes and one over the edges; a few dozen bytes
-//! are kept of each. A finding names the node, what is wrong with it, and what is not affected.
+//! One walk over the turns (made by the check of their texts), one over the nodes and one over the edges; a few dozen
+//! bytes are kept of each. A finding names the node, what is wrong with it, and what is not affected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -240,8 +240,8 @@ fn edges(tx: &Read, nodes: &HashMap<NodeId, Seen>, report: &mut Report) -> Resul
     Ok(edges)
 }
 
-/// The turns of all chunks below a node, each chunk once: a compaction and a session node may cover the same. A chunk of
-/// which something was forgotten has a replacement with the same turns beside it.
+/// The turns of all chunks below a node, each chunk once: a compaction and a session node may cover the same. A chunk
+/// of which something was forgotten has a replacement with the same turns beside it.
 fn covered(no: NodeId, nodes: &HashMap<NodeId, Seen>, edges: &Edges) -> i64 {
     let (mut open, mut chunks, mut met) = (vec![no], Vec::new(), HashSet::new());
     while let Some(at) = open.pop() {
@@ -436,7 +436,8 @@ fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
     }
 }
 
-/// Checks that the chunks of a lane are contiguous: no turn in two of them, none left out between the first and the last.
+/// Checks that the chunks of a lane are contiguous: no turn in two of them, none left out between the first and the
+/// last.
 fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
     let mut lanes: HashMap<LaneNo, Vec<(TurnId, TurnId, NodeId)>> = HashMap::new();
     for (no, node) in nodes.iter().filter(|(_, n)| n.kind == Kind::Chunk && n.stands) {

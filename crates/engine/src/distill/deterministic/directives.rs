@@ -131,8 +131,8 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
     polite.then_some((s.text.as_str(), 2))
 }
 
-/// Splits "Don't change the API and never touch the fixtures" into its directives. One that depends on another stays with
-/// it.
+/// Splits "Don't change the API and never touch the fixtures" into its directives. One that depends on another stays
+/// with it.
 fn parted<'s>(s: &'s Sentence, clause: &'s str) -> Vec<&'s str> {
     let leans = s.says(sayings!("leans"));
     let first = s.hits().iter().position(|h| h.cue == Cue::Directive && s.clause_starts(h.from));

@@ -205,7 +205,8 @@ fn moved(operands: &[&Arg], gone: bool) -> Vec<Deed> {
     if from.is_empty() || from.len() > MOST || !to.certain || to.text.is_empty() || !from.iter().all(|a| plain(a)) {
         return Vec::new();
     }
-    // The target is a folder if it ends with a slash, has several sources, or has no extension while the source has one.
+    // The target is a folder if it ends with a slash, has several sources, or has no extension while the source has
+    // one.
     let folder = to.text.ends_with('/') || to.text == "." || from.len() > 1;
     let into = folder || !is_file(to);
     if into && !from.iter().all(|a| is_file(a)) || !folder && into && is_file(from[0]) && !to.text.contains('/') {

@@ -1,5 +1,5 @@
-//! The user's current goal, which is not simply the last prompt. "Continue" and "did you push?" refer to the current goal,
-//! "tackle them too" continues it, "also fix the typo" adds to it; only a new request replaces it.
+//! The user's current goal, which is not simply the last prompt. "Continue" and "did you push?" refer to the current
+//! goal, "tackle them too" continues it, "also fix the typo" adds to it; only a new request replaces it.
 
 use super::cues::Cue;
 use super::list::{JOIN, Noted};

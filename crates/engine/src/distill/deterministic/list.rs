@@ -1,4 +1,5 @@
-//! Lists of items that stay small while they are built: near-equal items are merged; the weightiest and newest are kept.
+//! Lists of items that stay small while they are built: near-equal items are merged; the weightiest and newest are
+//! kept.
 
 use crate::lineage::distillate::{Item, LONGEST_ITEM};
 use crate::scope::TurnId;

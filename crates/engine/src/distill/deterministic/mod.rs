@@ -1,10 +1,10 @@
 //! Distillation without a model (R6.5): turns in, a distillate out, nothing invented.
 //!
-//! One pass over the turns. The speaker decides what a text can become (R14.3): the user's prompts give goal, constraints
-//! and proposals; the assistant's messages give progress, decisions and loops; tools only show which files were touched and
-//! which commands failed; text the program put in gives nothing. `sentences` takes a speaker's own sentences from
-//! [`crate::text`], `cues` finds the function of phrases, and each kind of item has a file that does not know the others.
-//! All text is walked once, and only the ends of a long one are parsed.
+//! One pass over the turns. The speaker decides what a text can become (R14.3): the user's prompts give goal,
+//! constraints and proposals; the assistant's messages give progress, decisions and loops; tools only show which files
+//! were touched and which commands failed; text the program put in gives nothing. `sentences` takes a speaker's own
+//! sentences from [`crate::text`], `cues` finds the function of phrases, and each kind of item has a file that does not
+//! know the others. All text is walked once, and only the ends of a long one are parsed.
 
 mod commands;
 mod context;

@@ -1,5 +1,5 @@
-//! Work the assistant offers to do, and the user's acceptance. An accepted offer is work to do, stated in two turns: the
-//! offer names it, the answer wants it.
+//! Work the assistant offers to do, and the user's acceptance. An accepted offer is work to do, stated in two turns:
+//! the offer names it, the answer wants it.
 
 use super::cues::Cue;
 use super::list::Noted;

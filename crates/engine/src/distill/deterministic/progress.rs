@@ -63,8 +63,8 @@ impl Progress {
         }
     }
 
-    /// Reads a message of the assistant. `last`: it ends its run, with no work after it. Returns what was completed, and what
-    /// is to be done later.
+    /// Reads a message of the assistant. `last`: it ends its run, with no work after it. Returns what was completed,
+    /// and what is to be done later.
     pub fn hear<'s>(
         &mut self,
         turn: TurnId,
@@ -161,7 +161,8 @@ impl Progress {
         if let Some(status) = self.status.take() {
             self.done.put(status);
         }
-        // Of what was begun, the last item with a name, and those after it; exploring counts only if there is nothing else.
+        // Of what was begun, the last item with a name, and those after it; exploring counts only if there is nothing
+        // else.
         let named = self.begun.iter().filter(|n| n.weight >= 3 && n.seq >= 100).map(|n| n.seq).max();
         let newest = self.begun.iter().filter(|n| n.weight >= 2).map(|n| n.seq).max();
         let last = self.begun.iter().map(|n| n.seq).max();

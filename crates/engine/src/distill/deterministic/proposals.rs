@@ -1,6 +1,6 @@
-//! Durable knowledge of the project that was stated explicitly (R9.4). Few and precise: what the user states as permanent,
-//! or the assistant states and the user confirms. Nothing from tools, quotations or pastes; preferences of the user are
-//! taken from prompts elsewhere (R9.5).
+//! Durable knowledge of the project that was stated explicitly (R9.4). Few and precise: what the user states as
+//! permanent, or the assistant states and the user confirms. Nothing from tools, quotations or pastes; preferences of
+//! the user are taken from prompts elsewhere (R9.5).
 
 use super::cues::Cue;
 use super::list::line;

@@ -1,9 +1,9 @@
 //! Checks whether the reader fits the SQLite of this process.
 //!
-//! The tests of this module ran the versions in [`TRIED`] against random tables; a test fails if the bundled SQLite is not
-//! among them. They are trusted by number, because a hook has a few milliseconds and a table in memory costs two. Any other
-//! version is tried here, once per process, on a small table. A reader that does not pass is not used: searches then ask
-//! FTS5 through SQL, which is slower and has the same results.
+//! The tests of this module ran the versions in [`TRIED`] against random tables; a test fails if the bundled SQLite is
+//! not among them. They are trusted by number, because a hook has a few milliseconds and a table in memory costs two.
+//! Any other version is tried here, once per process, on a small table. A reader that does not pass is not used:
+//! searches then ask FTS5 through SQL, which is slower and has the same results.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,8 +14,8 @@ use super::{Postings, ReadEnd};
 use crate::error::Result;
 use crate::index::{TOKENIZER, tokens_of};
 
-/// Versions of SQLite with which the tests of this room passed, by `sqlite3_libversion_number`. Before one is added, run
-/// `cargo test -p heirloom-engine --lib postings`.
+/// Versions of SQLite with which the tests of this room passed, by `sqlite3_libversion_number`. Before one is added,
+/// run `cargo test -p heirloom-engine --lib postings`.
 pub(super) const TRIED: &[i32] = &[3_054_001];
 
 /// Whether the reader can be relied on.
@@ -94,8 +94,8 @@ pub(super) fn reported(conn: &Connection) -> Result<Reported> {
     Ok(reported)
 }
 
-/// Whether the reader returns the same as `fts5vocab`: every list, the lengths of the rows, and the totals. `deleted` rows
-/// may still be returned.
+/// Whether the reader returns the same as `fts5vocab`: every list, the lengths of the rows, and the totals. `deleted`
+/// rows may still be returned.
 pub(super) fn reads(conn: &Connection, reported: &Reported, deleted: &[i64]) -> Result<bool> {
     let Some(mut postings) = Postings::open_unchecked(conn)? else { return Ok(false) };
     let nowhere = ("no token of the table".to_owned(), List::new());

@@ -48,8 +48,8 @@ pub(crate) struct Postings<'c> {
     /// Rows and tokens of the whole table.
     pub rows: u64,
     pub tokens: u64,
-    /// Set by the caller if the range to be read contains every row of the table: the length of a list can then be estimated
-    /// from its number of pages.
+    /// Set by the caller if the range to be read contains every row of the table: the length of a list can then be
+    /// estimated from its number of pages.
     pub sole: bool,
 }
 
@@ -73,8 +73,8 @@ pub(crate) enum ReadEnd {
 }
 
 impl<'c> Postings<'c> {
-    /// Opens the committed lists; within one transaction they are consistent. `None`: an unknown version of SQLite or an unknown
-    /// format.
+    /// Opens the committed lists; within one transaction they are consistent. `None`: an unknown version of SQLite or
+    /// an unknown format.
     pub fn open(conn: &'c Connection) -> Result<Option<Postings<'c>>> {
         if check::reader_fits() { Postings::open_unchecked(conn) } else { Ok(None) }
     }
@@ -101,9 +101,9 @@ impl<'c> Postings<'c> {
         }))
     }
 
-    /// Calls `each` for every row of a range that contains a token: segment by segment, ascending within each. Stops as soon as
-    /// more than `most` rows of the range are known to contain it; rows outside do not count. `None`: an unknown format; what
-    /// `each` got until then must be discarded.
+    /// Calls `each` for every row of a range that contains a token: segment by segment, ascending within each. Stops as
+    /// soon as more than `most` rows of the range are known to contain it; rows outside do not count. `None`: an
+    /// unknown format; what `each` got until then must be discarded.
     pub fn read(
         &mut self,
         token: &str,
@@ -178,8 +178,8 @@ impl<'c> Postings<'c> {
     }
 }
 
-/// Of the pages a list spans, the last one whose first row is not greater than `row`: all rows on earlier pages are smaller.
-/// `None`: an unknown format.
+/// Of the pages a list spans, the last one whose first row is not greater than `row`: all rows on earlier pages are
+/// smaller. `None`: an unknown format.
 fn reaching(heads: &mut Statement, (first, last): (i64, i64), row: i64) -> Result<Option<i64>> {
     let (mut from, mut to) = (first, last);
     while to > from {

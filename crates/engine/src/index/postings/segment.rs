@@ -1,11 +1,12 @@
-//! The pages of a segment: tokens, rows and positions. In every function `None` means that the page has an unknown format.
+//! The pages of a segment: tokens, rows and positions. In every function `None` means that the page has an unknown
+//! format.
 //!
-//! A page is `u16 offset of the first row that begins no list · u16 size · content · footer`; the footer holds the places
-//! where tokens begin, each as the distance to the one before. Content is, for each token, `how many bytes it shares with
-//! the token before · how many are new · those bytes` (the first of a page shares none and does not say so), and then its
-//! list: for each row `distance to the row before · bytes of its positions, doubled, with a flag · the positions`. A list
-//! may go on over any number of pages. All numbers are varints. A position is the distance to the one before plus two;
-//! [`COLUMN`] begins another column.
+//! A page is `u16 offset of the first row that begins no list · u16 size · content · footer`; the footer holds the
+//! places where tokens begin, each as the distance to the one before. Content is, for each token, `how many bytes it
+//! shares with the token before · how many are new · those bytes` (the first of a page shares none and does not say
+//! so), and then its list: for each row `distance to the row before · bytes of its positions, doubled, with a flag ·
+//! the positions`. A list may go on over any number of pages. All numbers are varints. A position is the distance to
+//! the one before plus two; [`COLUMN`] begins another column.
 
 use super::Posting;
 

@@ -5,7 +5,8 @@
 //! that, so the dispatch (and the unsafe code or the macro it needs) is not worth having. A whole search, on a machine
 //! at load 24, CPU: 1.6 ms of 10,000, 6 ms of 100,000, 33 ms of a million, 5 ms of the newest 50,000 of a million.
 
-/// A dimension of a unit vector is stored as this many times its value, cut off at ±127 (STACK: recall .97 at a million).
+/// A dimension of a unit vector is stored as this many times its value, cut off at ±127 (STACK: recall .97 at a
+/// million).
 const SCALE: f32 = 400.0;
 
 /// The same for the query's vector, which need not be small.

@@ -1,7 +1,8 @@
 //! Makes vectors: together with the words if the model is quick, later otherwise.
 //!
-//! `vector-watermark` is the last turn whose vectors are stored; files and nodes have a mark each. Missing vectors are made
-//! from the ledger: texts are read and embedded while others may write, then stored if the words are still indexed.
+//! `vector-watermark` is the last turn whose vectors are stored; files and nodes have a mark each. Missing vectors are
+//! made from the ledger: texts are read and embedded while others may write, then stored if the words are still
+//! indexed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -89,8 +90,8 @@ fn name_of(embedder: &dyn Embedder) -> String {
 }
 
 impl Index {
-    /// Plugs in the model that makes vectors from now on. Vectors of another model are no longer compared and are removed with
-    /// the next write. `Usage` for a model whose vectors cannot be stored.
+    /// Plugs in the model that makes vectors from now on. Vectors of another model are no longer compared and are
+    /// removed with the next write. `Usage` for a model whose vectors cannot be stored.
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Result<Index> {
         let dimensions = embedder.dimensions();
         if dimensions == 0 || !dimensions.is_multiple_of(64) || dimensions > 1 << 14 {
@@ -106,13 +107,13 @@ impl Index {
         self.embedder.as_ref()
     }
 
-    /// The documents of one sort nearest to a vector of the plugged-in model, best first, each once, at most `limit` (R10.2).
-    /// Only documents that pass `within` are compared. Empty if no model is plugged in, if the stored vectors are another
-    /// model's, for an unknown agent and for a vector similar to nothing.
+    /// The documents of one sort nearest to a vector of the plugged-in model, best first, each once, at most `limit`
+    /// (R10.2). Only documents that pass `within` are compared. Empty if no model is plugged in, if the stored vectors
+    /// are another model's, for an unknown agent and for a vector similar to nothing.
     ///
-    /// A result is indexed, but a turn may have been forgotten since or a file changed; the caller checks the ledger before
-    /// showing it. Sees what is committed: call [`Index::flush`] or [`Index::catch_up`] first. Stops at the index's deadline and
-    /// reports it. `Damaged` if the stored vectors are inconsistent.
+    /// A result is indexed, but a turn may have been forgotten since or a file changed; the caller checks the ledger
+    /// before showing it. Sees what is committed: call [`Index::flush`] or [`Index::catch_up`] first. Stops at the
+    /// index's deadline and reports it. `Damaged` if the stored vectors are inconsistent.
     pub fn nearest(&self, vector: &[f32], agent_no: AgentNo, within: Within, limit: usize) -> Result<Nearest> {
         match self.comparable()? {
             Some(store) => store.nearest(vector, agent_no, within, limit),
@@ -120,8 +121,8 @@ impl Index {
         }
     }
 
-    /// [`Index::nearest`], and in the same pass the cosines of the documents with the numbers `also`, so that both searches know
-    /// every candidate. Documents outside `within` or without a vector are left out.
+    /// [`Index::nearest`], and in the same pass the cosines of the documents with the numbers `also`, so that both
+    /// searches know every candidate. Documents outside `within` or without a vector are left out.
     pub fn nearest_and(
         &self,
         vector: &[f32],
@@ -136,8 +137,8 @@ impl Index {
         }
     }
 
-    /// The cosines of documents found otherwise, for those [`Index::nearest`] did not return; documents without a vector are
-    /// left out.
+    /// The cosines of documents found otherwise, for those [`Index::nearest`] did not return; documents without a
+    /// vector are left out.
     pub fn similarities(
         &self,
         vector: &[f32],
@@ -155,8 +156,8 @@ impl Index {
         Store::of(&self.conn)?.map_or(Ok(0), |store| store.count())
     }
 
-    /// What the plugged-in model has not embedded yet: "vectors of 1,200 of 50,000 turns are still being made". Nothing is
-    /// missing without a model.
+    /// What the plugged-in model has not embedded yet: "vectors of 1,200 of 50,000 turns are still being made". Nothing
+    /// is missing without a model.
     pub fn vectors_missing(&self, tx: &Read) -> Result<Missing> {
         let Some(embedder) = &self.embedder else { return Ok(Missing::default()) };
         let known = stored_model(&self.conn)?.as_deref() == Some(&name_of(embedder.as_ref()));
@@ -180,8 +181,8 @@ impl Index {
     }
 
     /// Makes the missing vectors of indexed turns and nodes, until done or `until`; those of files are made by
-    /// [`Index::catch_up_files`]. `progress` receives the number of turns done. A model that does not answer ends it without an
-    /// error; [`Index::vectors_missing`] then reports what is missing.
+    /// [`Index::catch_up_files`]. `progress` receives the number of turns done. A model that does not answer ends it
+    /// without an error; [`Index::vectors_missing`] then reports what is missing.
     pub fn fill_vectors(
         &mut self,
         ledger: &Ledger,
@@ -258,8 +259,8 @@ impl Index {
         if self.waiting.is_some() { self.vectors_of(texts) } else { Ok(None) }
     }
 
-    /// Adds the vectors of one document to a set, inside the open transaction. `false`: the stored vectors were inconsistent and
-    /// were dropped; all are made again.
+    /// Adds the vectors of one document to a set, inside the open transaction. `false`: the stored vectors were
+    /// inconsistent and were dropped; all are made again.
     pub(in crate::index) fn store_vectors(
         &mut self,
         set: &SetKey,
@@ -325,7 +326,8 @@ impl Index {
         }
     }
 
-    /// Whether the transaction just begun stores vectors together with words. Vectors of another model are removed first.
+    /// Whether the transaction just begun stores vectors together with words. Vectors of another model are removed
+    /// first.
     pub(in crate::index) fn keeps_step(&mut self) -> Result<bool> {
         let Some(embedder) = self.embedder.clone() else { return Ok(false) };
         let name = name_of(embedder.as_ref());

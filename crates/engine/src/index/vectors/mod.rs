@@ -1,9 +1,9 @@
-//! Vectors of turns, files and lineage nodes, in the same file as their words (R10.2, R10.8). [`texts`] chooses the texts to
-//! embed, [`store`] keeps the vectors, [`fill`] makes them, [`nearest`] searches them.
+//! Vectors of turns, files and lineage nodes, in the same file as their words (R10.2, R10.8). [`texts`] chooses the
+//! texts to embed, [`store`] keeps the vectors, [`fill`] makes them, [`nearest`] searches them.
 //!
 //! A vector exists only while its document has rows of words: removing the rows removes the vector. With a quick model,
-//! vectors are made in the transaction that stores the words; with a remote model, one that does not answer, or a new one,
-//! they lag behind with a watermark of their own and are made later.
+//! vectors are made in the transaction that stores the words; with a remote model, one that does not answer, or a new
+//! one, they lag behind with a watermark of their own and are made later.
 
 mod code;
 mod fill;

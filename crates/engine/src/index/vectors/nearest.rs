@@ -13,8 +13,8 @@ use crate::event::{Role, TurnKind};
 use crate::scope::AgentNo;
 use crate::tree::file_table;
 
-/// Candidates found by their codes whose bytes are compared, a page each (STACK: with a million vectors the best 10 have a
-/// recall of .9665 with 300 candidates and of .9735 with 1,000, the same as without codes).
+/// Candidates found by their codes whose bytes are compared, a page each (STACK: with a million vectors the best 10
+/// have a recall of .9665 with 300 candidates and of .9735 with 1,000, the same as without codes).
 const CANDIDATES: usize = 500;
 const LEAST_CANDIDATES: usize = 200;
 

@@ -1,11 +1,11 @@
 //! Stores vectors: sets without gaps, in rows of one page.
 //!
-//! A set's vectors are numbered from 0. Their keys and codes are in `vector_codes`, their bytes in `vector_rows`, each row
-//! with as many as fit on a page: a search reads codes at the speed of the page cache, a candidate costs one page, and
-//! appending a turn rewrites two. A removed vector is replaced by the last of its set.
+//! A set's vectors are numbered from 0. Their keys and codes are in `vector_codes`, their bytes in `vector_rows`, each
+//! row with as many as fit on a page: a search reads codes at the speed of the page cache, a candidate costs one page,
+//! and appending a turn rewrites two. A removed vector is replaced by the last of its set.
 //!
-//! `vector_groups` lists the blocks that may contain vectors of a session or a thread, so that a search limited to some of
-//! them reads no others. A block may still be listed after the last vector of a group was removed.
+//! `vector_groups` lists the blocks that may contain vectors of a session or a thread, so that a search limited to some
+//! of them reads no others. A block may still be listed after the last vector of a group was removed.
 
 use std::collections::BTreeSet;
 

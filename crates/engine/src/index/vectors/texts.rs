@@ -1,5 +1,5 @@
-//! The text of a document that is embedded: bare text, without date and speaker (RETRIEVAL §3: names and dates pull every
-//! vector toward a person or a day; they are only indexed as words).
+//! The text of a document that is embedded: bare text, without date and speaker (RETRIEVAL §3: names and dates pull
+//! every vector toward a person or a day; they are only indexed as words).
 
 use crate::event::TurnKind;
 
@@ -9,10 +9,10 @@ const PART_BYTES: usize = 1500;
 /// The most vectors of one text; the rest is found by words.
 const MOST_PARTS: usize = 16;
 
-/// Only the beginning of tool calls and results is embedded; it names the command, the file, the error. Measured on 99 MB of
-/// Claude Code transcripts: 3.5 MB of text are embedded, a vector for each turn; importing goes from 65 to 56 MB/s of source
-/// with a model that makes 39 MB/s of text, and to 49 MB/s with one that makes 10 (R15: 25). In real sessions tool calls and
-/// results are 16 % of the source whole and 2 % cut here.
+/// Only the beginning of tool calls and results is embedded; it names the command, the file, the error. Measured on 99
+/// MB of Claude Code transcripts: 3.5 MB of text are embedded, a vector for each turn; importing goes from 65 to 56
+/// MB/s of source with a model that makes 39 MB/s of text, and to 49 MB/s with one that makes 10 (R15: 25). In real
+/// sessions tool calls and results are 16 % of the source whole and 2 % cut here.
 const BEGINNING: usize = 300;
 
 /// The parts of a turn's text that get a vector each.

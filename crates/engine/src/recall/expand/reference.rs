@@ -38,7 +38,8 @@ pub(super) const FORMS: &str = "a node (n7f3a), a turn (t9c11), an item (l:… p
 the assistant home, a session or a thread: as they stand in brackets in MEMORY.md, ACTIVE.md and thread heads";
 
 impl Reference {
-    /// Parses a reference, with or without its brackets. `Usage` if it cannot be one; whether the item exists is not checked.
+    /// Parses a reference, with or without its brackets. `Usage` if it cannot be one; whether the item exists is not
+    /// checked.
     pub fn parse(text: &str) -> Result<Reference> {
         let text = text.trim();
         let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text).trim();

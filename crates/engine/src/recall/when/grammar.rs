@@ -438,7 +438,8 @@ impl Grammar<'_> {
         if n > 1 {
             return Some((n, found));
         }
-        // "in may" is a month, "May" at the beginning of a sentence may not be; a short or ambiguous name must be capitalised.
+        // "in may" is a month, "May" at the beginning of a sentence may not be; a short or ambiguous name must be
+        // capitalised.
         (led && (!odd
             || self.word(at).len() > 3
             || self.tokens[at].capital()

@@ -1,12 +1,12 @@
 //! Times in words: "last week", "in May 2025", "vor zwei Wochen" (R10.9). Pure: text, moment and zone in, times out.
 //!
 //! A time with explicit borders (`since`, `before`, `between`, or in a machine format) is a limit. Any other is a wish:
-//! people remember only roughly when something was, so matches in it rank higher and nothing else is excluded. A time that
-//! does not exist ("31 February") or lies in the future ("next week") is treated as words.
+//! people remember only roughly when something was, so matches in it rank higher and nothing else is excluded. A time
+//! that does not exist ("31 February") or lies in the future ("next week") is treated as words.
 //!
-//! Without a year the latest one that has begun is meant: "in December", said in November, is last year's. Weeks begin on
-//! Monday; seasons are those of the northern hemisphere. English and German are supported; months with a day or a year
-//! also in French, Spanish, Italian, Portuguese and Dutch.
+//! Without a year the latest one that has begun is meant: "in December", said in November, is last year's. Weeks begin
+//! on Monday; seasons are those of the northern hemisphere. English and German are supported; months with a day or a
+//! year also in French, Spanish, Italian, Portuguese and Dutch.
 
 mod calendar;
 mod grammar;
@@ -87,7 +87,8 @@ impl When {
     }
 }
 
-/// The times mentioned in a text, in order, relative to a moment in a zone. Never fails: what is not understood is words.
+/// The times mentioned in a text, in order, relative to a moment in a zone. Never fails: what is not understood is
+/// words.
 pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     let Ok(now) = Timestamp::from_millisecond(now) else { return Vec::new() };
     let tokens = grammar::tokens(text);

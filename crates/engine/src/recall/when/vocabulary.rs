@@ -1,5 +1,5 @@
-//! The words of times in English and German, and the names of months in the other languages with stop words, because a day
-//! or a year stands beside them.
+//! The words of times in English and German, and the names of months in the other languages with stop words, because a
+//! day or a year stands beside them.
 
 /// A unit of the calendar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
-//! Other spellings of German words: umlauts and ß written out, endings, and compounds that begin with the word (`Rechnung` in
-//! `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on the query, so that one
-//! index serves all languages.
+//! Other spellings of German words: umlauts and ß written out, endings, and compounds that begin with the word
+//! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on
+//! the query, so that one index serves all languages.
 
 /// Another spelling of a word.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! Words that occur in every text and distinguish none: left out of queries unless a query has no others
 //! (RETRIEVAL: +6 R@10). Other frequent words are found by their frequency.
 //!
-//! A function word of one language is a content word of another ("die", "war", "son"), so only the words of one language are
-//! dropped: that of the query, or English if it cannot be determined.
+//! A function word of one language is a content word of another ("die", "war", "son"), so only the words of one
+//! language are dropped: that of the query, or English if it cannot be determined.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -33,8 +33,8 @@ const LANGUAGES: [Language; 7] = [
     Language::Dutch,
 ];
 
-/// The lists of function words, and a list of those that are content words in English: one of them alone does not identify
-/// its language.
+/// The lists of function words, and a list of those that are content words in English: one of them alone does not
+/// identify its language.
 pub(super) const STOP_WORDS: &str = include_str!("stop_words.txt");
 
 struct Known {

@@ -1,5 +1,5 @@
-//! Prints the distillate of a session, for a person to inspect; not part of the ordinary run:
-//! `LOOK=session.json cargo test -p heirloom-engine --lib distill::deterministic::tests::look -- --ignored --nocapture`.
+//! Prints the distillate of a session, for a person to inspect; not part of the ordinary run: `LOOK=session.json cargo
+//! test -p heirloom-engine --lib distill::deterministic::tests::look -- --ignored --nocapture`.
 
 use std::time::Duration;
 
@@ -94,8 +94,8 @@ fn look() {
     println!("--- handoff ---\n{handoff}");
 }
 
-/// Writes the results for the sessions in a folder (whole, then in ranges that carry items over) and for generated ones to a
-/// file, to compare two builds.
+/// Writes the results for the sessions in a folder (whole, then in ranges that carry items over) and for generated ones
+/// to a file, to compare two builds.
 #[test]
 #[ignore = "to look at"]
 fn dump() {
