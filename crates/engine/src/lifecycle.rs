@@ -1,16 +1,16 @@
-//! What happens when: one match on what a program's hook tells. Storey 4 (R5.2, R7.3, R12.1).
+//! Handles a program's hook calls: one match on the moment. Storey 4 (R5.2, R7.3, R12.1).
 //!
 //! | moment | in the hook itself | left to the worker |
 //! |---|---|---|
-//! | session starts | the stable part is given: pages, memory, thread, handoff | what is due anyhow |
-//! | prompt | the prompt is stored; what recall finds for it is given | – |
-//! | turn ends | the answer and a little of the store are stored | the rest of the store, chunks, heads, index |
-//! | before a compaction | the turns so far are stored, the cut is announced, the newest handoff is told | – |
-//! | after a compaction | a new epoch begins; what fell out of the context may be given again | node, handoff, flush, heads |
-//! | session ends | the end is stored | everything that is due |
+//! | session starts | gives the stable part: pages, memory, thread, handoff | whatever is due |
+//! | prompt | stores the prompt; gives what recall finds for it | – |
+//! | turn ends | stores the answer and a little of the program's store | the rest of the store, chunks, heads, index |
+//! | before a compaction | stores the turns so far, announces the cut, prints the newest handoff | – |
+//! | after a compaction | begins a new epoch; gives again what fell out of the context | node, handoff, file journal, heads |
+//! | session ends | stores the end | everything that is due |
 //!
-//! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, makes a home, migrates,
-//! scans files or writes the index.
+//! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, creates a home,
+//! migrates, scans files or writes the index.
 
 use std::path::Path;
 
@@ -31,23 +31,23 @@ use crate::text::similarity;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
-/// What was done about it.
+/// The result of a hook call.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct HookOutcome {
-    /// What the program is given; empty where there is nothing.
+    /// The text for the program; empty if there is none.
     pub block: String,
     pub given: Option<ContextId>,
-    /// There is work for a worker.
+    /// Whether there is work for a worker.
     pub work: bool,
-    /// Why it is less than it could be.
+    /// Reasons why the result may be incomplete.
     pub degraded: Vec<String>,
 }
 
-/// The longest handoff told to a summariser, in tokens: it has the conversation itself.
+/// The most tokens of a handoff given to a summariser, which also has the conversation.
 const FOR_SUMMARISERS: usize = 600;
 
-/// Does what the moment asks for. `index`: for recall; without one nothing is recalled. `user_home`: the user's home
-/// directory, which is no project.
+/// Handles one call. `index`: for recall; without one nothing is recalled. `user_home`: the user's home directory,
+/// which is never a project.
 pub fn handle(
     at: &AssistantHome,
     capture: &mut Capture,
@@ -62,7 +62,7 @@ pub fn handle(
     let audience = Audience::at(at, &key, &hint)?;
     let store = event.store.as_deref().filter(|path| is_below_a_root(program, path));
     let step = Step { at, program, call, key, hint, audience, store };
-    // A sub-agent's words are no prompts and it is given nothing; its store is read like any other.
+    // A sub-agent's messages are not prompts and it is given nothing; its store is read like any other.
     if !event.lane.is_empty() {
         return match event.moment {
             Moment::TurnEnd { .. } | Moment::End => step.later(capture, "hook.subagent"),
@@ -71,7 +71,7 @@ pub fn handle(
     }
     match &event.moment {
         Moment::Start(Beginning::Startup) => step.begin(Event::Start),
-        // It may have been cut when nobody could be given anything.
+        // The context may have been cut when no context could be given.
         Moment::Start(Beginning::Resume | Beginning::Fork) => step.go_on(),
         Moment::Start(Beginning::Clear) => step.begin(Event::Clear),
         Moment::Start(Beginning::Compact) => {
@@ -79,7 +79,7 @@ pub fn handle(
                 epoch::cut(tx, &step.audience, Cause::Compact)?;
                 step.read_later(tx)
             })?;
-            // A program may have begun to go on before it told of the cut.
+            // A program may resume before it reports the cut.
             step.go_on()
         }
         Moment::Prompt { text, entry, first_chance } => {
@@ -93,14 +93,14 @@ pub fn handle(
     }
 }
 
-/// The id of the project a folder belongs to: of one with several names, the one they are aliases of.
+/// The id of the project a folder belongs to; of a project with aliases, its main id.
 fn project_of(at: &AssistantHome, cwd: Option<&str>, user_home: Option<&Path>) -> Result<Option<String>> {
     let Some(project) = cwd.and_then(|cwd| project_root(Path::new(cwd), user_home)) else { return Ok(None) };
     let id = project.workspace_id;
     at.read(|tx| Ok(Some(read::canonical_workspace(tx, at.agent_no, &id)?.unwrap_or(id))))
 }
 
-/// Whether a path a payload names lies where the program keeps its sessions (R14.3).
+/// Whether a path in a payload is below a folder where the program keeps its sessions (R14.3).
 fn is_below_a_root(program: &dyn Program, path: &Path) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     let mut roots = program.roots().into_iter().filter_map(|root| root.canonicalize().ok());
@@ -112,7 +112,7 @@ struct Step<'s> {
     program: &'s dyn Program,
     call: &'s HookCall,
     key: SessionKey,
-    /// The project its working directory belongs to.
+    /// The project of its working directory.
     hint: Hint,
     audience: Audience,
     /// The program's store of this session, if it may be read (R14.3).
@@ -131,14 +131,14 @@ impl Step<'_> {
         }
     }
 
-    /// Gives what fell out of the context, unless it was given since; then only what is new.
+    /// Gives what fell out of the context; if it was given since, only what is new.
     fn go_on(&self) -> Result<HookOutcome> {
         let cut =
             self.at.read(|tx| Ok(epoch::was_cut(tx, &self.audience)? && !epoch::was_given(tx, &self.audience)?))?;
         self.begin(if cut { Event::Compact } else { Event::Resume })
     }
 
-    /// Gives what a session begins with.
+    /// Gives the context for the beginning of a session.
     fn begin(&self, event: Event) -> Result<HookOutcome> {
         let ask = self.ask(event, None);
         if !self.call.gives {
@@ -149,8 +149,8 @@ impl Step<'_> {
         Ok(HookOutcome { block: given.block, given: given.id, work: due, degraded: given.degraded })
     }
 
-    /// Stores the prompt and gives what recall finds for it; where the program had no chance before, also what a session
-    /// begins with.
+    /// Stores the prompt and gives what recall finds for it; if the session has been given nothing yet, also the
+    /// context for its beginning.
     fn prompt(
         &self,
         capture: &mut Capture,
@@ -160,12 +160,13 @@ impl Step<'_> {
         first_chance: bool,
     ) -> Result<HookOutcome> {
         if !self.call.gives {
-            if let Some(turn) = self.said(text, entry) {
+            if let Some(turn) = self.turn_of_prompt(text, entry) {
                 self.write(capture, "hook.prompt", Plan::Turn(turn), |_| Ok(()))?;
             }
             return Ok(HookOutcome { work: true, ..HookOutcome::default() });
         }
-        // Its process may have ended before it told. Where nothing of ours is kept, nothing can be there twice.
+        // The program may have ended before it reported the cut. If it keeps nothing of ours, nothing can be in its
+        // context twice.
         if !self.call.injection.stores && self.at.read(|tx| epoch::is_announced(tx, &self.audience))? {
             self.write(capture, "hook.compacted", Plan::Nothing, |tx| epoch::cut(tx, &self.audience, Cause::Compact))?;
         }
@@ -180,7 +181,7 @@ impl Step<'_> {
                 let question = Question { text, most: inject::budget::items(event, None), deep: false };
                 match recall::recall(self.at, index, Some(&self.audience), &question) {
                     Ok(mut recalled) => {
-                        // The same question, asked before, is no answer.
+                        // The same question asked before is no answer.
                         recalled.items.retain(|item| !similarity::same_words(&item.text, text));
                         recalled
                     }
@@ -193,21 +194,21 @@ impl Step<'_> {
             None => Recalled::default(),
         };
         let planned = inject::plan(self.at, &ask, recalled)?;
-        let plan = self.said(text, entry).map_or(Plan::Nothing, Plan::Turn);
+        let plan = self.turn_of_prompt(text, entry).map_or(Plan::Nothing, Plan::Turn);
         let given = self.write(capture, "hook.prompt", plan, |tx| planned.clone().record(tx, self.at, &ask))?;
         degraded.extend(given.degraded);
         Ok(HookOutcome { block: given.block, given: given.id, work: false, degraded })
     }
 
-    /// The turn of a prompt. Without the program's own id of the run nothing could tell later that its store says the
-    /// same: then there is none, and the store's will do.
-    fn said(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
+    /// The turn of a prompt. `None` without the program's own id of the entry: nothing could later show that its store
+    /// has the same turn, so only the store's is kept.
+    fn turn_of_prompt(&self, text: &str, entry: Option<&str>) -> Option<NewTurn> {
         let run = self.call.event.run.clone().filter(|_| !text.trim().is_empty())?;
         let entry = entry.map(str::to_owned);
         Some(NewTurn { run: Some(run), entry, ..NewTurn::new(Role::User, TurnKind::Message, text) })
     }
 
-    /// How the epoch began that a program's first prompt falls into.
+    /// How the epoch of a program's first prompt began.
     fn beginning(&self) -> Result<Event> {
         self.at.read(|tx| {
             Ok(match epoch::cause(tx, self.at.agent_no, &self.key)? {
@@ -219,7 +220,7 @@ impl Step<'_> {
         })
     }
 
-    /// Stores what there is of the turn, and leaves the rest to the worker.
+    /// Stores what is available of the turn, and leaves the rest to the worker.
     fn turn_end(&self, capture: &mut Capture, answer: Option<&str>) -> Result<HookOutcome> {
         let answer = answer.filter(|text| !text.trim().is_empty() && self.call.event.run.is_some());
         let turn = answer.map(|text| NewTurn {
@@ -230,7 +231,7 @@ impl Step<'_> {
         Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
-    /// Makes the turns durable and tells the summariser what must not get lost.
+    /// Stores the turns and gives the summariser what must not be lost.
     fn compacting(&self, capture: &mut Capture, heard: bool) -> Result<HookOutcome> {
         self.write(capture, "hook.compacting", Plan::StoreThen(None), |tx| {
             epoch::announce(tx, &self.audience)?;
@@ -258,8 +259,8 @@ impl Step<'_> {
         Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
-    /// Plans the record of the payload, with the turn it tells of.
-    fn told(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
+    /// Plans the record of the payload, with the turn it contains.
+    fn plan_payload(&self, capture: &mut Capture, turn: &NewTurn) -> Result<()> {
         let event = &self.call.event;
         let turn = NewTurn { at: Some(self.call.at), cwd: event.cwd.clone(), ..turn.clone() };
         let facts = event.cwd.iter().map(|cwd| Fact::Cwd(cwd.clone())).collect();
@@ -267,7 +268,7 @@ impl Step<'_> {
         capture.hook_payload(self.program, &self.at.agent, &event.session, &self.call.payload, decoded)
     }
 
-    /// Plans what is new in the program's file, if it is little.
+    /// Plans the new part of the program's file, if it is small.
     fn little(&self, capture: &mut Capture) -> Result<bool> {
         match self.store {
             Some(path) if self.program.foreign().is_none() => capture.file_if_small(self.program, &self.at.agent, path),
@@ -275,8 +276,8 @@ impl Step<'_> {
         }
     }
 
-    /// One transaction with what is planned and what the moment adds. Where somebody else is just reading the store it is
-    /// planned again without that.
+    /// One transaction with what is planned and what the moment adds. If another process is reading the store, it is
+    /// planned again without the store.
     fn write<T>(
         &self,
         capture: &mut Capture,
@@ -288,12 +289,12 @@ impl Step<'_> {
         loop {
             match &plan {
                 Plan::Nothing => {}
-                Plan::Turn(turn) => self.told(capture, turn)?,
+                Plan::Turn(turn) => self.plan_payload(capture, turn)?,
                 Plan::StoreThen(turn) => {
                     let read = may_read && self.little(capture)?;
-                    // In front of what the store has to say before it, the answer would stand in the wrong place.
+                    // The answer must come after the part of the store that precedes it.
                     if let Some(turn) = turn.as_ref().filter(|_| read) {
-                        self.told(capture, turn)?;
+                        self.plan_payload(capture, turn)?;
                     }
                 }
             }
@@ -304,24 +305,24 @@ impl Step<'_> {
         }
     }
 
-    /// Queues the reading of the program's store.
+    /// Queues a job that reads the program's store.
     fn read_later(&self, tx: &mut Write) -> Result<()> {
         let payload = serde_json::json!({
             "harness": self.program.name(), "agent": self.at.agent.as_str(),
             "path": self.store.map(|p| p.to_string_lossy()),
         });
-        // Each is a job of its own: one that is running may have passed what has just been written.
+        // Each is a job of its own: a running one may already have passed what was just written.
         let now = tx.now();
         let key = format!("{}/{}/{now}", self.program.name(), self.key.native());
         jobs::enqueue(tx, JobKind::Capture, &key, &payload.to_string(), now).map(drop)
     }
 }
 
-/// What is stored with a moment.
+/// What a moment stores.
 enum Plan {
     Nothing,
-    /// What the payload says.
+    /// The turn of the payload.
     Turn(NewTurn),
-    /// What is new in the program's store, then what the payload says.
+    /// The new part of the program's store, then the turn of the payload.
     StoreThen(Option<NewTurn>),
 }

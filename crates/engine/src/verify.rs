@@ -1,7 +1,7 @@
-//! Everything recomputed: digests, chain, references, tiling, lineage, index, and by [`files`] the visible files (R4.6).
-//! Storey 4.
+//! Recomputes everything: digests, chain, references, tiling, lineage, index, and, in [`files`], the visible files
+//! (R4.6). Storey 4.
 //!
-//! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can say.
+//! Reads, never repairs. Each finding names what is damaged, as precisely as the ledger can tell.
 
 pub mod files;
 mod lineage;
@@ -23,13 +23,13 @@ use crate::transcript::prepare::digest;
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Stored data is not what it was.
+    /// Stored data has changed.
     Damaged,
-    /// Derived data is off: rebuilding mends it.
+    /// Derived data is wrong: rebuilding repairs it.
     Stale,
 }
 
-/// One thing that is not as it should be.
+/// One deviation from what was expected.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Finding {
     pub severity: Severity,
@@ -51,7 +51,7 @@ pub struct Report {
     pub nodes: u64,
     /// Visible files.
     pub files: u64,
-    /// Records whose bytes were forgotten: nothing of them can be checked but that nothing is left (D6).
+    /// Records whose bytes were forgotten: only their absence can be checked (D6).
     #[serde(skip)]
     pub forgotten: u64,
     #[serde(skip)]
@@ -72,7 +72,7 @@ impl Report {
     }
 }
 
-/// Checks the ledger and, where given, the index. `progress` is told the number of source bytes checked so far.
+/// Checks the ledger and, if given, the index. `progress` receives the number of source bytes checked so far.
 pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u64)) -> Result<Report> {
     let mut report = Report::default();
     ledger.read(|tx| {
@@ -109,12 +109,12 @@ pub fn verify(ledger: &Ledger, index: Option<&Index>, progress: &mut dyn FnMut(u
     Ok(report)
 }
 
-/// Source bytes there are to check, for a progress bar.
+/// The number of source bytes to check, for a progress bar.
 pub fn bytes_to_check(ledger: &Ledger) -> Result<u64> {
     ledger.read(|tx| count(tx, "SELECT coalesce(sum(length), 0) FROM records"))
 }
 
-/// A quick look at the ledger's structure, without reading what is stored: what is wrong, `None` if nothing is.
+/// Checks only the ledger's structure, without reading stored content. Returns what is wrong, or `None`.
 pub fn quick_look(ledger: &Ledger) -> Result<Option<String>> {
     ledger.read(|tx| {
         let said: String = tx.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
@@ -143,7 +143,7 @@ fn structure(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Every record's bytes against its keyed digest.
+/// Checks every record's bytes against its keyed digest.
 fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
     report.blocks = count(tx, "SELECT count(*) FROM blocks")?;
     let mut statement = tx.prepare(
@@ -200,7 +200,7 @@ fn records(tx: &Read, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Res
     Ok(())
 }
 
-/// Every byte of a file belongs to exactly one record: no gap, no overlap.
+/// Checks that every byte of a file belongs to exactly one record: no gap, no overlap.
 fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement = tx.prepare(
         "SELECT stream_no, r.generation, position, length, path, st.generation, next, st.key, form
@@ -248,7 +248,7 @@ fn tiling(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Unterminated ends can be read.
+/// Checks that unterminated ends can be read.
 fn pending(tx: &Read, report: &mut Report) -> Result<()> {
     let mut statement =
         tx.prepare("SELECT path, pending FROM streams JOIN sources USING (source_no) WHERE pending IS NOT NULL")?;
@@ -261,7 +261,7 @@ fn pending(tx: &Read, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Every turn's text can be read; how long each is, is noted for whoever counts.
+/// Checks that every turn's text can be read, and notes its length for the lineage checks.
 fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Result<()> {
     let mut statement =
         tx.prepare("SELECT turn_no, block_no, text_offset, text_length, forgotten IS NOT NULL FROM turns ORDER BY block_no, turn_no")?;
@@ -287,7 +287,7 @@ fn turns(tx: &Read, lengths: &mut lineage::Lengths, report: &mut Report) -> Resu
     Ok(())
 }
 
-/// What foreign keys cannot say: a turn and its lane, run and session belong together, and to one agent.
+/// Checks what foreign keys cannot: a turn and its lane, run and session belong together, and to one agent.
 fn references(tx: &Read, report: &mut Report) -> Result<()> {
     let checks = [
         (

@@ -1,8 +1,8 @@
-//! Queued work, done by whoever gets to it. Storey 4 (R11.1).
+//! Runs queued jobs, in any process. Storey 4 (R11.1).
 //!
 //! Nothing sleeps here: [`drain`] runs what is due and returns. `heirloom work` calls it; hooks and commands never need
-//! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; a worker that
-//! dies loses its lease and the next one takes over, so every kind must be harmless to repeat.
+//! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; if a worker
+//! dies its lease expires and another takes over, so every kind of job must be idempotent.
 
 use std::time::{Duration, Instant};
 
@@ -16,16 +16,16 @@ use crate::render;
 use crate::transcript;
 use crate::tree::AssistantHome;
 
-/// When to look again at an index somebody else is writing.
-const AGAIN_MS: i64 = 2000;
+/// Delay before another attempt at an index that another process is writing, in milliseconds.
+const INDEX_RETRY_MS: i64 = 2000;
 
-/// When to ask a model again that did not answer.
-const ANSWER_MS: i64 = 60_000;
+/// Delay before asking a model again that did not answer, in milliseconds.
+const MODEL_RETRY_MS: i64 = 60_000;
 
-/// How long one job makes vectors before the others get their turn.
+/// The longest time one job makes vectors before other jobs run.
 const VECTORS: Duration = Duration::from_secs(20);
 
-/// What a drain did.
+/// The result of a drain.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Drained {
     pub done: u64,
@@ -34,20 +34,20 @@ pub struct Drained {
     pub later: u64,
 }
 
-/// Reads a program's store, named by the payload of a [`JobKind::Capture`]: which programs there are is not known here.
+/// Reads a program's store, named by the payload of a [`JobKind::Capture`]; the worker does not know the programs.
 pub type ReadStore<'r> = dyn FnMut(&str) -> Result<()> + 'r;
 
 /// Runs every job that is due. `owner` names this worker in the leases.
 pub fn drain(ledger: &Ledger, index: &mut Index, owner: &str, read: &mut ReadStore) -> Result<Drained> {
     let mut drained = Drained::default();
-    // Another model was plugged in: nothing has come in, and there is work all the same.
+    // After a change of model there is work although nothing was captured.
     if vectors_lacking(ledger, index)? > 0 && !index.embedder_rests() {
         ledger.write(Audit::new(owner, "job.enqueue"), |tx| {
             let due = tx.now();
             jobs::enqueue(tx, JobKind::Index, "all", "{}", due).map(drop)
         })?;
     }
-    // Looking first keeps an empty queue from costing a write.
+    // Checking first avoids a write for an empty queue.
     while ledger.read(|tx| jobs::counts(tx, ledger.now()))?.due > 0 || has_expired(ledger)? {
         let claimed = ledger.write(Audit::new(owner, "job.claim"), |tx| {
             let job = jobs::claim(tx, owner)?;
@@ -84,12 +84,12 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
                 jobs::complete(tx, job, owner)?;
-                // What came in meanwhile could not be queued beside this job.
+                // What was captured meanwhile could not be queued beside this job.
                 let again = match (index.coverage(tx)?.missing, lacking) {
                     (0, 0) => None,
-                    (0, _) if index.embedder_rests() => Some(ANSWER_MS),
+                    (0, _) if index.embedder_rests() => Some(MODEL_RETRY_MS),
                     (0, _) if lacking < before => Some(0),
-                    _ => Some(AGAIN_MS),
+                    _ => Some(INDEX_RETRY_MS),
                 };
                 if let Some(pause) = again {
                     jobs::enqueue(tx, JobKind::Index, "all", "{}", tx.now() + pause)?;
@@ -108,7 +108,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
             tx.note("job", job.no);
             Ok(())
         }),
-        // Reading what was read already stores nothing.
+        // Reading again what was already read stores nothing.
         JobKind::Capture => {
             read(&job.payload)?;
             ledger.write(Audit::new(owner, "job.done"), |tx| {
@@ -119,7 +119,7 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
     }
 }
 
-/// How many turns and nodes have words and no vectors yet. Those of files come with the files.
+/// How many turns and nodes have text but no vector. Vectors of files are made with the files.
 fn vectors_lacking(ledger: &Ledger, index: &Index) -> Result<u64> {
     let missing = ledger.read(|tx| index.vectors_missing(tx))?;
     Ok(missing.turns + missing.nodes)
@@ -129,27 +129,26 @@ fn has_expired(ledger: &Ledger) -> Result<bool> {
     ledger.read(|tx| jobs::has_expired(tx, ledger.now()))
 }
 
-/// What bringing the lineage up to date came to.
+/// The result of distilling.
 #[derive(Clone, Default, Debug)]
 pub struct Distilled {
-    /// Sessions looked at.
+    /// Sessions examined.
     pub sessions: u64,
     pub made: Advanced,
-    /// Sessions that are still due: time ran out.
+    /// Sessions still due because time ran out.
     pub left: u64,
     pub problems: Vec<Problem>,
 }
 
-/// Sessions taken from the queue at a time. Taking some sorts all that are due, so it is done seldom.
+/// Sessions taken from the queue at once. Each query sorts all due sessions, so it should be rare.
 const AT_ONCE: usize = 1_024;
 
-/// How long a session that could not be distilled is left alone.
-const TROUBLED_MS: i64 = 10 * 60_000;
+/// How long a session that could not be distilled is not retried, in milliseconds.
+const SESSION_RETRY_MS: i64 = 10 * 60_000;
 
-/// Brings the lineage of an agent's sessions up to what was stored: those that are due, those that were active longest
-/// ago first. What is due is a row for each session, written with its turns, so that it can stop at any time and be
-/// taken up by another process; a step done twice makes nothing twice. `until`: when to stop, between two sessions.
-/// `progress` is told how many sessions are done.
+/// Distils all due sessions of an agent, least recently active first. Each due session has a row, written with its
+/// turns, so that this can stop at any time and another process can continue; repeating a step makes nothing twice.
+/// `until`: when to stop, between two sessions. `progress` receives the number of sessions done.
 pub fn distil(
     at: &AssistantHome,
     limits: Limits,
@@ -159,7 +158,7 @@ pub fn distil(
     distil_by(&Pass::new(at, limits), until, progress)
 }
 
-/// [`distil`] by a pass of the caller's, which says who makes the summaries ([`Pass::summarized_by`]).
+/// [`distil`] with the caller's pass, which determines how summaries are made ([`Pass::summarized_by`]).
 pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u64)) -> Result<Distilled> {
     let at = pass.at;
     let mut out = Distilled::default();
@@ -177,7 +176,7 @@ pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u
                 Ok(made) => out.made.add(&made),
                 Err(e) => {
                     out.problems.push(Problem::of(std::path::Path::new("lineage"), &e));
-                    troubled(at, &session, &e)?;
+                    postpone(at, &session, &e)?;
                 }
             }
             out.sessions += 1;
@@ -186,12 +185,12 @@ pub fn distil_by(pass: &Pass, until: Option<Instant>, progress: &mut dyn FnMut(u
     }
 }
 
-/// Leaves a session alone for a while, and says why.
-fn troubled(at: &AssistantHome, session: &marks::Due, error: &Error) -> Result<()> {
+/// Postpones a session and records why.
+fn postpone(at: &AssistantHome, session: &marks::Due, error: &Error) -> Result<()> {
     at.write("lineage.failed", |tx| {
         tx.note("session_no", session.session_no);
         tx.note("error", error.to_string());
-        let again = tx.now() + TROUBLED_MS;
+        let again = tx.now() + SESSION_RETRY_MS;
         marks::done(tx, session.session_no, session.mark, Some(again))
     })
 }

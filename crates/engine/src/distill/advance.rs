@@ -1,9 +1,9 @@
 //! Brings the lineage of one session up to what was stored: closes chunks, makes compaction nodes where the program's
-//! context was cut or ours is due, and session nodes where the session ended or went quiet (R6.2, R6.6).
+//! context was cut or ours is due, and session nodes where the session ended or became idle (R6.2, R6.6).
 //!
-//! Every step has three beats: a short read makes a plan, the words are distilled with nothing held, a short write
-//! checks that the plan still holds. A plan that does not is made again; a step repeated makes nothing twice. It can stop
-//! between any two steps and go on later, in another process.
+//! Every step has three phases: a short read makes a plan, the turns are distilled without any lock, a short write
+//! checks that the plan is still valid. An invalid plan is made again; repeating a step makes nothing twice. The work
+//! can stop between any two steps and be continued later, in another process.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -26,17 +26,17 @@ use crate::tokens::tokens;
 use crate::transcript::{self, IDLE_MS};
 use crate::tree::AssistantHome;
 
-/// How the lineage is cut; configurable.
+/// When the lineage is cut; configurable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub chunk: Size,
-    /// Turns, or tokens, that stand in no compaction before we make one ourselves: about what programs hold before they
+    /// Turns, or tokens, without a compaction after which we make one ourselves: about what programs hold before they
     /// compact. 0: never.
     pub compact_turns: u64,
     pub compact_tokens: u64,
-    /// The newest turns that stay raw behind such a compaction, in tokens.
+    /// Tokens of the newest turns that are not part of such a compaction.
     pub tail_tokens: u64,
-    /// The longest handoff.
+    /// The most tokens of a handoff.
     pub handoff_tokens: usize,
 }
 
@@ -52,24 +52,23 @@ impl Default for Limits {
     }
 }
 
-/// Who works on a lineage, and how.
+/// The context of work on a lineage.
 pub struct Pass<'p> {
     pub at: &'p AssistantHome<'p>,
     pub limits: Limits,
     pub opener: Opener,
-    /// Who is asked for summaries first; where there is none, or it does not answer as it may, they are made without a
-    /// model (D5).
+    /// The preferred summariser; without one, or if its answer is not valid, summaries are made without a model (D5).
     pub summarizer: Option<&'p dyn Summarizer>,
 }
 
-/// What a pass made.
+/// The nodes a pass made.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Advanced {
     pub chunks: u64,
     pub sessions: u64,
     pub compactions: u64,
     pub condensed: u64,
-    /// When to look again.
+    /// When the session is due again.
     pub again_at: Option<Millis>,
 }
 
@@ -89,13 +88,13 @@ const WINDOW_BYTES: usize = 4 << 20;
 /// Chunks stored in one transaction (R4.1: 50 ms).
 const CHUNKS_AT_ONCE: usize = 64;
 
-/// A program writes its summary a moment after the mark of the compaction.
+/// A program writes its summary a moment after it marks the compaction.
 const SUMMARY_COMES_MS: Millis = 10_000;
 
-/// A clock that is this far ahead of ours says nothing about when something was quiet.
+/// A time this far ahead of our clock says nothing about when a session became idle.
 const DAY_MS: Millis = 86_400_000;
 
-/// What is to be done next in a session.
+/// The next step of a session.
 enum Next {
     Chunks(ChunkPlan),
     /// The lane is chunked up to a mark.
@@ -107,14 +106,14 @@ enum Next {
     Wait(Option<Millis>),
 }
 
-/// Chunks of one lane that can be closed.
+/// The chunks of one lane that can be closed.
 struct ChunkPlan {
     lane_no: LaneNo,
     frontier: TurnId,
     turns: Vec<Loaded>,
     ends: Vec<usize>,
     threads: HashMap<RunNo, Membership>,
-    /// Runs that were left, each with the run that took another way.
+    /// Runs that were abandoned, each with the run that replaced it.
     left: Vec<(RunNo, RunNo)>,
     late: Vec<(TurnId, TurnId)>,
 }
@@ -124,12 +123,12 @@ impl<'p> Pass<'p> {
         Pass { at, limits, opener: Opener::default(), summarizer: None }
     }
 
-    /// The same pass with somebody else's summaries. Nothing is held while they are made.
+    /// The same pass with a preferred summariser. No lock is held while it makes summaries.
     pub fn summarized_by(self, summarizer: &'p dyn Summarizer) -> Pass<'p> {
         Pass { summarizer: Some(summarizer), ..self }
     }
 
-    /// Does everything there is to do for a session now.
+    /// Does everything that is due for a session.
     pub fn session(&self, session_no: SessionNo) -> Result<Advanced> {
         let mut out = Advanced::default();
         loop {
@@ -168,7 +167,7 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// Closes chunks of a lane up to a turn, even where nothing has ended there: for a compaction asked for by hand.
+    /// Closes chunks of a lane up to a turn, even if nothing ended there: for a compaction requested by a person.
     pub(super) fn chunk_up_to(&self, session_no: SessionNo, lane_no: LaneNo, until: TurnId) -> Result<u64> {
         let mut made = 0;
         loop {
@@ -212,7 +211,7 @@ impl<'p> Pass<'p> {
         Ok(Some(Next::Wait((!over).then_some(quiet_at))))
     }
 
-    /// The mark is the last thing that was stored, a moment ago, and no summary yet.
+    /// Whether the mark was stored last, a moment ago, and has no summary yet.
     fn summary_may_come(&self, tx: &Read, lane_no: LaneNo, mark: &Mark, over: bool) -> Result<bool> {
         if over || mark.at.is_none_or(|at| self.at.ledger.now().abs_diff(at) > SUMMARY_COMES_MS as u64) {
             return Ok(false);
@@ -234,7 +233,7 @@ impl<'p> Pass<'p> {
         if !((most_turns > 0 && turns >= most_turns) || (most_tokens > 0 && spent >= most_tokens)) {
             return Ok(None);
         }
-        // The newest stay raw, if there is anything before them.
+        // The newest turns are left out, if there is anything before them.
         let mut tail = 0;
         let mut kept = 0;
         for chunk in chunks.iter().rev() {
@@ -248,7 +247,7 @@ impl<'p> Pass<'p> {
         Ok(chunks.get(upto.saturating_sub(1)).map(|c| c.last))
     }
 
-    /// The chunks of a lane that can be closed now: behind its last one, before the next mark, of runs that are closed.
+    /// The chunks of a lane that can be closed now: after its last chunk, before the next mark, of closed runs.
     fn chunks(
         &self,
         tx: &Read,
@@ -265,7 +264,7 @@ impl<'p> Pass<'p> {
         }
         let now = self.at.ledger.now();
         let over = facts.ended || facts.last_at.saturating_add(IDLE_MS) <= now || facts.last_at > now + DAY_MS;
-        // Where the stretch ends for good: at a mark, at a turn somebody named, or because the session is over.
+        // Whether the range ends for good: at a mark, at a requested turn, or because the session is over.
         let mut ends = false;
         let stop = turns
             .iter()
@@ -305,7 +304,7 @@ impl<'p> Pass<'p> {
             });
             let mut forks = false;
             if previous != Some(run) {
-                // The run went on after another had begun: its turns belong further up.
+                // The run continued after another had begun: its turns belong further up.
                 let behind = match seen.get(&run) {
                     Some(last) => Some(*last),
                     None => last_of_run(tx, run, frontier)?,
@@ -323,7 +322,7 @@ impl<'p> Pass<'p> {
         }
         plan.ends = cuts(&pieces, self.limits.chunk, ends, !more);
         if plan.ends.is_empty() && more {
-            // No chunk is larger than what is read at once, be it a single turn: waiting for more would be for ever.
+            // No chunk is larger than what is read at once, even a single turn: otherwise it would wait for ever.
             plan.ends.push(plan.turns.len());
         }
         plan.ends.truncate(CHUNKS_AT_ONCE);
@@ -335,7 +334,7 @@ impl<'p> Pass<'p> {
         Ok(Some(plan))
     }
 
-    /// How many of the turns come before the first of a run that is not closed.
+    /// How many of the turns precede the first turn of an open run.
     fn first_open(&self, tx: &Read, lane_no: LaneNo, turns: &[Loaded]) -> Result<usize> {
         // The next prompt closes a run, so only the newest can be open.
         let open: Option<RunNo> = tx
@@ -348,8 +347,7 @@ impl<'p> Pass<'p> {
         Ok(open.and_then(|run| turns.iter().position(|t| t.said.run == run)).unwrap_or(turns.len()))
     }
 
-    /// The runs a new run leaves behind: those between the place it begins at and itself. `None`: it goes on where the
-    /// last one led.
+    /// The runs a new run abandons: those between its parent and itself. `None`: it continues the last run.
     fn leaves(&self, tx: &Read, session_no: SessionNo, lane_no: LaneNo, first: &Loaded) -> Result<Option<Vec<RunNo>>> {
         let Some(parent) = &first.parent else { return Ok(None) };
         if first.said.role != Role::User || first.said.kind != TurnKind::Message {
@@ -366,7 +364,7 @@ impl<'p> Pass<'p> {
         if parent_run == first.said.run {
             return Ok(None);
         }
-        // Runs of people that began behind the parent and before this one.
+        // Runs of people that began after the parent and before this one.
         let mut statement = tx.prepare_cached(
             "SELECT DISTINCT r.run_no FROM turns t INDEXED BY turns_lane JOIN turn_results r USING (run_no)
              WHERE t.lane_no = ?1 AND t.turn_no > ?2 AND t.turn_no < ?3 AND r.run_no NOT IN (?4, ?5) AND r.left_by IS NULL
@@ -429,7 +427,7 @@ impl<'p> Pass<'p> {
         }
         self.at.write("lineage.chunk", |tx| {
             if lineage::frontier(tx, plan.lane_no)? != plan.frontier {
-                // Somebody else was quicker.
+                // Another process did it first.
                 return Ok(0);
             }
             let mut made: Vec<NodeId> = Vec::new();
@@ -458,10 +456,10 @@ impl<'p> Pass<'p> {
     }
 }
 
-/// The longest summary of a chunk: a few lines.
+/// The most tokens of a chunk's summary: a few lines.
 const CHUNK_TOKENS: usize = 100;
 
-/// The last turn of a run that is in a chunk already.
+/// The last turn of a run that is already in a chunk.
 fn last_of_run(tx: &Read, run: RunNo, upto: TurnId) -> Result<Option<TurnId>> {
     Ok(tx
         .prepare_cached("SELECT max(turn_no) FROM turns WHERE run_no = ?1 AND turn_no <= ?2")?

@@ -1,18 +1,18 @@
-//! Where chunks close (R6.2). Pure: turns in ledger order in, ranges out.
+//! Determines where chunks close (R6.2). Pure: turns in ledger order in, ranges out.
 //!
-//! A chunk closes at so many turns or tokens, and always where the thread changes, where the tree forks and at the end of
-//! what is given, if that is an end. It ends on a run boundary unless one run is larger than a chunk.
+//! A chunk closes at a number of turns or tokens, and always where the thread changes, where the tree forks and at the
+//! end of the input, if nothing can follow it. It ends on a run boundary unless one run is larger than a chunk.
 
 use crate::scope::RunNo;
 
-/// A turn, as far as cutting needs to know it.
+/// What cutting needs to know about a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     pub run: RunNo,
     pub tokens: u64,
-    /// Threads are compared, nothing else.
+    /// Thread, used only for comparison.
     pub thread: usize,
-    /// Its run begins at an earlier place than where the one before led.
+    /// Its run begins at an earlier turn than the last of the run before.
     pub forks: bool,
 }
 
@@ -30,9 +30,9 @@ impl Default for Size {
     }
 }
 
-/// The ends of the chunks that close: `[4, 9]` are the pieces 0..4 and 4..9. `ends`: what is given ends here for good
-/// (a compaction, the end of the session), so the last chunk closes however small. `whole`: the last run is all there;
-/// otherwise nothing is closed on its account but what is full already.
+/// The ends of the chunks that close: `[4, 9]` are the pieces 0..4 and 4..9. `ends`: nothing follows the input (a
+/// compaction, the end of the session), so the last chunk closes however small. `whole`: the last run is complete;
+/// otherwise it closes a chunk only when that is full.
 pub fn cuts(pieces: &[Piece], size: Size, ends: bool, whole: bool) -> Vec<usize> {
     let mut cuts = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -49,7 +49,7 @@ pub fn cuts(pieces: &[Piece], size: Size, ends: bool, whole: bool) -> Vec<usize>
         }
         let last = run_end == pieces.len();
         if full(start, run_end) {
-            // One run is larger than a chunk: it is cut inside.
+            // A run larger than a chunk is cut inside.
             let mut tokens = 0;
             for (i, piece) in pieces.iter().enumerate().take(run_end).skip(start) {
                 if i > start && (i - start >= size.turns || tokens + piece.tokens > size.tokens) {
@@ -59,7 +59,7 @@ pub fn cuts(pieces: &[Piece], size: Size, ends: bool, whole: bool) -> Vec<usize>
                 }
                 tokens += piece.tokens;
             }
-            // Its rest is a chunk of its own: the next run shares it only while the run goes on.
+            // Its rest becomes a chunk of its own: the next run joins it only while the run continues.
             if !last || ends {
                 cuts.push(run_end);
                 start = run_end;

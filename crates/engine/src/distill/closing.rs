@@ -1,5 +1,5 @@
-//! What is done closes what was open: the loops a distillation made files of, once later words of their thread say that
-//! they are settled (R6.4, R6.5). A compaction and the end of a session ask the same questions.
+//! Closes open loops that a distillation made files of, once later turns of their thread say that they are settled
+//! (R6.4, R6.5). Used at a compaction and at the end of a session.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,27 +21,26 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::Act;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// A loop that is settled, and by what.
+/// A settled loop, and what settled it.
 pub(super) struct Settled<'e> {
     pub entry: &'e Entry,
     how: String,
     turns: Vec<TurnId>,
 }
 
-/// The loops of an agent that are open.
+/// The open loops of an agent.
 pub(super) fn open_loops(tx: &Read, agent_no: AgentNo) -> Result<Vec<Entry>> {
     file_table::list(tx, agent_no, Kind::OpenLoop, State::Active)
 }
 
-/// Whether a distillation made a file of this loop, and nobody has written in it since.
+/// Whether a distillation made this loop's file and nobody has edited it since.
 pub(super) fn is_ours(entry: &Entry) -> bool {
     !entry.by_hand() && Provenance::from_value(entry.fields.get("source")).origin == Origin::Distilled
 }
 
-/// Which of the open loops what was done here settles: those of this thread which a distillation opened, which nobody has
-/// written in since, and which were last spoken of before: both by the ledger, which tells what was stored later, and by
-/// their time, which tells what is history somebody imported later. A loop that names several tickets is settled when
-/// each of them is.
+/// Which open loops are settled by what was done here: loops of this thread that a distillation opened, that nobody has
+/// edited, and that were last mentioned earlier, both in the order of the ledger and by their time, because history may
+/// be imported later. A loop that names several tickets is settled when each of them is.
 pub(super) fn settled<'e>(
     tx: &Read,
     agent_no: AgentNo,
@@ -52,7 +51,7 @@ pub(super) fn settled<'e>(
     if done.is_empty() || !open.iter().any(is_ours) {
         return Ok(Vec::new());
     }
-    // A file keeps the key its thread had when it was written.
+    // A file keeps the thread key from when it was written.
     let members = thread::members(tx, thread::canonical(tx, thread_no)?)?;
     let mut keys = Vec::new();
     for member in &members {
@@ -82,7 +81,7 @@ pub(super) fn settled<'e>(
         if tickets.len() < 2 {
             continue;
         }
-        // Several things one statement names are done one by one, some of them before.
+        // Several items named by one statement are done one by one, some of them before.
         if earlier.is_none() {
             earlier = Some(state::of_thread(tx, &members)?.distillate.done);
         }
@@ -91,7 +90,7 @@ pub(super) fn settled<'e>(
         for ticket in &tickets {
             let tells = |d: &&&Item| {
                 let named: Vec<&String> = tickets.iter().filter(|t| names(&d.text, t)).collect();
-                // A list of them says what there is, not that each is done.
+                // A list of tickets says that they exist, not that each is done.
                 named == [ticket]
             };
             for item in all.iter().rev().filter(tells) {
@@ -110,7 +109,7 @@ pub(super) fn settled<'e>(
     Ok(out)
 }
 
-/// When turns were said; each is asked for once.
+/// The times of turns; each is read once.
 struct Moments<'t> {
     tx: &'t Read<'t>,
     agent_no: AgentNo,
@@ -118,7 +117,7 @@ struct Moments<'t> {
 }
 
 impl Moments<'_> {
-    /// Whether an item was said behind a turn: by the ledger, and by the clock where that is known.
+    /// Whether an item was said after a turn: in the ledger, and by the clock if both times are known.
     fn is_later(&mut self, item: &Item, than: TurnId) -> Result<bool> {
         let Some(last) = item.turns.iter().max().copied().filter(|t| *t > than) else { return Ok(false) };
         let (item, than) = (self.at(last)?, self.at(than)?);
@@ -135,15 +134,15 @@ impl Moments<'_> {
     }
 }
 
-/// The most names of things to be done that are looked for in one title.
+/// The most tickets of one title that are looked for.
 const TICKETS: usize = 12;
 
-/// Names of single things to be done: `gqc.4`, `API-17`, `#230`.
+/// Names of tickets: `gqc.4`, `API-17`, `#230`.
 fn tickets(title: &str) -> BTreeSet<String> {
     words(title).filter(|w| is_ticket(w)).take(TICKETS).collect()
 }
 
-/// Letters, and behind a dot, a dash or a hash a number.
+/// Letters, then a dot, a dash or a hash, then a number.
 fn is_ticket(word: &str) -> bool {
     let Some(at) = word.rfind(['.', '-', '#']) else { return false };
     let (name, number) = (&word[..at], &word[at + 1..]);
@@ -151,7 +150,7 @@ fn is_ticket(word: &str) -> bool {
     numbered && (word.starts_with('#') || name.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether a text names a ticket, with the name of its project in front or without.
+/// Whether a text names a ticket, with or without its project's prefix.
 fn names(text: &str, ticket: &str) -> bool {
     words(text)
         .any(|w| w.strip_suffix(ticket).is_some_and(|front| front.is_empty() || front.ends_with(['-', '/', '.'])))
@@ -161,7 +160,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     split(text, Marks::Dropped).into_iter().map(|word| lower(&text[word.start..word.end]))
 }
 
-/// When a turn was said, as far as is known.
+/// When a turn was said, if known.
 pub(super) fn said_at(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Option<Millis>> {
     Ok(tx
         .prepare_cached(
@@ -172,7 +171,7 @@ pub(super) fn said_at(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Opti
         .flatten())
 }
 
-/// Adds the steps that close them to an act: each file says what settled it, in which session, turns and node.
+/// Adds to an act the steps that close them: each file names what settled it, with session, turns and node.
 pub(super) fn close(lock: &TreeLock, settled: &[Settled], session: &str, node: NodeId, mut act: Act) -> Result<Act> {
     for Settled { entry, how, turns } in settled {
         let how = format!("done: {how} [{}]", turns.last().copied().unwrap_or_default());

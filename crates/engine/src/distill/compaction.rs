@@ -1,9 +1,9 @@
-//! Compaction: a context is cut, and a handoff takes the place of what was said before (R6.3, R6.4, R6.6).
+//! Compaction: a context is cut, and a handoff replaces what was said before (R6.3, R6.4, R6.6).
 //!
-//! However it comes about (a program's own, with or without its summary; ours, when a conversation grew long; somebody's
-//! who asked), it makes the same kind of node. Before it stands, what must outlive it becomes visible: open loops and
-//! proposals as files. One act does all of it: the plan holds the distillate, so that a crash never distils again, and
-//! node and boundary stand in the transaction that finishes it.
+//! Whatever its cause (the program, with or without a summary; a conversation that grew long; a person's request), it
+//! makes the same kind of node. Before the node is visible, open loops and proposals are written as files, so that they
+//! outlive it. One act does all of it: the plan contains the distillate, so that nothing is distilled again after a
+//! crash, and node and boundary are inserted by the transaction that finishes the act.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -32,18 +32,18 @@ use crate::tree::provenance::{Origin, Provenance};
 use crate::tree::{AssistantHome, TreeLock};
 use crate::{redact, thread};
 
-/// Files one compaction may make: what is more important than the rest, not everything that was ever said.
+/// The most loop files one compaction makes: only the most important ones.
 const LOOPS: usize = 8;
 const PROPOSALS: usize = 4;
 
-/// History is not brought back as work: a compaction this much older than the newest its thread has keeps its open
-/// items in the node.
+/// Imported history is not opened as work: if the project's latest activity is more than this after that of the
+/// session, open items stay in the node.
 const RECENT_MS: Millis = 30 * 86_400_000;
 
-/// A plan that another process overtook is made again so often.
+/// How often a plan is made again after another process has overtaken it.
 pub(super) const TRIES: usize = 20;
 
-/// A chunk no compaction covers.
+/// A chunk without a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenChunk {
     pub id: NodeId,
@@ -52,7 +52,7 @@ pub struct OpenChunk {
     pub tokens: u64,
 }
 
-/// The chunks of a lane no compaction covers, oldest first; up to a turn.
+/// The chunks of a lane without a compaction, oldest first, up to a turn.
 pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<Vec<OpenChunk>> {
     let mut statement = tx.prepare_cached(
         "SELECT n.node_no, n.last_turn, n.turns, n.source_tokens FROM nodes n
@@ -73,18 +73,18 @@ pub fn open_chunks(tx: &Read, lane_no: LaneNo, until: Option<TurnId>) -> Result<
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What is cut, and why.
+/// The cut of a context, and its cause.
 struct Cut {
     session_no: SessionNo,
     lane_no: LaneNo,
     cause: &'static str,
     mark: Option<Mark>,
-    /// The turn in which the program told its own summary.
+    /// The turn with the program's own summary.
     summary: Option<(TurnId, String)>,
     until: Option<TurnId>,
 }
 
-/// A compaction a program made. Returns how many nodes came of it.
+/// Handles a compaction made by a program. Returns how many nodes it made.
 pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark: &Mark) -> Result<u64> {
     let at = pass.at;
     let summary = at.read(|tx| program_summary(tx, pass, lane_no, mark))?;
@@ -99,9 +99,9 @@ pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark:
             }
             let again = bare(session_no, lane_no, mark, "again", until, at_ms);
             let new = match after_ours(tx, lane_no)? {
-                // Our own was there already: its handoff is what the program, cut now, goes on from (R10.6).
+                // Our own node already covers it: the program, now cut, continues from that handoff (R10.6).
                 Some(node) => NewCompaction { cause: "harness", restoration: restoration(node, &[]), ..again },
-                // It came twice, or there was nothing before it.
+                // A repeated mark, or nothing before it.
                 None => again,
             };
             lineage::record_compaction(tx, &new)
@@ -110,7 +110,7 @@ pub(super) fn of_mark(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark:
     Ok(made)
 }
 
-/// The node of our own compaction, where that was the last of a lane: the program's context has not been cut since.
+/// The node of our own compaction, if it is the last of a lane: the program's context has not been cut since.
 fn after_ours(tx: &Read, lane_no: LaneNo) -> Result<Option<NodeId>> {
     let last: Option<(String, Option<NodeId>)> = tx
         .prepare_cached(
@@ -121,7 +121,7 @@ fn after_ours(tx: &Read, lane_no: LaneNo) -> Result<Option<NodeId>> {
     Ok(last.filter(|(cause, _)| cause == "threshold").and_then(|(_, node)| node))
 }
 
-/// The program started over: nothing is handed on, and what was injected is gone.
+/// The program started over: there is no handoff, and what was injected is gone.
 pub(super) fn note_segment(pass: &Pass, session_no: SessionNo, lane_no: LaneNo, mark: &Mark) -> Result<()> {
     let at_ms = mark.at.unwrap_or(pass.at.ledger.now());
     let until = pass.at.read(|tx| lineage::frontier(tx, lane_no))?;
@@ -155,7 +155,7 @@ fn bare(
     }
 }
 
-/// Our own: a conversation grew long (`threshold`), or somebody asked (`manual`). Nothing new: 0.
+/// Makes our own compaction: a conversation grew long (`threshold`), or a person asked (`manual`). 0 if nothing is new.
 pub(super) fn ours(
     pass: &Pass,
     session_no: SessionNo,
@@ -166,8 +166,8 @@ pub(super) fn ours(
     make(pass, &Cut { session_no, lane_no, cause, mark: None, summary: None, until: Some(until) })
 }
 
-/// The program's own summary behind its mark, without the thinking some put in front. A mark that came twice, with
-/// nothing between, is one.
+/// The program's own summary after its mark, without the thinking some programs put first. Marks with nothing between
+/// them count as one.
 fn program_summary(tx: &Read, pass: &Pass, lane_no: LaneNo, mark: &Mark) -> Result<Option<(TurnId, String)>> {
     let found: Option<(TurnId, BlockNo, i64, i64)> = tx
         .prepare_cached(
@@ -199,7 +199,7 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
                 .collect::<Result<Vec<Node>>>()
         })?;
         let Some(last) = chunks.last() else { return Ok(0) };
-        // A mark that came twice has the summary of the first behind it. Ours counts turns, and has to get rid of them.
+        // A repeated mark is followed by the summary of the first. Our own compaction must cover the turns it counts.
         if what.cause != "threshold" && !at.read(|tx| speaks(tx, &chunks))? {
             return Ok(0);
         }
@@ -210,7 +210,7 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
                 threads.push(chunk.thread_no);
             }
         }
-        // The thread the conversation is in comes last: the boundary points at its node.
+        // The current thread of the conversation comes last: the boundary refers to its node.
         threads.retain(|t| *t != main_thread);
         threads.push(main_thread);
         let (mut nodes, mut fell_back) = (Vec::new(), 0);
@@ -230,7 +230,7 @@ fn make(pass: &Pass, what: &Cut) -> Result<u64> {
         .hint("nothing was lost; run the command again"))
 }
 
-/// Whether anything was said in these chunks: a program's own summary is nothing to hand on.
+/// Whether these chunks contain messages: a program's own summary needs no handoff.
 fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
     let mut statement = tx.prepare_cached(
         "SELECT 1 FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no BETWEEN ?2 AND ?3 AND kind NOT IN (4, 5) LIMIT 1",
@@ -243,15 +243,15 @@ fn speaks(tx: &Read, chunks: &[Node]) -> Result<bool> {
     Ok(false)
 }
 
-/// The nodes of a compaction, before they stand.
+/// The nodes of a compaction, before they are inserted.
 struct Planned {
     nodes: Vec<NewNode>,
     until: TurnId,
-    /// Summaries the summariser of the pass was asked for in vain.
+    /// How many summaries fell back to the deterministic summariser.
     fell_back: usize,
 }
 
-/// The node over some chunks of one thread, and whether the summariser of the pass was asked for it in vain.
+/// The node over chunks of one thread, and whether its summary fell back to the deterministic summariser.
 fn node(
     pass: &Pass,
     what: &Cut,
@@ -268,7 +268,7 @@ fn node(
     let before = at.read(|tx| {
         let last = lineage::newest(tx, what.session_no, Kind::Compaction, Some(thread_no))?;
         let start = segment_start(tx, what.session_no)?;
-        // What somebody has resolved, merged or rejected meanwhile is not carried on (R6.3).
+        // Items resolved, merged or rejected meanwhile are not carried on (R6.3).
         last.filter(|n| n.turns.1 > start).map(|n| still_stands(tx, at.agent_no, &n.distillate)).transpose()
     })?;
     let request = Request { turns: &said, before: before.as_ref(), root: facts.root.as_deref() };
@@ -279,9 +279,9 @@ fn node(
     for other in at.read(|tx| sub_agents(tx, what, &owned))? {
         add_files(&mut distillate, &other.distillate);
     }
-    // The handoff has sections, whoever made what stands in them (R6.3).
+    // The handoff has sections, whichever summariser made their content (R6.3).
     let own = handoff::render(&distillate, budget);
-    // What its program wrote counts, unless it is longer than what it was made of.
+    // The program's own summary is preferred, unless it is longer than its source.
     let fits = |text: &str| !text.is_empty() && tokens(text) as u64 <= source_tokens;
     let told = what.summary.as_ref().filter(|(_, text)| fits(text)).map(|(turn, text)| (*turn, cut(text, budget)));
     let (summary, source, summary_turn) = match told {
@@ -312,7 +312,7 @@ fn node(
     Ok((node, made.fell_back))
 }
 
-/// Chunks of the sub-agents these turns sent out.
+/// Chunks of the sub-agents started in these turns.
 fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
     let mut out = Vec::new();
     for chunk in below {
@@ -333,7 +333,7 @@ fn sub_agents(tx: &Read, what: &Cut, below: &[Node]) -> Result<Vec<Node>> {
     Ok(out)
 }
 
-/// Makes what was planned stand, files first.
+/// Writes the planned files, then inserts the nodes.
 fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
     let at = pass.at;
     let flushes = is_current(pass, what, facts, plan.until)?;
@@ -368,7 +368,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     Ok(count)
 }
 
-/// What a flush makes.
+/// The files written with a compaction.
 #[derive(Default)]
 struct Made {
     loops: u64,
@@ -377,7 +377,7 @@ struct Made {
     paths: Vec<String>,
 }
 
-/// Plans the files a node calls for, and notes in its items which file carries them.
+/// Plans the files for a node's items, and records in each item which file carries it.
 fn flush(
     lock: &TreeLock,
     facts: &SessionFacts,
@@ -439,7 +439,7 @@ fn flush(
             confidence: Some(Origin::Distilled.confidence()),
             source: source(&proposed.turns),
         };
-        // Knowledge belongs to a project; where there is none, nobody could say where it holds.
+        // Knowledge belongs to a project; without one, its scope is unknown.
         let (Ok(class), Ok(within)) = (Class::parse(&new.class), Scope::parse(&scope, None)) else { continue };
         if within == Scope::Agent || !class.of_workspace() {
             continue;
@@ -456,8 +456,8 @@ fn flush(
     Ok(act)
 }
 
-/// Adds the step of one file to the act. `None`: it cannot be planned (a title nobody can name a file after, a file
-/// this act touches already), and the item stays in the node alone.
+/// Adds the step of one file to the act. `None`: it cannot be planned (its title gives no file name, or the act already
+/// touches the file), and only the node has the item.
 fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, FileItem)>) -> Result<Option<FileItem>> {
     match step(act.clone()) {
         Ok((next, file)) => {
@@ -477,7 +477,7 @@ fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, F
     }
 }
 
-/// Since when something is owed: when it was first said, as far as that is known.
+/// When an open item was first said, if known.
 fn since(tx: &Read, agent_no: AgentNo, turns: &[TurnId]) -> Result<Option<Millis>> {
     for turn in turns {
         if let Some(then) = closing::said_at(tx, agent_no, *turn)? {
@@ -490,7 +490,7 @@ fn since(tx: &Read, agent_no: AgentNo, turns: &[TurnId]) -> Result<Option<Millis
 /// The longest title of a file made here, in characters: about a line.
 const HEADLINE: usize = 90;
 
-/// The beginning of a text, as a title: its first sentence, or so many words of it as fit in a line.
+/// A title from the beginning of a text: its first sentence, or the words of it that fit in a line.
 fn headline(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() <= HEADLINE {
@@ -513,8 +513,8 @@ fn headline(text: &str) -> String {
     }
 }
 
-/// Whether a compaction is about work that goes on, not about history somebody imported: no later one is waiting, and
-/// its thread has not moved on for a month.
+/// Whether a compaction is about current work and not imported history: no later one is waiting, and the latest
+/// activity in its project is at most [`RECENT_MS`] after its session's.
 fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> Result<bool> {
     if what.cause == "manual" {
         return Ok(true);
@@ -542,7 +542,7 @@ fn is_current(pass: &Pass, what: &Cut, facts: &SessionFacts, until: TurnId) -> R
     })
 }
 
-/// Inserts the nodes and the boundary. The plan is checked again here.
+/// Inserts the nodes and the boundary, after checking the plan again.
 fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&str>) -> Result<u64> {
     let at = pass.at;
     let Planned { nodes, until, fell_back } = plan;
@@ -570,7 +570,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
             "SELECT turn_no FROM turns INDEXED BY turns_lane WHERE lane_no = ?1 AND turn_no > ?2 ORDER BY turn_no LIMIT 200",
         )?;
         let rows = statement.query_map((what.lane_no, until.0), |r| r.get(0))?;
-        // A program keeps what it likes of the words before its own mark.
+        // A program may keep any turns before its own mark.
         let all = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if what.mark.is_some() { Vec::new() } else { all }
     };
@@ -600,7 +600,7 @@ fn insert(pass: &Pass, tx: &mut Write, what: &Cut, plan: &Planned, id: Option<&s
     Ok(ids.len() as u64)
 }
 
-/// What these nodes say happened, for the pages that show it.
+/// The events these nodes report to the pages that show them.
 fn compacted(at: &AssistantHome, tx: &Read, nodes: &[NewNode]) -> Result<Happened> {
     let threads: Vec<ThreadNo> = nodes.iter().map(|n| n.thread_no).collect();
     Ok(Happened::Compacted {
@@ -609,7 +609,7 @@ fn compacted(at: &AssistantHome, tx: &Read, nodes: &[NewNode]) -> Result<Happene
     })
 }
 
-/// In which order a context is put together again (R10.4).
+/// The order in which a context is restored (R10.4).
 fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
     let mut order = vec![format!("handoff {node}"), "session-memory".to_owned()];
     if let (Some(first), Some(last)) = (preserved.first(), preserved.last()) {
@@ -622,7 +622,7 @@ fn restoration(node: NodeId, preserved: &[TurnId]) -> Vec<String> {
     order
 }
 
-/// The number the next node will get.
+/// The number of the next node.
 pub(super) fn next_node(tx: &Read) -> Result<NodeId> {
     let last: Option<i64> = tx
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'nodes'")?
@@ -639,7 +639,7 @@ pub(super) fn is_overtaken(error: &Error) -> bool {
     error.kind() == ErrorKind::Busy && error.to_string().ends_with("somebody else meanwhile")
 }
 
-/// The handoff of a session as it would stand at a turn: nothing is made.
+/// Previews the handoff of a session at a turn, without making anything.
 pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Distillate> {
     let at = pass.at;
     let facts = at.read(|tx| load::session(tx, at.agent_no, session_no))?;
@@ -647,7 +647,7 @@ pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Dist
     let Some((lane_no, _)) = facts.lanes.iter().find(|(_, lane)| lane.is_empty()).cloned() else {
         return Ok(Distillate::default());
     };
-    // The newest compaction before that left something between itself and the turn.
+    // The newest earlier compaction with turns between itself and this turn.
     let earlier = at.read(|tx| lineage::compactions(tx, session_no))?;
     let mut said: Vec<Said> = Vec::new();
     let mut before = None;
@@ -689,18 +689,18 @@ pub fn preview(pass: &Pass, session_no: SessionNo, until: TurnId) -> Result<Dist
     Ok(distillate)
 }
 
-/// What a compaction asked for by hand came to.
+/// The result of a compaction requested by a person.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compacted {
-    /// The nodes it made; the last is the one the boundary points at. Empty: there was nothing new.
+    /// The nodes it made; the boundary refers to the last. Empty: there was nothing new.
     pub nodes: Vec<Node>,
-    /// The last turn that is covered.
+    /// The last turn covered.
     pub until: Option<TurnId>,
     pub preserved: Vec<TurnId>,
     pub epoch: u64,
 }
 
-/// Compacts a session by hand up to a turn of its main line, or all of it but the newest turns.
+/// Compacts a session on request, up to a turn of its main lane, or everything but the newest turns.
 pub fn by_hand(pass: &Pass, session_no: SessionNo, until: Option<TurnId>) -> Result<Compacted> {
     let at = pass.at;
     pass.session(session_no)?;

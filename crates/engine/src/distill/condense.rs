@@ -1,5 +1,5 @@
-//! Condensation: when eight roots of one depth of a thread stand, the oldest eight become one of the next depth (R6.7).
-//! Depth grows with the logarithm of history.
+//! Condensation: when a thread has eight roots of one depth, they become one node of the next depth (R6.7). Depth grows
+//! with the logarithm of history.
 
 use super::advance::Pass;
 use super::session::{hull, ids};
@@ -11,13 +11,13 @@ use crate::pages::{self, Happened};
 use crate::scope::{SessionNo, ThreadNo};
 use crate::thread;
 
-/// So many roots become one (SPEC R6.7).
+/// How many roots become one (SPEC R6.7).
 pub const ROOTS: usize = 8;
 
-/// The longest summary of a condensed node.
+/// The most tokens of a condensed node's summary.
 const CONDENSED_TOKENS: usize = 240;
 
-/// Condenses what is due in the threads a session touched.
+/// Condenses what is due in the threads of a session.
 pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     let threads: Vec<ThreadNo> = pass.at.read(|tx| {
         let mut statement =
@@ -32,11 +32,11 @@ pub(super) fn after(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     Ok(made)
 }
 
-/// Condenses a thread as far as it goes.
+/// Condenses a thread until no depth is due.
 pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
     let at = pass.at;
     let mut made = 0;
-    // A depth more for every eightfold; a hundred are more turns than there are atoms.
+    // Each depth covers eight times as many nodes; a hundred can never be reached.
     for depth in 0..100 {
         let mut any = false;
         loop {
@@ -70,7 +70,7 @@ pub fn of_thread(pass: &Pass, thread_no: ThreadNo) -> Result<u64> {
     Ok(made)
 }
 
-/// The node over some roots, and whether the summariser of the pass was asked for it in vain.
+/// The node over some roots, and whether its summary fell back to the deterministic summariser.
 fn condensed(pass: &Pass, thread_no: ThreadNo, depth: i64, roots: &[Node]) -> (NewNode, bool) {
     let speaks = roots.iter().filter(|n| !n.abandoned);
     let told: Vec<Told> = speaks.map(|n| Told { summary: &n.summary, distillate: &n.distillate }).collect();

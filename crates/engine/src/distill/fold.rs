@@ -1,5 +1,5 @@
-//! Two distillates, an older and a newer, become one: what the newer says counts, what the older left open stays open
-//! unless the newer did it (R6.7). Pure; the head of a thread and condensed history are made this way.
+//! Folds an older and a newer distillate into one: what the newer says counts, and what the older left open stays open
+//! unless the newer completed it (R6.7). Pure. Makes the head of a thread and condensed nodes.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -8,10 +8,10 @@ use std::rc::Rc;
 use crate::lineage::distillate::{Distillate, Item, TouchedFile};
 use crate::text::similarity::{ItemWords, covers, same, words};
 
-/// Items of each list that are kept; the oldest go first.
+/// The most items of each list; the oldest are dropped first.
 const MOST: usize = 20;
 
-/// Files that are kept; those only read go first.
+/// The most files; those only read are dropped first.
 const MOST_FILES: usize = 60;
 
 /// `older`, brought up to what `newer` says.
@@ -19,7 +19,7 @@ pub fn fold(older: &Distillate, newer: &Distillate) -> Distillate {
     Folding::default().fold(older, newer)
 }
 
-/// Folds one distillate after another: what a text's words are is found out once, however often it is compared.
+/// Folds several distillates in turn, and splits each text into words only once.
 #[derive(Default)]
 pub(crate) struct Folding {
     known: RefCell<HashMap<String, Rc<ItemWords>>>,
@@ -54,7 +54,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
         decisions: joined(words, older.decisions.iter(), &newer.decisions),
         open_loops: joined(words, older.open_loops.iter().filter(open), &newer.open_loops),
-        // What was to come next has come, or something else has.
+        // Earlier next steps were taken or replaced.
         next_steps: if newer.is_empty() || (newer.next_steps.is_empty() && newer.goal.is_none()) {
             older.next_steps.clone()
         } else {
@@ -69,18 +69,18 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
             out.proposals.push(proposal.clone());
         }
     }
-    // What is in progress or blocked now is not also told as done before.
+    // Items in progress or blocked now are not also listed as done.
     let keep = out.proposals.len().saturating_sub(MOST);
     out.proposals.drain(..keep);
     out
 }
 
-/// The older items, then the newer; of equal ones the newer words with the turns of both.
+/// The older items, then the newer; similar ones keep the newer words and the turns of both.
 fn joined<'i>(words: WordsOf, older: impl Iterator<Item = &'i Item>, newer: &'i [Item]) -> Vec<Item> {
     let mut out: Vec<(Rc<ItemWords>, Item)> = Vec::new();
     for item in older.chain(newer) {
         let said = words(&item.text);
-        // Nearly the same is no equivalence: its own words first, or an item would stand there twice.
+        // Similarity is not transitive, so an exact match comes first; otherwise an item could be listed twice.
         let known = out.iter().position(|(o, _)| *o == said).or_else(|| out.iter().position(|(o, _)| same(o, &said)));
         let mut item = item.clone();
         if let Some(at) = known {
@@ -123,7 +123,7 @@ fn merged<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     all.into_iter().skip(over).collect()
 }
 
-/// Whether one of the texts that say something is done is about this item.
+/// Whether a statement of completed work covers this item.
 fn covered_by_any(done: &[Rc<ItemWords>], item: &ItemWords) -> bool {
     done.iter().any(|done| covers(done, item))
 }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(open, [3, 4, 5].map(|n| of(n).text));
     }
 
-    /// Two that are each nearly a third, but not each other.
+    /// An item similar to two others that are not similar to each other.
     #[test]
     fn what_is_nearly_two_items_is_the_one_it_is() {
         let alike = "alpha bravo charlie delta echo foxtrot golf hotel india";

@@ -1,15 +1,15 @@
-//! The handoff: one bounded document that takes the place of what was compacted (R6.3). Pure.
+//! The handoff: one bounded document that replaces what was compacted (R6.3). Pure.
 
 use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::tokens::{cut, tokens};
 
-/// The whole document.
+/// The most tokens of the document.
 pub const TOKENS: usize = 1_200;
 
-/// Renders a distillate within a budget. Sections share it by weight, and what one leaves passes on; every item names
-/// its turns. Credentials were taken out when the items were made.
+/// Renders a distillate within a budget. Sections share it by weight and pass on what they do not need; every item
+/// names its turns. Credentials were redacted when the items were made.
 pub fn render(d: &Distillate, budget: usize) -> String {
-    // Weight: how much of the budget a section may take before the others have had their share.
+    // The weight limits what a section may take before the others have had their share.
     let sections: [(&str, Vec<String>, usize); 11] = [
         ("Goal", lines(d.goal.as_slice()), 10),
         ("Constraints and preferences", newest_last(&d.constraints), 14),
@@ -32,7 +32,7 @@ pub fn render(d: &Distillate, budget: usize) -> String {
         weight_left -= weight;
         let head = format!("## {title}\n");
         let mut used = tokens(&head);
-        // The newest stand last and are what must not be lost, so the cut is at the front.
+        // The newest items are last and must not be lost, so the cut is at the front.
         let mut kept: Vec<&str> = Vec::new();
         for line in lines.iter().rev() {
             let cost = tokens(line);
@@ -71,7 +71,7 @@ fn newest_last(items: &[Item]) -> Vec<String> {
 }
 
 fn refs(turns: &[crate::scope::TurnId]) -> String {
-    // The first and the last say where it began and where it stands.
+    // Name only the first and the last turn.
     match turns {
         [] => String::new(),
         [one] => one.to_string(),
@@ -79,7 +79,7 @@ fn refs(turns: &[crate::scope::TurnId]) -> String {
     }
 }
 
-/// Files by what was done to them, a line each: many paths in few words.
+/// Files by kind of change, many paths per line.
 fn files(d: &Distillate) -> Vec<String> {
     let mut out = Vec::new();
     for (touch, word) in

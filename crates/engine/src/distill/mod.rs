@@ -1,8 +1,8 @@
-//! Turns become summaries, without a model (R6.5), better with one. Storey 3.
+//! Turns turns into summaries, without a model (R6.5) or with one. Storey 3.
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
 //! [`fold`], [`handoff`] and [`summary`]. [`advance`] brings the lineage of a session up to what was stored, with
-//! [`compaction`], `session`, `closing` and [`condense`]; [`state`] says where a thread stands.
+//! [`compaction`], `session`, `closing` and [`condense`]; [`state`] folds the state of a thread.
 
 pub mod advance;
 pub mod chunk;
@@ -26,32 +26,32 @@ use crate::clock::Millis;
 use crate::event::{Role, TurnKind};
 use crate::scope::{RunNo, TurnId};
 
-/// A turn as it is distilled. Text is whole; whoever reads it bounds what they take.
+/// A turn as it is distilled. Its text is whole; the reader applies limits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Said {
     pub id: TurnId,
     pub role: Role,
     pub kind: TurnKind,
-    /// Everything from one prompt to the end of its answer has one number.
+    /// The turns from one prompt to the end of its answer share this number.
     pub run: RunNo,
-    /// In the main line of the session, not in a sub-agent's lane.
+    /// In the main lane of the session, not in a sub-agent's.
     pub main: bool,
     pub speaker: Option<String>,
     pub tool: Option<String>,
     /// Joins a tool call with its result.
     pub call: Option<String>,
-    /// The tool reported an error, or the message says a request failed.
+    /// The tool reported an error, or the message reports a failed request.
     pub failed: bool,
     pub at: Option<Millis>,
     pub text: String,
 }
 
-/// What is to be distilled.
+/// The input of a distillation.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'r> {
-    /// In ledger order; nothing of branches their program left (R6.2).
+    /// In ledger order, without abandoned branches (R6.2).
     pub turns: &'r [Said],
-    /// What stood before: its goal, constraints and what was open are carried on unless these turns say otherwise.
+    /// The distillate before: its goal, constraints and open items are carried over unless these turns change them.
     pub before: Option<&'r crate::lineage::distillate::Distillate>,
     /// The project's root, to shorten paths.
     pub root: Option<&'r str>,

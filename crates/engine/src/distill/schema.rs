@@ -1,6 +1,6 @@
-//! The form a model's answer must have, and the checks that make it harmless (R6.7, R14.4): unknown fields are refused,
-//! sizes are bounded, turns it names must be among those it was given, texts become one plain line without credentials.
-//! Nothing in an answer is ever executed or followed; what it says ends as text of a node.
+//! The schema of a model's answer, and the checks that make it harmless (R6.7, R14.4): unknown fields are refused,
+//! sizes are bounded, turns it names must be among those it was given, texts become one plain line with credentials
+//! redacted. Nothing in an answer is executed or followed; it only becomes text of a node.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::redact::redact;
 use crate::scope::TurnId;
 use crate::tokens::tokens;
 
-/// The form of an answer, for whoever asks a model (JSON Schema 2020-12). Published as `docs/schema/distillate.json`.
+/// The schema for a caller that asks a model (JSON Schema 2020-12). Published as `docs/schema/distillate.json`.
 pub const SCHEMA: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Summary of a stretch of conversation",
@@ -84,10 +84,10 @@ pub const SCHEMA: &str = r##"{
 }
 "##;
 
-/// The largest answer that is read.
+/// The most bytes of an answer.
 pub const LARGEST_ANSWER: usize = 256 * 1024;
 
-/// The longest reason that is kept of why there was no answer.
+/// The most bytes kept of the reason for a missing answer.
 pub const LONGEST_REASON: usize = 300;
 
 /// As in the schema, in characters.
@@ -97,7 +97,7 @@ const MOST_ITEMS: usize = 20;
 const MOST_FILES: usize = 60;
 const MOST_TURNS: usize = 32;
 
-/// What may be proposed; preferences are left to what the user says (R9.5).
+/// Classes that may be proposed; preferences come only from the user's own words (R9.5).
 const CLASSES: [&str; 4] = ["fact", "procedure", "blocker", "reference"];
 
 #[derive(Deserialize)]
@@ -148,17 +148,18 @@ struct Proposal {
     turns: Vec<TurnId>,
 }
 
-/// A goal that is there is one: `null` is not of the form.
+/// A goal that is present must have a value: `null` is not valid.
 fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Line>, D::Error> {
     Line::deserialize(from).map(Some)
 }
 
-/// Reads an answer. Refuses whatever is not of the form, names a turn that was not given, or says more than there was.
+/// Parses an answer. Refuses one that does not match the schema, names a turn it was not given, or is longer than its
+/// source.
 pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, SummarizerError> {
     if answer.len() > LARGEST_ANSWER {
         return Err(SummarizerError::TooLarge(answer.len()));
     }
-    // Neither a field nor a value of a bad answer is repeated: it may be anything.
+    // The error repeats no field or value of the answer, which may be anything.
     let answer: Answer = serde_json::from_slice(answer)
         .map_err(|e| SummarizerError::Form(format!("line {}, column {}", e.line(), e.column())))?;
     let lines = |list: Vec<Line>| list.into_iter().map(|l| Item { text: l.text, turns: l.turns, file: None }).collect();
@@ -184,8 +185,9 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
     checked(Summary { text: answer.summary, distillate }, request)
 }
 
-/// A summary as it may be stored: checked against the request, its texts made plain. What a summariser says without
-/// [`parse`] goes through here as well. Files are never taken from it: which file carries an item is not its to say.
+/// Checks a summary against its request and makes its texts plain, so that it may be stored. Summaries that did not
+/// come through [`parse`] are checked here as well. Files are never taken from it: it cannot decide which file carries
+/// an item.
 pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, SummarizerError> {
     let Summary { text, distillate: mut d } = summary;
     if text.chars().count() > LONGEST_SUMMARY {
@@ -240,7 +242,7 @@ pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, Su
         proposal.file = None;
         turns(&mut proposal.turns, request)?;
     }
-    // What was carried on from before counts as given.
+    // Items carried over count as given.
     let before: usize =
         request.before.map_or(0, |b| b.lists().iter().flat_map(|(_, l)| l.iter()).map(|i| tokens(&i.text)).sum());
     let may = usize::try_from(request.source_tokens).unwrap_or(usize::MAX).saturating_add(before);
@@ -269,7 +271,7 @@ fn line(text: &mut String) -> Result<usize, SummarizerError> {
     Ok(tokens(text))
 }
 
-/// Every turn was given; each once, oldest first.
+/// Checks that every turn was given; sorts them and removes duplicates.
 fn turns(turns: &mut Vec<TurnId>, request: &SummaryRequest) -> Result<(), SummarizerError> {
     if turns.is_empty() {
         return Err(SummarizerError::Form("an item without the turns it came from".into()));
@@ -283,8 +285,8 @@ fn turns(turns: &mut Vec<TurnId>, request: &SummaryRequest) -> Result<(), Summar
     Ok(())
 }
 
-/// One line of plain text without credentials, at most `most` bytes: nothing a terminal would obey, nothing that turns
-/// the direction of reading or hides (what joins letters stays), no markers of our own.
+/// One line of plain text with credentials redacted, at most `most` bytes: without terminal controls, direction marks,
+/// invisible characters (joiners stay) and our own markers.
 pub(super) fn plain(text: &str, most: usize) -> String {
     let visible = |c: &char| {
         !matches!(*c as u32,

@@ -1,5 +1,5 @@
-//! The end of a session, or of a while of it: one node for each thread it touched, over what closed since the last
-//! (R6.2).
+//! The end of a session, or of an active period: makes one node for each thread it touched, over the chunks closed
+//! since the last one (R6.2).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,13 +17,13 @@ use crate::thread;
 use crate::title::flush_id;
 use crate::tree::journal::Act;
 
-/// The longest summary of a session.
+/// The most tokens of a session node's summary.
 const SESSION_TOKENS: usize = 160;
 
 /// Makes the session nodes that are due. Returns how many.
 ///
-/// Loops which a distillation made files of and which these turns say are done are closed with it, in the three beats of
-/// an act: the nodes stand when the files are in their archive.
+/// Also closes loops made by a distillation that these turns settle, in the phases of an act: the nodes are inserted
+/// once the files are in the archive.
 pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     for _ in 0..TRIES {
         let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };
@@ -36,14 +36,14 @@ pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
         .hint("nothing was lost; run the command again"))
 }
 
-/// The nodes that are due, before they stand.
+/// The nodes that are due, before they are inserted.
 struct Planned {
     nodes: Vec<NewNode>,
-    /// Summaries the summariser of the pass was asked for in vain.
+    /// How many summaries fell back to the deterministic summariser.
     fell_back: usize,
 }
 
-/// What is to be made, one node for each thread. `None`: nothing.
+/// Plans the nodes, one for each thread. `None`: nothing is due.
 fn planned(pass: &Pass, session_no: SessionNo) -> Result<Option<(SessionFacts, Planned)>> {
     let at = pass.at;
     let (facts, open) =
@@ -96,10 +96,10 @@ fn planned(pass: &Pass, session_no: SessionNo) -> Result<Option<(SessionFacts, P
     Ok(Some((facts, plan)))
 }
 
-/// Makes what was planned stand; files first, where there are any to close.
+/// Closes the planned files, if any, then inserts the nodes.
 fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
     let at = pass.at;
-    // Most ends settle nothing: then nobody at work on the files is waited for.
+    // Most sessions settle no loop: then the tree lock is not needed.
     let closes = at.read(|tx| {
         let open = closing::open_loops(tx, at.agent_no)?;
         for node in &plan.nodes {
@@ -113,7 +113,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
         return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
     }
     let lock = at.lock()?;
-    // Looked at again behind the lock: somebody may have written in one of them.
+    // Check again under the lock: a file may have been edited.
     let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
     let first = at.read(next_node)?;
     let (mut act, mut taken) = (Act::new("session.close"), HashSet::new());
@@ -143,7 +143,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
     Ok(count)
 }
 
-/// Inserts the nodes. The plan is checked again here: somebody else may have been quicker. `id`: the act they stand with.
+/// Inserts the nodes after checking the plan again: another process may have done it. `id`: the act they belong to.
 fn insert(
     pass: &Pass,
     tx: &mut Write,
@@ -171,7 +171,7 @@ fn insert(
     Ok(count)
 }
 
-/// What these nodes say happened, for the pages that show it.
+/// The events these nodes report to the pages that show them.
 fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
     let threads: Vec<ThreadNo> = plan.nodes.iter().map(|n| n.thread_no).collect();
     Ok(Happened::SessionEnded {
@@ -180,13 +180,13 @@ fn ended(pass: &Pass, tx: &Read, plan: &Planned) -> Result<Happened> {
     })
 }
 
-/// Turns of a chunk that were not left.
+/// Turns of a chunk that were not abandoned.
 pub(super) fn turns_of(pass: &Pass, lane_no: LaneNo, span: (TurnId, TurnId)) -> Result<Vec<Said>> {
     let all = pass.at.read(|tx| load::range(tx, &pass.opener, lane_no, span.0, span.1))?;
     Ok(all.into_iter().filter(|(_, left)| !left).map(|(said, _)| said).collect())
 }
 
-/// What was known before these nodes: their newest compaction, else the session's last node of the thread.
+/// The distillate before these nodes: that of their newest compaction, else of the session's last node of the thread.
 fn state_before(tx: &Read, session_no: SessionNo, thread_no: ThreadNo, nodes: &[Node]) -> Result<Option<Distillate>> {
     let compaction = nodes.iter().filter(|n| n.kind == Kind::Compaction).max_by_key(|n| (n.turns.1, n.id));
     if let Some(node) = compaction {
@@ -197,7 +197,7 @@ fn state_before(tx: &Read, session_no: SessionNo, thread_no: ThreadNo, nodes: &[
     Ok(last.filter(|n| n.turns.1 > start).map(|n| n.distillate))
 }
 
-/// The last turn before the program last started over: what lies behind it is not carried on.
+/// The last turn before the program last started over: earlier turns are not carried over.
 pub(super) fn segment_start(tx: &Read, session_no: SessionNo) -> Result<TurnId> {
     let last: Option<TurnId> = tx
         .prepare_cached("SELECT max(until_turn) FROM compactions WHERE session_no = ?1 AND cause = 'segment'")?
@@ -205,7 +205,7 @@ pub(super) fn segment_start(tx: &Read, session_no: SessionNo) -> Result<TurnId> 
     Ok(last.unwrap_or_default())
 }
 
-/// What sub-agents changed belongs to whoever sent them.
+/// Adds the files a sub-agent changed to the distillate of the lane that started it.
 pub(super) fn add_files(to: &mut Distillate, of: &Distillate) {
     for file in of.files.iter().filter(|f| f.touch != Touch::Read) {
         match to.files.iter_mut().find(|f| f.path == file.path) {
@@ -225,7 +225,7 @@ pub(super) fn hull(nodes: &[Node]) -> (TurnId, TurnId) {
     (first, nodes.iter().map(|n| n.turns.1).max().unwrap_or_default())
 }
 
-/// Turns below nodes of one session that cover nothing twice.
+/// The turns below nodes of one session that do not overlap.
 fn covered(nodes: &[Node]) -> u64 {
     nodes.iter().map(|n| n.count).sum()
 }

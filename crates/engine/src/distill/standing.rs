@@ -1,5 +1,5 @@
-//! What of a distillate still counts: items whose loop or proposal has since been dealt with are left out where it is
-//! shown; the node keeps them (R6.3).
+//! Which items of a distillate still apply: those whose loop or proposal has since been closed are left out where the
+//! distillate is shown; the node keeps them (R6.3).
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use crate::pages::{PageKey, dismissals};
 use crate::scope::{AgentNo, TurnId};
 use crate::tree::file_table::{self, State};
 
-/// The distillate as it is to be shown now. Left out is what a visible file carried that is resolved, merged, rejected,
-/// taken out of MEMORY.md by a person, or gone; and what was only said on a branch its program has left since (R6.2).
+/// The distillate as it is to be shown now. Left out are items whose visible file was resolved, merged, rejected,
+/// removed from MEMORY.md by a person, or deleted, and items said only on a branch that was abandoned since (R6.2).
 pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Result<Distillate> {
     let mut known = Known { tx, agent_no, files: HashMap::new(), left: HashMap::new() };
     let mut out = d.clone();
@@ -31,7 +31,7 @@ pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Resu
     failed.map_or(Ok(out), Err)
 }
 
-/// What was looked up already: the same turns and files stand in many items.
+/// A cache: many items have the same turns and files.
 struct Known<'k> {
     tx: &'k Read<'k>,
     agent_no: AgentNo,
@@ -54,7 +54,7 @@ impl Known<'_> {
         Ok(turns.is_empty())
     }
 
-    /// Whether the file an item stands in is there, counts, and was not dismissed as it is.
+    /// Whether an item's file exists, is current, and was not dismissed in this version.
     fn is_open(&mut self, item: &str) -> Result<bool> {
         if let Some(open) = self.files.get(item) {
             return Ok(*open);

@@ -1,4 +1,4 @@
-//! Where a thread stands: the fold of its newest nodes, over all sessions and programs (R7.2).
+//! The state of a thread: the fold of its newest nodes, over all sessions and programs (R7.2).
 
 use super::fold::Folding;
 use crate::error::Result;
@@ -7,13 +7,13 @@ use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, Node, walk};
 use crate::scope::ThreadNo;
 
-/// So many nodes of each member are looked at: what is older is in a condensed node, or is history.
+/// How many nodes of each member are folded: older ones are condensed, or are history.
 const NODES: usize = 24;
 
-/// Where a thread stands.
+/// The state of a thread.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct State {
-    /// Goal, what is open, decided, done and next, with the turns each came from.
+    /// Goal, open items, decisions, done and next, each with its turns.
     pub distillate: Distillate,
     /// The nodes it was made from, newest first: session, compaction and condensed nodes, and chunks none of them
     /// covers yet.
@@ -21,19 +21,19 @@ pub struct State {
 }
 
 impl State {
-    /// The newest node; what a line of the head refers to that has nothing more exact.
+    /// The newest node, cited by a line of the head without a more exact source.
     pub fn newest(&self) -> Option<&Node> {
         self.nodes.first()
     }
 }
 
-/// Where a thread stands, by its members (see [`crate::thread::members`]).
+/// The state of a thread, given its members (see [`crate::thread::members`]).
 pub fn of_thread(tx: &Read, members: &[ThreadNo]) -> Result<State> {
     of_newest(tx, members, NODES)
 }
 
-/// [`of_thread`] from its newest nodes only, for a line that says in a few words what a thread is about: each node was
-/// distilled with what stood before it, so a few say what is open now.
+/// [`of_thread`] from its newest nodes only, for a short line about a thread: each node was distilled with the items
+/// before it carried over, so a few nodes have what is open now.
 pub fn of_newest(tx: &Read, members: &[ThreadNo], most: usize) -> Result<State> {
     let mut nodes: Vec<Node> = Vec::new();
     for thread in members {
@@ -43,7 +43,7 @@ pub fn of_newest(tx: &Read, members: &[ThreadNo], most: usize) -> Result<State> 
     nodes.truncate(most);
     let (mut distillate, folding) = (Distillate::default(), Folding::default());
     for node in nodes.iter().rev() {
-        // A chunk of a sub-agent speaks for itself only.
+        // The chunk of a sub-agent does not describe the thread.
         if node.kind == Kind::Chunk && node.lane.as_deref().is_some_and(|l| !l.is_empty()) {
             continue;
         }

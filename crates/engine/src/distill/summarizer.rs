@@ -1,5 +1,5 @@
-//! Who makes a summary, and what happens when they cannot (D5, R6.7): every request has an answer, and it says who made
-//! it. Knows no model; one is plugged in as a [`Summarizer`].
+//! Summarisers, and the fallback when one fails (D5, R6.7): every request has an answer, which names its summariser.
+//! The engine knows no model; one is plugged in as a [`Summarizer`].
 
 use std::collections::BTreeSet;
 
@@ -11,37 +11,37 @@ use crate::lineage::{Kind, Source};
 use crate::scope::TurnId;
 use crate::tokens::tokens;
 
-/// What is to be summarised.
+/// What is summarised.
 #[derive(Clone, Copy, Debug)]
 pub enum Material<'r> {
-    /// In ledger order; nothing of branches their program left (R6.2).
+    /// In ledger order, without abandoned branches (R6.2).
     Turns(&'r [Said]),
-    /// What nodes say already, oldest first: condensation looks at no turn.
+    /// The content of nodes, oldest first: condensation reads no turns.
     Told(&'r [Told<'r>]),
 }
 
-/// What a node says.
+/// The content of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'r> {
     pub summary: &'r str,
     pub distillate: &'r Distillate,
 }
 
-/// A summary is wanted.
+/// A request for a summary.
 #[derive(Clone, Debug)]
 pub struct SummaryRequest<'r> {
-    /// Of the node it is for.
+    /// The kind of node it is for.
     pub kind: Kind,
     pub material: Material<'r>,
-    /// What stood before, as in [`Request::before`].
+    /// The distillate before, as in [`Request::before`].
     pub before: Option<&'r Distillate>,
     /// The project's root, to shorten paths.
     pub root: Option<&'r str>,
     /// The most tokens of the summary's text.
     pub budget: usize,
-    /// Tokens of what is summarised: the summary is never longer (R6.2).
+    /// Tokens of the source: the summary is never longer (R6.2).
     pub source_tokens: u64,
-    /// The only turns an answer may name. All of one agent: whoever makes the request has read them as such.
+    /// The only turns an answer may name. All of one agent, as checked by the caller.
     pub allowed: BTreeSet<TurnId>,
 }
 
@@ -60,14 +60,14 @@ impl<'r> SummaryRequest<'r> {
         SummaryRequest { kind, material: Material::Turns(turns), before, root, budget, source_tokens, allowed }
     }
 
-    /// A request for a summary of what nodes say. `source_tokens`: of what those nodes summarise.
+    /// A request for a summary of nodes. `source_tokens`: of what those nodes summarise.
     pub fn of_nodes(kind: Kind, told: &'r [Told<'r>], source_tokens: u64, budget: usize) -> SummaryRequest<'r> {
         let allowed = told.iter().flat_map(|t| t.distillate.turns()).collect();
         let material = Material::Told(told);
         SummaryRequest { kind, material, before: None, root: None, budget, source_tokens, allowed }
     }
 
-    /// The most tokens a summary may have: what was asked for, and never more than there was.
+    /// The most tokens a summary may have: the budget, and never more than its source.
     pub fn room(&self) -> usize {
         self.budget.min(usize::try_from(self.source_tokens).unwrap_or(usize::MAX))
     }
@@ -76,15 +76,15 @@ impl<'r> SummaryRequest<'r> {
 /// A summary and its structured part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// Plain text on one line, without credentials.
+    /// Plain text on one line, credentials redacted.
     pub text: String,
     pub distillate: Distillate,
 }
 
-/// Why there is no summary. The sentence is shown beside the one made instead.
+/// Why there is no summary. The message is shown beside the fallback.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SummarizerError {
-    /// It could not be asked, or gave up.
+    /// It could not be reached, or gave up.
     #[error("it could not be asked: {0}")]
     Unavailable(String),
     #[error("its answer has {0} bytes, more than the {max} that are read", max = schema::LARGEST_ANSWER)]
@@ -99,21 +99,21 @@ pub enum SummarizerError {
     Empty,
 }
 
-/// Makes summaries. What it answers is checked by whoever asked ([`summarize_or_fall_back`]): it is believed nothing.
+/// Makes summaries. Its answers are untrusted; the caller checks them ([`summarize_or_fall_back`]).
 pub trait Summarizer {
-    /// For the record: which one made a summary.
+    /// The name recorded with each of its summaries.
     fn name(&self) -> &str;
 
-    /// One summary. An error is no misfortune: the deterministic one takes its place.
+    /// Makes one summary. After an error the deterministic summariser is used.
     fn summarize(&self, request: &SummaryRequest) -> Result<Summary, SummarizerError>;
 }
 
-/// Without a model: good on its own, the same every time, never fails.
+/// The summariser without a model: deterministic, never fails.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Deterministic;
 
 impl Deterministic {
-    /// The summary. It cannot fail, which the trait has no way to say.
+    /// Makes a summary. Infallible, unlike the trait's method.
     pub fn make(&self, request: &SummaryRequest) -> Summary {
         let distillate = match request.material {
             Material::Turns(turns) => {
@@ -137,7 +137,8 @@ impl Summarizer for Deterministic {
     }
 }
 
-/// A summary by the preferred summariser, else without a model; who made it; and why not the preferred one.
+/// A summary by the preferred summariser, else without a model; the name of its maker; and why the preferred one was
+/// not used.
 pub fn summarize_or_fall_back(
     preferred: Option<&dyn Summarizer>,
     request: &SummaryRequest,
@@ -146,7 +147,7 @@ pub fn summarize_or_fall_back(
     match preferred.summarize(request).and_then(|summary| schema::checked(summary, request)) {
         Ok(summary) => (summary, Source::Model, None),
         Err(e) => {
-            // What a program says of its own failure may hold what it was given.
+            // A program's error message may repeat its input.
             let why = schema::plain(&format!("{}: {e}", preferred.name()), schema::LONGEST_REASON);
             (Deterministic.make(request), Source::Deterministic, Some(why))
         }

@@ -1,9 +1,9 @@
-//! A few plain sentences from a distillate. Pure.
+//! Renders a distillate as a few plain sentences. Pure.
 
 use crate::lineage::distillate::{Distillate, Touch};
 use crate::tokens::{cut, tokens};
 
-/// What it was about, what was done and decided, what is left: one line, at most so many tokens.
+/// Subject, completed work, decisions and open items in one line of at most `budget` tokens.
 pub fn summarise(d: &Distillate, budget: usize) -> String {
     let mut out = String::new();
     let mut say = |text: &str| {

@@ -1,5 +1,6 @@
-//! The one place where the pass asks for a summary: of a [`Pass`]'s own summariser, if it has one, else without a model
-//! (D5). Never with a transaction, a lease or the tree lock held: whoever calls has read, and writes afterwards (R4.1, R7.4).
+//! The only place where the pass asks for a summary: of the [`Pass`]'s own summariser if it has one, else without a
+//! model (D5). Never called with a transaction, a lease or the tree lock held: the caller reads before and writes
+//! afterwards (R4.1, R7.4).
 
 use super::Request;
 use super::advance::Pass;
@@ -8,23 +9,23 @@ use crate::ledger::Write;
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{Kind, Source};
 
-/// A summary for a node, and who made it.
+/// A summary for a node, and the name of its maker.
 pub(super) struct Made {
-    /// At most as long as was asked for, never longer than what it summarises.
+    /// Within the budget, and never longer than its source.
     pub text: String,
     pub distillate: Distillate,
     pub source: Source,
-    /// The summariser of the pass was asked and did not answer as it may.
+    /// The pass's summariser was asked and gave no valid answer.
     pub fell_back: bool,
 }
 
-/// A stretch of turns, put into words of a bounded length. Where there are none, nobody is asked.
+/// Summarises a range of turns. Without turns, no summariser is asked.
 pub(super) fn of_turns(pass: &Pass, kind: Kind, request: &Request, source_tokens: u64, budget: usize) -> Made {
     let asked = SummaryRequest::of_turns(kind, request.turns, request.before, request.root, budget);
     made(pass, &SummaryRequest { source_tokens, ..asked }, !request.turns.is_empty())
 }
 
-/// What nodes say, oldest first, put into fewer words.
+/// Summarises the content of nodes, oldest first.
 pub(super) fn of_nodes(pass: &Pass, kind: Kind, told: &[Told], source_tokens: u64, budget: usize) -> Made {
     made(pass, &SummaryRequest::of_nodes(kind, told, source_tokens, budget), !told.is_empty())
 }
@@ -35,8 +36,8 @@ fn made(pass: &Pass, request: &SummaryRequest, is_any: bool) -> Made {
     Made { text: summary.text, distillate: summary.distillate, source, fell_back: why_not.is_some() }
 }
 
-/// Tells the audit how many summaries the summariser of the pass was asked for in vain: their number and its name, never
-/// its words, which may repeat what it was given (R14.2).
+/// Records in the audit how many summaries fell back, and the summariser's name; never its answer, which may repeat its
+/// input (R14.2).
 pub(super) fn note(pass: &Pass, tx: &mut Write, fell_back: usize) {
     if let Some(summarizer) = pass.summarizer.filter(|_| fell_back > 0) {
         tx.note("summarizer", summarizer.name());

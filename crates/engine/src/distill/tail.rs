@@ -1,5 +1,5 @@
-//! What a session says behind its last chunk, distilled when it is asked for: a session that is still running has stopped
-//! somewhere, too, and the next one begins there (R10.4, R6.5).
+//! Distils the turns of a session after its last chunk, on request: a running session has a current state, too, and the
+//! next one continues from it (R10.4, R6.5).
 
 use super::{Request, deterministic, fold, load};
 use crate::error::Result;
@@ -11,19 +11,19 @@ use crate::lineage::distillate::Distillate;
 use crate::scope::{LaneNo, RunNo, SessionNo, TurnId};
 use crate::transcript::kind_from_code;
 
-/// The newest turns that are read, and the most bytes of them: distilling them takes some milliseconds at most.
+/// The most turns that are read, and their most bytes: distilling them takes some milliseconds at most.
 const TURNS: i64 = 160;
 const BYTES: i64 = 96 * 1024;
 
-/// What a tool says at greater length is left out.
+/// A longer tool result is left out.
 const LARGEST_RESULT: i64 = 16 * 1024;
 
-/// What people asked for in front of those, which a long run leaves behind: so many prompts, of at most so many bytes.
+/// The most prompts before those turns, and their most bytes: after a long run the request is further back.
 const PROMPTS: i64 = 6;
 const PROMPT_BYTES: i64 = 16 * 1024;
 
-/// Where a session stands with the turns of its main line that no chunk has yet: `before` brought up to them. `may_tell`:
-/// whether a turn's words may be told where this is asked; asked once a run.
+/// The state of a session including turns of its main lane that are in no chunk yet: `before` brought up to them.
+/// `may_tell`: whether a turn may be shown to this audience; called once per run.
 pub(crate) fn standing(
     tx: &Read,
     session_no: SessionNo,
@@ -43,7 +43,7 @@ pub(crate) fn standing(
     let mut parted = true;
     while let Some(r) = rows.next()? {
         let (turn, length): (TurnId, i64) = (r.get(0)?, r.get(1)?);
-        // A whole file on the screen would push out what was said before it.
+        // A whole file in a result would displace the turns before it.
         if length > LARGEST_RESULT && kind_from_code(r.get(2)?) == TurnKind::ToolResult {
             parted = true;
             continue;
@@ -81,12 +81,12 @@ pub(crate) fn standing(
         }
     }
     let now = deterministic::distil(&Request { turns: &said, before: Some(before), root: root.as_deref() });
-    // What was touched, and what was thought worth keeping, is told of these turns alone.
+    // Files and proposals are taken from these turns alone.
     let Distillate { files, proposals, .. } = fold::fold(before, &now);
     Ok(Distillate { files, proposals, ..now })
 }
 
-/// The newest prompts of a lane behind one turn and before another, newest first, each as a stretch of its own.
+/// The newest prompts of a lane between two turns, newest first, each as a range of its own.
 fn prompts_between(tx: &Read, lane_no: LaneNo, after: TurnId, before: TurnId) -> Result<Vec<(TurnId, TurnId)>> {
     let mut find = tx.prepare_cached(
         "SELECT t.turn_no, t.text_length FROM (

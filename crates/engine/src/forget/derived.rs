@@ -1,5 +1,5 @@
-//! Rows of the ledger that were made from what is forgotten, or have its words: found for the preview and taken away in
-//! the same way, so that the preview is what happens.
+//! Ledger rows that were derived from what is forgotten or contain its words. Preview and removal use the same search,
+//! so the preview shows exactly what will happen.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::ledger::{Read, Write, blocks};
 use crate::scope::{AgentNo, SessionNo, TurnId};
 
-/// What tells that a text was made from what is forgotten: words of it, or the ids of turns, items and nodes that go.
+/// The marks of derived text: words of what is forgotten, or the ids of turns, items and nodes that are removed.
 pub(super) struct Marks<'m> {
     pub words: &'m Words,
     pub ids: HashSet<String>,
 }
 
 impl Marks<'_> {
-    /// Whether a text shows it.
+    /// Whether a text contains a mark.
     pub fn are_in(&self, text: &[u8]) -> bool {
         if self.words.are_quoted_in(text) {
             return true;
@@ -29,24 +29,24 @@ impl Marks<'_> {
     }
 }
 
-/// What becomes of a row that shows it.
+/// What happens to a row that contains a mark.
 enum Then {
-    /// The row goes.
+    /// The row is deleted.
     Delete,
-    /// The row stays without its words.
+    /// The row stays; its text is replaced.
     Set(&'static str),
 }
 
-/// A table whose rows may show it: name, key columns, columns with words, whether they are compressed.
+/// A table whose rows may contain marks: name, key columns, text columns, whether these are compressed.
 struct Table {
     name: &'static str,
     key: &'static [&'static str],
     columns: &'static [&'static str],
     squeezed: bool,
     then: Then,
-    /// Looked at only where words are looked for: no row is made from single turns.
+    /// Searched only when words were named: no row is derived from single turns.
     by_words: bool,
-    /// Rows of all agents: the table does not say whose they are.
+    /// The rows of all agents: the table does not store an agent.
     shared: bool,
 }
 
@@ -70,7 +70,7 @@ const TABLES: &[Table] = &[
         shared: false,
     },
     Table {
-        // The rendered blocks go with `pages::revisions::forget_rendered`.
+        // The rendered blocks are removed by `pages::revisions::forget_rendered`.
         name: "head_revisions",
         key: &["head", "revision"],
         columns: &["sections"],
@@ -180,7 +180,7 @@ const TABLES: &[Table] = &[
     },
 ];
 
-/// How many rows show it, by table.
+/// The number of rows with a mark, by table.
 pub(super) fn count(tx: &Read, agent_no: AgentNo, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
     let mut out = Vec::new();
     for table in TABLES {
@@ -192,7 +192,7 @@ pub(super) fn count(tx: &Read, agent_no: AgentNo, marks: &Marks, named: bool) ->
     Ok(out)
 }
 
-/// Takes them away.
+/// Removes those rows, or their text.
 pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -> Result<()> {
     for table in TABLES {
         let key =
@@ -210,7 +210,7 @@ pub(super) fn erase(tx: &Write, agent_no: AgentNo, marks: &Marks, named: bool) -
     Ok(())
 }
 
-/// Keys of the rows of a table that show it.
+/// Keys of the rows of a table that contain a mark.
 fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bool) -> Result<Vec<Vec<Cell>>> {
     if table.by_words && !named {
         return Ok(Vec::new());
@@ -226,7 +226,7 @@ fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bo
             let text = match r.get::<_, Cell>(table.key.len() + i)? {
                 Cell::Text(text) => text.into_bytes(),
                 Cell::Blob(data) if table.squeezed => blocks::unsqueeze(&data)?,
-                // Kept as it is, or compressed: by whoever wrote it.
+                // The writer may have compressed it.
                 Cell::Blob(data) => blocks::unsqueeze(&data).unwrap_or(data),
                 _ => continue,
             };
@@ -239,7 +239,7 @@ fn showing(tx: &Read, agent_no: AgentNo, table: &Table, marks: &Marks, named: bo
     Ok(out)
 }
 
-/// What was noticed in these turns, or in a session that goes whole.
+/// Observations made in these turns, or in a session that is forgotten as a whole.
 pub(super) fn noticed(tx: &Read, turn: TurnId, whole: Option<SessionNo>) -> Result<Vec<i64>> {
     let mut statement =
         tx.prepare_cached("SELECT pending_no FROM pending_memory WHERE turn_no = ?1 OR session_no = ?2")?;

@@ -1,4 +1,4 @@
-//! The ledger without it: one transaction, in which bytes are blanked where they stand and rows lose their words.
+//! Erases from the ledger in one transaction: bytes are blanked in place and rows lose their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +19,15 @@ use crate::transcript::append::{EVER, hex};
 use crate::transcript::prepare::{KEY_LENGTH, digest};
 use crate::tree::file_table;
 
-/// Everything one transaction takes away.
+/// Everything one transaction erases.
 pub(super) struct Erasure<'e> {
     pub agent_no: AgentNo,
     pub found: &'e Found,
     pub marks: &'e Marks<'e>,
-    /// Words were named, so rows no turn leads to are looked at as well.
+    /// Words were named, so rows that no turn leads to are searched as well.
     pub named: bool,
     pub nodes: &'e [NodeId],
-    /// Files of the file table that are gone and whose rows still have their words.
+    /// Removed files whose rows in the file table still have their text.
     pub gone_files: &'e [String],
     pub titles: &'e BTreeSet<SessionNo>,
 }
@@ -55,7 +55,7 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Blanks records and texts in their blocks: every neighbour keeps its place.
+    /// Blanks records and texts inside their blocks, so that all other offsets stay.
     fn bytes(&self, tx: &Write) -> Result<()> {
         let mut stretches: BTreeMap<BlockNo, Vec<(i64, i64)>> = BTreeMap::new();
         let place = |r: &rusqlite::Row| Ok((r.get(0)?, (r.get(1)?, r.get(2)?)));
@@ -85,13 +85,13 @@ impl Erasure<'_> {
 
     fn rows(&self, tx: &Write) -> Result<()> {
         let now = tx.now();
-        // The digest stays for the chain; without its key it tells nothing.
+        // The digest stays for the chain; without its key it reveals nothing.
         let mut record = tx.prepare_cached("UPDATE records SET key = x'', forgotten = ?2 WHERE record_no = ?1")?;
         for no in &self.found.records {
             record.execute((*no, now))?;
         }
         let mut turn = tx.prepare_cached("UPDATE turns SET forgotten = ?2 WHERE turn_no = ?1")?;
-        // A stop reason is a word like `end_turn`; where it is a sentence, it may be about what was said.
+        // A stop reason is usually a code like `end_turn`; a sentence may quote what was said.
         let mut run = tx.prepare_cached(
             "UPDATE turn_results SET request_fingerprint = NULL,
                     stop_reason = CASE WHEN stop_reason GLOB '*[^a-zA-Z0-9_-]*' THEN NULL ELSE stop_reason END
@@ -103,7 +103,7 @@ impl Erasure<'_> {
             run.execute([no])?;
             noticed.execute([no])?;
         }
-        // Why something was set aside, or a context was cut, is our or the program's word for it, and may quote.
+        // The reason for a quarantine or a boundary is written by us or by the program, and may quote what was said.
         for (table, key) in [("quarantine", "quarantine_no"), ("boundaries", "boundary_no")] {
             let mut find = tx.prepare_cached(&format!(
                 "SELECT {key}, reason FROM {table} WHERE record_no = ?1 AND reason IS NOT NULL"
@@ -120,8 +120,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Unterminated ends become records of their own, blanked: their place must be known, or the next reading would take
-    /// them in again. What follows in the file still belongs to that line.
+    /// Unterminated ends become blanked records of their own: if their range were not recorded, the next reading would
+    /// capture them again. The rest of that line in the file still belongs to them.
     fn ends(&self, tx: &mut Write) -> Result<()> {
         let mut digests = blake3::Hasher::new();
         let (mut first, mut last) = (None, 0);
@@ -167,8 +167,8 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// What a decoder remembers between two readings may have the words: a prompt that waits is no turn yet. Of a session
-    /// that goes whole, nothing is remembered; elsewhere the texts that have the words become empty.
+    /// A decoder's saved state may contain the words: a prompt that waits is no turn yet. The state of a session
+    /// forgotten as a whole is removed; otherwise texts with the words are emptied.
     fn decoders(&self, tx: &Write) -> Result<()> {
         let mut statement = tx.prepare(
             "SELECT stream_no, st.session_no, decoder FROM sources so JOIN streams st USING (source_no)
@@ -197,7 +197,7 @@ impl Erasure<'_> {
         for session in self.titles {
             tx.prepare_cached("UPDATE sessions SET title = NULL WHERE session_no = ?1")?.execute([session])?;
         }
-        // A thread that has no other name is called after what was said first in its session.
+        // A thread without another name is named after the first prompt of its session.
         for turn in &self.found.turns {
             tx.prepare_cached(
                 "UPDATE threads SET label = thread_key WHERE agent_no = ?2 AND thread_key = (
@@ -222,7 +222,7 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    /// Every rendered page may show it, and is made again; what it showed is not kept meanwhile.
+    /// Any rendered page may contain it, so all are rendered again; their stored blocks are removed first.
     fn pages(&self, tx: &Write) -> Result<()> {
         pages::revisions::forget_rendered(tx, self.agent_no)?;
         inject::forget_given(tx, self.agent_no)?;
@@ -233,7 +233,7 @@ impl Erasure<'_> {
     }
 }
 
-/// A value whose strings that have the words are empty.
+/// The value with every string emptied that contains the words.
 fn emptied(value: Value, words: &Words) -> Value {
     match value {
         Value::String(text) if words.are_quoted_in(text.as_bytes()) => Value::String(String::new()),
@@ -243,7 +243,8 @@ fn emptied(value: Value, words: &Words) -> Value {
     }
 }
 
-/// Sessions whose title goes: it has the words, it was taken from what was said, or it tells of a first prompt that goes.
+/// Sessions that lose their title: it contains the words, was taken from a turn, or describes a first prompt that is
+/// forgotten.
 pub(super) fn titles(tx: &Read, agent_no: AgentNo, found: &Found, marks: &Marks) -> Result<BTreeSet<SessionNo>> {
     let mut out = BTreeSet::new();
     let mut spoken: BTreeSet<SessionNo> = BTreeSet::new();
@@ -260,7 +261,7 @@ pub(super) fn titles(tx: &Read, agent_no: AgentNo, found: &Found, marks: &Marks)
         let bare = title.trim().trim_end_matches(['…', '.']).to_lowercase();
         let told = spoken.contains(&session)
             && ((bare.len() >= 8 && texts.iter().any(|t| t.contains(&bare)))
-                || find::told_title(tx, session, found)?.is_some());
+                || find::title_of_prompt(tx, session, found)?.is_some());
         if told || marks.words.are_in(title.as_bytes()) {
             out.insert(session);
         }

@@ -1,4 +1,4 @@
-//! What has to go: turns, and the records that say the same, with everything that repeats them.
+//! Finds what has to be forgotten: turns, the records that contain them, and everything that repeats them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::ledger::blocks::{self, Opener};
 use crate::scope::{AgentNo, RecordNo, SessionKey, SessionNo, StreamNo, TurnId};
 use crate::transcript::read;
 
-/// A shorter text says too little to be looked for elsewhere: it would take away what somebody else said.
-pub(super) const TELLING: usize = 24;
+/// Texts shorter than this are not searched for elsewhere: they would match unrelated turns.
+pub(super) const LEAST_BYTES: usize = 24;
 
-/// What somebody said that is looked for beside the turns themselves, at most so many of them.
+/// The most texts that are searched for beside the turns themselves.
 const MOST_TEXTS: usize = 2_000;
 
 /// What was found, by number.
@@ -24,13 +24,13 @@ const MOST_TEXTS: usize = 2_000;
 pub(super) struct Found {
     pub turns: BTreeSet<TurnId>,
     pub records: BTreeSet<RecordNo>,
-    /// Streams whose unterminated end goes.
+    /// Streams whose unterminated end is forgotten.
     pub pending: BTreeSet<StreamNo>,
-    /// Sessions that go whole.
+    /// Sessions forgotten as a whole.
     pub whole: BTreeSet<SessionNo>,
-    /// Turns nobody named that have the same words.
+    /// Turns that were not named but have the same words.
     pub others: BTreeSet<TurnId>,
-    /// Texts that were said, to be looked for in what was derived.
+    /// The texts of the turns, to be searched for in derived data.
     pub texts: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Found {
     }
 }
 
-/// Finds what a wish is about. `progress` is told how many bytes were looked through.
+/// Finds what a wish covers. `progress` receives the number of bytes searched.
 pub(super) fn find(
     tx: &Read,
     agent_no: AgentNo,
@@ -81,7 +81,7 @@ fn numbers<N: FromSql>(tx: &Read, sql: &str, with: impl rusqlite::Params) -> Res
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// All of a session: its turns, and every byte of its streams that is not another session's.
+/// A whole session: its turns, and every byte of its streams that belongs to no other session.
 fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) -> Result<()> {
     let session = read::session_named(tx, agent_no, name)?.no;
     found.whole.insert(session);
@@ -94,7 +94,7 @@ fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) ->
                            WHERE w.record_no = r.record_no AND t.session_no != ?1)",
         [session],
     )?);
-    // What it shares with the session it was copied from stays there; its own copies go.
+    // Records shared with the session it was copied from stay there; its own copies are forgotten.
     found.records.extend(numbers::<RecordNo>(
         tx,
         "SELECT record_no FROM turn_references WHERE session_no = ?1",
@@ -108,7 +108,7 @@ fn whole_session(tx: &Read, agent_no: AgentNo, name: &str, found: &mut Found) ->
     Ok(())
 }
 
-/// Everything of an agent that has the words.
+/// Everything of an agent that contains the words.
 fn matching(
     tx: &Read,
     opener: &Opener,
@@ -139,7 +139,7 @@ fn matching(
         }
         progress(seen);
     }
-    // A record has no time of its own: that of its turns counts, else whether its session falls into it.
+    // A record has no time of its own: the time of its turns counts, else whether its session overlaps the range.
     let mut statement = tx.prepare(
         "SELECT record_no, block_no, block_offset, length,
                 CASE WHEN ?4 THEN coalesce(
@@ -178,8 +178,8 @@ fn matching(
     Ok(())
 }
 
-/// The same turns elsewhere: other revisions of an entry, the same entry in a session that is a copy, and in any session
-/// of a program whose ids are global.
+/// The same turns elsewhere: other revisions of an entry, the same entry in a copied session, and, for a program with
+/// global ids, in any session.
 fn repeated(tx: &Read, agent_no: AgentNo, request: &Request, found: &mut Found) -> Result<()> {
     let mut statement = tx.prepare_cached(
         "SELECT o.turn_no, s.session_key, o.session_no = t.session_no,
@@ -203,7 +203,7 @@ fn repeated(tx: &Read, agent_no: AgentNo, request: &Request, found: &mut Found) 
     Ok(())
 }
 
-/// What was said, as far as it can be told from other words; of many turns, what people said.
+/// The texts of the turns that are long enough to search for; if there are many turns, only those of people.
 fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
     let mut statement = tx.prepare_cached(
         "SELECT block_no, text_offset, text_length, role = 0 AND kind = 0 FROM turns
@@ -219,7 +219,7 @@ fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
         {
             let text = opener.slice(tx, r.get(0)?, r.get(1)?, r.get(2)?)?;
             let text = String::from_utf8_lossy(&text).trim().to_owned();
-            if text.len() >= TELLING {
+            if text.len() >= LEAST_BYTES {
                 texts.push(text);
             }
         }
@@ -229,8 +229,8 @@ fn texts(tx: &Read, opener: &Opener, found: &Found) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Records of the same sessions that make no turn and have the words of one: copies of a prompt, requests, titles. Turns
-/// that have them as well are only counted.
+/// Records of the same sessions that make no turn but contain the text of one: copies of a prompt, requests, titles.
+/// Turns that contain it as well are only counted.
 fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     let sessions: BTreeSet<SessionNo> = {
         let mut all = BTreeSet::new();
@@ -246,7 +246,7 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     };
     for session in sessions {
         let mut looked_for: Vec<String> = found.texts.clone();
-        looked_for.extend(told_title(tx, session, found)?);
+        looked_for.extend(title_of_prompt(tx, session, found)?);
         let words = Words::new(looked_for.iter().map(String::as_str), false);
         if words.is_empty() {
             continue;
@@ -291,8 +291,8 @@ fn echoed(tx: &Read, opener: &Opener, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// The title of a session whose first prompt goes: it tells of that.
-pub(super) fn told_title(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
+/// The title of a session whose first prompt is forgotten, because it describes that prompt.
+pub(super) fn title_of_prompt(tx: &Read, session: SessionNo, found: &Found) -> Result<Option<String>> {
     let first: Vec<TurnId> = numbers(
         tx,
         "SELECT turn_no FROM turns WHERE session_no = ?1 AND role = 0 AND kind = 0 ORDER BY turn_no LIMIT 1",
@@ -307,7 +307,7 @@ pub(super) fn told_title(tx: &Read, session: SessionNo, found: &Found) -> Result
         .filter(|t| t.trim().len() >= 4))
 }
 
-/// The records of the turns: those that made them, repeat them, or say them in another session.
+/// The records of the turns: those that made them, repeat them, or contain them in another session.
 fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
     for turn in &found.turns {
         found.records.extend(numbers::<RecordNo>(
@@ -321,7 +321,7 @@ fn spoken(tx: &Read, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// Leaves out what was forgotten before.
+/// Removes from the result what was forgotten before.
 fn already(tx: &Read, found: &mut Found) -> Result<()> {
     fn keep<N: Copy + Ord + ToSql>(tx: &Read, set: &mut BTreeSet<N>, sql: &str) -> Result<()> {
         let mut statement = tx.prepare_cached(sql)?;
@@ -336,14 +336,14 @@ fn already(tx: &Read, found: &mut Found) -> Result<()> {
     }
     keep(tx, &mut found.turns, "SELECT 1 FROM turns WHERE turn_no = ?1 AND forgotten IS NULL")?;
     keep(tx, &mut found.records, "SELECT 1 FROM records WHERE record_no = ?1 AND forgotten IS NULL")?;
-    // A session somebody went on with is forgotten again; one that is as it was is not.
+    // A session continued since it was forgotten is forgotten again; an unchanged one is not.
     if found.turns.is_empty() && found.records.is_empty() && found.pending.is_empty() {
         keep(tx, &mut found.whole, "SELECT 1 FROM sessions WHERE session_no = ?1 AND forgotten IS NULL")?;
     }
     Ok(())
 }
 
-/// How many turns of which session go.
+/// The number of turns forgotten in each session.
 pub(super) fn by_session(tx: &Read, found: &Found) -> Result<BTreeMap<String, u64>> {
     let mut out: BTreeMap<String, u64> = BTreeMap::new();
     let mut statement =

@@ -1,14 +1,14 @@
-//! Forgetting what was said: a session, turns, or every place where words stand (R14.2). Storey 4.
+//! Forgets what was said: a session, turns, or every occurrence of some words (R14.2). Storey 4.
 //!
-//! [`plan`] finds what has to go and tells it without changing anything. [`carry_out`] does it under the tree lock: one
-//! transaction takes the words out of the ledger ([`erase`]), remakes the nodes that drew on them ([`nodes`]) and stores
-//! which files go; then the files go. [`finish`] does what no transaction can: pages are rendered again, the search
-//! index, unused pages, logs and copies made before a migration lose what they still hold. That it has to be done stands
-//! in the ledger, by agent and without a word, until it is; so a kill at any moment leaves nothing done, or something the
-//! next command finishes.
+//! [`plan`] finds what has to be removed and reports it without changing anything. [`carry_out`] removes it under the
+//! tree lock: one transaction erases the words from the ledger ([`erase`]), remakes the nodes made from them
+//! ([`nodes`]) and stores which files to remove; then the files are removed. [`finish`] does what no transaction can:
+//! it renders pages again and removes the words from the search index, unused database pages, logs and copies made
+//! before a migration. A ledger row per agent, without any of the words, says that this is still to be done; so after a
+//! kill at any moment either nothing has happened or the next command finishes the work.
 //!
-//! What stays is the address: [`transcript::append()`](crate::transcript::append()) lets nothing in again that was
-//! forgotten. The programs' own files are not ours to change; they are named.
+//! The address stays: [`transcript::append()`](crate::transcript::append()) refuses to store again what was forgotten.
+//! The programs' own files are not changed; they are named.
 
 mod derived;
 mod erase;
@@ -42,14 +42,14 @@ use crate::tree::file_table::Entry;
 use crate::tree::journal::{Act, Step, hex};
 use crate::tree::{AssistantHome, TreeLock};
 
-/// The row of the ledger's `meta` that says for an agent that something forgotten is not gone everywhere yet; its value
-/// is the time from which on it is to be tried.
+/// Key prefix of the `meta` row which says that an agent's forget is unfinished; its value is the time of the next
+/// attempt.
 const PENDING: &str = "forgetting/";
 
-/// After a failure (a full disk, somebody reading all the time) other commands leave it alone for so long.
+/// How long other commands do not retry after a failure (a full disk, a permanent reader).
 const PAUSE_MS: Millis = 10 * 60 * 1000;
 
-/// How long a page is waited for: a little longer than a file has to be at rest.
+/// How often a page is waited for: a little longer than a file must be unchanged.
 const WAITS: usize = 4;
 const WAIT: std::time::Duration = std::time::Duration::from_millis(700);
 
@@ -59,7 +59,8 @@ pub enum Wish {
     /// A session, by its key or the beginning of its id.
     Session(String),
     Turns(Vec<TurnId>),
-    /// Everything that has a text, as it is or as JSON quotes it; of turns those said in a time, if one is given.
+    /// Everything that contains a text, literally or as quoted in JSON; of turns only those in a time range, if one is
+    /// given.
     Match {
         text: String,
         ignore_case: bool,
@@ -68,18 +69,18 @@ pub enum Wish {
     },
 }
 
-/// A wish, and what the engine does not know of programs.
+/// A wish, and what the engine does not know about programs.
 pub struct Request<'r> {
     pub wish: Wish,
-    /// Whether entry ids of a program are unique beyond the session.
+    /// Whether entry ids of a program are unique across sessions.
     pub global_ids: &'r dyn Fn(&str) -> bool,
 }
 
-/// What would go, and what would not. Nothing in it is a word of what is forgotten but names of files.
+/// What would be removed and what would stay. Apart from file names, it contains no word of what is forgotten.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Preview {
     pub turns: u64,
-    /// Source records whose bytes go; some make no turn.
+    /// Source records whose bytes are erased; some make no turn.
     pub records: u64,
     pub bytes: u64,
     /// Unterminated ends of files.
@@ -94,9 +95,9 @@ pub struct Preview {
     pub items: Vec<ItemGone>,
     /// Pages that show it now and are rendered again.
     pub pages: Vec<String>,
-    /// Files with the words that people, or others, wrote: named, never changed.
+    /// Files with the words that people or other programs wrote: they are named, never changed.
     pub by_hand: Vec<String>,
-    /// Nodes that become tombstones and are made again of what is left.
+    /// Nodes that become tombstones and are remade from what is left.
     #[serde(serialize_with = "as_written")]
     pub nodes: Vec<NodeId>,
     /// Other rows of the ledger, by table.
@@ -147,12 +148,12 @@ pub struct Plan {
     nodes: Vec<NodeId>,
     files: Files,
     titles: BTreeSet<SessionNo>,
-    /// Up to where the ledger was looked through.
+    /// The last record and turn that were searched.
     seen: (i64, i64),
 }
 
 impl Plan {
-    /// Nothing is left to be forgotten.
+    /// Whether there is nothing left to forget.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
             && self.files.items.is_empty()
@@ -163,7 +164,7 @@ impl Plan {
     }
 }
 
-/// Finds what has to go. Changes nothing. `progress` is told how many bytes were looked through. `NotFound` where a
+/// Finds what has to be removed. Changes nothing. `progress` receives the number of bytes searched. `NotFound` if a
 /// session or turn is not the agent's, `Usage` for an empty text.
 pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)) -> Result<Plan> {
     let (words, named) = match &request.wish {
@@ -178,7 +179,7 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
         let found = find::find(tx, agent, request, &words, progress)?;
         Ok((found, reached(tx)?))
     })?;
-    // Without words of their own, what was said is what is looked for in what was made from it.
+    // If no words were named, derived data is searched for the texts of the turns.
     let words = if named { words } else { Words::new(found.texts.iter().map(String::as_str), false) };
     let mut ids: HashSet<String> = find::names(&found.turns).into_iter().collect();
     let sessions: Vec<String> = at.read(|tx| keys_of(tx, &found.whole))?;
@@ -222,8 +223,8 @@ pub fn plan(at: &AssistantHome, request: &Request, progress: &mut dyn FnMut(u64)
     Ok(Plan { preview, found, ids: marks.ids, words, named, nodes, files, titles, seen })
 }
 
-/// Forgets what was planned. `Busy` where something was stored since: plan again. What is left to be done afterwards is
-/// done by [`finish`]. Returns files that were to go and were saved by somebody meanwhile.
+/// Carries out a plan. `Busy` if something was stored since it was made: plan again. [`finish`] does the rest
+/// afterwards. Returns files that were to be removed but were saved meanwhile.
 pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     let mut act = Act::new("transcript.forget");
     for entry in &plan.files.items {
@@ -255,7 +256,7 @@ pub fn carry_out(lock: &TreeLock, plan: &Plan) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// Whether something forgotten is not gone everywhere yet and is to be tried now: numbers of agents.
+/// The agents whose forget is unfinished and due for another attempt.
 pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     let now = ledger.now();
     ledger.read(|tx| {
@@ -268,9 +269,9 @@ pub fn unfinished(ledger: &Ledger) -> Result<Vec<AgentNo>> {
     })
 }
 
-/// Takes what was forgotten out of everything but the ledger's rows: files of an act that was cut off, rendered pages,
-/// the index, copies, unused pages and logs. Harmless to repeat. An error leaves it to be done by a later command.
-/// Returns what became of the pages.
+/// Removes what was forgotten from everything beside the ledger's rows: files of an interrupted act, rendered pages,
+/// the index, copies, unused pages and logs. Idempotent. After an error a later command tries again. Returns what
+/// happened to the pages.
 pub fn finish(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed> {
     let done = everywhere(at, index);
     let key = format!("{PENDING}{}", at.agent_no);
@@ -307,8 +308,8 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
             folder.remove(&crate::home::RelPath::parse(name)?)?;
         }
     }
-    // Copies of other programs' stores and of this home, left by commands that were killed. A process that has a file of
-    // them open keeps it until it ends.
+    // Copies of other programs' stores and of this home, left by killed commands. A process that has one of these files
+    // open keeps it until it ends.
     for entry in scratch.entries()? {
         if entry.kind == crate::home::Kind::File
             && let Some(Ok(name)) = entry.name.to_str().map(crate::home::RelPath::parse)
@@ -323,7 +324,7 @@ fn everywhere(at: &AssistantHome, index: Option<&mut Index>) -> Result<Refreshed
     Ok(refreshed)
 }
 
-/// Renders what shows it. A page somebody saved a moment ago is waited for: it still has the words.
+/// Renders the pages that contain it. A page saved a moment ago is waited for, because it still has the words.
 fn pages(at: &AssistantHome) -> Result<Refreshed> {
     let mut refreshed = render::refresh_at(&at.lock()?, Occasion::Act)?;
     for _ in 0..WAITS {
@@ -343,7 +344,7 @@ fn pages(at: &AssistantHome) -> Result<Refreshed> {
     }
 }
 
-/// The last record and turn there is.
+/// The last record and the last turn.
 fn reached(tx: &Read) -> Result<(i64, i64)> {
     Ok(tx.query_row(
         "SELECT (SELECT coalesce(max(record_no), 0) FROM records), (SELECT coalesce(max(turn_no), 0) FROM turns)",
@@ -357,7 +358,7 @@ fn keys_of(tx: &Read, sessions: &BTreeSet<SessionNo>) -> Result<Vec<String>> {
     sessions.iter().map(|no| Ok(statement.query_row([no], |r| r.get(0))?)).collect()
 }
 
-/// Rows of the ledger that go or lose their words, what was noticed in these turns included.
+/// The number of ledger rows that are removed or lose their text, including observations from these turns.
 fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) -> Result<Vec<(&'static str, u64)>> {
     let mut noticed: BTreeSet<i64> = BTreeSet::new();
     for turn in &found.turns {
@@ -376,7 +377,7 @@ fn rows(tx: &Read, agent: AgentNo, found: &Found, marks: &Marks, named: bool) ->
     Ok(rows)
 }
 
-/// The stores of the programs these records were read from, as far as they are there.
+/// The stores these records were read from, if they still exist.
 fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
     let mut statement = tx.prepare_cached(
         "SELECT path FROM records JOIN streams USING (stream_no) JOIN sources USING (source_no)
@@ -390,7 +391,7 @@ fn not_ours(tx: &Read, found: &Found) -> Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|p| p.exists()).collect())
 }
 
-/// Copies of the ledger that we made.
+/// Copies of the ledger made before a migration.
 fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
     let folder = at.home().open_dir(&layout::BACKUPS)?;
     let ours = |name: &str| name.starts_with("runtime-") && (name.ends_with(".db") || name.contains(".db-"));
@@ -399,8 +400,8 @@ fn backups(at: &AssistantHome) -> Result<Vec<PathBuf>> {
     Ok(names.map(|name| folder.shown().join(name)).collect())
 }
 
-/// Forgets leaves of memory, all of them or none, with what programs were given of them. Returns the paths of other
-/// files that went with them. The words stay in the conversations they came from.
+/// Forgets memory leaves, all or none, together with the contexts programs were given. Returns the paths of other files
+/// that were removed with them. The words stay in the conversations they came from.
 pub fn leaves(lock: &TreeLock, entries: &[Entry]) -> Result<Vec<String>> {
     memory::forget::forget(lock, entries, |tx| inject::forget_given(tx, lock.at.agent_no))
 }

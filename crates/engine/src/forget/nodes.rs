@@ -1,5 +1,5 @@
-//! The summary DAG without what was forgotten: every node that drew on it becomes a tombstone, and a new one is made of
-//! what is left, from the chunks up (R14.2).
+//! Removes what was forgotten from the summary DAG: every node made from it becomes a tombstone, and a new one is made
+//! from what is left, from the chunks up (R14.2).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ use crate::scope::{AgentNo, LaneNo, NodeId, TurnId};
 use crate::tokens::tokens;
 use crate::transcript::{kind_from_code, role_from_code};
 
-/// Nodes that go, children before their parents.
+/// The affected nodes, children before their parents.
 pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, words: &Words) -> Result<Vec<NodeId>> {
     let mut by_lane: BTreeMap<LaneNo, BTreeSet<TurnId>> = BTreeMap::new();
     let mut lane_of = tx.prepare_cached("SELECT lane_no FROM turns WHERE turn_no = ?1")?;
@@ -63,7 +63,8 @@ pub(super) fn affected(tx: &Read, agent_no: AgentNo, turns: &BTreeSet<TurnId>, w
     Ok(ordered.into_iter().map(|(_, node)| node).collect())
 }
 
-/// Whether what a node says came from these turns, or has the words: items are carried on beyond the turns a node covers.
+/// Whether a node's content came from these turns or contains the words: items may be carried beyond the turns a node
+/// covers.
 fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<TurnId>, words: &Words) -> Result<bool> {
     let summary: String = r.get(5)?;
     let summary_turn: Option<TurnId> = r.get(7)?;
@@ -81,12 +82,12 @@ fn draws_on(r: &rusqlite::Row, turns: &BTreeSet<TurnId>, words: &Words) -> Resul
     Ok(distillate.turns().iter().any(|t| turns.contains(t)))
 }
 
-/// Buries nodes and makes new ones in their place, children first, as [`affected`] orders them. The turns must be
-/// forgotten already. Returns what was made in place of what.
+/// Turns nodes into tombstones and makes replacements, children first, as [`affected`] orders them. The turns must be
+/// forgotten already. Returns each node's replacement.
 pub(super) fn remake(tx: &Write, agent_no: AgentNo, nodes: &[NodeId]) -> Result<HashMap<NodeId, NodeId>> {
     let mut standing = Vec::new();
     for id in nodes {
-        // One of an act that was never finished is not seen by anybody: nothing is made in its place.
+        // A node of an unfinished act is not visible: it gets no replacement.
         standing.extend(lineage::find(tx, agent_no, *id)?);
         tombstone::bury(tx, *id)?;
     }
@@ -103,7 +104,7 @@ pub(super) fn remake(tx: &Write, agent_no: AgentNo, nodes: &[NodeId]) -> Result<
     Ok(made)
 }
 
-/// A node like another one, with nothing to say yet.
+/// A node like the old one, without content yet.
 fn in_place_of(old: &Node) -> NewNode {
     NewNode {
         agent_no: old.agent_no,
@@ -128,11 +129,11 @@ fn in_place_of(old: &Node) -> NewNode {
     }
 }
 
-/// A chunk of the turns that are left. Where none is, it stands for the place and says nothing.
+/// A chunk of the remaining turns. If none is left, it keeps the range and has no content.
 fn chunk(tx: &Read, old: &Node) -> Result<NewNode> {
     let mut new = in_place_of(old);
     let Some(lane) = old.lane_no else { return Ok(new) };
-    let turns = said(tx, lane, old.turns)?;
+    let turns = remaining_turns(tx, lane, old.turns)?;
     let root = root_of(tx, lane, old.turns)?;
     new.source_tokens = turns.iter().map(|t| tokens(&t.text) as u64).sum();
     if !turns.is_empty() {
@@ -142,7 +143,7 @@ fn chunk(tx: &Read, old: &Node) -> Result<NewNode> {
     Ok(new)
 }
 
-/// A node over the children that stand now.
+/// A node over the current children.
 fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNode> {
     let mut new = in_place_of(old);
     for child in lineage::walk::children(tx, old.agent_no, old.id)? {
@@ -153,7 +154,7 @@ fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNo
             (Kind::Condensed, _) => child.summary_tokens,
             _ => child.source_tokens,
         };
-        // What a program left, and what a sub-agent did, speaks for itself only (R6.2).
+        // Abandoned branches and lanes of sub-agents do not contribute to their parent's content (R6.2).
         let aside = child.abandoned || child.lane.as_deref().is_some_and(|lane| !lane.is_empty());
         if !aside || old.abandoned {
             new.distillate = fold(&new.distillate, &child.distillate);
@@ -166,8 +167,8 @@ fn parent(tx: &Read, old: &Node, made: &HashMap<NodeId, NodeId>) -> Result<NewNo
     Ok(new)
 }
 
-/// The turns of a stretch of a lane that are left.
-fn said(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
+/// The remaining turns of a range of a lane.
+fn remaining_turns(tx: &Read, lane: LaneNo, (first, last): (TurnId, TurnId)) -> Result<Vec<Said>> {
     let opener = Opener::default();
     let mut statement = tx.prepare_cached(
         "SELECT turn_no, role, kind, run_no, l.lane = '', sp.name, tl.name, call, failed, at, block_no, text_offset,

@@ -1,5 +1,5 @@
-//! Visible files that were made from what is forgotten, or have its words. Items nobody has touched go; pages are rendered
-//! again; what a person wrote is named and left alone.
+//! Visible files made from what is forgotten, or with its words. Items nobody edited are removed; pages are rendered
+//! again; what a person wrote is named and not changed.
 
 use super::derived::Marks;
 use crate::document::Document;
@@ -9,21 +9,21 @@ use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::Provenance;
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
-/// What becomes of the files.
+/// What happens to the files.
 #[derive(Default)]
 pub(super) struct Files {
-    /// Items that go.
+    /// Items that are removed.
     pub items: Vec<Entry>,
-    /// Pages with words of it in what is rendered.
+    /// Pages whose rendered blocks contain the words.
     pub pages: Vec<Entry>,
-    /// With words of it that a person wrote, or that are not ours: full paths.
+    /// Full paths of files in which a person or another program wrote the words.
     pub by_hand: Vec<String>,
-    /// Catalogue rows of files that are gone.
+    /// Rows of the file table whose files no longer exist.
     pub gone: Vec<String>,
 }
 
-/// Looks at every file of the agent. `sessions`: keys of sessions that go whole. `named`: words were asked for, so an
-/// item that has them goes wherever it came from.
+/// Examines every file of the agent. `sessions`: keys of sessions forgotten as a whole. `named`: words were named, so
+/// an item with the words is removed whatever its source.
 pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named: bool) -> Result<Files> {
     let mut out = Files::default();
     let made_from = |entry: &Entry| {
@@ -47,7 +47,7 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
             }
             continue;
         }
-        let (ours, theirs) = apart(&bytes);
+        let (ours, theirs) = split_rendered(&bytes);
         if marks.are_in(&ours) {
             out.pages.push(entry.clone());
         }
@@ -57,10 +57,10 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
     }
     out.gone = gone(at, marks)?;
     if named {
-        // Written by others below the home: logs, what hooks left, the programs' own drafts.
+        // Other files below the home: logs, spooled hook calls, the programs' own drafts.
         for folder in [layout::LOGS, layout::SPOOL, layout::RUNTIME] {
             let (home, mut found) = (at.home(), Vec::new());
-            // A folder that is not there has nothing in it.
+            // A missing folder is empty.
             let _ = home.walk(&folder, 6, &mut |path, _| found.push(path));
             for path in found {
                 if let Ok(Some((bytes, _))) = home.read_with_stamp(&path, LARGEST_FILE)
@@ -74,8 +74,8 @@ pub(super) fn look(at: &AssistantHome, marks: &Marks, sessions: &[String], named
     Ok(out)
 }
 
-/// What stands between our markers in a page, and the rest.
-fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+/// Splits a page into its rendered blocks and the rest.
+fn split_rendered(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let doc = Document::parse(bytes.to_vec());
     let body = doc.body();
     let mut names: Vec<&str> = body
@@ -98,7 +98,7 @@ fn apart(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (ours, theirs.into_bytes())
 }
 
-/// Rows of files that are gone and still say what they said.
+/// Rows of removed files that still have their text.
 fn gone(at: &AssistantHome, marks: &Marks) -> Result<Vec<String>> {
     at.read(|tx| {
         let mut statement =

@@ -1,21 +1,21 @@
-//! Words looked for in what was stored: as they are, and as programs write them inside JSON, several levels deep. Pure.
+//! Searches stored bytes for words, literally and as programs quote them inside JSON, several levels deep. Pure.
 
 use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-/// How deep a text may be quoted: JSON in a string of JSON in a string of JSON.
+/// The most levels of quoting: JSON in a string of JSON in a string of JSON.
 const LEVELS: usize = 3;
 
-/// Texts that are looked for.
+/// The texts to search for.
 pub struct Words {
     exact: Vec<Finder<'static>>,
-    /// Folded to lower case; then what is searched is folded, too.
+    /// Lower case; then the searched text is folded, too.
     folded: Vec<String>,
 }
 
 impl Words {
-    /// Nothing is found by no texts. `ignore_case`: letters count whatever their case.
+    /// Without texts nothing matches. `ignore_case`: matches letters of either case.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>, ignore_case: bool) -> Words {
         let texts = texts.into_iter().filter(|t| !t.is_empty());
         let mut words = Words { exact: Vec::new(), folded: Vec::new() };
@@ -30,7 +30,7 @@ impl Words {
         self.exact.is_empty() && self.folded.is_empty()
     }
 
-    /// Whether a text has one of them, as it is.
+    /// Whether bytes contain one of the texts literally.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         if self.exact.iter().any(|f| f.find(bytes).is_some()) {
             return true;
@@ -42,7 +42,7 @@ impl Words {
         self.folded.iter().any(|t| folded.contains(t.as_str()))
     }
 
-    /// Whether bytes have one of them, as it is or as a string of JSON has it (`\n`, `\"`, `\u00e9`), also inside another.
+    /// Whether bytes contain one of the texts, literally or as a JSON string (`\n`, `\"`, `\u00e9`), also nested.
     pub fn are_quoted_in(&self, bytes: &[u8]) -> bool {
         if self.is_empty() {
             return false;
@@ -61,7 +61,7 @@ impl Words {
     }
 }
 
-/// Bytes with the escapes of JSON strings resolved; what is no escape stays.
+/// The bytes with JSON escapes resolved; other bytes stay.
 fn unquoted(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -93,7 +93,7 @@ fn plain_backslash(out: &mut Vec<u8>) -> usize {
     1
 }
 
-/// `\u00e9`, or a pair of them; how many bytes it was.
+/// Decodes `\u00e9`, or a surrogate pair; returns the number of bytes read.
 fn character(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     let unit = |at: usize| -> Option<u16> {
         let hex = bytes.get(at..at + 6).filter(|h| h.starts_with(b"\\u"))?;

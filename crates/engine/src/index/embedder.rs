@@ -1,28 +1,28 @@
-//! What turns a text into a vector (R10.8). The engine knows no model; one is plugged in as an [`Embedder`].
+//! Embedders turn texts into vectors (R10.8). The engine knows no model; one is plugged in as an [`Embedder`].
 
 use crate::error::Result;
 
-/// A model that places texts in space: near in meaning, near in angle.
+/// A model that maps texts to vectors: similar meanings have a small angle.
 ///
-/// The same model gives the same vectors for the same texts, in every process and on every machine; another table,
-/// version or number of dimensions has another [`model`](Embedder::model), because vectors of two models are never
+/// The model returns the same vectors for the same texts, in every process and on every machine. Another table, version
+/// or number of dimensions must have another [`model`](Embedder::model), because vectors of two models are never
 /// compared.
 pub trait Embedder: Send + Sync {
-    /// Names the model and its version, such as `static-minilm-256-v1`. Stored beside the vectors.
+    /// Name and version of the model, such as `static-minilm-256-v1`. Stored beside the vectors.
     fn model(&self) -> &str;
 
-    /// Numbers in a vector; a multiple of 64.
+    /// Dimensions of a vector; a multiple of 64.
     fn dimensions(&self) -> usize;
 
-    /// A vector of length 1 for each text, in their order; all zeros where a text has nothing the model knows, which is
-    /// near to nothing. Any text is a text: empty, of megabytes, of control characters.
+    /// Returns a vector of length 1 for each text, in their order; all zeros for a text without anything the model
+    /// knows, which is similar to nothing. Any text is valid: empty, of megabytes, of control characters.
     ///
-    /// `Busy` where a model that is elsewhere does not answer: nothing else waits for it, and it is asked again later.
+    /// `Busy` if a remote model does not answer: nothing else waits for it, and it is asked again later.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// Whether it takes microseconds for a text, so that vectors are made while the index is locked, in the transaction
-    /// that stores the words. `false` for a model behind a connection, and for one that computes: its vectors are made
-    /// afterwards, by the worker.
+    /// Whether a text takes microseconds, so that vectors can be made while the index is locked, in the transaction
+    /// that stores the words. `false` for a model behind a connection, and for a slow local one: the worker makes its
+    /// vectors afterwards.
     fn is_quick(&self) -> bool {
         true
     }

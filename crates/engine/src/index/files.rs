@@ -1,11 +1,11 @@
-//! Which rows a visible file has in the index, and how they follow the file table (R10.10).
+//! The index rows of visible files, and how they follow the file table (R10.10).
 //!
-//! A second full-text table beside that of the turns. What it covers is a change number of the file table per agent,
-//! kept with a mark of the ledger's history and written in the transaction that stores the rows. Beside it stands what
-//! each file's rows were made from, so that they can be taken out again and verify can tell whether they are right.
+//! A second full-text table beside that of the turns. The index covers an agent's files up to a change number of the
+//! file table, stored with a mark of the ledger's history in the transaction that stores the rows. It also stores what
+//! each file's rows were made from, so that they can be removed and verified.
 //!
-//! A file is indexed as it is when it is read. Where that is not what its file table row says (saved again since, not
-//! readable, gone), it is looked at again with every catch-up: a row whose digest comes back tells nobody.
+//! A file is indexed as it is when it is read. If that differs from its file table row (saved again since, unreadable,
+//! removed), every catch-up checks it again: a file restored to an earlier digest causes no new change.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -23,14 +23,14 @@ use crate::scope::{AgentNo, ChangeNo, FileNo, WorkspaceNo};
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
-/// Files taken from the file table at once; few where a search waits.
+/// Files taken from the file table at once; few, because a search may be waiting.
 const STEP: usize = 400;
 const HASTY_STEP: usize = 16;
 
-/// Files that are not what their row says: so many are looked at again in one catch-up.
+/// The most files that differ from their row that one catch-up checks again.
 const DUE: i64 = 100;
 
-/// The table of words and the table of what they were made from.
+/// The table of words and the table of what its rows were made from.
 pub(super) fn schema(tokenizer: &str) -> String {
     format!(
         "CREATE VIRTUAL TABLE files_fts USING fts5(title, text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
@@ -48,17 +48,17 @@ pub(super) fn schema(tokenizer: &str) -> String {
 pub(crate) struct Made {
     pub file_no: FileNo,
     pub change_no: ChangeNo,
-    /// Of the bytes that were read; `None`: they could not be.
+    /// Digest of the bytes that were read; `None` if they could not be read.
     pub digest: Option<Digest>,
-    /// Rows it has.
+    /// Number of its rows.
     pub parts: i64,
-    /// Rows it should have and has not, or has and should not have.
+    /// It lacks rows it should have, or has rows it should not.
     pub broken: bool,
 }
 
 impl Index {
-    /// How many changes of an agent's files it has not seen. A change number or mark the ledger does not know means
-    /// another history: the rows mean nothing.
+    /// How many changes of an agent's files are not indexed. A change number or mark unknown to the ledger belongs to
+    /// another history: then all rows are invalid.
     pub fn files_missing(&self, tx: &Read, agent_no: AgentNo) -> Result<u64> {
         let (watermark, mark) = self.files_end(agent_no)?;
         let last = file_table::last_change(tx, agent_no)?;
@@ -79,14 +79,14 @@ impl Index {
     /// Follows the file table until done or `deadline`. Returns how many changes are still missing.
     pub fn catch_up_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<u64> {
         self.flush()?;
-        // Words of files can be forgotten, so no unused page keeps them; of turns there are too many for that.
+        // Words of files can be forgotten, so freed pages are overwritten; turns are too many for that.
         self.conn.pragma_update(None, "secure_delete", true)?;
         let missing = self.caught_up_files(at, deadline);
         self.conn.pragma_update(None, "secure_delete", false)?;
         missing
     }
 
-    /// Takes the words of files that are gone out of the index for good: they stand in it till its parts are merged.
+    /// Removes the words of removed files for good: until its segments are merged, the index still contains them.
     pub fn erase_gone_files(&mut self, at: &AssistantHome) -> Result<()> {
         self.catch_up_files(at, None)?;
         self.conn.pragma_update(None, "secure_delete", true)?;
@@ -139,7 +139,7 @@ impl Index {
         Ok(())
     }
 
-    /// Looks at the files that were not what their row says. Nothing is written while they are as they were.
+    /// Checks again the files that differed from their row. Writes nothing while they are unchanged.
     fn look_again(&mut self, at: &AssistantHome) -> Result<()> {
         let (first, last) = RowId::range(at.agent_no, 0, i64::MAX);
         let due: Vec<(i64, Option<Vec<u8>>)> = {
@@ -163,7 +163,7 @@ impl Index {
         Ok(())
     }
 
-    /// Replaces the rows of a file by those of what it is now, inside the open transaction.
+    /// Replaces the rows of a file with those of its current content, inside the open transaction.
     fn put(&mut self, at: &AssistantHome, entry: &Entry) -> Result<()> {
         let row = |part| RowId { agent_no: at.agent_no, turn_no: entry.file_no.0, part }.pack();
         self.take_out(at.agent_no, row(0))?;
@@ -222,7 +222,7 @@ impl Index {
         self.count_files(agent_no, -parts)
     }
 
-    /// Takes out all that is known of an agent's files, inside the open transaction.
+    /// Removes everything about an agent's files, inside the open transaction.
     fn forget_files(&mut self, agent_no: AgentNo) -> Result<()> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         let files: Vec<i64> = {
@@ -237,7 +237,7 @@ impl Index {
         Ok(())
     }
 
-    /// Makes the vectors of files that have rows and none yet. Where a search waits, only with a model that is at hand.
+    /// Makes the missing vectors of files that have rows. While a search waits, only with a quick model.
     fn fill_files(&mut self, at: &AssistantHome, deadline: Option<Instant>) -> Result<()> {
         let (first, last) = RowId::range(at.agent_no, 0, i64::MAX);
         let mut from = first;
@@ -262,7 +262,7 @@ impl Index {
                 if !self.begin()? {
                     return Ok(());
                 }
-                // Another process may have indexed it again, or taken it out.
+                // Another process may have indexed the file again, or removed it.
                 let same: Option<Option<Vec<u8>>> = self
                     .conn
                     .prepare_cached("SELECT digest FROM files WHERE file = ?1 AND embedded = 0")?
@@ -279,7 +279,7 @@ impl Index {
         Ok(())
     }
 
-    /// Puts the vectors of a file beside its rows. `false`: they could not be, and are made again later.
+    /// Stores the vectors of a file. `false`: they could not be stored, and are made again later.
     fn store_file(&mut self, agent_no: AgentNo, entry: &Entry, made: Vec<Option<Vec<u8>>>) -> Result<bool> {
         let set = SetKey {
             agent_no,
@@ -292,7 +292,7 @@ impl Index {
         self.store_vectors(&set, made, key)
     }
 
-    /// Rows of one agent's files.
+    /// The number of rows of one agent's files.
     pub fn file_rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let rows: Option<i64> = self
             .conn
@@ -302,7 +302,7 @@ impl Index {
         Ok(rows.unwrap_or(0))
     }
 
-    /// Up to which change it covers an agent's files.
+    /// The last change of an agent's files it covers.
     pub(crate) fn files_covered(&self, agent_no: AgentNo) -> Result<ChangeNo> {
         Ok(self.files_end(agent_no)?.0)
     }
@@ -329,7 +329,7 @@ impl Index {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// What the second table is like inside: rows nobody counts, counts without rows.
+    /// Internal inconsistencies of the file tables: uncounted rows, and counts without rows.
     pub(super) fn file_problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let number = |sql: &str| self.conn.query_row(sql, [], |r| r.get::<_, i64>(0));
@@ -353,7 +353,7 @@ impl Index {
         Ok(problems)
     }
 
-    /// Up to which change it covers an agent's files, and the mark of the history that change belongs to.
+    /// The last change of an agent's files it covers, and the mark of the history it belongs to.
     fn files_end(&self, agent_no: AgentNo) -> Result<(ChangeNo, String)> {
         let value: Option<String> = self
             .conn
@@ -362,7 +362,7 @@ impl Index {
             .optional()?;
         let Some(value) = value else { return Ok((ChangeNo(0), String::new())) };
         let (change_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
-        // Lost count: a number no file table has reached, so that it is made again.
+        // Unreadable: return a number no file table has reached, so that the rows are made again.
         Ok((ChangeNo(change_no.parse().unwrap_or(i64::MAX)), mark.to_owned()))
     }
 
@@ -381,7 +381,7 @@ impl Index {
     }
 }
 
-/// What of a file is embedded.
+/// The texts of a file that are embedded.
 fn texts_of(entry: &Entry, plain: &str) -> Vec<String> {
     super::vectors::of_file(&entry.title, plain)
 }
@@ -399,12 +399,13 @@ fn rows_key(agent_no: AgentNo) -> String {
     format!("file-rows:{agent_no}")
 }
 
-/// The bytes of a file, if they can be had; what is in the way is reported by the scan.
+/// The bytes of a file, or `None`; the scan reports why it cannot be read.
 fn bytes_of(at: &AssistantHome, entry: &Entry) -> Option<Vec<u8>> {
     at.files.read_with_stamp(&entry.path, LARGEST_FILE).ok().flatten().map(|(bytes, _)| bytes)
 }
 
-/// A change in words another history hardly shares: the newest link of the audit chain, and the file that changed.
+/// Identifies a change, so that another history hardly has the same mark: the newest link of the audit chain and the
+/// file.
 fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
     let (no, hash): (i64, Vec<u8>) = tx
         .prepare_cached("SELECT audit_no, hash FROM audit ORDER BY audit_no DESC LIMIT 1")?
@@ -414,7 +415,7 @@ fn mark_of(tx: &Read, last: &Entry) -> Result<String> {
     Ok(format!("{no} {} {} {}", short(&hash), last.file_no, short(&last.digest)))
 }
 
-/// Whether this ledger has that link, and, unless the file has changed once more, that change.
+/// Whether this ledger has that link and, unless the file has changed again, that change.
 fn is_of(tx: &Read, agent_no: AgentNo, change_no: ChangeNo, mark: &str) -> Result<bool> {
     let parts: Vec<&str> = mark.split(' ').collect();
     let [no, hash, file_no, digest] = parts.as_slice() else { return Ok(false) };

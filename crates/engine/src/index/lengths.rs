@@ -1,5 +1,5 @@
-//! How many tokens each turn has, two bytes side by side, for scoring: what the engine keeps for this costs a look-up
-//! for each row. Written in the transaction that stores the rows; of a long turn it is the length of its first row.
+//! The number of tokens of each turn, two bytes each, for scoring: the engine's own table would need a look-up for each
+//! row. Written in the transaction that stores the rows; for a long turn it is the length of its first row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ pub(crate) const SCHEMA: &str = "CREATE TABLE row_lengths (block INTEGER PRIMARY
 
 pub(super) const EMPTY: &str = "DELETE FROM row_lengths;";
 
-/// Turns in a block: what fits on a page.
+/// Turns in a block: as many as fit on a page.
 pub(crate) const AT_ONCE: usize = 4000;
 
-/// The tokens of a turn of a block, 0 where it has no rows.
+/// The tokens of a turn in a block; 0 if it has no rows.
 #[inline]
 pub(crate) fn length_at(block: &[u8], slot: usize) -> u16 {
     match block.get(slot * 2..slot * 2 + 2) {
@@ -26,7 +26,7 @@ pub(crate) fn length_at(block: &[u8], slot: usize) -> u16 {
     }
 }
 
-/// The tokens of a row, of all columns, as the engine keeps them: a varint each.
+/// The tokens of all columns of a row, from the engine's record: a varint per column.
 pub(crate) fn tokens_of(sizes: &[u8]) -> Option<u32> {
     let (mut sum, mut at) = (0u32, 0);
     while at < sizes.len() {
@@ -53,7 +53,7 @@ fn slot_of(turn_no: i64) -> usize {
 }
 
 impl Index {
-    /// Turns from `first` on get rows in the open transaction.
+    /// Notes that turns from `first` on get rows in the open transaction.
     pub(super) fn will_measure(&mut self, first: i64, agents: impl Iterator<Item = AgentNo>) {
         let open = self.unmeasured.get_or_insert((first, BTreeSet::new()));
         open.0 = open.0.min(first);
@@ -100,7 +100,7 @@ impl Index {
         Ok(())
     }
 
-    /// Lengths that are not those of their rows.
+    /// Lengths that differ from those of their rows.
     pub(super) fn length_problems(&self) -> Result<Vec<String>> {
         let mut rows = self.conn.prepare("SELECT id, sz FROM fts_docsize")?;
         let mut get = self.conn.prepare_cached("SELECT lengths FROM row_lengths WHERE block = ?1")?;

@@ -1,13 +1,13 @@
 //! The search index: `state/index.db`, derived, disposable (R10.10). Storey 3.
 //!
-//! It holds the id of the ledger it was made from and the last turn it covers, written in the transaction that stores
-//! the rows, so it can always tell how far behind it is. Another version, another ledger or a damaged file: thrown away
-//! and built again. Deleting it loses nothing.
+//! The index stores the id of the ledger it was made from and the last turn it covers, in the transaction that stores
+//! the rows, so it always knows how far behind it is. With another version, another ledger or a damaged file it is
+//! discarded and built again. Deleting it loses nothing.
 //!
-//! Holds words and vectors, no text: snippets come from the ledger and from the files, whose rows are kept by [`files`];
-//! those of lineage nodes by [`nodes`]. `postings` reads the lists of the full-text engine from its pages, [`lengths`]
-//! keeps beside them what scoring needs. Vectors ([`vectors`]) stand beside the words, of whatever model is plugged in.
-//! Knows nothing about ranking.
+//! It holds words and vectors, no text: snippets come from the ledger and from the files. [`files`] keeps the rows of
+//! files, [`nodes`] those of lineage nodes. `postings` reads the lists of the full-text engine from its pages,
+//! [`lengths`] keeps what scoring needs besides. Vectors ([`vectors`]) are stored beside the words and belong to the
+//! model plugged in. The index does not rank.
 
 mod embedder;
 mod files;
@@ -42,17 +42,17 @@ pub use rows::{RowId, scope_token};
 pub use vectors::{Document, FilesWithin, Missing, Nearest, NodesWithin, TurnsWithin, Within};
 pub(crate) use words::unspoken;
 
-/// Changes whenever the same turns, files or nodes would give other rows.
+/// Increased whenever the same turns, files or nodes would give other rows.
 const INDEX_VERSION: &str = "7";
 
 /// Words are folded (case, accents) and stemmed; the extra work of stemming pays (RETRIEVAL: +5 R@10).
 pub(crate) const TOKENIZER: &str = "porter unicode61 remove_diacritics 2";
 
-/// The index commits after this much text, so that other processes get in between and little is redone after a crash.
+/// Bytes of text after which the index commits, so that other processes can write and a crash loses little.
 const COMMIT_BYTES: usize = 8 << 20;
 
-/// Pages kept in memory. A search reads most pages once: taking the memory for them costs more than reading them. Not
-/// mapped: a disk that fails would end the process instead of the search, and a whole process is no faster for it.
+/// Cache of 2 MiB. A search reads most pages once: allocating memory for them costs more than reading them. Not mapped:
+/// a failing disk would end the process instead of the search, and mapping does not make a whole process faster.
 const READING: &str = "PRAGMA cache_size = -2048";
 const WRITING: &str = "PRAGMA cache_size = -16384";
 
@@ -63,33 +63,33 @@ const CATCH_UP_STEP: i64 = 400;
 pub struct Index {
     conn: Connection,
     path: PathBuf,
-    /// Which file it is, by device and inode.
+    /// The file it was opened from, by device and inode.
     file: Option<(u64, u64)>,
     ledger_id: String,
-    /// Text added since the last commit; a transaction is open while it is not zero.
+    /// Bytes of text added since the last commit; a transaction is open while it is not zero.
     uncommitted: usize,
     writing: bool,
-    /// The first turn of the open transaction, and the agents it has rows of.
+    /// The first turn of the open transaction, and the agents with rows in it.
     unmeasured: Option<(i64, BTreeSet<AgentNo>)>,
     embedder: Option<Arc<dyn Embedder>>,
-    /// Texts of the open transaction's turns that get vectors in it; `None` where vectors are behind the words.
+    /// Texts of the open transaction's turns that get vectors in it; `None` if vectors are made later than the words.
     waiting: Option<vectors::Waiting>,
-    /// A model that did not answer is not asked again before.
+    /// A model that did not answer is not asked again before this time.
     resting: Option<Instant>,
 }
 
-/// How far the index got.
+/// How far the index is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coverage {
     /// The last turn it covers.
     pub watermark: TurnId,
-    /// Turns the ledger has and it has not.
+    /// Turns of the ledger that are not indexed.
     pub missing: u64,
 }
 
 impl Index {
-    /// Opens the index of this ledger, making an empty one where there is none, where it is of another version or
-    /// ledger, or where it cannot be read. `rebuilt`: that it was thrown away.
+    /// Opens the index of this ledger. Makes an empty one if there is none, if it is of another version or ledger, or
+    /// if it cannot be read; `Rebuilt` says whether and why.
     pub fn open(path: &Path, ledger_id: &str, busy: Duration) -> Result<(Index, Rebuilt)> {
         match Index::try_open(path, ledger_id, busy) {
             Ok(Some(index)) => Ok((index, Rebuilt::No)),
@@ -106,26 +106,26 @@ impl Index {
         }
     }
 
-    /// Whether nothing it was given waits to be committed.
+    /// Whether everything added is committed.
     pub fn is_at_rest(&self) -> bool {
         !self.writing
     }
 
-    /// Whether the file it was opened from is still the one at `path`: another process may have put a new one there.
+    /// Whether the file it was opened from is still at `path`: another process may have replaced it.
     pub fn is_still_at(&self, path: &Path) -> bool {
         self.file.is_some() && self.file == file_id(path)
     }
 
-    /// Throws the index away and makes an empty one.
+    /// Discards the index and makes an empty one.
     pub fn recreate(path: &Path, ledger_id: &str, busy: Duration) -> Result<Index> {
         Index::create(path, ledger_id, busy, true)
     }
 
-    /// Opens for reading only, where it exists and fits: for homes that cannot be written.
+    /// Opens for reading only, if it exists and fits: for homes that cannot be written.
     pub fn open_read_only(path: &Path, ledger_id: &str) -> Result<Option<Index>> {
         let Ok(conn) = crate::sqlite::open_for_reading(path) else { return Ok(None) };
         conn.pragma_update(None, "temp_store", "MEMORY")?;
-        // Half a megabyte: pages of vectors are looked at once, and fresh memory for each costs more than reading it.
+        // Half a megabyte: pages of vectors are read once, and fresh memory for each costs more than reading it.
         conn.pragma_update(None, "cache_size", -512)?;
         Index::check(conn, path, ledger_id)
     }
@@ -150,7 +150,7 @@ impl Index {
                 version.as_deref() == Some(INDEX_VERSION) && ledger.as_deref() == Some(ledger_id)
             }
             (Err(e), _) | (_, Err(e)) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::Unknown) => {
-                // No such table: not an index of ours.
+                // A missing table: not one of our indexes.
                 false
             }
             (Err(e), _) | (_, Err(e)) => return Err(e.into()),
@@ -158,9 +158,9 @@ impl Index {
         if !fits {
             return Ok(None);
         }
-        // The same plan whatever values are bound: else a statement that looks for words is planned anew each time.
+        // Use the same plan whatever values are bound; otherwise a full-text statement is planned anew each time.
         conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // Looking for turns, files and nodes asks some fifty different questions.
+        // Searching turns, files and nodes uses about fifty statements.
         conn.set_prepared_statement_cache_capacity(128);
         Ok(Some(Index {
             conn,
@@ -176,13 +176,13 @@ impl Index {
         }))
     }
 
-    /// Built beside and moved into place, so that nobody ever opens half an index. Processes that still have the old
-    /// file open go on with it and find the new one at their next start. Without `replace` one that has appeared
-    /// meanwhile is taken instead.
+    /// Builds the index in another file and moves it into place, so that no process opens half an index. Processes with
+    /// the old file open keep using it and find the new one at their next start. Without `replace`, an index that has
+    /// appeared meanwhile is used instead.
     fn create(path: &Path, ledger_id: &str, busy: Duration, replace: bool) -> Result<Index> {
         let fresh = path.with_file_name(crate::home::temporary_name()?);
         use std::os::unix::fs::OpenOptionsExt;
-        // Ours before SQLite writes to it, and its journal takes the same mode: it may be left behind by a crash.
+        // Set the mode before SQLite writes; its journal gets the same mode, and may be left behind by a crash.
         std::fs::OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -231,12 +231,12 @@ impl Index {
         &self.path
     }
 
-    /// Rows are searched through this connection.
+    /// The connection that searches use.
     pub(crate) fn connection(&self) -> &Connection {
         &self.conn
     }
 
-    /// Statements still running at this time are broken off.
+    /// Statements still running at this time are interrupted.
     pub(crate) fn deadline(&mut self, at: Option<Instant>) -> Result<()> {
         match at {
             Some(at) => self.conn.progress_handler(10_000, Some(move || Instant::now() > at))?,
@@ -245,12 +245,12 @@ impl Index {
         Ok(())
     }
 
-    /// Rows of the index: long turns have several.
+    /// The number of rows; a long turn has several.
     pub fn rows(&self) -> Result<i64> {
         self.number("rows")
     }
 
-    /// Rows of one agent.
+    /// The number of rows of one agent.
     pub(crate) fn rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let rows: Option<i64> = self
             .conn
@@ -271,7 +271,7 @@ impl Index {
         value.parse().map_err(|e| Error::damaged("the index has lost count").because(e))
     }
 
-    /// How far it is behind the ledger. A watermark the ledger does not contain means another history: rebuild.
+    /// How far it is behind the ledger. A watermark the ledger does not contain belongs to another history: rebuild.
     pub fn coverage(&self, tx: &Read) -> Result<Coverage> {
         let (watermark, mark) = self.end()?;
         let last: TurnId = tx.query_row("SELECT coalesce(max(turn_no), 0) FROM turns", [], |r| r.get(0))?;
@@ -289,15 +289,15 @@ impl Index {
         Ok(Coverage { watermark, missing: missing as u64 })
     }
 
-    /// Adds turns just stored, in ledger order. Where others have stored turns in between, nothing is added and the
-    /// next catch-up does it. Commits from time to time; [`Index::flush`] makes sure.
+    /// Adds turns just stored, in ledger order. If another process has stored turns in between, nothing is added and
+    /// the next catch-up adds them. Commits from time to time; [`Index::flush`] commits the rest.
     pub fn add(&mut self, fresh: &[Fresh]) -> Result<()> {
         let Some(first) = fresh.first() else { return Ok(()) };
         if !self.begin()? {
             return Ok(());
         }
         if self.watermark()?.0 + 1 != first.turn_no.0 {
-            // Nothing to write now: others must not be kept from catching up.
+            // Nothing to write now: release the lock, so that others can catch up.
             return if self.uncommitted == 0 { self.flush() } else { Ok(()) };
         }
         let mut added = BTreeMap::new();
@@ -342,9 +342,9 @@ impl Index {
         Ok(())
     }
 
-    /// Adds what the ledger has and the index has not, until done or `deadline`: turns, then nodes, then vectors, these
-    /// only of a model that is at hand. `progress` gets the number of turns added so far. Returns how many turns have no
-    /// words yet.
+    /// Indexes what the ledger has and the index has not, until done or `deadline`: turns, then nodes, then vectors,
+    /// these only with a quick model. `progress` receives the number of turns added so far. Returns how many turns are
+    /// not indexed yet.
     pub fn catch_up(
         &mut self,
         ledger: &Ledger,
@@ -369,7 +369,7 @@ impl Index {
         match ledger.read(|tx| self.coverage(tx)) {
             Ok(before) if before.missing == 0 => return Ok(0),
             Ok(_) => {}
-            // Made from another history of this ledger (a restored copy): its rows mean nothing any more.
+            // Made from another history of this ledger (a restored copy): its rows are invalid.
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 if !self.begin()? {
                     return Err(e);
@@ -417,7 +417,7 @@ impl Index {
         Ok(ledger.read(|tx| self.coverage(tx))?.missing)
     }
 
-    /// Merges the index's segments; after a large import searches touch fewer places.
+    /// Merges the index's segments; after a large import this makes searches faster.
     pub fn settle(&mut self) -> Result<()> {
         self.flush()?;
         self.conn.execute("INSERT INTO fts (fts, rank) VALUES ('merge', 500)", [])?;
@@ -427,10 +427,10 @@ impl Index {
         Ok(())
     }
 
-    /// SQLite's own check of the full-text structures, and the row counts against what was counted.
+    /// Runs SQLite's own check of the full-text structures, and compares row counts with those stored.
     pub fn problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        // The full-text check is an INSERT; where nothing may be written the structure is looked at all the same, below.
+        // The full-text check is an INSERT; if writing is not possible, only the structure is checked, below.
         let writable = !self.conn.is_readonly(rusqlite::MAIN_DB)?;
         for table in ["fts", "files_fts", "nodes_fts"] {
             let check = format!("INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)");
@@ -466,10 +466,10 @@ impl Index {
         Ok(problems)
     }
 
-    /// Takes the rows and vectors of turns and nodes that were forgotten out of the index, and every word of them out of
-    /// its file: the rows go, the parts they stood in are merged, unused pages and the log are emptied. Returns how many
-    /// rows of turns it was. Rows that are gone already cost only the merging. `scratch`: where the copy stands
-    /// meanwhile. `Busy` where somebody else is at it: the words may still be there.
+    /// Removes the rows and vectors of forgotten turns and nodes, and every word of them from the file: rows are
+    /// deleted, their segments merged, unused pages and the log emptied. Returns the number of turn rows removed. If
+    /// the rows are already gone, only the merging costs time. `scratch`: folder for a temporary copy. `Busy` if
+    /// another process is writing: the words may still be there.
     pub fn erase_forgotten(&mut self, ledger: &Ledger, scratch: &Path) -> Result<u64> {
         self.flush()?;
         let busy = || Error::new(ErrorKind::Busy, "somebody else is using the search index");
@@ -514,8 +514,8 @@ impl Index {
         count.execute(params!["rows", -rows])?;
         drop(count);
         self.flush()?;
-        // Unused pages keep the words of rows from before, since turns are indexed without overwriting what is freed;
-        // rewriting the file leaves none.
+        // Unused pages keep the words of earlier rows, because turns are indexed without overwriting what is freed;
+        // rewriting the file removes them.
         self.conn.execute_batch(
             "INSERT INTO fts (fts) VALUES ('optimize'); INSERT INTO files_fts (files_fts) VALUES ('optimize');
              INSERT INTO nodes_fts (nodes_fts) VALUES ('optimize');",
@@ -534,7 +534,7 @@ impl Index {
         &self.ledger_id
     }
 
-    /// Starts a write transaction if none is open. `false`: someone else is writing, and will do the work.
+    /// Starts a write transaction if none is open. `false`: another process is writing, and will do the work.
     fn begin(&mut self) -> Result<bool> {
         if self.writing {
             return Ok(true);
@@ -551,7 +551,7 @@ impl Index {
         }
     }
 
-    /// Forgets every row, inside the open transaction.
+    /// Deletes every row, inside the open transaction.
     fn empty(&mut self) -> Result<()> {
         self.conn.execute_batch(
             "INSERT INTO fts (fts) VALUES ('delete-all');
@@ -565,8 +565,8 @@ impl Index {
         Ok(())
     }
 
-    /// The last turn it covers and what that turn was, read together: another process may be moving both. A ledger
-    /// brought back from a backup has another turn there.
+    /// The last turn it covers and that turn's mark, read together: another process may be changing both. A ledger
+    /// restored from a backup has another turn with this number.
     fn end(&self) -> Result<(TurnId, String)> {
         let (watermark, mark): (String, Option<String>) = self
             .conn
@@ -578,7 +578,7 @@ impl Index {
         Ok((TurnId(watermark), mark.unwrap_or_default()))
     }
 
-    /// `rows`: how many were added, by agent number.
+    /// `rows`: number of rows added, by agent.
     fn advance(&self, watermark: TurnId, rows: &BTreeMap<AgentNo, i64>, mark: &str) -> Result<()> {
         self.conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('mark', ?1)")?.execute([mark])?;
         self.conn
@@ -601,18 +601,18 @@ impl Drop for Index {
     }
 }
 
-/// Where the number of an agent's rows is kept: how frequent a word is, is a question about one agent.
+/// The key of an agent's row count: word frequency is computed per agent.
 fn rows_key(agent_no: AgentNo) -> String {
     format!("rows:{agent_no}")
 }
 
-/// A turn in a few words that another turn of the same number hardly shares.
+/// Identifies a turn, so that another turn with the same number hardly has the same mark.
 fn mark(session_no: SessionNo, at: Option<Millis>, text_length: i64) -> String {
     format!("{session_no} {} {text_length}", at.map_or("-".into(), |at| at.to_string()))
 }
 
-/// Whether a turn is the one that was marked. One that a hook told of first got the time its program has for it, when the
-/// program's store said it; the rest of it stays (R4.4).
+/// Whether a turn has the mark. The time of a turn first captured from a hook changes when the program's store gives
+/// its own; the rest stays (R4.4).
 fn is_marked(tx: &Read, turn_no: TurnId, marked: &str) -> Result<bool> {
     let mark = mark_of(tx, turn_no)?;
     if mark == marked {
@@ -631,7 +631,7 @@ fn mark_of(tx: &Read, turn_no: TurnId) -> Result<String> {
     Ok(found.unwrap_or_default())
 }
 
-/// Whether opening had to make a new index, and why.
+/// Whether opening made a new index, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rebuilt {
     No,
@@ -640,7 +640,7 @@ pub enum Rebuilt {
     WasDamaged,
 }
 
-/// Which file stands at a path, by device and inode.
+/// Device and inode of the file at a path.
 fn file_id(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))

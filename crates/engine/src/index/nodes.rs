@@ -1,7 +1,8 @@
-//! Which rows a lineage node has in the index: its summary, found by words and by vector (R10.1, R10.2).
+//! The index rows of lineage nodes: summaries, found by words and by vector (R10.1, R10.2).
 //!
-//! What it covers is a node number of the ledger, with a mark of that node, written in the transaction that stores the
-//! rows. A node of an act that is not finished has no rows until it stands; one that was forgotten has none any more.
+//! The index covers nodes up to a node number of the ledger, stored with a mark of that node in the transaction that
+//! stores the rows. A node of an unfinished act gets rows once the act is finished; the rows of a forgotten node are
+//! removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -21,7 +22,7 @@ use crate::text::indexed::fold;
 /// Nodes taken from the ledger at once.
 const STEP: i64 = 200;
 
-/// The table of words, the table of what has rows, and nodes that do not stand yet.
+/// The table of words, the table of nodes with rows, and the nodes whose acts are unfinished.
 pub(super) fn schema(tokenizer: &str) -> String {
     format!(
         "CREATE VIRTUAL TABLE nodes_fts USING fts5(text, scope, content='', contentless_delete=1, tokenize='{tokenizer}');
@@ -35,16 +36,16 @@ pub(super) fn schema(tokenizer: &str) -> String {
 pub(super) const EMPTY: &str = "INSERT INTO nodes_fts (nodes_fts) VALUES ('delete-all');
      DELETE FROM node_rows; DELETE FROM nodes_due; DELETE FROM meta WHERE key = 'nodes';";
 
-/// Nodes that have words.
+/// The nodes that match a search for words.
 #[derive(Clone, Default, Debug)]
 pub struct NodeMatches {
     /// Best first, with their BM25 score: greater is better.
     pub found: Vec<(NodeId, f64)>,
-    /// The search was broken off at its deadline.
+    /// Whether the search was interrupted at its deadline.
     pub cut_short: bool,
 }
 
-/// A node, as the index wants it.
+/// A node as it is indexed.
 struct Doc {
     agent_no: AgentNo,
     node_no: NodeId,
@@ -54,7 +55,7 @@ struct Doc {
     workspace_no: Option<WorkspaceNo>,
     times: (Option<Millis>, Option<Millis>),
     summary: String,
-    /// Its words were forgotten.
+    /// Its content was forgotten.
     buried: bool,
     stands: bool,
     mark: String,
@@ -90,7 +91,7 @@ impl Doc {
         }
     }
 
-    /// Dates stand in the text: questions name them.
+    /// Dates are part of the text: questions name them.
     fn text(&self) -> String {
         let mut text = String::new();
         let mut days: Vec<String> = [self.times.0, self.times.1]
@@ -122,8 +123,8 @@ fn select(which: &str) -> String {
 }
 
 impl Index {
-    /// Nodes of an agent whose summaries match, best first. `expression` is one of the full-text engine, on the column
-    /// `text`, folded like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
+    /// Nodes of an agent whose summaries match, best first. `expression`: a full-text expression on the column `text`,
+    /// folded like every query ([`fold`]); row ids are [`RowId`]s with the node's number.
     pub fn nodes_matching(
         &self,
         agent_no: AgentNo,
@@ -172,7 +173,7 @@ impl Index {
         Ok(out)
     }
 
-    /// Rows of one agent's nodes.
+    /// The number of rows of one agent's nodes.
     pub fn node_rows_of(&self, agent_no: AgentNo) -> Result<i64> {
         let (first, last) = RowId::range(agent_no, 0, i64::MAX);
         Ok(self
@@ -186,7 +187,7 @@ impl Index {
         let (covered, mark) = self.nodes_end()?;
         let (last, known) = ledger.read(|tx| Ok((last_node(tx)?, mark_of(tx, covered)?)))?;
         if covered > last || known != mark {
-            // Of another history: its rows mean nothing.
+            // From another history: its rows are invalid.
             if !self.begin()? {
                 return Ok(());
             }
@@ -210,7 +211,7 @@ impl Index {
         self.look_at_due_nodes(ledger)
     }
 
-    /// Nodes whose acts were not finished when they were read.
+    /// Checks again the nodes whose acts were unfinished when they were read.
     fn look_at_due_nodes(&mut self, ledger: &Ledger) -> Result<()> {
         let due: Vec<i64> = {
             let mut statement = self.conn.prepare_cached("SELECT node_no FROM nodes_due ORDER BY node_no")?;
@@ -232,7 +233,7 @@ impl Index {
         self.flush()
     }
 
-    /// Stores the rows of nodes, with their vectors where the model is at hand, inside the open transaction.
+    /// Stores the rows of nodes, with their vectors if the model is quick, inside the open transaction.
     fn put_nodes(&mut self, nodes: Vec<Doc>) -> Result<()> {
         let mut put = Vec::new();
         for node in nodes {
@@ -258,7 +259,7 @@ impl Index {
         Ok(())
     }
 
-    /// Makes and stores vectors of nodes that have rows and none yet, inside the open transaction.
+    /// Makes and stores the missing vectors of nodes that have rows, inside the open transaction.
     fn embed_nodes(&mut self, nodes: Vec<Doc>) -> Result<()> {
         let texts: Vec<Vec<String>> = nodes.iter().map(|n| of_node(&n.summary)).collect();
         let flat: Vec<String> = texts.iter().flatten().cloned().collect();
@@ -282,7 +283,7 @@ impl Index {
         Ok(stored)
     }
 
-    /// Makes the vectors of nodes that have rows and none yet.
+    /// Makes the missing vectors of nodes that have rows.
     pub(super) fn fill_nodes(&mut self, ledger: &Ledger, deadline: Option<Instant>) -> Result<()> {
         let mut from = 0;
         while !self.embedder_rests() && deadline.is_none_or(|d| Instant::now() < d) {
@@ -303,7 +304,7 @@ impl Index {
                 if !self.begin()? {
                     return Ok(());
                 }
-                // Another process may have done it, or have taken the node out.
+                // Another process may have done it, or have removed the node.
                 if self
                     .conn
                     .prepare_cached("SELECT 1 FROM node_rows WHERE node = ?1 AND embedded = 0")?
@@ -317,7 +318,7 @@ impl Index {
         Ok(())
     }
 
-    /// Takes out the rows and vectors of nodes whose words were forgotten, inside the open transaction.
+    /// Removes the rows and vectors of forgotten nodes, inside the open transaction.
     pub(super) fn erase_buried_nodes(&mut self, ledger: &Ledger) -> Result<()> {
         let buried: Vec<(AgentNo, i64)> = ledger.read(|tx| {
             let mut statement = tx.prepare("SELECT agent_no, node_no FROM nodes WHERE length(key) = 0")?;
@@ -338,7 +339,7 @@ impl Index {
         Ok(())
     }
 
-    /// What the rows of nodes are like against the ledger: standing nodes without rows, rows of none that stands.
+    /// Differences from the ledger: standing nodes without rows, and rows of nodes that do not stand.
     pub fn node_strays(&self, ledger: &Ledger) -> Result<Vec<String>> {
         let (covered, mark) = self.nodes_end()?;
         let (standing, known) = ledger.read(|tx| {
@@ -371,7 +372,7 @@ impl Index {
         Ok(out)
     }
 
-    /// Rows that nothing says were made, and the other way round.
+    /// Rows that are not recorded as made, and recorded ones that are missing.
     pub(super) fn node_problems(&self) -> Result<Vec<String>> {
         let number =
             |table: &str| self.conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get::<_, i64>(0));
@@ -407,7 +408,7 @@ impl Index {
             .optional()?;
         let Some(value) = value else { return Ok((NodeId(0), String::new())) };
         let (node_no, mark) = value.split_once(' ').unwrap_or((&value, ""));
-        // Lost count: a number no ledger has reached, so that it is made again.
+        // Unreadable: return a number no ledger has reached, so that the rows are made again.
         Ok((NodeId(node_no.parse().unwrap_or(i64::MAX)), mark.to_owned()))
     }
 }
@@ -416,7 +417,7 @@ fn last_node(tx: &Read) -> Result<NodeId> {
     Ok(tx.prepare_cached("SELECT coalesce(max(node_no), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
 }
 
-/// The digest of a node: random in part, and kept when its words are forgotten.
+/// The digest of a node: partly random, and kept when its content is forgotten.
 fn mark_of(tx: &Read, node_no: NodeId) -> Result<String> {
     let found = tx
         .prepare_cached("SELECT hex(digest) FROM nodes WHERE node_no = ?1")?

@@ -1,8 +1,7 @@
-//! Which rows a turn has in the index.
+//! The index rows of a turn.
 //!
-//! A row id is agent, turn and part in one number, so that "only this agent" is a range of row ids, which the full-text
-//! engine takes into account before it scores anything. Everything else a search can be limited to is a token in the
-//! `scope` column.
+//! A row id packs agent, turn and part into one number, so that "only this agent" is a range of row ids, which the
+//! full-text engine applies before it scores anything. Every other limit of a search is a token in the `scope` column.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ use crate::transcript::{kind_name, role_name};
 const PART_BITS: u32 = 6;
 const TURN_BITS: u32 = 40;
 
-/// A part is about this long: long tool output must not drown in its own length when rows are scored.
+/// Approximate length of a part: a match in long tool output must not be outweighed by its length.
 const PART_BYTES: usize = 24 * 1024;
 
 const MAX_PARTS: usize = 1 << PART_BITS;
@@ -56,7 +55,7 @@ impl RowId {
     }
 }
 
-/// One turn, as the index wants it.
+/// A turn as it is indexed.
 pub(super) struct Doc<'a> {
     pub agent_no: AgentNo,
     pub turn_no: TurnId,
@@ -72,7 +71,8 @@ pub(super) struct Doc<'a> {
 }
 
 /// The token that limits a search: `kind` is `w`orkspace, `s`ession, `h`arness, `r`ole or `k`ind of turns, the `f`ile's
-/// kind, its st`a`te, `c`lass or `p`lace of files, the `n`ode's kind and its `t`hread. The `xq` in front keeps it from being a word.
+/// kind, its st`a`te, `c`lass or `p`lace of files, the `n`ode's kind and its `t`hread. The prefix `xq` distinguishes it
+/// from words.
 pub fn scope_token(kind: char, value: &str) -> String {
     let value: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("xq{kind}{value}")
@@ -103,7 +103,7 @@ pub(super) fn insert(conn: &Connection, doc: &Doc) -> Result<i64> {
     Ok(rows)
 }
 
-/// Date, speaker and tool stand in the indexed text: questions name them (RETRIEVAL: +4 R@10).
+/// Date, speaker and tool are part of the indexed text: questions name them (RETRIEVAL: +4 R@10).
 fn head(doc: &Doc) -> String {
     let mut head = String::new();
     if let Some(at) = doc.at.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()) {
@@ -116,7 +116,7 @@ fn head(doc: &Doc) -> String {
     head
 }
 
-/// A text in parts of about [`PART_BYTES`], cut at a line or a space near the limit.
+/// Splits a text into parts of about [`PART_BYTES`], at a line or a space near the limit.
 pub(super) fn parts(text: &str) -> Vec<&str> {
     if text.len() <= PART_BYTES {
         return vec![text];
@@ -135,8 +135,8 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
     out
 }
 
-/// Copies up to `limit` turns behind `from` out of the ledger. Returns the last turn, rows by agent number, turns and
-/// bytes of text. `each` is shown every turn that gets rows.
+/// Indexes up to `limit` turns after `from`. Returns the last turn, rows by agent number, turns and bytes of text.
+/// `each` is called with every turn that gets rows.
 pub(super) fn copy(
     tx: &Read,
     opener: &Opener,
@@ -154,8 +154,8 @@ pub(super) fn copy(
     Ok((last, stored, turns, bytes))
 }
 
-/// Reads up to `limit` turns behind `from`, none behind `to`, as the index wants them: without those that were
-/// forgotten. Returns the last turn and how many it were, with those.
+/// Reads up to `limit` turns after `from` and up to `to`, without forgotten ones. Returns the last turn and the number
+/// of turns, forgotten ones included.
 pub(super) fn read(
     tx: &Read,
     opener: &Opener,
@@ -173,11 +173,11 @@ pub(super) fn read(
     let (mut last, mut turns) = (from, 0);
     while let Some(r) = rows.next()? {
         (last, turns) = (r.get(0)?, turns + 1);
-        // What was forgotten has no rows.
+        // A forgotten turn has no rows.
         if r.get(13)? {
             continue;
         }
-        // A damaged turn must not keep the rest from being found; verify names it.
+        // A damaged turn must not keep the others from being indexed; `verify` names it.
         let text = opener.slice(tx, r.get(10)?, r.get(11)?, r.get(12)?).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let key = SessionKey::from(r.get::<_, String>(4)?);

@@ -1,5 +1,5 @@
-//! What of a visible file is found: its title, what its front matter says to people, and its text. What is rendered
-//! from other files is left out of heads and indexes, or every word would be found twice.
+//! The indexed words of a visible file: its title, the readable values of its front matter, and its text. Text rendered
+//! from other files is left out of heads and indexes; otherwise every word would be found twice.
 
 use std::ops::RangeInclusive;
 
@@ -10,16 +10,16 @@ use crate::document::Document;
 use crate::text::indexed::fold;
 use crate::tree::file_table::{Entry, Kind};
 
-/// Keys whose values are for programs, or stand in a column or a token of their own. `verification: check-before-use`
-/// would answer every question with a "use" in it with every leaf.
+/// Keys whose values are for programs, or have a column or a token of their own. `verification: check-before-use` would
+/// make every leaf match a question with "use" in it.
 const UNSPOKEN: &[&str] =
     &["id", "title", "class", "scope", "flush", "format", "source", "workspace", "verification", "staleness"];
 
-/// A file, as the index wants it.
+/// A file as it is indexed.
 pub(super) struct Words {
     pub title: String,
     pub parts: Vec<String>,
-    /// The text as it is written, for a model: without the front matter, whose dates draw every vector to a day.
+    /// The text for an embedder, without front matter, whose dates pull every vector toward a day.
     pub plain: String,
     pub scope: String,
 }
@@ -47,7 +47,7 @@ pub(super) fn words(entry: &Entry, doc: &Document) -> Words {
     }
 }
 
-/// Dates as people write them, too: questions name them.
+/// Appends a value; dates also as people write them, because questions name them.
 fn spoken(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => {
@@ -62,7 +62,7 @@ fn spoken(value: &Value, out: &mut String) {
     }
 }
 
-/// The tokens that limit a search: kind, state, class, place.
+/// The tokens that limit a search: kind, state, class, scope.
 fn tokens(entry: &Entry) -> Vec<String> {
     let mut tokens = vec![scope_token('f', entry.kind.name()), scope_token('a', entry.state.name())];
     tokens.extend(entry.class.as_deref().map(|class| scope_token('c', &class.to_lowercase())));
@@ -71,8 +71,8 @@ fn tokens(entry: &Entry) -> Vec<String> {
     tokens
 }
 
-/// The lines of a file that were rendered from others, markers included: found where they come from. A daily note
-/// consists of them, so there only the markers go.
+/// The lines of a file that were rendered from others, markers included: they are found at their source. A daily note
+/// consists of them, so only its markers are left out.
 fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     if !matches!(kind, Kind::Head | Kind::Index | Kind::Daily) {
         return Vec::new();
@@ -92,13 +92,13 @@ fn rendered(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     hidden
 }
 
-/// The lines of a file that no search leads to: what is rendered, and keys of the front matter that are for programs.
+/// The lines of a file that are not searched: rendered ones, and keys of the front matter that are for programs.
 pub(crate) fn unspoken(kind: Kind, doc: &Document) -> Vec<RangeInclusive<usize>> {
     let mut hidden = rendered(kind, doc);
     let front = String::from_utf8_lossy(doc.print());
     let mut quiet = false;
     for (number, line) in (1..doc.body_line()).zip(front.lines()) {
-        // What is indented, or an item of a list, belongs to the key above.
+        // An indented line or a list item belongs to the key above.
         if !line.starts_with([' ', '\t', '-', '#']) || line.trim_end() == "---" {
             let key = line.split_once(':').map_or("", |(key, _)| key.trim().trim_matches(['"', '\'']));
             quiet = key.is_empty() || (UNSPOKEN.contains(&key) && !matches!(key, "title" | "class"));

@@ -1,8 +1,8 @@
-//! Who gets how much of a context: one table (R10.4).
+//! The shares of a context's parts: one table (R10.4).
 //!
-//! The table's order is the restoration order: what a part does not need goes to the first that needs more. Cacheable
-//! parts are filled first, so that they come out the same whatever a session's own parts say; those leave out what stands
-//! there already.
+//! The order of the table is the restoration order: room a part does not need goes to the first part that needs more.
+//! Cacheable parts are filled first, so that they are the same whatever a session's own parts contain; the latter leave
+//! out lines already printed.
 
 use super::dedup::Held;
 use super::{Event, PartGiven};
@@ -11,20 +11,20 @@ use crate::text::similarity;
 use crate::text::words::runs;
 use crate::tokens::tokens;
 
-/// The parts of a context, in the order they are printed among their kind.
+/// The parts of a context, in the order they are printed within cacheable and volatile parts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Part {
-    /// Who the assistant and the person are, and their standing rules: the pages people write.
+    /// Identity of assistant and person, and standing rules: the pages people write.
     Pages,
-    /// Tier 1, as far as this thread may hear it.
+    /// Tier 1, limited to what this thread may read.
     Memory,
-    /// Where the thread stands.
+    /// The state of the thread.
     Thread,
-    /// What takes the place of what was cut, or where the last session of the thread stopped.
+    /// The replacement for what was cut, or where the last session of the thread stopped.
     Handoff,
-    /// The newest words themselves.
+    /// The newest turns, word for word.
     Tail,
-    /// What recall found.
+    /// The recalled items.
     Recall,
 }
 
@@ -40,13 +40,13 @@ impl Part {
         }
     }
 
-    /// What changes seldom goes in front, where a prompt cache finds it again.
+    /// Parts that seldom change are printed first, so that a prompt cache can reuse them.
     pub fn is_cacheable(self) -> bool {
         matches!(self, Part::Pages | Part::Memory | Part::Thread)
     }
 }
 
-/// Characters, in restoration order.
+/// The table for most events, in characters, in restoration order.
 const BEGIN: &[(Part, usize)] = &[
     (Part::Handoff, 2_500),
     (Part::Tail, 0),
@@ -55,15 +55,15 @@ const BEGIN: &[(Part, usize)] = &[
     (Part::Pages, 1_500),
     (Part::Recall, 1_000),
 ];
-/// A client that keeps no turns itself is given the newest ones beside all that.
+/// Additional characters for a client that does not keep the newest turns itself.
 const TAIL: usize = 4_000;
 const RESUME: &[(Part, usize)] = &[(Part::Handoff, 2_500), (Part::Recall, 1_000)];
 const PROMPT: &[(Part, usize)] = &[(Part::Recall, 3_000)];
 
-/// Characters of a token.
+/// Characters per token.
 const TOKEN: usize = 4;
 
-/// A new session begins with fewer tokens than two thousand, fence included, whatever its program accepts.
+/// The most tokens at the start of a session, fence included, whatever its program accepts.
 const AT_START: usize = 1_999;
 
 fn table(event: Event) -> &'static [(Part, usize)] {
@@ -74,36 +74,36 @@ fn table(event: Event) -> &'static [(Part, usize)] {
     }
 }
 
-/// The most tokens of a context: what was asked for, else what the event has, and never more than the program accepts.
+/// The most tokens of a context: what was requested, else the event's default, and never more than the program accepts.
 pub(super) fn most(event: Event, asked: Option<usize>, characters: usize) -> usize {
     let own: usize = table(event).iter().map(|(_, c)| c).sum::<usize>() / TOKEN;
     let own = if event == Event::Start { own.min(AT_START) } else { own };
     asked.unwrap_or(own).min(characters / TOKEN)
 }
 
-/// How many recalled items a context of this budget can hold: about forty tokens each, and some to choose among.
+/// How many recalled items to fetch for this budget: about forty tokens each, and some to choose among.
 pub fn items(event: Event, asked: Option<usize>) -> usize {
     (most(event, asked, usize::MAX) / 40).clamp(6, 80)
 }
 
-/// A part before it is cut: pieces of text, each perhaps leading to an item.
+/// A part before it is cut: pieces of text, some of which refer to an item.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Draft {
     pub part: Part,
     pub pieces: Vec<Piece>,
-    /// The newest pieces stand last, and stay where not all can.
+    /// The newest pieces are last, and are kept if there is not room for all.
     pub newest_last: bool,
 }
 
 /// A piece of text that is given whole or not at all.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Piece {
-    /// With its line breaks.
+    /// Including its line breaks.
     pub text: String,
     pub item: Option<String>,
-    /// Of an item that can change: which version of it this is. Without one its words are.
+    /// The version of an item that can change. Without one, the wording identifies it.
     pub version: Option<Vec<u8>>,
-    /// How deep a heading it is, which only stands in front of something; 0 of a line.
+    /// The level of a heading, which is printed only before a line; 0 for a line.
     pub level: usize,
 }
 
@@ -118,19 +118,19 @@ impl Piece {
         Piece { text: text.into(), item, version: None, level: 0 }
     }
 
-    /// A line that tells what a turn said. It is known by those words, whatever stands around them: a handoff and recall
-    /// print them differently, and the session has heard them all the same.
+    /// A line with the words of a turn. The words identify it, whatever is printed around them: a handoff and recall
+    /// print the same turn differently, and a session gets it once.
     pub fn of_turn(text: impl Into<String>, turn: String, words: &str) -> Piece {
         Piece { version: Some(wording(words)), ..Piece::line(text, Some(turn)) }
     }
 
-    /// What tells this wording or version from another one.
-    pub fn said(&self) -> &[u8] {
+    /// The bytes that distinguish this wording or version from another.
+    pub fn identity(&self) -> &[u8] {
         self.version.as_deref().unwrap_or(self.text.as_bytes())
     }
 }
 
-/// Cuts the drafts to their shares. `held`: what the session's context has already.
+/// Cuts the drafts to their shares. `held`: what the session's context already contains.
 pub(super) fn share(
     event: Event,
     most: usize,
@@ -141,10 +141,10 @@ pub(super) fn share(
     let has_tail = drafts.iter().any(|d| d.part == Part::Tail && !d.pieces.is_empty());
     let weight = |part: Part, characters: usize| if part == Part::Tail && has_tail { TAIL } else { characters };
     let mut wanted: Vec<(&Draft, Vec<&Piece>, usize)> = Vec::new();
-    let mut told: Vec<Told> = Vec::new();
+    let mut printed: Vec<Printed> = Vec::new();
     for (part, characters) in table(event) {
         for draft in drafts.iter().filter(|d| d.part == *part) {
-            let fresh = fresh(draft, held, &mut told, dropped);
+            let fresh = fresh(draft, held, &mut printed, dropped);
             wanted.push((draft, fresh, weight(*part, *characters)));
         }
     }
@@ -163,14 +163,14 @@ pub(super) fn share(
         for ((draft, pieces, _), share) in
             wanted.iter().zip(&shares).filter(|((d, ..), _)| d.part.is_cacheable() == cacheable)
         {
-            let pieces = untold(draft.part, pieces, &told, dropped);
-            // What a volatile part leaves is the next one's.
+            let pieces = unprinted(draft.part, pieces, &printed, dropped);
+            // Room a volatile part leaves goes to the next.
             let room = if cacheable { *share } else { share + left };
             let Some((given, kept)) = fit(draft.part, &pieces, draft.newest_last, room, dropped) else {
                 left = if cacheable { left + share } else { room };
                 continue;
             };
-            told.extend(kept.iter().map(|p| Told::of(p, draft.part)));
+            printed.extend(kept.iter().map(|p| Printed::of(p, draft.part)));
             left = if cacheable { left + share - given.tokens } else { room - given.tokens };
             out.push(given);
         }
@@ -178,12 +178,12 @@ pub(super) fn share(
     out
 }
 
-/// The pieces the session does not hold yet. A line that leads nowhere is known by its words.
-fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Vec<Told>, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+/// The pieces the session does not hold yet. A line without an item is identified by its words.
+fn fresh<'d>(draft: &'d Draft, held: &Held, printed: &mut Vec<Printed>, dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in &draft.pieces {
-        if piece.level == 0 && held.has(piece.item.as_deref().unwrap_or(draft.part.name()), piece.said()) {
-            told.push(Told::of(piece, draft.part));
+        if piece.level == 0 && held.has(piece.item.as_deref().unwrap_or(draft.part.name()), piece.identity()) {
+            printed.push(Printed::of(piece, draft.part));
             if let Some(item) = &piece.item {
                 dropped.push(Dropped { id: item.clone(), why: "given before, and nothing was cut since".into() });
             }
@@ -194,26 +194,26 @@ fn fresh<'d>(draft: &'d Draft, held: &Held, told: &mut Vec<Told>, dropped: &mut 
     out
 }
 
-/// A line that stands somewhere already.
-struct Told {
+/// A line that is already printed.
+struct Printed {
     words: similarity::ItemWords,
     item: Option<String>,
     part: Part,
 }
 
-impl Told {
-    fn of(piece: &Piece, part: Part) -> Told {
-        Told { words: similarity::words(core(&piece.text)), item: piece.item.clone(), part }
+impl Printed {
+    fn of(piece: &Piece, part: Part) -> Printed {
+        Printed { words: similarity::words(core(&piece.text)), item: piece.item.clone(), part }
     }
 }
 
-/// The words of a text and nothing else of it.
+/// Only the words of a text.
 fn wording(text: &str) -> Vec<u8> {
     let words = runs(text, &[]);
     words.map(|(_, word)| word.to_lowercase()).collect::<Vec<_>>().join(" ").into_bytes()
 }
 
-/// What a line says, without its mark, the name it is about, and what stands behind it: the day, the reference.
+/// The content of a line, without its bullet, the name before it, and the date and reference after it.
 pub(super) fn core(line: &str) -> &str {
     let line = line.trim().trim_start_matches("- ");
     let line = line
@@ -224,18 +224,18 @@ pub(super) fn core(line: &str) -> &str {
     line.rsplit_once(" [").map_or(line, |(l, _)| l)
 }
 
-/// Words that stand in another part already, or a file that does, stand there once.
-fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &[Told], dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
+/// Removes pieces whose words, or whose file, are already in another part.
+fn unprinted<'d>(part: Part, pieces: &[&'d Piece], printed: &[Printed], dropped: &mut Vec<Dropped>) -> Vec<&'d Piece> {
     let mut out = Vec::new();
     for piece in pieces {
-        let this = Told::of(piece, part);
+        let this = Printed::of(piece, part);
         let file = this.item.as_deref().is_some_and(|i| i.contains(':'));
-        let same = |other: &&Told| {
+        let same = |other: &&Printed| {
             other.part != part
                 && ((file && other.item == this.item)
                     || (this.words.len() > 1 && similarity::same(&other.words, &this.words)))
         };
-        match told.iter().find(same).filter(|_| piece.level == 0) {
+        match printed.iter().find(same).filter(|_| piece.level == 0) {
             Some(earlier) => {
                 let id = piece.item.clone().unwrap_or_else(|| part.name().to_owned());
                 dropped.push(Dropped { id, why: format!("stands in {}", earlier.part.name()) });
@@ -246,7 +246,7 @@ fn untold<'d>(part: Part, pieces: &[&'d Piece], told: &[Told], dropped: &mut Vec
     out
 }
 
-/// What fits, headings only in front of something.
+/// The pieces that fit; a heading only before a line.
 fn fit<'d>(
     part: Part,
     pieces: &[&'d Piece],
@@ -261,7 +261,7 @@ fn fit<'d>(
         if pieces[at].level > 0 {
             continue;
         }
-        // The headings it stands below cost with the first line that does.
+        // The headings above a line are charged with the first line printed below them.
         let mut headings = Vec::new();
         let mut level = usize::MAX;
         for i in (0..at).rev() {
@@ -288,7 +288,7 @@ fn fit<'d>(
     }
     let text: String = kept.iter().map(|p| p.text.as_str()).collect();
     let lines = kept.iter().filter(|p| p.level == 0);
-    let said = lines.clone().map(|p| (p.item.clone(), p.said().to_vec())).collect();
+    let said = lines.clone().map(|p| (p.item.clone(), p.identity().to_vec())).collect();
     let given = PartGiven { part, cacheable: part.is_cacheable(), tokens: tokens(&text), text, said };
     let kept = lines.copied().collect();
     Some((given, kept))

@@ -1,5 +1,5 @@
-//! What a session's context holds since it was cut last (R10.6). In the ledger, so that neither a restart nor the loss of
-//! the index forgets it.
+//! What a session's context contains since it was last cut (R10.6). Kept in the ledger, so that neither a restart nor
+//! the loss of the index loses it.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use crate::ledger::{Read, Write};
 use crate::lineage;
 use crate::scope::{AgentNo, SessionNo};
 
-/// The items a session holds, each in the versions it was given.
+/// The items a session holds, with the versions it was given.
 #[derive(Default, Debug)]
 pub(super) struct Held(HashMap<String, Vec<Version>>);
 
-/// What tells one version from another, and the key that was made with.
+/// The digest of a version, and the key it was made with.
 #[derive(Debug)]
 struct Version {
     key: Vec<u8>,
@@ -24,14 +24,14 @@ struct Version {
 }
 
 impl Held {
-    /// Whether just this is held.
+    /// Whether exactly this version is held.
     pub fn has(&self, item: &str, said: &[u8]) -> bool {
         self.0.get(item).is_some_and(|of| of.iter().any(|v| digest_of(&v.key, said) == v.digest))
     }
 }
 
-/// The first eight bytes of a keyed digest: enough to tell two wordings apart, and of no use for guessing at words once
-/// the key is gone.
+/// The first eight bytes of a keyed digest: enough to distinguish two wordings, and useless for guessing words once the
+/// key is removed.
 pub(super) fn digest_of(key: &[u8], said: &[u8]) -> Vec<u8> {
     let Ok(key) = <[u8; 32]>::try_from(key) else { return Vec::new() };
     blake3::keyed_hash(&key, said).as_bytes()[..8].to_vec()
@@ -45,18 +45,18 @@ pub(super) fn last_given(tx: &Read, agent_no: AgentNo, session: &str, until: Mil
     Ok(given.map(|epoch| epoch as u64))
 }
 
-/// Forks of forks that are followed up; a chain this long is somebody's mistake.
+/// The most ancestors of a fork that are followed; a longer chain is an error.
 const GENERATIONS: usize = 32;
 
-/// A stretch of contexts: what a session was given in an epoch, up to a moment.
+/// A range of contexts: those a session was given in an epoch, up to a moment.
 pub(super) struct Stretch {
     pub session: String,
     pub epoch: u64,
     pub until: Millis,
 }
 
-/// The contexts a session's program holds, oldest first: its own; of a fork or resumed copy in front of them what its
-/// parent held where it was copied, as long as its own context was not cut since.
+/// The contexts a session's program holds, oldest first: those of its ancestors up to the copy, for a fork or resumed
+/// copy whose context was not cut since, and then its own.
 pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Vec<Stretch>> {
     let mut out = vec![Stretch { session: audience.session.as_str().to_owned(), epoch, until: Millis::MAX }];
     let mut no = audience.known.as_ref().map(|k| k.no);
@@ -73,7 +73,8 @@ pub(super) fn stretches(tx: &Read, audience: &Audience, epoch: u64) -> Result<Ve
 /// What a session holds.
 pub(super) fn held(tx: &Read, agent_no: AgentNo, stretches: &[Stretch]) -> Result<Held> {
     let mut held = Held::default();
-    // In this order: with statistics from when there were few contexts, all of every session would be read.
+    // The order of the join is fixed: with statistics from a time of few contexts, SQLite would read all of every
+    // session.
     let mut statement = tx.prepare_cached(
         "SELECT i.item, c.key, i.digest FROM injected_items i CROSS JOIN contexts c USING (context_no)
          WHERE i.agent_no = ?1 AND i.session_key = ?2 AND i.epoch = ?3 AND c.at <= ?4",
@@ -87,7 +88,7 @@ pub(super) fn held(tx: &Read, agent_no: AgentNo, stretches: &[Stretch]) -> Resul
     Ok(held)
 }
 
-/// What a fork was copied from and what that held then. The number is `None` where nothing of it is stored.
+/// The parent of a fork and what it held at the copy. The number is `None` if nothing of the parent is stored.
 fn parent(
     tx: &Read,
     agent_no: AgentNo,
@@ -105,7 +106,7 @@ fn parent(
     let copied = no.map(|parent| last_in_both(tx, fork, parent)).transpose()?.flatten();
     let until = until.min(copied.or(began).unwrap_or(Millis::MAX));
     let counted = no.map_or(Ok(0), |no| lineage::epoch_at(tx, no, until))?;
-    // What it was given and what its program told of cuts may be ahead of the lineage.
+    // The contexts given and the cuts announced may be ahead of the lineage.
     let told: Option<i64> = tx
         .prepare_cached(
             "SELECT max(epoch) FROM (
@@ -117,10 +118,10 @@ fn parent(
     Ok(Some((no, Stretch { session, epoch, until })))
 }
 
-/// When the last turn was said that stands in a fork and in what it was copied from: up to there they are one. A copy has
-/// the times of its original, so the fork's own beginning says nothing of it.
+/// When the last turn common to a fork and its parent was said: up to there they are one. A copy keeps the times of its
+/// original, so the fork's own beginning is of no use.
 fn last_in_both(tx: &Read, fork: SessionNo, parent: SessionNo) -> Result<Option<Millis>> {
-    // Whichever was stored first has the turn, the other one refers to it.
+    // The turn is stored with the session captured first; the other one refers to it.
     let mut statement = tx.prepare_cached(
         "SELECT t.at FROM turn_references r JOIN turns t USING (turn_no)
          WHERE r.session_no = ?1 AND (t.session_no = ?2 OR EXISTS (
@@ -133,7 +134,7 @@ fn last_in_both(tx: &Read, fork: SessionNo, parent: SessionNo) -> Result<Option<
     Ok(last(fork, parent)?.max(last(parent, fork)?))
 }
 
-/// Notes that these items were given.
+/// Records that these items were given.
 pub(super) fn note(
     tx: &Write,
     audience: &Audience,

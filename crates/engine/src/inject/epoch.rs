@@ -1,8 +1,8 @@
-//! How often a session's context was cut: what was given before a cut is not there any more, and may be given again
-//! (R10.6).
+//! Epochs count how often a session's context was cut: what was given before a cut is no longer in the context and may
+//! be given again (R10.6).
 //!
-//! Two tell of a cut: the program's hook, at once, and the lineage, once the compaction is distilled. Both count the same
-//! cuts, so the larger count holds.
+//! Cuts are reported by two sources: the program's hook, at once, and the lineage, once the compaction is distilled.
+//! Both count the same cuts, so the larger count is used.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -14,10 +14,10 @@ use crate::ledger::{Read, Write};
 use crate::lineage;
 use crate::scope::{AgentNo, SessionKey};
 
-/// Hooks tell of one cut several times, before and after it, within seconds; what comes later is another cut.
+/// Hooks report one cut several times, before and after it, within seconds; a report after this is another cut.
 const SAME_CUT_MS: Millis = 60_000;
 
-/// Why a context was cut last.
+/// Why a context was last cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     Compact,
@@ -48,7 +48,7 @@ fn row(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Row>
         .optional()?)
 }
 
-/// The epoch a session is in.
+/// The current epoch of a session.
 pub(super) fn current(tx: &Read, audience: &Audience) -> Result<u64> {
     let told = row(tx, audience.agent_no, &audience.session)?.map_or(0, |r| r.epoch);
     let distilled = audience.known.as_ref().map_or(Ok(0), |k| lineage::epoch(tx, k.no))?;
@@ -56,14 +56,14 @@ pub(super) fn current(tx: &Read, audience: &Audience) -> Result<u64> {
     Ok(told.max(distilled).max(given))
 }
 
-/// The epoch a context is given in. A client that says it was cut says so itself: what it was given until then is gone.
+/// The epoch a context is given in. A client may report a cut with its request: earlier contexts are then gone.
 pub(super) fn of(tx: &Read, audience: &Audience, event: Event) -> Result<u64> {
     let epoch = current(tx, audience)?;
     let cut_now = matches!(event, Event::Compact | Event::Clear) && given_in(tx, audience, epoch)?;
     Ok(epoch + u64::from(cut_now))
 }
 
-/// Why the epoch a session is in began, where its program told.
+/// Why the current epoch of a session began, if its program reported it.
 pub fn cause(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Option<Cause>> {
     let found: Option<String> = tx
         .prepare_cached("SELECT cause FROM context_epochs WHERE agent_no = ?1 AND session_key = ?2")?
@@ -73,7 +73,7 @@ pub fn cause(tx: &Read, agent_no: AgentNo, session: &SessionKey) -> Result<Optio
     Ok(found.map(|name| if name == "clear" { Cause::Clear } else { Cause::Compact }))
 }
 
-/// Whether a cut was announced, and nobody told since that it was carried out.
+/// Whether a cut was announced and not yet reported as done.
 pub fn is_announced(tx: &Read, audience: &Audience) -> Result<bool> {
     Ok(row(tx, audience.agent_no, &audience.session)?.is_some_and(|r| r.next > r.epoch))
 }
@@ -83,7 +83,7 @@ pub fn was_cut(tx: &Read, audience: &Audience) -> Result<bool> {
     Ok(current(tx, audience)? > 0)
 }
 
-/// Whether something was given in the epoch a session is in.
+/// Whether a context was given in the current epoch of a session.
 pub fn was_given(tx: &Read, audience: &Audience) -> Result<bool> {
     given_in(tx, audience, current(tx, audience)?)
 }
@@ -94,7 +94,7 @@ fn given_in(tx: &Read, audience: &Audience, epoch: u64) -> Result<bool> {
         .exists(params![audience.agent_no, audience.session.as_str(), epoch as i64])?)
 }
 
-/// The context is about to be cut: whoever tells of the cut afterwards, the epoch grows once.
+/// The context is about to be cut: the epoch grows once, whichever source reports the cut afterwards.
 pub fn announce(tx: &Write, audience: &Audience) -> Result<()> {
     let epoch = current(tx, audience)?;
     tx.prepare_cached(
@@ -105,11 +105,11 @@ pub fn announce(tx: &Write, audience: &Audience) -> Result<()> {
     Ok(())
 }
 
-/// The context was cut: a new epoch begins, unless it has begun with this very cut. Returns the epoch.
+/// The context was cut: begins a new epoch, unless it has begun with this cut already. Returns the epoch.
 pub fn cut(tx: &Write, audience: &Audience, cause: Cause) -> Result<u64> {
     let (now, at) = (tx.now(), current(tx, audience)?);
     let epoch = match row(tx, audience.agent_no, &audience.session)? {
-        // Announced, and not carried out yet; or the lineage has told of it meanwhile.
+        // Announced and not yet done; or the lineage has reported it meanwhile.
         Some(row) if row.next > row.epoch => row.next.max(at),
         Some(row) if row.cut_at.is_some_and(|t| now.abs_diff(t) <= SAME_CUT_MS as u64) => at,
         _ => at + 1,

@@ -1,9 +1,9 @@
-//! What a program is given: one bounded block put together from handoff, heads, pages and what recall found (R10.4–R10.7).
+//! Assembles what a program is given: one bounded block of handoff, heads, pages and recalled items (R10.4–R10.7).
 //! Storey 3.
 //!
-//! [`assemble`] reads, [`give`] also records: what was given where, so that it is not given twice, can be replayed, and
-//! can be explained. Restoration order decides who gets room first; printing is cacheable parts first. The budgets stand
-//! in one table ([`budget`]).
+//! [`assemble`] only reads; [`give`] also records what was given to which session, so that it is not given twice, can
+//! be replayed and can be explained. Room is assigned in restoration order; cacheable parts are printed first. The
+//! budgets are in one table ([`budget`]).
 
 pub mod budget;
 mod dedup;
@@ -30,18 +30,18 @@ pub use crate::recall::given::{ContextId, Replayed, list, replay};
 pub use budget::Part;
 pub use print::{FENCE, contained};
 
-/// When a program asks for a context.
+/// The moment at which a program asks for a context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A session begins, with nothing in its context.
+    /// A session begins with an empty context.
     Start,
-    /// A program goes on with its own session: what it holds it still holds (R10.5).
+    /// A program continues its own session: its context still holds what it held (R10.5).
     Resume,
-    /// A person cleared the context, and wants it clear.
+    /// A person cleared the context, and wants it empty.
     Clear,
     /// The context was cut.
     Compact,
-    /// A person said something.
+    /// A person sent a prompt.
     Prompt,
 }
 
@@ -66,23 +66,23 @@ impl Event {
     }
 }
 
-/// What the program that asks can take; stored with what it was given.
+/// What the requesting program supports; stored with the context.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capabilities {
     /// Its name, such as `claude-code`, or that of a client.
     pub program: String,
-    /// How a context reaches it: `additionalContext`, `system`, `stdout`.
+    /// The channel a context is delivered through: `additionalContext`, `system`, `stdout`.
     pub channel: String,
-    /// The program stores what it is given, and sends it again by itself; otherwise every call needs all of it (R10.6).
+    /// The program stores what it is given and sends it again itself; otherwise every call needs all of it (R10.6).
     pub stores: bool,
-    /// The program keeps the newest turns itself; otherwise the raw tail is given, too.
+    /// The program keeps the newest turns itself; otherwise they are given, too.
     pub keeps_tail: bool,
     /// The most characters it accepts.
     pub characters: usize,
 }
 
 impl Capabilities {
-    /// Those of a program that calls a hook. Every program with hooks keeps its newest turns itself.
+    /// The capabilities of a program that calls a hook. Every program with hooks keeps its newest turns itself.
     pub fn of(call: &HookCall) -> Capabilities {
         Capabilities {
             program: call.program.to_owned(),
@@ -101,14 +101,14 @@ impl Capabilities {
     }
 }
 
-/// What is asked for.
+/// A request for a context.
 #[derive(Clone, Debug)]
 pub struct Ask<'a> {
     pub session: SessionKey,
     pub event: Event,
     pub hint: Hint,
     pub prompt: Option<&'a str>,
-    /// The most tokens of the whole block; without one what the event has by itself.
+    /// The most tokens of the whole block; `None` for the event's default.
     pub budget: Option<usize>,
     pub can: Capabilities,
 }
@@ -117,16 +117,16 @@ pub struct Ask<'a> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartGiven {
     pub part: Part,
-    /// The same in every session of the thread until a page changes, so that a prompt cache holds it.
+    /// The same in every session of the thread until a page changes, so that a prompt cache can reuse it.
     pub cacheable: bool,
     pub tokens: usize,
     pub text: String,
-    /// What its lines lead to, each with what tells this version of it from another.
+    /// The items its lines refer to, each with the bytes that identify its version.
     said: Vec<(Option<String>, Vec<u8>)>,
 }
 
 impl PartGiven {
-    /// What its lines lead to: ids `heirloom expand` takes.
+    /// The ids its lines refer to; `heirloom expand` takes them.
     pub fn items(&self) -> impl Iterator<Item = &str> {
         self.said.iter().filter_map(|(item, _)| item.as_deref())
     }
@@ -135,27 +135,27 @@ impl PartGiven {
 /// A context.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Given {
-    /// Where it was recorded; `None` of one that was only assembled, or in which nothing is new.
+    /// The id of its record; `None` if it was only assembled or contains nothing new.
     pub id: Option<ContextId>,
-    /// What the program is given, fence included; empty where there is nothing to give.
+    /// The text for the program, fence included; empty if there is nothing to give.
     pub block: String,
     pub tokens: usize,
-    /// In the order they are printed.
+    /// In printed order.
     pub parts: Vec<PartGiven>,
     pub dropped: Vec<Dropped>,
     pub degraded: Vec<String>,
     pub epoch: u64,
     pub audience: Audience,
-    /// Of the sanitised request: equal requests over equal memory have equal ones.
+    /// Digest of the sanitised request: equal requests over equal memory have equal fingerprints.
     pub fingerprint: String,
     /// The last context the session had been given in this epoch when this one was planned.
     seen: ContextId,
 }
 
-/// The longest prompt that is stored with a request, in tokens: what it was about, not all of it.
+/// The most tokens of a prompt stored with a request: enough to show its subject.
 const PROMPT_TOKENS: usize = 200;
 
-/// Puts a context together, records it, and says what it is. Nothing new to say: nothing is recorded.
+/// Assembles a context and records it. If there is nothing new, nothing is recorded.
 pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let given = plan(at, ask, recalled)?;
     if given.parts.is_empty() {
@@ -164,7 +164,7 @@ pub fn give(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> 
     at.ledger.write(Audit::new(&at.actor, "context.give").of_agent(at.agent_no), |tx| given.record(tx, at, ask))
 }
 
-/// The same without recording it: a look at what would be given.
+/// Assembles a context without recording it, to preview it.
 pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     let mut given = plan(at, ask, recalled)?;
     if !given.parts.is_empty() {
@@ -174,7 +174,7 @@ pub fn assemble(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Giv
     Ok(given)
 }
 
-/// What would be given, in parts.
+/// The planned context, in parts.
 pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<Given> {
     at.read(|tx| {
         let audience = Audience::of(tx, at.agent_no, &ask.session, &ask.hint)?;
@@ -187,7 +187,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
         let most = budget::most(ask.event, ask.budget, ask.can.characters);
         let spare = most.saturating_sub(print::FENCE_TOKENS);
         let mut parts = budget::share(ask.event, spare, &drafts, &held, &mut dropped);
-        // Restoration order has decided who has room; a prompt cache wants what seldom changes in front.
+        // Room was assigned in restoration order; a prompt cache needs stable parts first.
         parts.sort_by_key(|p| (!p.cacheable, p.part));
         let fingerprint =
             print::hex(blake3::hash(request(ask, &audience, epoch, &parts).to_string().as_bytes()).as_bytes());
@@ -207,7 +207,7 @@ pub(crate) fn plan(at: &AssistantHome, ask: &Ask, recalled: Recalled) -> Result<
     })
 }
 
-/// The request as it is stored: without credentials, bounded, with digests in the place of what was given.
+/// The request as it is stored: credentials redacted, bounded, with digests instead of the items given.
 fn request(ask: &Ask, audience: &Audience, epoch: u64, parts: &[PartGiven]) -> Value {
     let prompt = ask.prompt.map(|p| cut(&crate::redact::redact(p), PROMPT_TOKENS));
     json!({
@@ -220,5 +220,5 @@ fn request(ask: &Ask, audience: &Audience, epoch: u64, parts: &[PartGiven]) -> V
     })
 }
 
-/// Ten minutes: a session that was active so lately may still be running.
+/// Ten minutes: a session active since then may still be running.
 const RUNNING_MS: Millis = 10 * 60_000;

@@ -1,4 +1,4 @@
-//! What each part of a context has to say, before anything is cut.
+//! The content of each part of a context, before anything is cut.
 
 use super::budget::{Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
@@ -26,23 +26,23 @@ use crate::tree::bootstrap;
 use crate::tree::file_table;
 use crate::tree::{AssistantHome, LARGEST_FILE};
 
-/// The pages people write for whoever works here, in the order they are read.
+/// The pages people write as instructions, in the order they are printed.
 const PAGES: [RelPath; 4] = [layout::IDENTITY, layout::SOUL, layout::AGENTS, layout::USER];
 
-/// The longest handoff that is rendered: more than a part ever gets, so that cutting it is the budget's business.
+/// The most tokens of a rendered handoff: more than a part ever gets, so that only the budget cuts it.
 const HANDOFF_TOKENS: usize = 700;
 
-/// Sessions of the thread that are looked at for the one that was last, and named to one that goes on.
+/// Sessions of the thread examined to find the last one, and listed when a session resumes.
 const SESSIONS: usize = 8;
 
-/// Things noticed about a person that wait for their yes.
+/// The most observations about the person shown for confirmation.
 const UNCONFIRMED: usize = 3;
 
-/// Turns of the raw tail, and the most tokens of each.
+/// Turns in the tail, and the most tokens of each.
 const TAIL: usize = 12;
 const TAIL_TOKENS: usize = 250;
 
-/// Tokens of something recalled: enough to know it by; `expand` shows the rest.
+/// The most tokens of a recalled item: enough to recognise it; `expand` shows the rest.
 const RECALLED_TOKENS: usize = 110;
 
 pub(super) fn drafts(
@@ -82,7 +82,7 @@ pub(super) fn drafts(
     Ok(out)
 }
 
-/// What takes the place of what was cut from this session's context.
+/// The replacement for what was cut from this session's context.
 fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let Some(known) = &audience.known else { return Ok(Vec::new()) };
     let standing = render::SessionStanding::of(tx, known.no)?;
@@ -97,13 +97,13 @@ fn handoff_of_own(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<
     Ok(out)
 }
 
-/// Where the last session of this thread stopped, whichever program it was in.
+/// Where the last session of this thread stopped, in any program.
 fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let others = others(tx, audience)?;
     let Some(last) = others.first() else { return Ok(Vec::new()) };
     let standing = render::SessionStanding::within(tx, last.session_no, Some(&members_of(tx, audience)?))?;
     let mut d = now_standing(at, tx, audience, last.session_no, &standing.distillate)?;
-    // The thread's page tells of sessions that were distilled. Those that were not stand where the last one began.
+    // The thread's page covers distilled sessions; the others are taken from their own turns.
     for earlier in others.iter().skip(1).filter(|s| s.unthreaded) {
         let before = render::SessionStanding::within(tx, earlier.session_no, Some(&members_of(tx, audience)?))?;
         d = fold::fold(&now_standing(at, tx, audience, earlier.session_no, &before.distillate)?, &d);
@@ -115,7 +115,7 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     }
     if d.is_empty() {
         let opener = Opener::default();
-        // A session can have been in several threads: only what was said in this one is told (R10.3).
+        // A session may have been in several threads: only turns of this one are given (R10.3).
         let mut said = recent::messages(tx, last.session_no, TurnId(0), 24)?;
         let mut own = Vec::new();
         while let Some(turn) = said.pop().filter(|_| own.len() < 4) {
@@ -132,8 +132,8 @@ fn where_it_stopped(at: &AssistantHome, tx: &Read, audience: &Audience, now: Mil
     Ok(out)
 }
 
-/// Where a session stands with what it said since its last chunk: as much of it as may be told here (R10.3), without what
-/// has been dealt with since (R6.3).
+/// The standing of a session and its turns since its last chunk, limited to what this audience may read (R10.3),
+/// without what has been completed since (R6.3).
 fn now_standing(
     at: &AssistantHome,
     tx: &Read,
@@ -146,7 +146,7 @@ fn now_standing(
     still_stands(tx, at.agent_no, &d)
 }
 
-/// What happened in the thread since this session was last active: a line for each other session (R10.5).
+/// What happened in the thread since this session was last active: one line per other session (R10.5).
 fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) -> Result<Vec<Piece>> {
     let since = audience.known.as_ref().and_then(|k| k.last_at).unwrap_or(Millis::MAX);
     let mut out = Vec::new();
@@ -165,12 +165,13 @@ fn meanwhile(at: &AssistantHome, tx: &Read, audience: &Audience, now: Millis) ->
     Ok(out)
 }
 
-/// The thread and all that were merged into it.
+/// The thread and all threads merged into it.
 fn members_of(tx: &Read, audience: &Audience) -> Result<Vec<ThreadNo>> {
     audience.thread.as_ref().map_or(Ok(Vec::new()), |t| thread::members(tx, t.no))
 }
 
-/// The other sessions of the thread, and those of the project whose newest words are in no thread yet, last active first.
+/// The other sessions of the thread, and those of the project whose newest turns are in no thread yet, last active
+/// first.
 fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
     let mut all = match &audience.thread {
         Some(thread) => thread::lately(tx, &thread::members(tx, thread.no)?, SESSIONS)?,
@@ -200,7 +201,7 @@ fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     format!("{}{when}{running} (`{}`)", session.session.harness(), render::line(session.session.as_str()))
 }
 
-/// The newest words themselves, for a client that keeps none.
+/// The newest turns word for word, for a client that does not keep them.
 fn tail(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let Some(known) = &audience.known else { return Ok(Vec::new()) };
     let opener = Opener::default();
@@ -223,7 +224,7 @@ fn word_for_word(at: &AssistantHome, tx: &Read, opener: &Opener, turn: TurnId, m
     Ok(Some(Piece::line(format!("- {}{when}: {words} [{id}]\n", render::line(who)), Some(id))))
 }
 
-/// The person's own words in MEMORY.md, Tier 1 as this thread may hear it, and what waits for a yes.
+/// The person's own text in MEMORY.md, the part of Tier 1 this thread may read, and observations to confirm.
 fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<Piece>> {
     let mut out = Vec::new();
     if let Some(own) = own_words(at, &layout::MEMORY_HEAD)? {
@@ -231,7 +232,7 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<P
     }
     let lines = memory::tier1(at, tx)?;
     out.extend(pieces(&memory::for_thread(&lines, &audience.threads(), audience.workspace.as_deref()), 2));
-    // What is not confirmed shapes the thread it was said in and no other (R9.5, R10.3).
+    // An unconfirmed observation is given only in the thread it was made in (R9.5, R10.3).
     let mut waiting = Vec::new();
     for noticed in pending::list(tx, at.agent_no, false)? {
         let own = match noticed.turn {
@@ -252,9 +253,9 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<P
     Ok(out)
 }
 
-/// The pages people write, each of their sections a piece; a page nobody has changed says nothing.
+/// The pages people write, one piece per section; an unchanged page is left out.
 ///
-/// `ACTIVE.md` is not among them: it has the words of every thread. What of it is of this one stands in the parts above.
+/// `ACTIVE.md` is not among them: it covers every thread. The parts above have what concerns this one.
 fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
     let mut out = Vec::new();
     for path in &PAGES {
@@ -268,11 +269,11 @@ fn of_pages(at: &AssistantHome) -> Result<Vec<Piece>> {
     Ok(out)
 }
 
-/// What a person wrote into a page: without what is rendered; nothing of a page that is as it came.
+/// What a person wrote into a page, without rendered blocks; `None` for an unchanged page.
 fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     let Some(bytes) = at.files.read(path, LARGEST_FILE).ok().flatten() else { return Ok(None) };
     let mut doc = Document::parse(bytes);
-    // Blocks that are rendered, and those of other writers, are not the person's.
+    // Rendered blocks and those of other writers are not the person's text.
     for region in render::shared::regions(&PageKey::Memory) {
         doc.unset_region(region);
     }
@@ -284,7 +285,7 @@ fn own_words(at: &AssistantHome, path: &RelPath) -> Result<Option<String>> {
     Ok(Some(text).filter(|t| !t.is_empty()))
 }
 
-/// A text at its headings; what stands before the first is one, too.
+/// Splits a text at its headings; text before the first heading is a section, too.
 fn sections(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -299,7 +300,7 @@ fn sections(text: &str) -> Vec<String> {
     out
 }
 
-/// A rendered page as pieces: headings at least `level` deep, lines with what they lead to.
+/// A rendered page as pieces: headings from level `level` on, and lines with the items they refer to.
 fn pieces(text: &str, level: usize) -> Vec<Piece> {
     let mut out = Vec::new();
     for line in text.lines().filter(|l| !l.trim().is_empty()) {
@@ -317,7 +318,7 @@ fn pieces(text: &str, level: usize) -> Vec<Piece> {
     out
 }
 
-/// The first id in the brackets a line ends with.
+/// The first id in the brackets at the end of a line.
 fn leads_to(line: &str) -> Option<String> {
     let inner = line.trim_end().strip_suffix(']')?.rsplit_once('[')?.1;
     let first = inner.split(' ').next()?;
@@ -327,7 +328,7 @@ fn leads_to(line: &str) -> Option<String> {
     is_id.then(|| first.to_owned())
 }
 
-/// What recall found, a line each: what, since when, how sure, whose.
+/// The recalled items, one line each: text, date, confidence, thread.
 fn recalled(at: &AssistantHome, items: Vec<Item>) -> Vec<Piece> {
     let mut out = Vec::new();
     for item in items {

@@ -1,4 +1,5 @@
-//! Keeping what was given, so that it can be read again word for word ([`crate::recall::given`]) and explained (R10.4, R4.3).
+//! Records what was given, so that it can be read back word for word ([`crate::recall::given`]) and explained (R10.4,
+//! R4.3).
 
 use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
@@ -13,21 +14,21 @@ use crate::scope::AgentNo;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
 
-/// zstd level: what is stored is some kilobytes, once a prompt.
+/// zstd level: each record has a few kilobytes and is written once per prompt.
 const LEVEL: i32 = 3;
 
 impl Given {
-    /// Records a planned context in a transaction of the caller's, and says what it is (R4.2).
+    /// Records a planned context in the caller's transaction and returns it with its id (R4.2).
     pub(crate) fn record(self, tx: &mut Write, at: &AssistantHome, ask: &Ask) -> Result<Given> {
         store(tx, at, ask, self)
     }
 }
 
-/// Records a context and what it gave. Where the program does not keep what it is given, what the session holds already
-/// goes with it, byte for byte (R10.6).
+/// Records a context and the items it gave. For a program that does not keep what it is given, the blocks the session
+/// holds already are added, byte for byte (R10.6).
 fn store(tx: &mut Write, at: &AssistantHome, ask: &Ask, mut given: Given) -> Result<Given> {
-    // The same hook may be called twice at once, by a plugin and by the settings: whoever comes second has planned
-    // without what the first gave.
+    // The same hook may be called twice at once, by a plugin and by the settings: the second was planned without
+    // knowing what the first gave.
     if last(tx, &given.audience, given.epoch)? > given.seen {
         let held = dedup::held(tx, at.agent_no, &dedup::stretches(tx, &given.audience, given.epoch)?)?;
         given.parts.retain(|p| {
@@ -112,8 +113,8 @@ pub(super) fn standing_only(tx: &Read, ask: &Ask, mut given: Given) -> Result<Gi
     Ok(given)
 }
 
-/// All blocks a session's context holds since it was cut last, in the order they were given; a fork's begin with those
-/// of its parent.
+/// All blocks of a session's context since it was last cut, in the order they were given; those of a fork begin with
+/// its parent's.
 fn standing(tx: &Read, given: &Given) -> Result<String> {
     let mut statement = tx.prepare_cached(
         "SELECT content FROM contexts WHERE agent_no = ?1 AND session_key = ?2 AND epoch = ?3 AND at <= ?4
@@ -141,10 +142,10 @@ fn manifest(tx: &Write, manifest: &Value) -> Result<i64> {
         .query_row([digest.as_bytes().as_slice()], |r| r.get(0))?)
 }
 
-/// Something was forgotten: takes the words out of all that programs of this agent were given, in the transaction of the
-/// forget. That something was given stays.
+/// Part of a forget, in its transaction: removes the text of all contexts that programs of this agent were given. The
+/// fact that they were given stays.
 pub(crate) fn forget(tx: &Write, agent_no: AgentNo) -> Result<()> {
-    // A digest would still let a person who guesses the words confirm them.
+    // A digest would let a person who guesses the words confirm them.
     tx.prepare_cached(
         "UPDATE contexts SET content = zeroblob(0), key = zeroblob(0), digest = zeroblob(0), fingerprint = zeroblob(0)
          WHERE agent_no = ?1 AND length(content) > 0",

@@ -1,6 +1,7 @@
-//! BM25 as the full-text engine computes it, over its lists read where they lie ([`crate::index::Postings`]): every row a
-//! word stands in is scored in memory, so that frequent words need not be left out and the time of a search hardly grows
-//! with the home. Where the lists are not of a form we know, there is none of this and the engine is asked.
+//! BM25 with the same result as SQLite's full-text engine, computed over the posting lists as they are stored
+//! ([`crate::index::Postings`]). Every row that contains a term is scored in memory, so frequent words need not be left
+//! out and the time of a search hardly grows with the home. Where the lists have an unknown format, this is skipped and
+//! the engine is asked instead.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -17,22 +18,22 @@ use crate::index::{
 };
 use crate::transcript::role_name;
 
-/// The engine's constants.
+/// The BM25 constants of the full-text engine.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Rows that are scored for one query, rarest terms first: about 15 ns each.
+/// The most rows scored for one query, rarest terms first: about 15 ns each.
 const ROW_BUDGET: i64 = 300_000;
 
-/// The same where it must not take long; and a word with more rows than this is left out there if others have some: that
-/// it is too long is known before it is read.
+/// The same limit for a search that must be quick. There, a word with more rows than this is left out if others have
+/// fewer: that its list is too long is known before the list is read.
 const LIGHT_BUDGET: i64 = 50_000;
 const LIGHT_WORD: i64 = 10_000;
 
-/// A phrase whose first word has more rows is left to the engine.
+/// A phrase whose first word has more rows than this is left to the engine.
 const PHRASE_BUDGET: i64 = 200_000;
 
-/// Where a term stands: turns rising, and the rows of long turns behind their first.
+/// The rows that contain a term: turns in ascending order, and the later rows of long turns.
 #[derive(Clone, Default)]
 struct List {
     turns: Vec<(u32, u32)>,
@@ -53,7 +54,7 @@ impl List {
         }
     }
 
-    /// Segments come one after another, each rising.
+    /// Sorts the rows: each segment is ascending, but segments follow one another.
     fn sorted(mut self) -> List {
         if !self.turns.is_sorted_by_key(|(turn, _)| *turn) {
             self.turns.sort_by_key(|(turn, _)| *turn);
@@ -68,14 +69,14 @@ impl List {
     }
 }
 
-/// The lists of what a query looks for, and every turn that has some of it with its score.
+/// The posting lists of a query, and the score of every turn that matches some of it.
 pub(super) struct Scores {
     words: Vec<List>,
     scored: Vec<(u32, f64)>,
 }
 
-/// What a query and a filter come to: the words that are worth their cost, and the scores of all turns. `None`: the
-/// engine must be asked. `left_out` gets the words that stand nearly everywhere.
+/// Scores a query within a filter: chooses the words that are worth their cost and scores all turns. `None`: the engine
+/// must be asked instead. Words that occur nearly everywhere are added to `left_out`.
 pub(super) fn score(
     conn: &Connection,
     scratch: &Scratch,
@@ -86,7 +87,7 @@ pub(super) fn score(
 ) -> Result<Option<(Vec<Weighed>, Scores)>> {
     let started = Instant::now();
     match score_all(conn, scratch, query, filter, rows, left_out) {
-        // The time is up: the engine is asked for what it can still say, and says that it was broken off.
+        // Out of time: the engine is asked for what it can still find, and reports that the search was cut short.
         Err(e) if e.kind() == ErrorKind::Machine && started.elapsed() > DEADLINE / 2 => Ok(None),
         other => other,
     }
@@ -104,7 +105,7 @@ fn score_all(
     let limiting = limiting(filter);
     let asked = query.phrases.iter().chain(&query.words).map(|t| t.text.as_str());
     let texts: Vec<&str> = asked.chain(limiting.iter().flatten().map(String::as_str)).collect();
-    // The engine stems what limits a search, too.
+    // The engine stems the words of a filter, too.
     let tokens = scratch.tokens(&texts)?;
     let (of_phrases, rest) = tokens.split_at(query.phrases.len());
     let (of_words, of_limits) = rest.split_at(query.words.len());
@@ -112,7 +113,7 @@ fn score_all(
     let everything = RowId::range(RowId::unpack(range.0).agent_no, 0, i64::MAX);
     lists.sole = range == everything && i64::try_from(lists.rows) == Ok(all);
     let mut reader = Reader { conn, lists: &mut lists, range };
-    // A word that is in so many rows is left out where others are not.
+    // A word with too many rows is left out if others have fewer.
     let most = if all > terms::FEW_ROWS { (all as f64 * terms::FREQUENT_SHARE) as i64 } else { i64::MAX };
     let (budget, longest) = if filter.light { (LIGHT_BUDGET, LIGHT_WORD) } else { (ROW_BUDGET, ROW_BUDGET) };
     let mut read = Vec::new();
@@ -166,7 +167,7 @@ fn score_all(
     Ok(Some((weighed, Scores { words, scored })))
 }
 
-/// Tokens of which a row must have one of each list.
+/// Lists of tokens; a row must contain one token of each list.
 fn limiting(filter: &Filter) -> Vec<Vec<String>> {
     let mut out = Vec::new();
     if let Some(workspaces) = &filter.workspaces {
@@ -191,7 +192,7 @@ struct Reader<'r, 'c> {
 }
 
 impl Reader<'_, '_> {
-    /// The list of a term. `Some(None)`: it has more rows than `most`. `None`: not a form we know.
+    /// The list of a term. `Some(None)`: it has more rows than `most`. `None`: the format is unknown.
     fn term(&mut self, term: &Term, tokens: &[String], most: i64) -> Result<Option<Option<List>>> {
         let range = self.range;
         match tokens {
@@ -214,10 +215,10 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// What stands side by side. `Some(None)`: too much to go through.
+    /// The rows in which the tokens stand side by side. `Some(None)`: too many rows to read.
     fn phrase(&mut self, tokens: &[String]) -> Result<Option<Option<List>>> {
         let range = self.range;
-        // Rows with the places where the phrase may begin, all places in one list.
+        // Each row with the range of its positions at which the phrase may begin; all positions are in one list.
         let mut rows: Vec<(i64, usize, usize)> = Vec::new();
         let mut places: Vec<u32> = Vec::new();
         for (n, token) in tokens.iter().enumerate() {
@@ -233,7 +234,7 @@ impl Reader<'_, '_> {
                 if n == 0 {
                     kept.extend_from_slice(e.places);
                 } else {
-                    // Rising within a segment, anew with the next.
+                    // Rows ascend within a segment and start again with the next.
                     if e.row < last {
                         at = rows.partition_point(|(row, ..)| *row < e.row);
                     }
@@ -264,7 +265,7 @@ impl Reader<'_, '_> {
         Ok(Some(Some(list)))
     }
 
-    /// The rows the engine itself finds: of beginnings of words. How often it stands in a row it does not say.
+    /// The rows the engine finds, used for word prefixes. The engine does not say how often a prefix occurs in a row.
     fn asked(&self, term: &Term, most: i64) -> Result<Option<List>> {
         let mut statement = self
             .conn
@@ -283,18 +284,18 @@ impl Reader<'_, '_> {
 struct Scorer<'c> {
     conn: &'c Connection,
     rows: f64,
-    /// Tokens of a row, in the mean.
+    /// Mean number of tokens in a row.
     average: f64,
-    /// How many of the lists, the first ones, a row must be in.
+    /// A row must be in each of the first `phrases` lists.
     phrases: usize,
     limits: usize,
 }
 
 impl Scorer<'_> {
-    /// Every turn that has what it must have, with its score: of a long turn, that of its best part.
+    /// Every turn that contains all required terms, with its score; a long turn has the score of its best part.
     fn all(&mut self, lists: &[List], limits: &[List]) -> Result<Vec<(u32, f64)>> {
         let musts = (self.phrases + self.limits) as u8;
-        // What must be there counts twice, as in the engine's own expression, which names it twice.
+        // A required term counts twice, as in the engine's own expression, which names it twice.
         let twice = |n: usize| if n < self.phrases { 2.0 } else { 1.0 };
         let weights: Vec<f64> = lists.iter().enumerate().map(|(n, list)| twice(n) * self.weight(list.rows)).collect();
         let mut at = vec![0usize; lists.len() + limits.len()];
@@ -339,7 +340,7 @@ impl Scorer<'_> {
         Ok(out)
     }
 
-    /// Rows of long turns behind their first.
+    /// The later rows of long turns.
     fn parts(
         &self,
         lists: &[List],
@@ -351,7 +352,7 @@ impl Scorer<'_> {
             return Ok(());
         }
         let mut size = self.conn.prepare_cached("SELECT sz FROM fts_docsize WHERE id = ?1")?;
-        // Length, score, and what it has of what it must have.
+        // Per row: its length, its score, and which required terms it contains.
         let mut found: HashMap<i64, (f64, f64, u8)> = HashMap::new();
         for (n, list) in lists.iter().enumerate() {
             for (row, times) in &list.parts {
@@ -421,13 +422,13 @@ impl Scores {
         found.into_iter().map(|(turn, score)| (i64::from(turn), score.max(1e-9))).collect()
     }
 
-    /// Which of the words stand in a turn, in the order they were weighed in.
+    /// Which of the words occur in a turn, in the order in which they were weighed.
     pub fn has(&self, turn: i64) -> Vec<bool> {
         let turn = u32::try_from(turn).ok();
         self.words.iter().map(|list| turn.is_some_and(|turn| list.has(turn))).collect()
     }
 
-    /// What share of the query each of some turns has, every term weighed by how rare it is.
+    /// The share of the query that each of some turns contains, every term weighed by its rarity.
     pub fn coverage(&self, rows: &[(i64, f64)], weighed: &[Weighed], all: i64) -> HashMap<i64, f64> {
         let total: f64 = weighed.iter().filter(|t| t.rows > 0).map(|t| terms::rarity(t, all)).sum();
         if weighed.len() < 2 || total <= 0.0 {
@@ -446,7 +447,7 @@ impl Scores {
     }
 }
 
-/// Best first, of equal ones what was said later.
+/// Best first; of equal scores, the later turn first.
 fn order(a: &(u32, f64), b: &(u32, f64)) -> std::cmp::Ordering {
     b.1.total_cmp(&a.1).then(b.0.cmp(&a.0))
 }
@@ -467,7 +468,7 @@ mod tests {
     use crate::recall::query::Seen;
     use crate::scope::{AgentNo, SessionNo};
 
-    /// A word, the rarer the longer.
+    /// A word; the longer, the rarer.
     fn word(rng: &mut Rng) -> String {
         let rank = rng.below(30).min(rng.below(400));
         format!("w{}a{}", rank % 7, rank)
@@ -520,7 +521,7 @@ mod tests {
         (conn, all)
     }
 
-    /// What the engine says, of each turn its best row.
+    /// The engine's scores: for each turn, that of its best row.
     fn engine(conn: &Connection, expression: &str, range: (i64, i64)) -> HashMap<i64, f64> {
         let mut statement = conn
             .prepare("SELECT rowid, -bm25(fts, 1.0, 0.0) FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3")
@@ -616,7 +617,7 @@ mod tests {
             .unwrap()
             .collect::<rusqlite::Result<_>>()
             .unwrap();
-        // Whatever stands in a page, nothing panics.
+        // No content of a page may cause a panic.
         for round in 0..400 {
             let (id, page) = rng.pick(&pages).clone();
             let mut broken = page.clone();

@@ -1,6 +1,6 @@
-//! What tells a good answer in a conversation of two people and nowhere else (RETRIEVAL.md §3.5, §4): who of the two was
-//! asked about, that a question is no answer, that a longer line says more, that a session which answers often answers
-//! well. Sessions of programs have none of these: there a person asks and one model answers, in lines of any length.
+//! Extra ranking signals for conversations between two people (RETRIEVAL.md §3.5, §4): which of the two was asked
+//! about, that a question is no answer, that a longer line says more, and that a session with many matches is a better
+//! source. They do not apply to sessions of programs, where a person asks and one model answers in lines of any length.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,20 @@ use crate::ledger::Read;
 use crate::ledger::blocks::Opener;
 use crate::scope::{BlockNo, SessionNo};
 
-/// The best that are looked at; those behind them stay behind.
+/// How many of the best candidates are reweighed; those behind keep their rank.
 const LOOKED_AT: usize = 300;
 
-/// RETRIEVAL's recipe, whose constants were chosen on conversations 0–4 of LoCoMo.
+/// The weights of RETRIEVAL.md, chosen on conversations 0–4 of LoCoMo.
 const SPEAKER: f64 = 0.3;
 const QUESTION: f64 = -0.2;
 const LENGTH: f64 = 0.2;
 const SESSION: f64 = 0.2;
 const SESSION_BEST: usize = 3;
 
-/// Letters and the space of a word.
+/// Mean bytes of a word and its space.
 const WORD_BYTES: f64 = 5.5;
 
-/// Adds these terms to the candidates of sessions between two people, best first in and out.
+/// Adds these signals to the candidates from sessions between two people. Input and output are sorted best first.
 pub(super) fn weigh(tx: &Read, opener: &Opener, query: &Query, ranked: &mut [Candidate]) -> Result<()> {
     let mut between_two: HashMap<SessionNo, bool> = HashMap::new();
     let mut people = tx.prepare_cached("SELECT count(*) FROM participants WHERE session_no = ?1")?;

@@ -1,6 +1,5 @@
-//! From a line of a page down to the words it was made of (R6.8): what a reference stands for, what stands above it,
-//! below it and around it, and the words themselves, page by page. Always within one agent: what belongs to another one
-//! is as unknown as what does not exist.
+//! Expands a reference down to the words it was made from (R6.8): the item itself, the nodes above, below and beside
+//! it, and the turns, page by page. Always within one agent: an item of another agent is reported as not found.
 
 mod reference;
 mod words;
@@ -29,16 +28,16 @@ use crate::tree::provenance::Provenance;
 use crate::tree::{AssistantHome, LARGEST_FILE, address};
 use words::Words;
 
-/// How far to look.
+/// How far to expand.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reach {
     /// Levels below a node.
     pub depth: usize,
-    /// With the words of its range.
+    /// Include the turns of its range.
     pub transcript: bool,
-    /// Turns of a page of words.
+    /// Turns in a page of the transcript.
     pub limit: usize,
-    /// Where the page begins: what the one before ended with.
+    /// Where the page begins: the `next` of the page before.
     pub cursor: Option<String>,
 }
 
@@ -48,34 +47,34 @@ impl Default for Reach {
     }
 }
 
-/// Nodes of one answer that stand below, above, or on one side of a node: a person looks at a screen, a program asks on.
+/// The most nodes one answer has below, above, or on one side of a node; the rest can be asked for.
 const MOST_BELOW: usize = 200;
 const MOST_ABOVE: usize = 64;
 const MOST_BESIDE: usize = 12;
 
-/// Nodes and turns before and after.
+/// Nodes or turns shown before and after.
 const NEIGHBOURS: usize = 2;
 
-/// Nodes of a session or a thread, newest first.
+/// Nodes shown of a session or a thread, newest first.
 const MOST_NODES: usize = 24;
 
-/// Files of one kind that are linked to a node, newest first.
+/// Files of one kind shown as linked to a node, newest first.
 const MOST_LINKED: usize = 50;
 
-/// Runs of a job.
+/// Runs shown of a job.
 const MOST_RUNS: usize = 10;
 
-/// So much of a file or of what was set aside; `heirloom show` has all of it.
+/// Bytes shown of a file or of quarantined bytes; `heirloom show` prints all of them.
 const MOST_TEXT: usize = 8 * 1024;
 
 /// Lines shown before and after the one named.
 const LINES_AROUND: usize = 3;
 
-/// What a reference stands for.
+/// The result of expanding a reference.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expansion {
     pub subject: Subject,
-    /// The words, where they were asked for and there are any.
+    /// The turns, if they were asked for and there are any.
     pub transcript: Option<Transcript>,
 }
 
@@ -91,56 +90,56 @@ pub enum Subject {
     /// The runs of a job, newest first.
     Job(Vec<scheduled::Run>),
     Quarantine(Box<SetAside>),
-    /// What a program was given; it is its own words.
+    /// The context a program was given.
     Context(Box<Replayed>),
 }
 
-/// A node and what is around it.
+/// A node and its surroundings.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeView {
     pub node: Node,
-    /// What was made in its place, when something of it was forgotten.
+    /// The node that replaced it after some of its content was forgotten.
     pub replaced_by: Option<Node>,
-    /// What stands right above.
+    /// The nodes directly above.
     pub parents: Vec<Node>,
-    /// What stands above those, with the distance, nearest first.
+    /// The nodes above those, with their distance, nearest first.
     pub ancestors: Vec<(usize, Node)>,
     pub children: Vec<Branch>,
-    /// There are more below than are given.
+    /// Whether there are more nodes below than are given.
     pub more_below: bool,
     /// The other children of its parents.
     pub siblings: Vec<Node>,
-    /// The same thread just before and after, oldest first.
+    /// The nodes of the same thread just before and after, oldest first.
     pub before: Vec<Node>,
     pub after: Vec<Node>,
     pub linked: Linked,
 }
 
-/// A node with what is below it.
+/// A node and the nodes below it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Branch {
     pub node: Node,
     pub children: Vec<Branch>,
 }
 
-/// Visible files that came from a node: by its id, or by turns it stands over.
+/// Visible files that come from a node: they name its id, or turns in its range.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Linked {
     pub memory: Vec<Entry>,
     pub open_loops: Vec<Entry>,
     pub proposals: Vec<Entry>,
-    /// There are more than are given.
+    /// Whether there are more than are given.
     pub more: bool,
 }
 
-/// A turn and where it stands. Its words are the transcript.
+/// A turn and its surroundings. Its text is in the transcript.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TurnView {
     pub id: TurnId,
     pub run: Option<RunRow>,
-    /// The nodes over it, its chunk first; none: it is in no chunk yet.
+    /// The nodes above it, its chunk first; empty if it is in no chunk yet.
     pub nodes: Vec<Node>,
-    /// The lane just before and after, oldest first.
+    /// The turns just before and after it in its lane, oldest first.
     pub before: Vec<TurnId>,
     pub after: Vec<TurnId>,
 }
@@ -151,12 +150,12 @@ pub struct FileView {
     pub entry: Entry,
     /// The line that was named.
     pub line: Option<usize>,
-    /// Without credentials.
+    /// Credentials are redacted.
     pub text: String,
-    /// There is more of it.
+    /// Whether the file has more text.
     pub cut: bool,
     pub source: Provenance,
-    /// Where to go on: its source, and what stands in brackets in the text.
+    /// References to follow: its source, and those in brackets in the text.
     pub references: Vec<Reference>,
 }
 
@@ -166,7 +165,7 @@ pub struct SessionView {
     /// The thread it is in now.
     pub thread: Option<ThreadRow>,
     pub lanes: Vec<LaneRow>,
-    /// What tells of it, newest first.
+    /// The nodes of the session, newest first.
     pub nodes: Vec<Node>,
     pub compactions: Vec<Compaction>,
 }
@@ -178,17 +177,17 @@ pub struct ThreadView {
     pub nodes: Vec<Node>,
 }
 
-/// Bytes that could not be decoded.
+/// Quarantined bytes: they could not be decoded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetAside {
     pub quarantined: Quarantined,
-    /// Without credentials.
+    /// Credentials are redacted.
     pub text: String,
     pub cut: bool,
 }
 
-/// What a reference stands for. `files`: the assistant home, where there is one. `NotFound` also where it is another
-/// agent's; `Usage` for a name that means several, or a cursor from elsewhere.
+/// Expands a reference. `files`: the assistant home, if there is one. Errors: `NotFound`, also for an item of another
+/// agent; `Usage` for an ambiguous name or a foreign cursor.
 pub fn expand(
     ledger: &Ledger,
     agent_no: AgentNo,
@@ -293,7 +292,7 @@ impl Asked<'_> {
     }
 
     fn words(&self, words: &Words) -> Result<Option<Transcript>> {
-        // A cursor asks for words by itself.
+        // A cursor implies that the transcript is wanted.
         if !self.reach.transcript && self.reach.cursor.is_none() {
             return Ok(None);
         }
@@ -301,7 +300,7 @@ impl Asked<'_> {
         words::page(self.tx, self.opener, self.agent_no, words, cursor.as_deref(), *limit).map(Some)
     }
 
-    /// Files that say they came from the node or from turns it stands over, and those its distillate names.
+    /// The files that name the node or turns in its range as their source, and those its summary names.
     fn linked(&self, node: &Node, stretches: &[Stretch]) -> Result<Linked> {
         let mut key_of: HashMap<SessionNo, String> = HashMap::new();
         let mut statement = self.tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
@@ -383,7 +382,7 @@ impl Asked<'_> {
         Ok(Expansion { subject: Subject::Turn(Box::new(view)), transcript: Some(transcript) })
     }
 
-    /// A session or a thread: keys are told apart by their form, names are looked for among both.
+    /// A session or a thread: keys are recognised by their form, names are looked up among both.
     fn named(&self, name: &str) -> Result<Expansion> {
         let session = read::session_named(self.tx, self.agent_no, name);
         if let Ok(row) = session {
@@ -454,7 +453,7 @@ fn file(at: &AssistantHome, text: &str) -> Result<FileView> {
     references.extend(source.node.as_deref().and_then(NodeId::parse).map(Reference::Node));
     references.extend(source.turns.iter().map(|t| Reference::Turn(*t)));
     references.extend(source.session.clone().map(Reference::Name));
-    // Of a line that was named, what stands in it comes before what stands around it.
+    // References in the named line come before those around it.
     let named = line.and_then(|n| whole.lines().nth(n - 1)).unwrap_or_default();
     for reference in Reference::all_in(named).into_iter().chain(Reference::all_in(&text)) {
         if !references.contains(&reference) && entry.item.as_deref() != Some(&reference.to_string()) {
@@ -464,7 +463,7 @@ fn file(at: &AssistantHome, text: &str) -> Result<FileView> {
     Ok(FileView { entry, line, text, cut, source, references })
 }
 
-/// The beginning of a text that may be shown, and whether there is more.
+/// The redacted beginning of a text, and whether there is more.
 fn bounded(text: &str) -> (String, bool) {
     let end = text.floor_char_boundary(MOST_TEXT.min(text.len()));
     (text[..end].to_owned(), end < text.len())

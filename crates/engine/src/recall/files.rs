@@ -1,7 +1,7 @@
-//! Finding visible files: candidates of the full-text engine, ranked, each with the line that answers (R10.9).
+//! Searches visible files: candidates from the full-text engine, ranked, each with the line that matches (R10.9).
 //!
-//! The engine tells which files; where in a file is looked up in the file itself, as it is on disk now, so a line number
-//! is right when it is printed. Only the files that are shown are read.
+//! The index says which files match; the line is found in the file as it is on disk now, so a printed line number is
+//! right. Only the files that are shown are read.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -29,36 +29,36 @@ use crate::scope::{FileNo, ThreadNo};
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, bootstrap};
 
-/// Candidates taken from the full-text engine at first.
+/// Candidates taken from the full-text engine in the first round.
 const CANDIDATES: usize = 200;
 
-/// Files taken by nearness alone, before anybody asks whose they are: what is another thread's must not crowd out what is
-/// one's own.
+/// Files taken by vector search alone, before the filter is applied: files of other threads must not crowd out those
+/// that pass it.
 const NEAREST: usize = 300;
 
-/// Of those, so many are looked at that may be told: each is read, few are told.
+/// How many of those are examined after the filter: each is read, few are given.
 const MOST_ONLY_NEAR: usize = 8;
 
-/// What a word in the title counts against one in the text.
+/// Weight of a word in the title against one in the text.
 const TITLE: f64 = 4.0;
 
-/// What the cosine counts against the words, of which the best file has 1: as of turns.
+/// Weight of the cosine against the words, where the best file has 1; the same as for turns.
 const COSINE: f64 = 1.0;
 
-/// What is history counts less, and what was superseded less still.
+/// Factors for archived files and, lower, for superseded ones.
 const ARCHIVED: f64 = 0.6;
 const SUPERSEDED: f64 = 0.4;
 
-/// Where plain text does not show which line matches, the engine is asked about so many lines.
+/// How many lines the engine is asked about if plain text does not show which line matches.
 const LINES: usize = 2_000;
 
-/// How far a passage reaches around its line.
+/// Lines a passage may reach before and after its line.
 const AROUND: usize = 6;
 
-/// Dates a file can bear, the first that is there counts.
+/// Front matter keys that date a file; the first one present counts.
 const DATES: &[&str] = &["opened", "observed", "proposed", "created", "date"];
 
-/// What a search for files is limited to.
+/// The limits of a search for files.
 #[derive(Clone, Default, Debug)]
 pub struct FileFilter {
     /// Empty: all kinds.
@@ -66,9 +66,9 @@ pub struct FileFilter {
     pub class: Option<String>,
     /// Workspace ids, aliases included; files of the agent as a whole are then left out.
     pub workspaces: Option<Vec<String>>,
-    /// Threads, with those that were merged into them: their pages, and what is owed or known in them.
+    /// Threads, including those merged into them: their pages, loops and memory items.
     pub threads: Option<Vec<ThreadNo>>,
-    /// Archived files, too.
+    /// Include archived files.
     pub archived: bool,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
@@ -79,59 +79,59 @@ pub struct FileFilter {
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileHit {
     pub entry: Entry,
-    /// 1.0 for the best of this search.
+    /// 1.0 for the best file of this search.
     pub score: f64,
-    /// The line that answers, counted from 1.
+    /// The line that matches, counted from 1.
     pub line: usize,
-    /// The words around it, without credentials, matches marked ([`super::snippet::MATCH_START`]).
+    /// The text around it, redacted, with matches marked ([`super::snippet::MATCH_START`]).
     pub passage: String,
-    /// Words of the query that stand in the file, of how many.
+    /// How many words of the query the file contains, and how many there are.
     pub matched: usize,
     pub of: usize,
-    /// What the score is made of.
+    /// The components of the score.
     pub trace: Trace,
 }
 
 impl FileHit {
-    /// The share of the query's words that stand in it.
+    /// The share of the query's words that the file contains.
     pub(super) fn covered(&self) -> f64 {
         if self.of == 0 { 0.0 } else { self.matched as f64 / self.of as f64 }
     }
 }
 
-/// What a search for files came to.
+/// The result of a search for files.
 #[derive(Clone, Default, Debug)]
 pub struct FilesFound {
     pub hits: Vec<FileHit>,
     pub looked_for: String,
-    /// Words left out because they stand nearly everywhere.
+    /// Words left out because they occur nearly everywhere.
     pub too_frequent: Vec<String>,
     /// Changed files that are not in the index yet.
     pub not_indexed: u64,
     pub cut_short: bool,
     pub query_cut: bool,
-    /// Why it is less than it could be: vectors that are torn.
+    /// Reasons why the result may be incomplete, such as damaged vectors.
     pub less: Vec<String>,
 }
 
-/// Searches the visible files of an agent. A limit of the query holds beside the filter; a time without a word finds the
-/// files of that time. An empty query is `Usage`; a query without a hit is an empty list.
+/// Searches the visible files of an agent. The query's own limits hold beside the filter; a query with only a time
+/// finds the files of that time. An empty query is `Usage`; no match is an empty list.
 pub fn search_files(at: &AssistantHome, index: &mut Index, query: &Query, filter: &FileFilter) -> Result<FilesFound> {
     let all = Choice { vector: None, enough: filter.limit, admit: &mut |_| Ok(true) };
     choose_files(at, index, query, filter, all)
 }
 
-/// What a choice among files goes by, beside words and filter.
+/// How files are chosen, beside words and filter.
 pub(super) struct Choice<'c> {
-    /// Of the query; without one only words find.
+    /// The query's vector; without it only words are searched.
     pub vector: Option<&'c [f32]>,
-    /// So many are enough not to look at more candidates for them.
+    /// No further candidates are fetched once this many are found.
     pub enough: usize,
-    /// Asked of each candidate before its file is read, best first, until there are as many as the filter wants.
+    /// Called for each candidate before its file is read, best first, until the filter's limit is reached.
     pub admit: &'c mut dyn FnMut(&Entry) -> Result<bool>,
 }
 
-/// [`search_files`], fused with what is near in meaning, of what is let through only (R10.2).
+/// [`search_files`] fused with vector search, restricted to the files that `admit` accepts (R10.2).
 pub(super) fn choose_files(
     at: &AssistantHome,
     index: &mut Index,
@@ -162,7 +162,7 @@ fn run(
 ) -> Result<FilesFound> {
     let conn = index.connection();
     let mut out = FilesFound { looked_for: query.shown(), query_cut: query.cut, ..FilesFound::default() };
-    // Rows of another history are numbers of other files: none is shown.
+    // The numbers of another lineage of the index name other files: none is shown.
     out.not_indexed = match at.read(|tx| index.files_missing(tx, at.agent_no)) {
         Ok(missing) => missing,
         Err(e) if e.kind() == ErrorKind::Damaged => {
@@ -172,14 +172,14 @@ fn run(
         Err(e) => return Err(e),
     };
     if query.only_times {
-        let seek = Seek::new(query, &[], Scratch::new(conn)?);
+        let finder = LineFinder::new(query, &[], Scratch::new(conn)?);
         let entries = at.read(|tx| file_table::all(tx, at.agent_no))?;
         let of_time = entries.into_iter().filter(|entry| {
             let (from, to) = time_of(entry, &at.zone);
             query.stretches().iter().any(|(first, last)| to >= *first && from <= *last)
         });
         let rows = of_time.map(|entry| Row { file_no: entry.file_no, words: 1.0, cosine: None }).collect();
-        out.hits = hits(at, &seek, query, rows, filter, choice)?;
+        out.hits = hits(at, &finder, query, rows, filter, choice)?;
         if !out.hits.is_empty() || !query.has_words() {
             return Ok(out);
         }
@@ -200,7 +200,7 @@ fn run(
         None => HashMap::new(),
     };
     let expression = expression(query, &terms, filter);
-    let seek = Seek::new(query, &terms, Scratch::new(conn)?);
+    let finder = LineFinder::new(query, &terms, Scratch::new(conn)?);
     let mut wanted = CANDIDATES;
     loop {
         let (rows, cut) = candidates(conn, &expression, range, wanted)?;
@@ -208,8 +208,8 @@ fn run(
         let full = rows.len() >= wanted;
         out.cut_short |= cut;
         let rows = fused(rows, &covered, near.as_ref(), &nearest)?;
-        out.hits = hits(at, &seek, query, rows, filter, choice)?;
-        // What the engine cannot filter is filtered behind it: look further until there is enough or nothing left.
+        out.hits = hits(at, &finder, query, rows, filter, choice)?;
+        // Some filters are applied after the engine: fetch more until there is enough or nothing is left.
         if out.hits.len() >= choice.enough || !full || cut || wanted >= CANDIDATES * 64 {
             return Ok(out);
         }
@@ -243,7 +243,7 @@ fn expression(query: &Query, terms: &[Weighed], filter: &FileFilter) -> String {
     clauses.join(" AND ")
 }
 
-/// The best rows: file number and score, parts of one file folded into its best. `true`: broken off.
+/// The best rows as file number and score; parts of one file count as its best part. `true`: the search was cut short.
 fn candidates(
     conn: &rusqlite::Connection,
     expression: &str,
@@ -271,15 +271,15 @@ fn candidates(
     }
 }
 
-/// A candidate.
+/// A candidate file.
 struct Row {
     file_no: FileNo,
-    /// What its words are worth: 1 of the best, 0 of what has none.
+    /// Score by words: 1 for the best file, 0 for one without a match.
     words: f64,
     cosine: Option<f32>,
 }
 
-/// Both legs together: to what has words how near it is, and what is near beside it.
+/// Fuses both searches: files found by words get their cosine added, and the nearest other files join them.
 fn fused(
     rows: Vec<(i64, f64)>,
     covered: &HashMap<i64, f64>,
@@ -298,10 +298,10 @@ fn fused(
     Ok(by_words.chain(by_meaning.map(|(no, c)| Row { file_no: *no, words: 0.0, cosine: Some(*c) })).collect())
 }
 
-/// The candidates a filter lets through, best first, as far as they are wanted; each read as it is now.
+/// The candidates that pass the filter, best first, up to the number wanted; each is read from disk.
 fn hits(
     at: &AssistantHome,
-    seek: &Seek,
+    finder: &LineFinder,
     query: &Query,
     rows: Vec<Row>,
     filter: &FileFilter,
@@ -315,7 +315,7 @@ fn hits(
             break;
         }
         let entry = at.read(|tx| file_table::numbered(tx, at.agent_no, row.file_no))?;
-        if let Some(entry) = entry.filter(|e| lets_through(filter, e, &at.zone))
+        if let Some(entry) = entry.filter(|e| passes(filter, e, &at.zone))
             && (choice.admit)(&entry)?
         {
             only_near.push(row.file_no);
@@ -325,9 +325,9 @@ fn hits(
     let mut ranked = at.read(|tx| {
         let mut ranked = Vec::with_capacity(rows.len());
         for row in rows {
-            // Gone since it was indexed, or other than it was: its next rows are on their way.
+            // The file was removed or changed since it was indexed; its new rows will follow.
             if let Some(entry) = file_table::numbered(tx, at.agent_no, row.file_no)?
-                && lets_through(filter, &entry, &at.zone)
+                && passes(filter, &entry, &at.zone)
                 && only::file(tx, at.agent_no, filter.threads.as_deref(), &entry)?
             {
                 let weight = match (entry.state, entry.status.as_deref()) {
@@ -353,7 +353,7 @@ fn hits(
         }
         Ok(ranked)
     })?;
-    // Equal scores: what changed later first, whatever number it has.
+    // Of equal scores, the file changed later comes first, whatever its number.
     ranked.sort_by(|(a, _, e), (b, _, f)| {
         b.sum.total_cmp(&a.sum).then(f.stamp.modified_ns.cmp(&e.stamp.modified_ns)).then_with(|| e.path.cmp(&f.path))
     });
@@ -368,33 +368,33 @@ fn hits(
         }
         let bytes = match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
             Ok(Some((bytes, _))) => bytes,
-            // The scan reports what is in the way.
+            // An unreadable file is reported by the scan.
             Ok(None) | Err(_) => continue,
         };
         let doc = Document::parse(bytes);
-        // What every home begins with answers nobody's question.
+        // A file still as it was created with the home answers no question.
         if bootstrap::is_untouched(&entry.path, &doc.body()) {
             continue;
         }
-        let place = seek.place(&entry, &doc)?;
+        let matched_line = finder.find(&entry, &doc)?;
         let best = *best.get_or_insert(trace.sum.max(f64::MIN_POSITIVE));
-        // Plain text does not know all the engine folds: what it found has a word.
+        // The engine folds more forms than plain text does: a file it found contains at least one word.
         let least = usize::from(row.words > 0.0);
         hits.push(FileHit {
             score: trace.sum / best,
             trace,
-            line: place.line,
-            passage: place.passage,
-            matched: place.matched.max(least).min(seek.asked.len()),
-            of: seek.asked.len(),
+            line: matched_line.line,
+            passage: matched_line.passage,
+            matched: matched_line.matched.max(least).min(finder.asked.len()),
+            of: finder.asked.len(),
             entry,
         });
     }
     Ok(hits)
 }
 
-/// Exactly: tokens are stemmed and may let a neighbour in.
-fn lets_through(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
+/// Applies the filter exactly: its tokens in the index are stemmed and may match a neighbour.
+fn passes(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
     let state = entry.state == State::Active || (filter.archived && entry.state == State::Archived);
     let kind = filter.kinds.is_empty() || filter.kinds.contains(&entry.kind);
     let class = filter
@@ -414,7 +414,7 @@ fn lets_through(filter: &FileFilter, entry: &Entry, zone: &TimeZone) -> bool {
     filter.since.is_none_or(|since| to >= since) && filter.until.is_none_or(|until| from <= until)
 }
 
-/// When a file is of: what its front matter says, a day from beginning to end; else when it was last changed.
+/// The time range of a file: the date in its front matter as a whole day, else its last change.
 fn time_of(entry: &Entry, zone: &TimeZone) -> (Millis, Millis) {
     let said = DATES.iter().filter_map(|key| entry.field(key)).find_map(|value| {
         if let Some(at) = parse_rfc3339(value) {
@@ -430,29 +430,29 @@ fn time_of(entry: &Entry, zone: &TimeZone) -> (Millis, Millis) {
     })
 }
 
-/// What is looked for inside a file.
-struct Seek<'c> {
-    /// Each thing that was asked for, as plain words.
+/// What is searched for inside a file.
+struct LineFinder<'c> {
+    /// The plain words of each term of the query.
     asked: Vec<Vec<String>>,
-    /// All of their words.
+    /// All of those words.
     flat: Vec<String>,
-    /// The same for the engine.
+    /// The same as an expression for the engine.
     any: String,
     scratch: Scratch<'c>,
 }
 
-/// Where in a file the answer stands.
-struct Place {
+/// The line of a file that matches best.
+struct MatchedLine {
     line: usize,
     passage: String,
     matched: usize,
 }
 
-impl<'c> Seek<'c> {
-    fn new(query: &Query, terms: &[Weighed], scratch: Scratch<'c>) -> Seek<'c> {
+impl<'c> LineFinder<'c> {
+    fn new(query: &Query, terms: &[Weighed], scratch: Scratch<'c>) -> LineFinder<'c> {
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
-        Seek {
-            // A name and its pieces are one thing that was asked for.
+        LineFinder {
+            // A name and its pieces are one term.
             asked: words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect(),
             flat: words.iter().flat_map(|t| needles(t)).collect(),
             any: words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR "),
@@ -460,8 +460,8 @@ impl<'c> Seek<'c> {
         }
     }
 
-    /// The line with the most of what was asked for, prose before front matter and headings, and the passage around it.
-    fn place(&self, entry: &Entry, doc: &Document) -> Result<Place> {
+    /// The line with the most terms of the query, prose before front matter and headings, and the passage around it.
+    fn find(&self, entry: &Entry, doc: &Document) -> Result<MatchedLine> {
         let text = String::from_utf8_lossy(doc.print());
         let text = redact_lines(&text);
         let hidden = unspoken(entry.kind, doc);
@@ -483,7 +483,7 @@ impl<'c> Seek<'c> {
         let first = (doc.body_line()..=lines.len()).find(|n| seen(*n) && !lines[n - 1].trim().is_empty());
         let line = match best {
             Some(line) => line,
-            // The engine knows of accents and endings what plain text does not.
+            // The engine folds accents and endings that plain text does not.
             None => {
                 let shown = (1..).zip(lines.iter().copied()).filter(|(n, _)| seen(*n)).take(LINES);
                 self.scratch.best_line(shown, &self.any)?.or(first).unwrap_or(1)
@@ -494,7 +494,7 @@ impl<'c> Seek<'c> {
             _ => around(&lines, line, &hidden),
         };
         let passage = self.scratch.passage(&words, &self.any, &self.flat)?;
-        Ok(Place { line, passage, matched })
+        Ok(MatchedLine { line, passage, matched })
     }
 }
 
@@ -502,7 +502,7 @@ impl<'c> Seek<'c> {
 fn around(lines: &[&str], line: usize, hidden: &[RangeInclusive<usize>]) -> String {
     let belongs = |n: &usize| {
         let text = lines.get(n - 1).map_or("", |l| l.trim());
-        // The mark of a block is nobody's words.
+        // The marker of a block is not text.
         !text.is_empty() && text != "---" && !text.starts_with("<!-- ") && !hidden.iter().any(|h| h.contains(n))
     };
     let first = (1..line).rev().take(AROUND).take_while(belongs).last().unwrap_or(line);

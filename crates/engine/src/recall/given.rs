@@ -1,4 +1,4 @@
-//! What programs were given, read again word for word (R10.4, R4.3). [`crate::inject`] gives it and keeps it.
+//! Contexts that programs were given, read back word for word (R10.4, R4.3). [`crate::inject`] writes them.
 
 use std::fmt;
 
@@ -26,10 +26,10 @@ impl fmt::Display for ContextId {
     }
 }
 
-/// The longest content that is read back.
+/// The most bytes of content that are read back.
 const LARGEST: usize = 4 << 20;
 
-/// `None`: a forget took it away.
+/// Unpacks stored content. `None`: its text was removed by a forget.
 pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
     if packed.is_empty() {
         return Ok(None);
@@ -39,7 +39,7 @@ pub(crate) fn open(packed: &[u8]) -> Result<Option<Value>> {
     Ok(Some(serde_json::from_slice(&raw).map_err(|e| damaged().because(e))?))
 }
 
-/// A context that was given, as it was.
+/// A context as it was given.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Replayed {
     pub id: ContextId,
@@ -49,19 +49,19 @@ pub struct Replayed {
     pub at: Millis,
     pub fingerprint: String,
     pub tokens: u64,
-    /// What the program could take.
+    /// The capabilities of the program.
     pub can: Value,
-    /// `None`: a forget took the words away. Else `request`, `profile`, `dropped`, `degraded`, `block` (FORMAT.md).
+    /// `None`: its text was removed by a forget. Else `request`, `profile`, `dropped`, `degraded`, `block` (FORMAT.md).
     pub content: Option<Value>,
 }
 
 impl Replayed {
-    /// What the program was given, byte for byte.
+    /// The text the program was given, byte for byte.
     pub fn block(&self) -> Option<&str> {
         self.content.as_ref()?.get("block")?.as_str()
     }
 
-    /// What its lines lead to, each once, with the part it stands in: ids `heirloom expand` takes.
+    /// The ids its lines refer to, each once, with the part it is in; `heirloom expand` takes them.
     pub fn items(&self) -> Vec<(&str, &str)> {
         let parts = self.content.as_ref().and_then(|c| c.get("profile")?.as_array());
         let mut out: Vec<(&str, &str)> = Vec::new();
@@ -77,7 +77,7 @@ impl Replayed {
     }
 }
 
-/// What was given. `NotFound` where there is none such of this agent.
+/// Reads one context. `NotFound` if this agent has none with the id.
 pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     let found = tx
         .prepare_cached(
@@ -105,7 +105,7 @@ pub fn replay(tx: &Read, agent_no: AgentNo, id: ContextId) -> Result<Replayed> {
     Ok(Replayed { content: open(&packed)?, ..replayed })
 }
 
-/// The newest contexts of a session, or of all, newest first, without their words.
+/// The newest contexts of a session, or of all sessions, newest first, without their content.
 pub fn list(tx: &Read, agent_no: AgentNo, session: Option<&SessionKey>, most: usize) -> Result<Vec<Replayed>> {
     let mut statement = tx.prepare_cached(
         "SELECT context_no FROM contexts WHERE agent_no = ?1 AND (?2 IS NULL OR session_key = ?2)

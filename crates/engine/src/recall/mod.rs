@@ -1,9 +1,9 @@
-//! What matters here: finding turns and files again (RETRIEVAL.md, R10.9). Storey 3.
+//! Finds turns and files again (RETRIEVAL.md, R10.9). Storey 3.
 //!
-//! [`query`] understands what was typed: terms, times ([`when`]), people ([`people`]) and what an embedder is given;
-//! [`mod@search`] finds, ranks and cuts out the passages of turns, [`files`] those of visible files, [`expand()`] leads from
-//! any line of a page down to the words. [`staged`] recalls: files, summaries and, where they do not answer, the words
-//! themselves (`turns`). Searching is lookup asked for by name; nothing here injects anything.
+//! [`query`] parses what was typed: terms, times ([`when`]), people ([`people`]) and the text for the embedder.
+//! [`mod@search`] finds and ranks turns and cuts out passages, [`files`] does so for visible files, [`expand()`] leads
+//! from any line of a page down to its turns. [`staged`] recalls: files and summaries first and, where they do not
+//! answer, `turns`. A search is an explicit lookup; nothing here injects anything.
 
 mod bm25;
 mod chat;

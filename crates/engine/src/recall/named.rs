@@ -1,5 +1,5 @@
-//! What a text names outright (R10.3): threads, projects, people, ids. Only a name lets another thread's words in;
-//! likeness never does.
+//! What a text names explicitly (R10.3): threads, projects, people, ids. Content of another thread is admitted only if
+//! the thread is named; similarity never admits it.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use crate::ledger::Read;
 use crate::scope::{AgentNo, NodeId, ThreadNo, TurnId};
 use crate::thread;
 
-/// Words of a text that are looked at: a prompt names what it is about in its first thousand.
+/// The most words of a text that are examined: a prompt names its subject early.
 const WORDS: usize = 1_000;
 
 /// The longest name, in words.
 const LONGEST: usize = 6;
 
-/// Words that say that the word beside them is a name.
+/// Words that mark the word beside them as a name.
 const CUES: [&str; 10] =
     ["project", "thread", "repo", "repository", "workspace", "codebase", "projekt", "projet", "proyecto", "progetto"];
 
 /// What a text names.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Named {
-    /// Threads, by the number they count as.
+    /// Canonical numbers of threads.
     pub threads: BTreeSet<ThreadNo>,
     /// Ids of items: `t9c11`, `n7f3a`, `l:…`.
     pub ids: BTreeSet<String>,
 }
 
-/// Reads what a text names of this agent's.
+/// Finds what a text names among the threads and items of this agent.
 pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
     let words: Vec<Word> = words(text);
     let mut out = Named::default();
@@ -54,7 +54,7 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
                 continue;
             }
             if let Some(no) = thread::known_as(tx, agent_no, &phrase)? {
-                // German writes every noun with a capital: by that alone only people are named.
+                // German capitalises every noun, so a capital alone identifies only people.
                 let row = thread::row(tx, agent_no, thread::canonical(tx, no)?)?;
                 let before = at.checked_sub(1).map(|i| &words[i]);
                 let by_capital = !several && first.is_only_large(before, words.get(at + 1));
@@ -72,21 +72,21 @@ pub fn named(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Named> {
 
 struct Word<'t> {
     text: &'t str,
-    /// A sentence, a quotation or a line ends behind it.
+    /// A sentence, a quotation or a line ends after it.
     ends: bool,
-    /// Stands in quotes or code marks.
+    /// It is in quotes or code marks.
     quoted: bool,
-    /// Begins a sentence, where a capital says nothing.
+    /// It begins a sentence, where a capital means nothing.
     begins: bool,
 }
 
 impl Word<'_> {
-    /// Whether a single word can be meant as a name: a common word in the middle of a sentence is not.
+    /// Whether a single word can be meant as a name: a common lower-case word inside a sentence cannot.
     fn is_distinct(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
         (self.is_large() || self.is_marked(before, behind)) && self.text.chars().count() >= 2
     }
 
-    /// Whether nothing but a capital speaks for it.
+    /// Whether its capital is the only sign that it is a name.
     fn is_only_large(&self, before: Option<&Word>, behind: Option<&Word>) -> bool {
         self.is_large() && !self.is_marked(before, behind)
     }

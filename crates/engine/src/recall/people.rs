@@ -1,7 +1,7 @@
-//! Names of people of a conversation in what is asked: who is meant, and where the name stands.
+//! Names of people in a query: who is meant, and where the name occurs.
 //!
-//! A name draws every vector toward whatever that person said, so the dense leg of a search leaves it out, and what the
-//! person said gains instead (RETRIEVAL §3: the largest single effect).
+//! A name draws a vector towards everything that person said, so vector search leaves names out, and turns of the named
+//! speaker are ranked higher instead (RETRIEVAL §3: the largest single effect).
 
 use std::ops::Range;
 
@@ -13,38 +13,38 @@ use crate::scope::{AgentNo, NameNo};
 use crate::text::language::stop_words::{Language, is_stop_word};
 use crate::text::words::runs;
 
-/// Somebody who is named in a query.
+/// A person named in a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Person {
-    /// As turns name the speaker.
+    /// The name as turns give it for the speaker.
     pub name: String,
-    /// Where in the query, in bytes, a genitive included.
+    /// Byte range in the query, including a genitive.
     pub span: Range<usize>,
-    /// The operator, whose own turns name no speaker.
+    /// Whether it is the operator, whose own turns name no speaker.
     pub operator: bool,
 }
 
-/// Somebody a query may name.
+/// A person a query may name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Known {
     pub name: String,
     pub operator: bool,
 }
 
-/// People looked for in one query at most.
+/// The most people looked for in one query.
 const MOST: usize = 64;
 
-/// No people, though speakers are called so.
+/// Speaker labels that are roles, not people.
 const ROLES: &[&str] = &["user", "assistant", "system", "tool", "human", "ai", "bot", "agent", "me", "you"];
 
-/// Given names that are English words, too: meant where they are written large inside a sentence.
+/// Given names that are also English words: they count as names only if capitalised inside a sentence.
 const WORDS_TOO: &str = "angel art august autumn bill bob brook buck candy chance chase chip chuck crystal daisy dale dawn \
     dean destiny drew earnest faith finn frank gene grace grant guy harmony heath holly hope hunter iris ivy jack jade jasmine \
     jewel joy june king lance lane lily mark marshall mason max may melody mercy miles nick olive page parker pat paris patience \
     pearl penny pierce piper ray rich rob robin rocky rod rose ruby rusty sandy sky skip stone storm sunny sue summer ted \
     terry tim tony trinity tucker van violet wade ward will willow wren";
 
-/// The people named in a text, in its order; one who is named twice stands there twice.
+/// The people named in a text, in its order; a person named twice is listed twice.
 pub fn named(text: &str, known: &[Known]) -> Vec<Person> {
     let words = words(text);
     let mut found: Vec<Person> = Vec::new();
@@ -56,7 +56,7 @@ pub fn named(text: &str, known: &[Known]) -> Vec<Person> {
         let mut at = 0;
         while at < words.len() {
             let whole = name.len() <= words.len() - at && name.iter().zip(&words[at..]).all(|(n, w)| *n == w.lower);
-            // Of a full name either end will do, as long as it is no initial.
+            // The first or last part of a full name is enough, unless it is an initial.
             let end = [name.first(), name.last()].into_iter().flatten().any(|n| n.len() > 2 && *n == words[at].lower);
             let n = if whole { name.len() } else { usize::from(end) };
             if n == 0 || (n == 1 && !meant(&words, at)) {
@@ -69,7 +69,7 @@ pub fn named(text: &str, known: &[Known]) -> Vec<Person> {
         }
     }
     found.sort_by(|a, b| a.span.start.cmp(&b.span.start).then(b.span.end.cmp(&a.span.end)).then(a.name.cmp(&b.name)));
-    // "Ann Lee" is not also the Lee of another: the longer name wins.
+    // "Ann Lee" does not also name another person called Lee: the longer name wins.
     let mut kept: Vec<Person> = Vec::new();
     for person in found {
         let inside = kept.iter().any(|k| person.span.start < k.span.end && person.span != k.span);
@@ -80,7 +80,7 @@ pub fn named(text: &str, known: &[Known]) -> Vec<Person> {
     kept
 }
 
-/// A word that is also no name must look like one.
+/// Whether a name that is also a word is written like a name.
 fn meant(words: &[Word], at: usize) -> bool {
     let word = &words[at];
     let odd =
@@ -92,7 +92,7 @@ struct Word {
     lower: String,
     capital: bool,
     from: usize,
-    /// Behind a genitive, where there is one.
+    /// End including a genitive, if there is one.
     end: usize,
 }
 
@@ -100,7 +100,7 @@ fn words(text: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = 0;
     for (start, word) in runs(text, &[]) {
-        // The letter of a genitive is no word.
+        // The letter of a genitive is not a word of its own.
         if start < rest {
             continue;
         }
@@ -126,8 +126,8 @@ fn name_words(name: &str) -> Vec<String> {
     words(name).into_iter().map(|w| w.lower).collect()
 }
 
-/// The people of an agent's conversations a text may name: who took part under a name and never spoke as a model or a
-/// tool, and the operator. Only names that share a word with the text are looked at twice.
+/// The people of an agent's conversations a text may name: the operator, and named participants that never spoke as a
+/// model or a tool. Only names that share a word with the text are examined closely.
 pub fn known(tx: &Read, agent_no: AgentNo, text: &str) -> Result<Vec<Known>> {
     let asked: std::collections::HashSet<String> = words(text).into_iter().map(|w| w.lower).collect();
     let shares = |name: &str| name_words(name).iter().any(|w| asked.contains(w));

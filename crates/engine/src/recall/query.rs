@@ -1,10 +1,10 @@
-//! What was typed, understood: terms for the full-text engine, times, people, and what an embedder is given. Pure: text
-//! and what is known in, data out. Whatever stands in a query (operators, quotes, control characters, a hundred
-//! kilobytes) it is words: nothing a person types can be a syntax error.
+//! Parses a query: terms for the full-text engine, times, people, and the text for the embedder. Pure. Whatever a query
+//! contains (operators, quotes, control characters, a hundred kilobytes) is treated as words: no input is a syntax
+//! error.
 //!
-//! `"a phrase"` must occur as it stands; `word*` is a beginning; anything else is wished for, and ranked by how much of
-//! it is there. Names with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in their parts.
-//! Times ("last week", "since June") limit or favour when something was said ([`super::when`]).
+//! `"a phrase"` must occur literally; `word*` is a prefix; all other words are optional, and results are ranked by how
+//! many of them match. Names with signs inside (`orders_test.rs`, `E0277`, `foo::bar`) are looked for whole and in
+//! parts. Times ("last week", "since June") limit results or rank them higher ([`super::when`]).
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -24,35 +24,35 @@ use crate::text::language::stop_words::{self, Language, is_stop_word};
 use crate::text::words::runs;
 use crate::transcript::read;
 
-/// More terms than this add nothing but time.
+/// Further terms only cost time.
 const MAX_TERMS: usize = 32;
 
-/// Longer input is cut; no question is this long.
+/// Longer input is cut.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// One thing to look for, in folded text.
+/// One term to look for, in folded text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Term {
     pub text: String,
-    /// Matches words that begin with it.
+    /// Matches every word that begins with it.
     pub prefix: bool,
     pub kind: Kind,
 }
 
-/// What a term is of what was typed. The order is the order in which terms are kept where there are too many.
+/// How a term relates to what was typed. The order is that in which terms are kept if there are too many.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// A name or number no other thing is called: `orders_test.rs`, `E0277`, `1.95.0`.
+    /// A distinctive name or number: `orders_test.rs`, `E0277`, `1.95.0`.
     Exact,
     Word,
-    /// Another way to write a name that is looked for whole, too (`refundTwice` of `refund_twice`, the file of a path).
+    /// Another spelling of an exact name (`refundTwice` of `refund_twice`, the file name of a path).
     Variant,
-    /// A piece of one (`refund` of `refund_twice`).
+    /// A piece of an exact name (`refund` of `refund_twice`).
     Part,
 }
 
 impl Term {
-    /// What it counts against a word. Whoever types a name whole means that name.
+    /// Its weight against a word's. A name typed in full is meant in full.
     pub(super) fn weight(&self) -> f64 {
         match self.kind {
             Kind::Exact => 2.0,
@@ -62,61 +62,62 @@ impl Term {
         }
     }
 
-    /// Asked for as such; variants and pieces are ways to find the same.
+    /// Whether it was typed as such; variants and parts are other ways to find it.
     pub fn asked(&self) -> bool {
         matches!(self.kind, Kind::Exact | Kind::Word)
     }
 
-    /// As the person wrote it, apart from signs.
+    /// The term as the person wrote it, without signs.
     pub fn written(&self) -> String {
         plain(&self.text)
     }
 
-    /// As the full-text engine wants it: a string, so that nothing in it is an operator.
+    /// The term as a quoted string for the full-text engine, so that nothing in it is an operator.
     pub fn expression(&self) -> String {
         let star = if self.prefix { "*" } else { "" };
         format!("\"{}\"{star}", self.text.replace('"', ""))
     }
 }
 
-/// What a query is understood with. The engine has no environment: moment, zone and people are given.
+/// What parsing needs besides the text. The engine has no environment: moment, zone and people are given.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     pub now: Millis,
-    /// The operator's, whose days are meant. Turns store no offset of their own.
+    /// The operator's zone, in which days are meant. Turns store no offset of their own.
     pub zone: &'a TimeZone,
     /// People a query may name.
     pub people: &'a [Known],
 }
 
-/// A query, understood.
+/// A parsed query.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Query {
-    /// Must all occur.
+    /// All of these must occur.
     pub phrases: Vec<Term>,
-    /// Any may occur: wholes first, then variants, then pieces.
+    /// Any of these may occur: whole terms first, then variants, then parts.
     pub words: Vec<Term>,
-    /// Left out as stop words; looked for after all if nothing else is asked for.
+    /// Stop words, left out; looked for only if the query has no other words.
     pub dropped: Vec<Term>,
-    /// Nothing but times was asked for; their own words are only of use where nothing was said then.
+    /// The query has only times; their words are looked for only if nothing was said then.
     pub(super) only_times: bool,
-    /// The words of times that are not looked for, in case nothing was said then: a text may have them as they stand.
-    pub(super) told: Vec<Term>,
-    /// When it was, as the query tells it.
+    /// Words of times that are not looked for; used if nothing was said then, because a text may contain them
+    /// literally.
+    pub(super) time_words: Vec<Term>,
+    /// The times it mentions.
     pub times: Vec<When>,
-    /// People it names. Their names are among `words`, too: turns are indexed with their speaker.
+    /// The people it names. Their names are among `words`, too: turns are indexed with their speaker.
     pub people: Vec<Person>,
-    /// Input beyond the limits was not used.
+    /// Input beyond the limits was cut off.
     pub cut: bool,
-    /// It has words that stand in every text only; they are looked for after all.
+    /// All of its words are stop words, which are then looked for.
     pub(super) light: bool,
-    /// The language it is written in, as far as its function words tell.
+    /// The language it is written in, judged by its function words.
     pub(super) language: Language,
     dense: String,
 }
 
-/// Understands a query of an agent as of now: with the people of its conversations and in the zone of its operator,
-/// else in the one given (R10.9). Never refuses: what means nothing is an empty query.
+/// Parses a query of an agent as of now, with the people of its conversations and the operator's zone, or `zone` if
+/// none is known (R10.9). Never refuses a text: one without meaning is an empty query.
 pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone) -> Result<Query> {
     let (said, people) = ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok((None, Vec::new())) };
@@ -127,13 +128,13 @@ pub fn understand(ledger: &Ledger, agent: &AgentId, input: &str, zone: &TimeZone
 }
 
 impl Query {
-    /// Nothing in it can be searched for: no word and no time.
+    /// Whether there is nothing to search for: no word and no time.
     pub fn is_empty(&self) -> bool {
         !self.has_words() && self.times.is_empty()
     }
 
-    /// Other words may answer it: it is a question or a topic. Whoever types one word, a name with signs in it or a phrase
-    /// wants just that.
+    /// Whether other words may answer it: it is a question or a topic. A single word, a name with signs or a phrase is
+    /// meant literally.
     pub fn is_open(&self) -> bool {
         let asked = self.words.iter().filter(|t| t.asked()).count();
         self.phrases.is_empty()
@@ -141,12 +142,12 @@ impl Query {
             && self.words.iter().all(|t| t.kind != Kind::Exact && !(t.prefix && t.asked()))
     }
 
-    /// There is something to look for in texts.
+    /// Whether there are words to look for.
     pub fn has_words(&self) -> bool {
         !self.phrases.is_empty() || !self.words.is_empty()
     }
 
-    /// Understands a query. Any text is one.
+    /// Parses a query. Any text is valid.
     pub fn parse(input: &str, seen: &Seen) -> Query {
         let text = beginning(input);
         let mut query = Query { cut: text.len() < input.len(), ..Query::default() };
@@ -157,16 +158,16 @@ impl Query {
                 query.phrases.push(Term { text: phrase, prefix: false, kind: Kind::Word });
             }
         }
-        // What is quoted must occur as it stands: it is no time and nobody.
+        // Quoted text must occur literally: it is neither a time nor a person.
         let outside = blanked(text, quotes.iter().cloned());
         query.times = when::find(&outside, seen.now, seen.zone);
         query.people = people::named(&outside, seen.people);
-        let told = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
+        let spans = query.times.iter().filter(|t| !t.worded).map(|t| t.span.clone());
         let free = blanked(&outside, query.times.iter().map(|t| t.span.clone()));
-        query.add_words(&blanked(&outside, told), &free);
+        query.add_words(&blanked(&outside, spans), &free);
         for time in query.times.iter().filter(|t| !t.worded && t.hold == Hold::Wish) {
             let words = typed(&outside[time.span.clone()]).into_iter().flat_map(symbols::terms);
-            query.told.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
+            query.time_words.extend(words.filter(|t| !is_stop_word(&t.text.to_lowercase(), Language::English)));
         }
         if query.is_empty() {
             query.words.append(&mut query.dropped);
@@ -181,7 +182,7 @@ impl Query {
         query
     }
 
-    /// `free`: the same without anything a time is told in.
+    /// `free`: the same text with times blanked out.
     fn add_words(&mut self, text: &str, free: &str) {
         let typed = typed(text);
         let lower: Vec<String> = typed.iter().map(|word| word.to_lowercase()).collect();
@@ -220,16 +221,16 @@ impl Query {
         self.dropped.retain(|t| seen.insert(t.text.clone()));
     }
 
-    /// What an embedder is given: the question without the names of people, without times and quotation marks. Empty
-    /// where nothing else was asked.
+    /// The text for the embedder: the question without names of people, times and quotation marks. Empty if nothing
+    /// else is left.
     pub fn dense_text(&self) -> &str {
         &self.dense
     }
 
-    /// The time nothing outside of is wanted, first and last millisecond: none where the query sets no limit.
+    /// The first and last millisecond the query is limited to; `None` if it sets no limit.
     ///
-    /// Limits with one end hold together ("since June, before August"); several days are what lies between them. Limits
-    /// that exclude each other are none.
+    /// Limits with one end are combined ("since June, before August"); several days become the range they span. Limits
+    /// that exclude each other are ignored.
     pub fn limit(&self) -> Option<(Millis, Millis)> {
         let limits = || self.times.iter().filter(|t| t.hold == Hold::Limit);
         let closed = || limits().filter_map(|t| t.from.zip(t.until));
@@ -245,20 +246,20 @@ impl Query {
         (from <= until).then_some((from, until))
     }
 
-    /// The same without its limits: what it finds, it finds at any time.
+    /// The same query without its time limits.
     pub fn unlimited(&self) -> Query {
         let times: Vec<When> = self.times.iter().filter(|t| t.hold != Hold::Limit).cloned().collect();
         Query { only_times: self.only_times && !times.is_empty(), times, ..self.clone() }
     }
 
-    /// The same with every time it cannot keep told as words: for where nothing was said then.
+    /// The same query with its times treated as words, for when nothing was said in them.
     pub(super) fn as_words(&self) -> Query {
         let times = self.times.iter().filter(|t| t.hold == Hold::Limit).cloned().collect();
-        let words = self.words.iter().chain(&self.told).cloned().collect();
-        Query { times, words, told: Vec::new(), ..self.clone() }
+        let words = self.words.iter().chain(&self.time_words).cloned().collect();
+        Query { times, words, time_words: Vec::new(), ..self.clone() }
     }
 
-    /// The times to look through where there is no word to look for.
+    /// The time ranges to list if there is no word to look for.
     pub(super) fn stretches(&self) -> Vec<(Millis, Millis)> {
         let wishes = self.times.iter().filter(|t| t.hold == Hold::Wish);
         let wishes: Vec<_> =
@@ -266,14 +267,14 @@ impl Query {
         if wishes.is_empty() { self.limit().into_iter().collect() } else { wishes }
     }
 
-    /// Whether a moment lies in a time the query speaks of without insisting on it. `None`: it speaks of none.
+    /// Whether a moment lies in a time the query mentions without limiting itself to it. `None`: it mentions none.
     pub fn favours(&self, at: Option<Millis>) -> Option<bool> {
         let mut wishes = self.times.iter().filter(|t| t.hold == Hold::Wish).peekable();
         wishes.peek()?;
         Some(at.is_some_and(|at| wishes.any(|t| t.holds(at))))
     }
 
-    /// The words of the query as the person wrote them, for a message.
+    /// The words of the query as the person wrote them, for messages.
     pub fn shown(&self) -> String {
         let quoted = self.phrases.iter().map(|t| format!("\"{}\"", plain(&t.text)));
         let words = self.words.iter().filter(|t| t.asked()).map(|t| plain(&t.text));
@@ -281,7 +282,7 @@ impl Query {
     }
 }
 
-/// What of an input is used.
+/// The part of an input within the limits.
 fn beginning(input: &str) -> &str {
     &input[..input.floor_char_boundary(MAX_BYTES)]
 }
@@ -290,13 +291,13 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\u{201c}' | '\u{201d}' | '\u{201e}')
 }
 
-/// Quoted stretches with their marks. A mark without its other half is nothing.
+/// Byte ranges of quoted text, including the marks. An unpaired mark is ignored.
 fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut open = None;
     for (at, c) in text.char_indices().filter(|(_, c)| is_quote(*c)) {
         match open.take() {
-            // „ only opens.
+            // „ only opens a quotation.
             Some(from) if c != '\u{201e}' => found.push(from..at + c.len_utf8()),
             _ => open = Some(at),
         }
@@ -304,7 +305,7 @@ fn quotes(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A text with stretches made blank, everything else where it was.
+/// The text with some ranges replaced by spaces, so that all other offsets stay.
 fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -318,7 +319,7 @@ fn blanked(text: &str, spans: impl Iterator<Item = Range<usize>>) -> String {
     out
 }
 
-/// The words of a text as they were typed.
+/// The words of a text as typed.
 fn typed(text: &str) -> Vec<&str> {
     let sign = |c: char| matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}');
     text.split(|c: char| c.is_whitespace() || c.is_control() || sign(c))
@@ -327,7 +328,7 @@ fn typed(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// `HTTP 502`, `issue 123`: a number with what it is the number of.
+/// `HTTP 502`, `issue 123`: a number together with its noun.
 fn numbered(text: &str, language: Language) -> Vec<Term> {
     let words: Vec<String> = text.split_whitespace().map(words_of).collect();
     let number = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
@@ -341,7 +342,7 @@ fn numbered(text: &str, language: Language) -> Vec<Term> {
         .collect()
 }
 
-/// A word without its genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. The apostrophe of a name
+/// The word without genitive, elision or contracted verb: `Caroline's`, `l'index`, `we're`. The apostrophe of a name
 /// (`O'Brien`) stays.
 fn bare(word: &str) -> &str {
     let end = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '*');
@@ -349,7 +350,7 @@ fn bare(word: &str) -> &str {
     let short = tail.to_lowercase();
     match short.as_str() {
         "s" | "re" | "ve" | "ll" | "d" | "m" if head.contains(char::is_alphanumeric) => return head,
-        // "didn't": what is left is a word nobody looks for.
+        // "didn't": the rest is not worth searching for.
         "t" if head.len() > 1 && head.ends_with(['n', 'N']) => return &head[..head.len() - 1],
         _ => {}
     }
@@ -360,8 +361,8 @@ fn bare(word: &str) -> &str {
     if article { &end[end.len() - tail.len()..] } else { word }
 }
 
-/// A model of one language knows little of another one but its function words: those of a question would make it near to
-/// whatever is written in its language.
+/// A model trained on one language knows little of another except its function words: those of a question would make it
+/// similar to everything written in that language.
 fn dense(text: &str, times: &[When], people: &[Person], language: Language) -> String {
     let mut spans: Vec<Range<usize>> =
         times.iter().map(|t| t.span.clone()).chain(people.iter().map(|p| p.span.clone())).collect();
@@ -387,7 +388,7 @@ mod tests {
     use super::*;
     use crate::clock::{parse_rfc3339, rfc3339};
 
-    /// Asked on Sunday, 22 November 2026, in UTC, by somebody who talks with Caroline and Ann Lee.
+    /// A query asked on Sunday, 22 November 2026, in UTC, by an operator who talks with Caroline and Ann Lee.
     fn query(input: &str) -> Query {
         let people = ["Caroline", "Ann Lee"].map(|name| Known { name: name.into(), operator: false });
         let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
@@ -518,7 +519,7 @@ mod tests {
             ("refund* \u{0}\u{7}*", "refund | refund | | | "),
             ("", " | | | | "),
         ] {
-            // Empty parts have one space between their lines.
+            // Empty parts leave one space between their separators.
             let tidy = |text: &str| text.split('|').map(str::trim).collect::<Vec<_>>().join(" | ");
             assert_eq!(tidy(&understood(input)), tidy(want), "{input}");
         }
@@ -530,7 +531,7 @@ mod tests {
         assert_eq!(words("東京タワーのredis設定"), ["東京", "タワー", "redis", "設定", "東京タワーのredis設定", "の"]);
     }
 
-    /// What people and machines type, and what nobody types.
+    /// Realistic and absurd input.
     fn anything() -> impl Strategy<Value = String> {
         let bits = "AND OR NOT NEAR( a:b^2 -c +d ( ) * \" “ ” „ ' ’s don't l'a Caroline caroline's Ann Lee last week since \
                     June 2025-05-03 foo::bar a/b.rs:12 #1 v1.2 E0277 東京 タワーは を 서울에서 กรุงเทพ é ß İ 𝒳 \u{200b} \u{0} \u{7} ﬁ";
@@ -563,7 +564,7 @@ mod tests {
                 prop_assert!(from <= until);
             }
             prop_assert!(!q.dense_text().chars().any(char::is_control));
-            // Letters mean something: they are looked for, or they tell a time.
+            // Letters are never ignored: they are looked for, or they are part of a time.
             let letters = beginning(&input).chars().any(|c| c.is_ascii_alphanumeric());
             prop_assert!(!letters || !q.is_empty());
         }

@@ -1,17 +1,18 @@
-//! What recall hands on: items, best first, each with where it came from and why; and what it left out (R10.1, R10.2).
+//! The result of a recall: items, best first, each with its origin and the reasons; and what was left out (R10.1,
+//! R10.2).
 
 use std::fmt;
 
 use crate::clock::Millis;
 
-/// How far an item is from what somebody wrote down on purpose. Earlier stages go first.
+/// How deliberately an item was written down. Earlier stages come first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
-    /// Memory, open loops, proposals: files.
+    /// Visible files: memory, open loops, proposals.
     Structured,
     /// Summaries in the lineage.
     Lineage,
-    /// The words themselves, where nothing above answers.
+    /// Turns, used where nothing above answers.
     Transcript,
 }
 
@@ -31,40 +32,40 @@ impl fmt::Display for Stage {
     }
 }
 
-/// One thing that was recalled.
+/// One recalled item.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Item {
-    /// What `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`.
+    /// Id that `heirloom expand` takes: `m:…`, `l:…`, `n7f3a`, `t9c11`.
     pub id: String,
     pub stage: Stage,
     /// `preference`, `fact`, `open loop`, `compaction`, `user`, …
     pub kind: String,
-    /// Its words, on one line, without credentials.
+    /// Its text on one line, credentials redacted.
     pub text: String,
-    /// Of another thread that was named: its label.
+    /// Label of its thread, if it is from another thread that was named.
     pub thread: Option<String>,
     /// When it was said, observed or written.
     pub at: Option<Millis>,
-    /// 1.0 is the best of its recall.
+    /// 1.0 for the best item of its recall.
     pub score: f64,
-    /// What spoke for it, in words.
+    /// Why it was recalled, in words.
     pub reasons: Vec<String>,
-    /// What whoever uses it should do first: `stale`, `check before use`, `reconfirm before use`, `unsure`.
+    /// Cautions for its user: `stale`, `check before use`, `reconfirm before use`, `unsure`.
     pub marks: Vec<String>,
 }
 
-/// One that was found and left out.
+/// An item that was found and left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dropped {
     pub id: String,
     pub why: String,
 }
 
-/// What a recall came to.
+/// The result of a recall.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Recalled {
     pub items: Vec<Item>,
     pub dropped: Vec<Dropped>,
-    /// Why it is less than it could be: an index that is behind, a search that was broken off.
+    /// Reasons why the result may be incomplete: an index that is behind, a search that was cut short.
     pub degraded: Vec<String>,
 }

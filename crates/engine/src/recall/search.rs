@@ -1,6 +1,6 @@
-//! Finding turns: full-text candidates, scored with their neighbours, cut out as passages (RETRIEVAL.md §3).
+//! Searches turns: full-text candidates, scored together with their neighbours, cut out as passages (RETRIEVAL.md §3).
 //!
-//! Terms are joined by OR and scored by BM25 ([`super::bm25`]); stop words and words that stand nearly everywhere are
+//! Terms are joined by OR and scored by BM25 ([`super::bm25`]); stop words and words that occur nearly everywhere are
 //! dropped. A turn next to a good one gains: evidence is often the reply to the turn that has the words. Scores are
 //! relative to the best candidate.
 
@@ -34,38 +34,38 @@ use crate::transcript::{kind_from_code, role_from_code, role_name};
 /// Candidates taken from the full-text engine before neighbours are added.
 const CANDIDATES: usize = 200;
 
-/// The best candidates, whose neighbours are looked at: a query each. Always as many, so that how many hits are wanted
-/// does not change which come first.
+/// How many of the best candidates have their neighbours looked up, one query each. A constant, so that the number of
+/// wanted hits does not change their order.
 const FRONT: usize = 120;
 
-/// The same where it must not take long: each costs a look-up, most of them on a page of its own.
+/// The same for a light search: each candidate costs a look-up, most of them on a page of their own.
 const LIGHT_CANDIDATES: usize = 80;
 const LIGHT_FRONT: usize = 40;
 
-/// As many candidates are enough where a time limits the search; where there are fewer, more are looked at.
+/// A search limited by time fetches more candidates until it has this many.
 const ENOUGH: usize = 50;
 
-/// What a turn gets of the score of its direct and of its second neighbours (RETRIEVAL: .5 and .3, +8 R@10; with vectors
-/// .4 and .3).
+/// The share of its score a turn passes to its direct and its second neighbours (RETRIEVAL: .5 and .3, +8 R@10; with
+/// vectors .4 and .3).
 const NEIGHBOUR: [f64; 2] = [0.5, 0.3];
 const NEIGHBOUR_FUSED: [f64; 2] = [0.4, 0.3];
 
-/// What the cosine counts against the words, of which the best turn has 1 (RETRIEVAL: a weighted sum of scores brought to
-/// the same height beats fusing ranks).
+/// Weight of the cosine against the words, where the best turn has 1 (RETRIEVAL: a weighted sum of normalised scores
+/// beats fusing ranks).
 const COSINE: f64 = 1.0;
 
-/// What ranks.
+/// What the ranking uses.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Legs {
-    /// Words and nearness, as far as there are vectors.
+    /// Words and, as far as there are vectors, vector search.
     #[default]
     Fused,
     Words,
-    /// VectorSearch alone: for measuring.
+    /// Vector search alone, for measuring.
     Vectors,
 }
 
-/// What a search is limited to.
+/// The limits of a search.
 #[derive(Clone, Default, Debug)]
 pub struct Filter {
     /// Workspaces, already resolved (with their aliases).
@@ -73,14 +73,14 @@ pub struct Filter {
     pub harness: Option<String>,
     /// Sessions, already resolved.
     pub sessions: Option<Vec<SessionNo>>,
-    /// Threads, with those that were merged into them: what was said in runs of theirs.
+    /// Threads, including those merged into them: turns said in their runs.
     pub threads: Option<Vec<ThreadNo>>,
     pub role: Option<Role>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
     pub limit: usize,
     pub legs: Legs,
-    /// It must not take long: frequent words are left out sooner.
+    /// The search must be quick: frequent words are left out sooner.
     pub light: bool,
 }
 
@@ -88,46 +88,46 @@ pub struct Filter {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hit {
     pub turn: Turn,
-    /// 1.0 for the best of this search.
+    /// 1.0 for the best turn of this search.
     pub score: f64,
     /// The passage, with matches marked ([`super::snippet::MATCH_START`]).
     pub passage: String,
-    /// Words of the query that stand in it, of how many; none where it was found as a neighbour.
+    /// How many words of the query it contains, and how many there are; 0 if it was found as a neighbour.
     pub matched: usize,
     pub of: usize,
-    /// How near it is in meaning, where that was looked at.
+    /// Its cosine to the query, if it was compared.
     pub cosine: Option<f64>,
-    /// The turn beside which it was found, where it has no word of the query itself.
+    /// The turn whose neighbour it is, if it has no word of the query itself.
     pub beside: Option<TurnId>,
-    /// What the score is made of.
+    /// The components of the score.
     pub trace: Trace,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Default, Debug)]
 pub struct Searched {
     pub hits: Vec<Hit>,
-    /// What was looked for.
+    /// The text that was looked for.
     pub looked_for: String,
-    /// The words that were looked up, rarest first, each with how many turns have it.
+    /// The words looked up, rarest first, each with the number of turns that contain it.
     pub counted: Vec<(Term, i64)>,
-    /// Words left out because they stand nearly everywhere.
+    /// Words left out because they occur nearly everywhere.
     pub too_frequent: Vec<String>,
     /// Turns of the ledger that are not in the index yet.
     pub not_indexed: u64,
-    /// The search was broken off after [`DEADLINE`].
+    /// Whether the search was stopped after [`DEADLINE`].
     pub cut_short: bool,
-    /// Nothing of what fits was said in the times the query speaks of: they were taken as words.
+    /// Nothing that matches was said in the times of the query, so they were treated as words.
     pub other_times: bool,
-    /// Why it is less than it could be: vectors that are still being made, a model that does not answer.
+    /// Reasons why the result may be incomplete: vectors still being made, a model that does not answer.
     pub less: Vec<String>,
     /// Part of the query was not used because it is too long.
     pub query_cut: bool,
 }
 
-/// Searches the transcript of an agent. A limit of the query holds beside the filter, what lies in a time it speaks of
-/// gains, and a time without a word finds what was said then, latest first. An empty query is `Usage`; a query without a
-/// hit is an empty list.
+/// Searches the turns of an agent. The query's own time limits hold beside the filter, turns in a time it mentions rank
+/// higher, and a time without a word lists what was said then, latest first. An empty query is `Usage`; no match is an
+/// empty list.
 pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query, filter: &Filter) -> Result<Searched> {
     let (mut found, ranking) = rank(ledger, index, agent, query, filter, None)?;
     found.hits =
@@ -139,8 +139,8 @@ pub fn search(ledger: &Ledger, index: &mut Index, agent: &AgentId, query: &Query
     Ok(found)
 }
 
-/// What [`search`] finds, with no turn read yet: reading one opens a block of the ledger. With the vector of
-/// the query where somebody has asked the model already.
+/// What [`search`] finds, before any turn is read: reading one opens a block of the ledger. `vector` is the query's
+/// vector, if the model was already asked.
 pub(super) fn rank(
     ledger: &Ledger,
     index: &mut Index,
@@ -157,14 +157,14 @@ pub(super) fn rank(
     index.flush()?;
     index.deadline(Some(Instant::now() + DEADLINE))?;
     let mut out = run(ledger, index, agent, query, &filter, vector);
-    // Nothing of what fits was said then: perhaps the words are those of a text ("he moved two years ago").
+    // Nothing that matches was said then: perhaps the words occur literally in a text ("he moved two years ago").
     let missed = |found: &Ranking| !found.ranked.iter().any(|c| gain(query, c.at) > 0.0);
-    if !query.told.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
+    if !query.time_words.is_empty() && query.has_words() && matches!(&out, Ok((_, found)) if missed(found)) {
         out = run(ledger, index, agent, &query.as_words(), &filter, vector)
             .map(|(found, ranking)| (Searched { other_times: true, ..found }, ranking));
     }
     index.deadline(None)?;
-    // The ledger's own damage has names of blocks and records; what SQLite calls damaged here is the index.
+    // Damage of the ledger names blocks and records; damage reported by SQLite here is damage of the index.
     out.map_err(|e| match e.kind() {
         ErrorKind::Damaged => e.hint("if the index is what is damaged, ⟨reindex⟩ makes it anew; nothing is lost"),
         _ => e,
@@ -184,7 +184,7 @@ fn run(
     let scratch = Scratch::new(conn)?;
     let opener = if filter.light { Opener::of_one() } else { Opener::default() };
     let mut ranking = Ranking { query: query.clone(), opener, ..Ranking::default() };
-    // One state of the index for everything, and its lock is taken once.
+    // One snapshot of the index for the whole search, and its lock is taken once.
     let snapshot = conn.unchecked_transaction()?;
     ledger.read(|tx| {
         let Some(agent_no) = read::agent_no(tx, agent)? else { return Ok(()) };
@@ -215,11 +215,11 @@ fn run(
                 terms = weigh(conn, &TURNS, query, range, all, &mut out.too_frequent, &mut out.cut_short)?;
             }
             if terms.is_empty() && query.phrases.is_empty() {
-                // The time was up before anything could be looked for.
+                // Out of time before anything could be looked for.
                 return Ok(());
             }
             out.counted = terms.iter().map(|t| (t.term.clone(), t.rows)).collect();
-            let look = Look { tx, conn, query, filter, terms: &terms, scores, agent_no, range, all };
+            let look = WordSearch { tx, conn, query, filter, terms: &terms, scores, agent_no, range, all };
             let near = match vector {
                 Some(vector) => Some(VectorSearch::again(index, agent_no, vector)),
                 None => VectorSearch::of(tx, index, agent_no, query, filter.legs, &mut out.less)?,
@@ -244,7 +244,7 @@ fn run(
         let words: Vec<&Term> = query.phrases.iter().chain(terms.iter().map(|t| &t.term)).collect();
         ranking.expression = words.iter().map(|t| t.expression()).collect::<Vec<_>>().join(" OR ");
         ranking.needles = words.iter().flat_map(|t| needles(t)).collect();
-        // A name and its pieces are one thing that was asked for.
+        // A name and its pieces are one term.
         ranking.asked = words.iter().filter(|t| t.asked()).map(|t| needles(t)).collect();
         ranking.only_asked = ranking.asked.len() == words.len();
         ranking.terms = terms.into_iter().map(|t| t.term).collect();
@@ -257,20 +257,20 @@ fn run(
     Ok((out, ranking))
 }
 
-/// What was found, best first: turns that are read when they are asked for.
+/// The turns found, best first; each is read only when it is asked for.
 #[derive(Default)]
 pub(super) struct Ranking {
     agent_no: AgentNo,
     query: Query,
     ranked: Vec<Candidate>,
-    /// The words that were looked for, and where they stand, if the lists of the index were read.
+    /// The words looked for, and where they occur, if the posting lists could be read.
     terms: Vec<Term>,
     scores: Option<Scores>,
-    /// Each thing that was asked for, as plain words.
+    /// The plain words of each term of the query.
     asked: Vec<Vec<String>>,
-    /// Nothing else was looked for: no other spellings, no pieces of names.
+    /// Only what was typed was looked for: no variants, no parts of names.
     only_asked: bool,
-    /// What was looked for, for the engine.
+    /// The expression given to the full-text engine.
     expression: String,
     /// The same, as plain words.
     pub needles: Vec<String>,
@@ -286,46 +286,47 @@ impl Ranking {
         self.ranked[n].turn_no
     }
 
-    /// The words and phrases of the query that stand in one of them, as the index knows without its text; `None` where it
-    /// was not looked at.
+    /// The words and phrases of the query that a turn contains, according to the index; `None` if that was not looked
+    /// up.
     pub fn words_of(&self, n: usize) -> Option<Vec<&Term>> {
         let found = &self.ranked[n];
         let has = self.scores.as_ref()?.has(found.turn_no.0);
-        // Phrases must be there, or it is not found by words.
+        // A turn found by words contains all phrases.
         let phrases = self.query.phrases.iter().filter(|_| found.words > 0.0);
         Some(self.terms.iter().zip(has).filter(|(_, has)| *has).map(|(term, _)| term).chain(phrases).collect())
     }
 
-    /// Whether a word was worth looking for.
+    /// Whether a word was looked for.
     pub fn looked_for(&self, term: &Term) -> bool {
         self.terms.contains(term) || self.query.phrases.contains(term)
     }
 
-    /// When it was said, the turn beside which it was found where it has nothing itself, and how near it is.
+    /// When turn `n` was said, the turn whose neighbour it is if it has no match itself, and its cosine.
     pub fn about(&self, n: usize) -> (Option<Millis>, Option<TurnId>, Option<f64>) {
         let found = &self.ranked[n];
         let beside = (found.own == 0.0).then_some(found.beside).flatten();
         (found.at, beside, found.cosine.map(f64::from))
     }
 
-    /// Which one a turn is.
+    /// The rank of a turn.
     pub fn position(&self, turn: TurnId) -> Option<usize> {
         self.ranked.iter().position(|c| c.turn_no == turn)
     }
 
-    /// One of them, without its passage; `None` where its turn cannot be read.
+    /// Hit `n` without its passage; `None` if its turn cannot be read.
     pub fn hit(&self, tx: &Read, n: usize) -> Result<Option<Hit>> {
         let found = &self.ranked[n];
         let turn = match read::turn(tx, &self.opener, self.agent_no, found.turn_no) {
             Ok(turn) => turn,
-            // Gone since it was indexed, or damaged: verify names it.
+            // Removed since it was indexed, or damaged: `verify` names it.
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Damaged) => return Ok(None),
             Err(e) => return Err(e),
         };
         let best = self.ranked.first().map_or(1.0, |r| r.score).max(f64::MIN_POSITIVE);
-        // Plain text does not know all the engine folds; what was found has a word, unless it has only pieces.
+        // Plain text does not fold as much as the engine: a turn found by words has at least one, unless only parts
+        // matched.
         let least = usize::from(found.words > 0.0 && self.only_asked);
-        let matched = if found.own > 0.0 { matched(&said(&turn), &self.asked).max(least) } else { 0 };
+        let matched = if found.own > 0.0 { matched(&indexed_text(&turn), &self.asked).max(least) } else { 0 };
         let (_, beside, cosine) = self.about(n);
         Ok(Some(Hit {
             score: found.score / best,
@@ -339,12 +340,12 @@ impl Ranking {
         }))
     }
 
-    /// The passage of a turn that shows why it was found, its words marked.
+    /// The passage of a turn that shows why it was found, with matches marked.
     fn passage(&self, scratch: &Scratch, hit: &Hit) -> Result<String> {
-        // A credential goes before anything is cut or marked: half of one is not known any more (R14.2).
+        // Redact before cutting or marking: half of a credential would not be recognised (R14.2).
         let text = redact(&hit.turn.text);
-        // What was found by meaning, by its time or beside another one seldom has a word to mark, and asking the engine
-        // costs more than looking.
+        // A turn found by meaning, by time or as a neighbour seldom has a word to mark, and asking the engine costs
+        // more than this check.
         let has_some = |text: &str| self.needles.iter().any(|needle| text.contains(needle.as_str()));
         let asks = hit.trace.words > 0.0 || has_some(&letters(&text));
         let expression = if asks { self.expression.as_str() } else { "" };
@@ -378,8 +379,8 @@ pub(super) fn expression(query: &Query, terms: &[Weighed], filter: &Filter) -> S
     clauses.join(" AND ")
 }
 
-/// Turns that can lie in the wanted time, as a range of turn numbers: everything stored then, and nothing more is
-/// scored. The exact time is checked afterwards.
+/// The range of turn numbers that can lie in the wanted time, so that nothing else is scored. The exact time is checked
+/// afterwards.
 fn turns_between(tx: &Read, since: Option<Millis>, until: Option<Millis>) -> Result<(i64, i64)> {
     if since.is_none() && until.is_none() {
         return Ok((0, i64::MAX));
@@ -390,14 +391,14 @@ fn turns_between(tx: &Read, since: Option<Millis>, until: Option<Millis>) -> Res
     Ok((first.unwrap_or(1), last.unwrap_or(0)))
 }
 
-/// The best rows for an expression: turn and score, several parts of one turn folded into its best. `true`: broken off.
+/// The best rows for an expression as turn and score; parts of one turn count as its best. `true`: cut short.
 fn candidates(
     conn: &rusqlite::Connection,
     expression: &str,
     range: (i64, i64),
     wanted: usize,
 ) -> Result<(Vec<(i64, f64)>, bool)> {
-    // Weight 0: scope tokens limit, they do not count.
+    // Weight 0: scope tokens filter, they do not score.
     let mut statement = conn.prepare_cached(
         "SELECT rowid, bm25(fts, 1.0, 0.0) AS s FROM fts WHERE fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY s LIMIT ?4",
     )?;
@@ -408,7 +409,7 @@ fn candidates(
         match rows.next() {
             Ok(Some(r)) => {
                 let turn_no = RowId::unpack(r.get(0)?).turn_no;
-                // BM25 of the engine is negative, better is smaller.
+                // The engine's BM25 is negative: smaller is better.
                 let score = -r.get::<_, f64>(1)?;
                 if let std::collections::hash_map::Entry::Vacant(e) = seen.entry(turn_no) {
                     e.insert(found.len());
@@ -422,23 +423,23 @@ fn candidates(
     }
 }
 
-/// Everything a search for words goes by.
-struct Look<'a> {
+/// The state of one search for words.
+struct WordSearch<'a> {
     tx: &'a Read<'a>,
     conn: &'a rusqlite::Connection,
     query: &'a Query,
     filter: &'a Filter,
     terms: &'a [Weighed],
-    /// Of every turn, where the lists of the engine could be read.
+    /// Scores of all turns, if the posting lists could be read.
     scores: Option<Scores>,
     agent_no: AgentNo,
     range: (i64, i64),
-    /// Rows of the agent.
+    /// Number of the agent's rows.
     all: i64,
 }
 
-impl Look<'_> {
-    /// The best turns that have words of the query, those of the times it speaks of among them, best first.
+impl WordSearch<'_> {
+    /// The best turns with words of the query, including those in the times it mentions, best first.
     fn candidates(&self, cut_short: &mut bool) -> Result<Vec<Candidate>> {
         let expression = expression(self.query, self.terms, self.filter);
         let (then, cut) = self.of_wished_times(&expression)?;
@@ -456,7 +457,7 @@ impl Look<'_> {
                 None => coverage(self.conn, &TURNS, &rows, self.terms, self.range, self.all)?,
             };
             let kept = keep(self.tx, rows, &covered, self.query, self.filter)?;
-            // Filters on time are applied behind the engine: look further until there is enough or nothing left.
+            // Time filters are applied after the engine: fetch more until there is enough or nothing left.
             if kept.len() >= ENOUGH || !full || cut || wanted >= first * 64 {
                 return Ok(kept);
             }
@@ -464,7 +465,7 @@ impl Look<'_> {
         }
     }
 
-    /// The best turns of a range of rows. `true`: broken off.
+    /// The best turns of a range of rows. `true`: the search was cut short.
     fn best(&self, expression: &str, range: (i64, i64), wanted: usize) -> Result<(Vec<(i64, f64)>, bool)> {
         match &self.scores {
             Some(scores) => {
@@ -475,8 +476,8 @@ impl Look<'_> {
         }
     }
 
-    /// Adds what is near to what has the words: to each how near it is, and the nearest beside them, where the query is
-    /// open to other words. Best first again.
+    /// Adds vector search: the cosine of each candidate and, if the query is open to other words, the nearest other
+    /// turns. Sorts best first again.
     fn add_near(
         &self,
         near: &VectorSearch,
@@ -504,7 +505,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Turns of the times the query speaks of, which may not be among the best of all times. `true`: broken off.
+    /// Turns in the times the query mentions, which may not be among the best of all times. `true`: cut short.
     fn of_wished_times(&self, expression: &str) -> Result<(Vec<(i64, f64)>, bool)> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
         for time in self.query.times.iter().filter(|t| t.hold == Hold::Wish) {
@@ -524,7 +525,7 @@ impl Look<'_> {
     }
 }
 
-/// What was said in the times of a query without words, latest first: messages only, tools say little by themselves.
+/// What was said in the times of a query without words, latest first: messages only, because tool output says little.
 fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Result<Vec<Candidate>> {
     let mut statement = tx.prepare_cached(
         "SELECT t.turn_no, t.session_no, t.lane_no, t.at, t.role, t.kind, t.workspace_no, s.session_key
@@ -571,24 +572,24 @@ fn said_then(tx: &Read, agent_no: AgentNo, query: &Query, filter: &Filter) -> Re
     Ok(found)
 }
 
-/// What a turn gains for lying in a time the query speaks of.
+/// The score a turn gains if it lies in a time the query mentions.
 fn gain(query: &Query, at: Option<Millis>) -> f64 {
     if query.favours(at) == Some(true) { DATE } else { 0.0 }
 }
 
-/// A candidate with its place in its session.
+/// A candidate with its position in its session.
 pub(super) struct Candidate {
     pub turn_no: TurnId,
     pub session_no: SessionNo,
     lane_no: LaneNo,
     at: Option<Millis>,
-    /// What its words are worth: 1 of the best.
+    /// Score by words: 1 for the best.
     words: f64,
     cosine: Option<f32>,
-    /// Both together; 0 of a neighbour.
+    /// Words and cosine together; 0 for a neighbour.
     own: f64,
     pub score: f64,
-    /// What of it is its neighbours'.
+    /// The part of the score that comes from its neighbours.
     neighbours: f64,
     beside: Option<TurnId>,
 }
@@ -597,7 +598,7 @@ impl Candidate {
     fn trace(&self, query: &Query) -> Trace {
         let date = gain(query, self.at);
         let people = self.score - self.own - self.neighbours - date;
-        // What floating point leaves is nothing.
+        // Discard rounding errors.
         let people = if people.abs() < 1e-9 { 0.0 } else { people };
         let (words, cosine) = (self.words, self.cosine.map(f64::from));
         Trace { words, cosine, neighbours: self.neighbours, date, people, weight: 1.0, sum: self.score }
@@ -647,13 +648,13 @@ fn keep(
             });
         }
     }
-    // The engine's order is that of its own scores; neighbours are looked up for the front only.
+    // The engine's order follows its own scores; neighbours are looked up only for the best.
     kept.sort_by(|a, b| b.score.total_cmp(&a.score));
     Ok(kept)
 }
 
-/// Adds to each turn what its neighbours in the same lane score, and takes in neighbours that are words of a person or
-/// the model themselves.
+/// Adds to each turn a share of its neighbours' scores in the same lane, and adds neighbours that are messages of a
+/// person or the model.
 fn with_neighbours(
     tx: &Read,
     candidates: Vec<Candidate>,
@@ -722,12 +723,12 @@ fn with_neighbours(
     Ok(ranked)
 }
 
-/// Best first; of equal ones what was said later.
+/// Best first; of equal scores, the later turn first.
 fn sort(ranked: &mut [Candidate]) {
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.turn_no.cmp(&a.turn_no)));
 }
 
-/// All that is indexed of a turn, as plain text.
-fn said(turn: &Turn) -> String {
+/// All indexed text of a turn, as plain text.
+fn indexed_text(turn: &Turn) -> String {
     [turn.speaker.as_deref().unwrap_or(""), turn.tool.as_deref().unwrap_or(""), &turn.text].join(" ")
 }

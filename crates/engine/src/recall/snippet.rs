@@ -1,7 +1,7 @@
 //! The passage of a text that shows why it was found.
 //!
-//! Matches are marked by the full-text engine itself, on a small table in memory, so that what is marked is what
-//! matched, stems and accents included.
+//! The full-text engine itself marks the matches, on a small table in memory, so the marks agree with what matched,
+//! stems and accents included.
 
 use rusqlite::Connection;
 
@@ -13,19 +13,20 @@ use crate::text::words::runs;
 pub const MATCH_START: char = '\u{2}';
 pub const MATCH_END: char = '\u{3}';
 
-/// What is given to the full-text engine of a long text: enough for one passage.
+/// Bytes of a long text that are given to the full-text engine: enough for one passage.
 const WINDOW_BYTES: usize = 3000;
 
-/// Pieces of a long text the engine is asked about where no needle stands in it: it knows of endings and accents.
+/// The most pieces of a long text the engine is asked about if no needle occurs in it; the engine folds endings and
+/// accents.
 const MOST_PIECES: usize = 256;
 
 /// Words in a passage; the most the engine gives is 64.
 const PASSAGE_WORDS: i64 = 28;
 
-/// And letters: a word can be a line of machine-made text.
+/// The most letters of a passage: a word may be a whole line of machine-made text.
 const PASSAGE_LETTERS: usize = 400;
 
-/// A small table with the index's tokenizer, for passages. Lives in the connection's temporary schema.
+/// A small table with the index's tokenizer, used to cut passages. It is in the connection's temporary schema.
 pub struct Scratch<'c> {
     conn: &'c Connection,
 }
@@ -40,7 +41,7 @@ impl<'c> Scratch<'c> {
         Ok(Scratch { conn })
     }
 
-    /// The tokens the engine makes of texts, in order.
+    /// The tokens the engine makes of each text, in order.
     pub fn tokens(&self, texts: &[&str]) -> Result<Vec<Vec<String>>> {
         self.conn.prepare_cached("DELETE FROM temp.passage")?.execute([])?;
         let mut insert = self.conn.prepare_cached("INSERT INTO temp.passage (rowid, text) VALUES (?1, ?2)")?;
@@ -63,7 +64,7 @@ impl<'c> Scratch<'c> {
     }
 
     /// The best passage for a full-text expression, matches between [`MATCH_START`] and [`MATCH_END`]; without a match
-    /// the beginning, as for an empty expression. White space is folded into single spaces.
+    /// or an expression, the beginning. White space is folded into single spaces.
     pub fn passage(&self, text: &str, expression: &str, needles: &[String]) -> Result<String> {
         let clean =
             |part: &str| -> String { fold(part).chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
@@ -76,8 +77,8 @@ impl<'c> Scratch<'c> {
         for part in &parts {
             insert.execute([clean(part)])?;
         }
-        // An order makes the engine prepare a second statement at each call, which costs more than all the rest; of one
-        // part there is none to look for.
+        // `ORDER BY` makes the engine prepare a second statement at each call, which costs more than all the rest; a
+        // single part needs no order.
         let order = if parts.len() > 1 { "ORDER BY rank, rowid" } else { "" };
         let found: Option<String> = self
             .conn
@@ -93,7 +94,7 @@ impl<'c> Scratch<'c> {
         Ok(tidy(&found.unwrap_or_else(|| beginning(&clean(parts.first().copied().unwrap_or_default())))))
     }
 
-    /// The number of the line that fits an expression best, as the engine sees it.
+    /// The number of the line that matches an expression best, according to the engine.
     pub fn best_line<'l>(
         &self,
         lines: impl Iterator<Item = (usize, &'l str)>,
@@ -119,7 +120,7 @@ impl<'c> Scratch<'c> {
     }
 }
 
-/// A long text in pieces.
+/// Splits a long text into pieces.
 fn pieces(text: &str) -> Vec<&str> {
     let (mut out, mut rest) = (Vec::new(), text);
     while !rest.is_empty() && out.len() < MOST_PIECES {
@@ -130,7 +131,7 @@ fn pieces(text: &str) -> Vec<&str> {
     out
 }
 
-/// The part of a long text with the most different needles close together; none where not one stands in it.
+/// The part of a long text with the most different needles close together; `None` if it contains none.
 fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     if text.len() <= WINDOW_BYTES {
         return Some(text);
@@ -139,7 +140,7 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     let mut places: Vec<(usize, usize)> = Vec::new();
     for (which, needle) in needles.iter().enumerate() {
         let finder = memchr::memmem::Finder::new(needle.as_bytes());
-        // A needle on every line needs no more than its first hundred places to find a good passage.
+        // The first hundred occurrences of a frequent needle are enough to find a good passage.
         places.extend(finder.find_iter(lower.as_bytes()).take(100).map(|at| (at, which)));
     }
     places.sort_unstable();
@@ -168,14 +169,14 @@ fn window<'t>(text: &'t str, needles: &[String]) -> Option<&'t str> {
     Some(&text[from..to])
 }
 
-/// The best passage for some words, unmarked and without the engine: the stretch with the most different ones, from the
-/// beginning of a sentence where that has as many; where not one stands, the beginning of the text. A tenth of what [`Scratch::passage`] costs, for whoever
-/// does not show it to people.
+/// The best passage for some words, unmarked and without the engine: the range with the most different needles,
+/// starting at a sentence where that costs none of them; without a match, the beginning of the text. Costs a tenth of
+/// [`Scratch::passage`], for passages that are not shown to people.
 pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let part = window(text, needles).unwrap_or_else(|| &text[..text.floor_char_boundary(WINDOW_BYTES)]);
     let clean: String = part.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| *c != BREAK).collect();
     let words: Vec<Word> = clean.split_whitespace().map(|word| Word::of(word, needles)).collect();
-    // As many words behind each as the engine would tell.
+    // As many words after each as the engine would give.
     let until = |from: usize| {
         let mut pieces = 0;
         let fits = words[from..].iter().take_while(|word| {
@@ -188,7 +189,7 @@ pub(super) fn plain(text: &str, needles: &[String]) -> String {
     let mut best = (0, false, 0);
     for from in (0..words.len()).filter(|n| words[*n].has != 0 || begins(*n)) {
         let different = words[from..until(from)].iter().fold(0, |all, word| all | word.has).count_ones();
-        // Of equal ones the first that begins a sentence.
+        // Of equal ones, the first that begins a sentence.
         if (different, begins(from)) > (best.0, best.1) {
             best = (different, begins(from), from);
         }
@@ -210,11 +211,11 @@ pub(super) fn plain(text: &str, needles: &[String]) -> String {
 /// A word of a passage.
 struct Word<'t> {
     text: &'t str,
-    /// Which needles stand in it.
+    /// Bit set of the needles it contains.
     has: u64,
-    /// Of how many words it is for the engine: a path is several.
+    /// How many words the engine counts it as: a path is several.
     pieces: usize,
-    /// A sentence ends with it.
+    /// Whether it ends a sentence.
     ends: bool,
 }
 

@@ -1,6 +1,5 @@
-//! Recall in stages (R10.1): what was written down on purpose first, then summaries, the words themselves only where
-//! neither answers or where they are asked for. Then governance (R10.2): who may hear it, how old and how sure it is, how
-//! many of a class, nothing twice.
+//! Recall in stages (R10.1): visible files first, then summaries, and turns only where neither answers or where they
+//! are asked for. Then governance (R10.2): audience, age and confidence, limits per class, no duplicates.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,45 +30,45 @@ use crate::thread;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{Entry, Kind};
 
-/// What is asked.
+/// The question of a recall.
 #[derive(Clone, Debug)]
 pub struct Question<'q> {
     pub text: &'q str,
     /// The most items.
     pub most: usize,
-    /// The words themselves are wanted even where something above answers.
+    /// Include turns even if an earlier stage answers.
     pub deep: bool,
 }
 
-/// Files that are looked at; only what is shown is read.
+/// Files examined; only those shown are read.
 const CANDIDATES: usize = 40;
 
-/// Of the best score; less is a chance resemblance.
+/// The least share of the best score; below it a match is by chance.
 const FLOOR: f64 = 0.3;
 
-/// A file that has less of the question than this share answers another one.
+/// A file that covers less of the question than this answers another question.
 const LEAST_COVERED: f64 = 0.34;
 
-/// What counts less, and how much less.
+/// Factors for items that count less.
 const STALE: f64 = 0.6;
 const STALE_REFERENCE: f64 = 0.3;
 const UNSURE: f64 = 0.7;
 const UNSURE_BELOW: f64 = 0.5;
 
-/// A file with fewer words of the question is told where it is at least so near, and so near beside the nearest one.
+/// A file below that coverage is given if its cosine is at least this, and close enough to that of the nearest file.
 const NEAR: f64 = 0.25;
 const NEAR_SHARE: f64 = 0.75;
 
-/// And never more of them: likeness finds something to every question.
+/// The most files given by similarity alone: it finds something for every question.
 const MOST_BY_MEANING: usize = 3;
 
-/// Files that may be told, enough not to look at more candidates.
+/// No further candidates are fetched once this many files are admitted.
 const ENOUGH_FILES: usize = 8;
 
-/// Why most is left out.
+/// The most common reason for leaving an item out.
 pub(super) const OTHER_THREAD: &str = "of another thread, which the question does not name";
 
-/// Classes in the order they are told, and the most of each.
+/// Classes in the order they are given, and the most items of each.
 const CLASSES: [(&str, usize); 9] = [
     ("preference", 3),
     ("identity", 2),
@@ -82,17 +81,17 @@ const CLASSES: [(&str, usize); 9] = [
     ("note", 2),
 ];
 
-/// So many answers above make the words themselves unnecessary.
+/// With this many answers from earlier stages, turns are not searched.
 const ENOUGH: usize = 3;
 
-/// Summaries that are looked at, and the most that are told: each says a lot.
+/// Summaries examined, and the most given: each is long.
 const NODES: usize = 20;
 const MOST_NODES: usize = 2;
 
-/// Recalls what answers a question where somebody is. Without a place a person asks, who may hear everything of the
-/// agent; every item says its thread then.
+/// Recalls what answers a question for an audience. Without an audience a person asks, who may read everything of the
+/// agent; every item then names its thread.
 ///
-/// Never fails for what the question is made of: an empty one has an empty answer that says why.
+/// No question is an error: an empty one gets an empty answer that says why.
 pub fn recall(
     at: &AssistantHome,
     index: &mut Index,
@@ -110,7 +109,7 @@ pub fn recall(
     if let Some(day) = when::no_day(question.text) {
         out.degraded.push(format!("there is no {day}: it was looked for as words"));
     }
-    // A search finds them; as a question they ask for nothing and every text answers.
+    // A search looks for these words; as a question they ask for nothing and every text would answer.
     if query.light && named.ids.is_empty() {
         out.degraded.push("this question has only words that stand in every text".into());
         return Ok(out);
@@ -125,9 +124,9 @@ pub fn recall(
     };
     let near = at.read(|tx| VectorSearch::of(tx, index, at.agent_no, &query, Legs::Fused, &mut out.degraded))?;
     let vector = near.map(VectorSearch::into_vector);
-    // Whose a file is, is asked before it is read: what may not be told crowds out nothing (R10.3).
-    let (mut heard_of, mut refused) = (HashMap::new(), BTreeMap::new());
-    let mut admit = |entry: &Entry| admitted(at, audience, &named, entry, &mut heard_of, &mut refused);
+    // The audience is checked before a file is read: inadmissible files crowd out nothing (R10.3).
+    let (mut admitted_files, mut refused) = (HashMap::new(), BTreeMap::new());
+    let mut admit = |entry: &Entry| admitted(at, audience, &named, entry, &mut admitted_files, &mut refused);
     let choice = Choice { vector: vector.as_deref(), enough: ENOUGH_FILES, admit: &mut admit };
     let found = choose_files(at, index, &query, &files, choice)?;
     out.dropped.extend(refused.into_iter().take(CANDIDATES).map(|(id, why)| Dropped { id, why: why.into() }));
@@ -142,12 +141,12 @@ pub fn recall(
     let height = found.hits.iter().map(FileHit::covered).fold(0.0, f64::max);
     let mut items = Vec::new();
     for hit in found.hits {
-        if let Some(heard) = heard_of.get(&hit.entry.file_no).cloned() {
-            items.extend(of_file(hit, heard, (nearest, height), now, &mut out.dropped));
+        if let Some(admission) = admitted_files.get(&hit.entry.file_no).cloned() {
+            items.extend(of_file(hit, admission, (nearest, height), now, &mut out.dropped));
         }
     }
     let structured = govern(items, &mut out.dropped);
-    // Likeness alone is no answer to stop at.
+    // Similarity alone is not enough to skip the later stages.
     let answers = structured.iter().filter(|found| !found.by_meaning).count();
     out.items = structured.into_iter().map(|found| found.item).collect();
     let vector = vector.as_deref();
@@ -156,12 +155,12 @@ pub fn recall(
         false => None,
     };
     let weak = Weak::of(index, at.agent_no, &query, vector.is_some(), turns.as_ref().map(|(found, _)| found))?;
-    let sought = Sought { audience, named: &named, query: &query, vector, weak: &weak };
-    let summaries = of_nodes(at, index, &sought, &mut out)?;
+    let lookup = Lookup { audience, named: &named, query: &query, vector, weak: &weak };
+    let summaries = of_nodes(at, index, &lookup, &mut out)?;
     out.items.extend(summaries);
     unlike(&mut out);
     if let Some((found, ranking)) = &turns {
-        let turns = of_turns(at, &sought, (found, ranking), question.most, &mut out)?;
+        let turns = of_turns(at, &lookup, (found, ranking), question.most, &mut out)?;
         out.items.extend(turns);
     }
     for extra in out.items.split_off(out.items.len().min(question.most)) {
@@ -174,9 +173,9 @@ pub(super) fn too_many(most: usize) -> String {
     format!("more than the {most} that are wanted")
 }
 
-/// What is looked for, from where, and who may hear it.
+/// What is looked for, for which thread, and for which audience.
 #[derive(Clone, Copy)]
-pub(super) struct Sought<'s> {
+pub(super) struct Lookup<'s> {
     pub audience: Option<&'s Audience>,
     pub named: &'s Named,
     pub query: &'s Query,
@@ -189,9 +188,9 @@ fn class_rank(kind: &str) -> usize {
     CLASSES.iter().position(|(name, _)| *name == kind).unwrap_or(CLASSES.len())
 }
 
-/// That a file may be told: under whose name, and what spoke for it.
+/// That a file may be given: its thread's label and the reasons.
 #[derive(Clone)]
-struct Heard {
+struct Admission {
     thread: Option<String>,
     reasons: Vec<String>,
     asked_for: bool,
@@ -201,16 +200,16 @@ fn id_of(entry: &Entry) -> String {
     entry.item.clone().unwrap_or_else(|| entry.path.to_string())
 }
 
-/// Whether a file may be told here at all; asked of each once.
+/// Whether a file may be given to this audience; checked once per file.
 fn admitted(
     at: &AssistantHome,
     audience: Option<&Audience>,
     named: &Named,
     entry: &Entry,
-    heard_of: &mut HashMap<FileNo, Heard>,
+    admitted_files: &mut HashMap<FileNo, Admission>,
     refused: &mut BTreeMap<String, &'static str>,
 ) -> Result<bool> {
-    if heard_of.contains_key(&entry.file_no) {
+    if admitted_files.contains_key(&entry.file_no) {
         return Ok(true);
     }
     let id = id_of(entry);
@@ -224,26 +223,26 @@ fn admitted(
     }
     let scope = at.read(|tx| scope_of(tx, at.agent_no, entry))?;
     let (asked_for, mut reasons) = (named.ids.contains(&id), Vec::new());
-    let Some(thread) = heard(audience, named, asked_for, &scope, &mut reasons) else {
+    let Some(thread) = admission(audience, named, asked_for, &scope, &mut reasons) else {
         refused.insert(id, OTHER_THREAD);
         return Ok(false);
     };
-    heard_of.insert(entry.file_no, Heard { thread, reasons, asked_for });
+    admitted_files.insert(entry.file_no, Admission { thread, reasons, asked_for });
     Ok(true)
 }
 
-/// An item with how it was found.
+/// An item and how it was found.
 struct Found {
     item: Item,
-    /// It has too little of the question's words, and is near in meaning.
+    /// It has too few words of the question, but is similar in meaning.
     by_meaning: bool,
 }
 
-/// A file as an item, unless it is not to the point. `nearest`: the cosine of the nearest file; `height`: the most words
-/// of the question any has.
+/// A file as an item, or `None` if it is off the point. `nearest`: cosine of the nearest file; `height`: the largest
+/// share of the question's words any file has.
 fn of_file(
     hit: FileHit,
-    heard: Heard,
+    admission: Admission,
     (nearest, height): (f64, f64),
     now: Millis,
     dropped: &mut Vec<Dropped>,
@@ -253,7 +252,7 @@ fn of_file(
     let has_words = hit.covered() >= LEAST_COVERED;
     let cosine = hit.trace.cosine.unwrap_or(0.0);
     let is_near = cosine >= NEAR && cosine >= NEAR_SHARE * nearest;
-    if !has_words && !is_near && !heard.asked_for {
+    if !has_words && !is_near && !admission.asked_for {
         let why = match hit.matched {
             0 => format!("is near {cosine:.2} only"),
             n => format!("has {n} of {} words of the question", hit.of),
@@ -263,9 +262,9 @@ fn of_file(
     }
     let mut reasons = vec![format!("{} of {} words", hit.matched, hit.of)];
     reasons.extend(hit.trace.cosine.map(|c| format!("near {c:.2}")));
-    reasons.extend(heard.reasons);
+    reasons.extend(admission.reasons);
     let class = class_of(entry).filter(|_| entry.kind == Kind::Leaf);
-    // The best by words has 1 of them however few they are: beside nearness they count as what they are.
+    // The best file by words has score 1 however few words match; beside cosines, scale it to its true coverage.
     let (mut score, mut marks) = ((hit.trace.sum - hit.trace.words * (1.0 - height)).max(0.0), Vec::new());
     if let Some(class) = class {
         weigh(entry, class, now, &mut score, &mut marks, &mut reasons);
@@ -287,12 +286,12 @@ fn of_file(
     };
     let time = ["observed", "opened", "proposed", "created"].iter().find_map(|k| entry.field(k));
     let at = time.and_then(crate::clock::parse_rfc3339).or(Some(entry.stamp.modified_ns / 1_000_000));
-    let item = Item { id, stage: Stage::Structured, kind, text, thread: heard.thread, at, score, reasons, marks };
-    Some(Found { item, by_meaning: !has_words && !heard.asked_for })
+    let item = Item { id, stage: Stage::Structured, kind, text, thread: admission.thread, at, score, reasons, marks };
+    Some(Found { item, by_meaning: !has_words && !admission.asked_for })
 }
 
-/// Whether an item may be told here, and under whose name: `Some(None)` is one's own.
-pub(super) fn heard(
+/// Whether an item may be given to this audience, and its thread's label; `Some(None)` for the audience's own.
+pub(super) fn admission(
     audience: Option<&Audience>,
     named: &Named,
     asked_for: bool,
@@ -321,7 +320,7 @@ pub(super) fn heard(
     None
 }
 
-/// Age and confidence (R9.1).
+/// Applies age and confidence (R9.1).
 fn weigh(
     entry: &Entry,
     class: Class,
@@ -350,7 +349,7 @@ fn weigh(
     }
 }
 
-/// In the order of the classes, without what is too weak beside the best and what is too many.
+/// Sorts by class, and drops what is too weak beside the best and what exceeds the limits.
 fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
     items.sort_by(|a, b| {
         class_rank(&a.item.kind).cmp(&class_rank(&b.item.kind)).then(b.item.score.total_cmp(&a.item.score))
@@ -382,9 +381,9 @@ fn govern(mut items: Vec<Found>, dropped: &mut Vec<Dropped>) -> Vec<Found> {
     out
 }
 
-/// Summaries of what was said, within the threads that may be told of.
-fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recalled) -> Result<Vec<Item>> {
-    let Sought { audience, named, query, vector, weak } = *sought;
+/// Summaries of the threads the audience may read.
+fn of_nodes(at: &AssistantHome, index: &Index, lookup: &Lookup, out: &mut Recalled) -> Result<Vec<Item>> {
+    let Lookup { audience, named, query, vector, weak } = *lookup;
     let within = NodesWithin {
         threads: match audience {
             None => None,
@@ -440,7 +439,8 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
                 }
             };
             let mut reasons = vec!["a summary".to_owned()];
-            let Some(thread) = heard(audience, named, named.ids.contains(&id.to_string()), &scope, &mut reasons) else {
+            let Some(thread) = admission(audience, named, named.ids.contains(&id.to_string()), &scope, &mut reasons)
+            else {
                 continue;
             };
             let over = walk::stretches(tx, at.agent_no, id)?;
@@ -472,7 +472,7 @@ fn of_nodes(at: &AssistantHome, index: &Index, sought: &Sought, out: &mut Recall
     Ok(items)
 }
 
-/// Whether all turns of one summary are among those of another: a chunk and the session over it say nearly the same.
+/// Whether all turns of one summary are among those of another: a chunk and its session node say nearly the same.
 fn is_within(one: &[Stretch], other: &[Stretch]) -> bool {
     let holds = |a: &Stretch, b: &Stretch| {
         (a.session_no, a.lane_no) == (b.session_no, b.lane_no) && a.turns.0 <= b.turns.0 && b.turns.1 <= a.turns.1
@@ -480,7 +480,7 @@ fn is_within(one: &[Stretch], other: &[Stretch]) -> bool {
     !one.is_empty() && one.iter().all(|b| other.iter().any(|a| holds(a, b)))
 }
 
-/// Nothing twice: of what says nearly the same the first stays.
+/// Removes duplicates: of items that say nearly the same, the first stays.
 fn unlike(out: &mut Recalled) {
     let mut kept: Vec<Item> = Vec::new();
     for item in std::mem::take(&mut out.items) {

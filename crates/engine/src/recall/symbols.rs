@@ -1,17 +1,17 @@
-//! From one word as it was typed to what is looked for: names with signs inside whole and in their parts, scripts without
-//! spaces in pieces the index can match.
+//! Turns one typed word into terms: names with signs inside whole and in parts, scripts without spaces in pieces the
+//! index can match.
 //!
-//! What comes out is written as [`crate::text::indexed::fold`] writes the indexed text, so both sides agree.
+//! The result is folded as [`crate::text::indexed::fold`] folds the indexed text, so both sides agree.
 
 use super::query::{Kind, Term};
 use crate::text::indexed::{BREAK, words_of};
 use crate::text::scripts::{Script, script};
 use crate::text::words::humps;
 
-/// Hashes are cut to so many characters where people quote them.
+/// The length to which people shorten hashes.
 const SHORT_HASH: usize = 7;
 
-/// The terms of one word without white space, the whole first. Nothing if it has no letter and no digit.
+/// The terms of one word without white space, the whole first. Empty if it has no letter and no digit.
 pub(super) fn terms(word: &str) -> Vec<Term> {
     let prefix = word.ends_with('*') && word.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
     let word = word.trim_end_matches('*');
@@ -26,12 +26,12 @@ pub(super) fn terms(word: &str) -> Vec<Term> {
     if let [one] = pieces[..] {
         return plain(one, word, prefix);
     }
-    // "well-known" are words; "orders_test.rs" is a name.
+    // "well-known" is two words; "orders_test.rs" is a name.
     let trimmed = word.trim_matches(|c: char| !c.is_alphanumeric());
     let words = trimmed.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’'));
     let kind = if words { Kind::Word } else { Kind::Exact };
     let mut out = vec![Term { text: whole.clone(), prefix, kind }];
-    // A version or a date is one thing; its numbers alone are any numbers.
+    // The numbers of a version or a date mean nothing alone.
     let numeric = |piece: &str| piece.bytes().all(|b| b.is_ascii_digit());
     if pieces.iter().skip(1).all(|p| numeric(p)) && numeric(pieces[0].trim_start_matches(['v', 'V'])) {
         let other = match whole.strip_prefix(['v', 'V']) {
@@ -48,7 +48,7 @@ pub(super) fn terms(word: &str) -> Vec<Term> {
             out.push(Term { text, prefix: false, kind });
         }
     };
-    // Without the line, `src/queue.rs:120` is a file; the last of a path is what it is called; `a::b` are two names.
+    // Without its line number, `src/queue.rs:120` is a file, named by its last component; `a::b` is two names.
     let named = word.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
     if named.len() < word.len() && word[named.len()..].starts_with(':') {
         add(words_of(named), Kind::Variant);
@@ -59,7 +59,7 @@ pub(super) fn terms(word: &str) -> Vec<Term> {
             add(text, Kind::Variant);
         }
     }
-    // snake_case is camelCase elsewhere.
+    // snake_case may be camelCase elsewhere.
     if word.contains('_') && !word.contains(['.', '/', ':', '-']) {
         add(pieces.concat(), Kind::Variant);
     }
@@ -78,7 +78,7 @@ fn plain(text: &str, typed: &str, prefix: bool) -> Vec<Term> {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     if hex && (SHORT_HASH..=64).contains(&text.len()) && digits > 0 && digits < text.len() {
-        // Typed short and written long, or the other way round.
+        // A hash may be typed short and stored long, or the other way round.
         let mut out = vec![Term { text: text.to_owned(), prefix: true, kind: Kind::Exact }];
         if text.len() > SHORT_HASH {
             out.push(Term { text: text[..SHORT_HASH].to_owned(), prefix: false, kind: Kind::Variant });
@@ -99,8 +99,8 @@ fn plain(text: &str, typed: &str, prefix: bool) -> Vec<Term> {
     out
 }
 
-/// A word with characters of scripts without spaces: the whole, each run of one script, and overlapping pieces of long
-/// runs, because nothing says where a word ends.
+/// A word in a script without spaces: the whole, each run of one script, and overlapping pieces of long runs, because
+/// nothing marks the end of a word.
 fn unspaced(word: &str, prefix: bool) -> Vec<Term> {
     let mut runs: Vec<(Script, String)> = Vec::new();
     for c in word.chars() {
@@ -121,7 +121,7 @@ fn unspaced(word: &str, prefix: bool) -> Vec<Term> {
     if several {
         add(word, false, Kind::Variant);
     }
-    // Hiragana between other signs are endings and particles; one sign alone is hardly a word.
+    // Hiragana between other characters are endings and particles; a single character is hardly a word.
     let content = |(script, run): &(Script, String)| match script {
         Script::Hiragana => false,
         Script::Spaced => true,

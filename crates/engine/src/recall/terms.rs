@@ -1,5 +1,5 @@
-//! What searches of turns and of files have in common: which words of a query are worth their cost, what share of it a
-//! row has, and what of it stands in a plain text.
+//! Shared by the searches of turns and of files: which words of a query are worth their cost, what share of the query a
+//! row contains, and what of it a plain text contains.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::index::{Index, RowId};
 use crate::scope::AgentNo;
 
-/// A full-text table and the columns words are looked for in.
+/// A full-text table and its searchable columns.
 pub(super) struct Table {
     pub name: &'static str,
     pub words: &'static str,
@@ -21,28 +21,28 @@ pub(super) struct Table {
 pub(super) const TURNS: Table = Table { name: "fts", words: "text" };
 pub(super) const FILES: Table = Table { name: "files_fts", words: "{title text}" };
 
-/// Rows the engine itself may score for one query, rarest terms first: a tenth of all, within these bounds. A row costs
-/// about 1 µs (measured). That is for files, which are few; turns are scored in memory ([`super::bm25`]) unless the
-/// engine's lists cannot be read.
+/// The most rows the engine may score for one query, rarest terms first: a tenth of all, within these bounds. A row
+/// costs about 1 µs (measured). This applies to files, which are few; turns are scored in memory ([`super::bm25`])
+/// unless the posting lists cannot be read.
 const ROW_BUDGET: std::ops::RangeInclusive<i64> = 10_000..=32_000;
 
-/// A term in more than this share of the rows tells nothing, if others are there.
+/// A term in more than this share of the rows is left out, if there are others.
 pub(super) const FREQUENT_SHARE: f64 = 0.25;
 
-/// Below this many rows frequency says nothing about a word.
+/// Below this many rows, frequency says nothing about a word.
 pub(super) const FEW_ROWS: i64 = 500;
 
-/// What a turn with next to nothing of the query loses: BM25 alone lets one rare word in a short line beat the turn that
-/// has them all.
+/// The share of its score a turn loses if it has next to nothing of the query: with BM25 alone, one rare word in a
+/// short line beats the turn that has all words.
 const COVERAGE: f64 = 0.6;
 
-/// What lies in a time the query speaks of gains so much of the best score (RETRIEVAL: .4, +.7 R@10).
+/// Gain of a turn in a time the query mentions, as a share of the best score (RETRIEVAL: .4, +.7 R@10).
 pub(super) const DATE: f64 = 0.4;
 
-/// A query that takes longer is broken off, and says so.
+/// A longer query is interrupted, and reports it.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What a query and a filter limit a search to together, first and last millisecond.
+/// The first and last millisecond allowed by both query and filter.
 pub(super) fn within(
     limit: Option<(Millis, Millis)>,
     since: Option<Millis>,
@@ -54,14 +54,14 @@ pub(super) fn within(
     (since.into_iter().chain(from).max(), until.into_iter().chain(to).min())
 }
 
-/// A term with what the index knows of it.
+/// A term and its frequency in the index.
 pub(super) struct Weighed {
     pub term: Term,
     pub rows: i64,
 }
 
-/// Counts how often each word occurs and drops those that would cost much and tell little.
-/// `all`: the agent's rows. A word whose count was broken off at the deadline is left out.
+/// Counts how often each word occurs and drops those that cost much and distinguish little.
+/// `all`: the agent's rows. A word whose count was interrupted at the deadline is left out.
 pub(super) fn weigh(
     conn: &Connection,
     table: &Table,
@@ -71,8 +71,8 @@ pub(super) fn weigh(
     left_out: &mut Vec<String>,
     cut_short: &mut bool,
 ) -> Result<Vec<Weighed>> {
-    // Beyond what may be scored it does not matter how often a word occurs, and counting on would cost as much as
-    // scoring.
+    // Counting stops at the most rows that may be scored: beyond it the exact frequency does not matter, and counting
+    // would cost as much as scoring.
     let mut count = conn.prepare_cached(&format!(
         "SELECT count(*) FROM (SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
         table.name
@@ -103,13 +103,13 @@ pub(super) fn weigh(
     Ok(kept)
 }
 
-/// The statement was broken off at the deadline.
+/// Whether the statement was interrupted at the deadline.
 pub(super) fn interrupted(e: &rusqlite::Error) -> bool {
     e.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
-/// What share of the query each candidate has, every term weighed by how rare it is. One cheap pass per term: nothing
-/// is scored again.
+/// The share of the query each candidate contains, terms weighed by rarity. One cheap pass per term; nothing is scored
+/// again.
 pub(super) fn coverage(
     conn: &Connection,
     table: &Table,
@@ -134,7 +134,7 @@ pub(super) fn coverage(
             let turn_no = match found.next() {
                 Ok(Some(r)) => RowId::unpack(r.get(0)?).turn_no,
                 Ok(None) => break,
-                // The time is up: half a share would mislead, the order of the engine is a good one.
+                // Out of time: partial shares would mislead, while the engine's order is good.
                 Err(e) if interrupted(&e) => return Ok(HashMap::new()),
                 Err(e) => return Err(e.into()),
             };
@@ -148,17 +148,17 @@ pub(super) fn coverage(
     Ok(covered)
 }
 
-/// What a term counts for. Of a name with signs in it the whole counts; other spellings and its pieces are a fallback.
+/// Weight of a term by rarity. Variants and parts of a name weigh less than the whole.
 pub(super) fn rarity(term: &Weighed, all: i64) -> f64 {
     (1.0 + all as f64 / (1 + term.rows) as f64).ln() * term.term.weight()
 }
 
-/// A score with what the candidate loses for the part of the query it has not.
+/// The score, reduced for the part of the query the candidate does not contain.
 pub(super) fn covered_score(score: f64, share: Option<&f64>) -> f64 {
     share.map_or(score, |share| score * (1.0 - COVERAGE * (1.0 - share)))
 }
 
-/// What to look for in plain lower-case text: the words of a term, the last one without its last letters, which
+/// What to look for in plain lower-case text: the words of a term, the last one without its final letters, which
 /// inflection changes.
 pub(super) fn needles(term: &Term) -> Vec<String> {
     let words: Vec<&str> = term.text.split([' ', crate::text::indexed::BREAK]).filter(|w| !w.is_empty()).collect();
@@ -178,14 +178,13 @@ pub(super) fn needles(term: &Term) -> Vec<String> {
         .collect()
 }
 
-/// How many of the terms stand in a text, as far as plain text tells; the engine has the last word on whether it matches
-/// at all.
+/// How many of the terms occur in a plain text; whether it matches at all is decided by the engine.
 pub(super) fn matched(said: &str, terms: &[Vec<String>]) -> usize {
     let text = letters(said);
     terms.iter().filter(|words| stands(&text, words)).count()
 }
 
-/// Lower-case letters and digits, everything else one space.
+/// The lower-case letters and digits of a text, everything else folded into single spaces.
 pub(super) fn letters(said: &str) -> String {
     let mut text = String::with_capacity(said.len());
     for c in said.chars() {
@@ -198,16 +197,16 @@ pub(super) fn letters(said: &str) -> String {
     text
 }
 
-/// Whether the words of a term stand in [`letters`].
+/// Whether the words of a term occur in the result of [`letters`].
 pub(super) fn stands(text: &str, words: &[String]) -> bool {
     match words {
         [word] => text.contains(word.as_str()),
-        // Characters of unspaced scripts stand side by side, words of a name with one sign between them.
+        // Characters of unspaced scripts are adjacent; words of a name have one sign between them.
         several => text.contains(&several.join(" ")) || text.contains(&several.concat()),
     }
 }
 
-/// How many rows of an agent have a term, counted up to `most`.
+/// How many rows of an agent contain a term, counted up to `most`.
 pub(super) fn rows_with(index: &Index, table: &Table, term: &Term, agent_no: AgentNo, most: i64) -> Result<i64> {
     let (first, last) = RowId::range(agent_no, 0, i64::MAX);
     let mut count = index.connection().prepare_cached(&format!(

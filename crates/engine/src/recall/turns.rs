@@ -1,4 +1,4 @@
-//! The words themselves, as a fallback (R10.1): which turns of a place answer a question, and which only seem to.
+//! Turns as the last stage of recall (R10.1): which turns of an audience answer a question, and which match by chance.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::query::{Query, Term};
 use super::recalled::{Dropped, Item, Recalled, Stage};
 use super::search::{Filter, Legs, Ranking, Searched, rank};
 use super::snippet;
-use super::staged::{OTHER_THREAD, Sought, heard, too_many};
+use super::staged::{Lookup, OTHER_THREAD, admission, too_many};
 use super::terms::{self, letters, needles, rows_with, stands};
 use crate::audience::Audience;
 use crate::error::Result;
@@ -25,36 +25,36 @@ use crate::tokens::tokens;
 use crate::transcript::role_name;
 use crate::tree::AssistantHome;
 
-/// Turns that are looked at before those of other threads go.
+/// Turns examined before those of other threads are removed.
 const TURNS: usize = 60;
 
-/// A turn that has one word of so many that are asked for, and that one a frequent one, is told only if it is near.
+/// A turn with a single, frequent word out of at least this many is given only if its cosine is high.
 const WEAK_OF: usize = 3;
 const TURN_NEAR: f64 = 0.3;
 
-/// The first so many are judged by their text, which shows words the index has in other forms and those that were too
-/// frequent to be looked for; the ones behind them by what the index says of them, without being read.
+/// How many of the first turns are judged by their text, which shows inflected words and words too frequent to be
+/// looked for; the others are judged by the index, without being read.
 const READ_ANYHOW: usize = 6;
 
-/// Where a word was too frequent to be looked for, so many.
+/// The same number if a word was too frequent to be looked for.
 const READ_UNSURE: usize = 18;
 
-/// A word in more than this share of the rows is a frequent one; in few rows none is.
+/// A word in more than this share of the rows is frequent; with few rows none is.
 const FREQUENT_SHARE: f64 = 0.01;
 const FREQUENT_LEAST: i64 = 5;
 
-/// Sessions of a thread whose words are searched: the newest. `search` looks at all of them.
+/// Newest sessions of a thread whose turns are recalled. `search` covers all of them.
 const SESSIONS: usize = 300;
 
-/// Turns of the place, where they were said, best first and no more than there is room for.
+/// Turns the audience may read, best first, at most as many as there is room for.
 pub(super) fn of_turns(
     at: &AssistantHome,
-    sought: &Sought,
+    lookup: &Lookup,
     (found, ranking): (&Searched, &Ranking),
     most: usize,
     out: &mut Recalled,
 ) -> Result<Vec<Item>> {
-    let Sought { audience, named, query, weak, .. } = *sought;
+    let Lookup { audience, named, query, weak, .. } = *lookup;
     if found.not_indexed > 0 {
         out.degraded.push(format!("{} turns are not in the index yet", found.not_indexed));
     }
@@ -78,11 +78,11 @@ pub(super) fn of_turns(
         let asked_for = named.ids.contains(&id);
         let mut reasons = Vec::new();
         let scope = at.read(|tx| scope_of_one(tx, at.agent_no, turn, &mut scopes))?;
-        let Some(thread) = heard(audience, named, asked_for, &scope, &mut reasons) else {
+        let Some(thread) = admission(audience, named, asked_for, &scope, &mut reasons) else {
             drop(OTHER_THREAD.into());
             continue;
         };
-        // What stands next to a weak one is as weak. Most are, and are not read to find that out.
+        // The neighbour of a weak match is as weak. Most are weak, and need not be read to find out.
         let (_, beside, _) = ranking.about(n);
         let leading = beside.and_then(|beside| ranking.position(beside)).unwrap_or(n);
         let is_weak = match weak_ones.get(&leading) {
@@ -102,11 +102,11 @@ pub(super) fn of_turns(
         }
         let Some(hit) = at.read(|tx| ranking.hit(tx, n))? else { continue };
         let words = similarity::words(&hit.turn.text);
-        if let Some(n) = told[..above].iter().position(|told| is_told(&words, told)) {
+        if let Some(n) = told[..above].iter().position(|told| is_contained(&words, told)) {
             drop(format!("all of it stands in {}", out.items[n].id));
             continue;
         }
-        // A credential goes before anything is cut: half of one is not known any more (R14.2).
+        // Redact before cutting: half of a credential would not be recognised (R14.2).
         let text = snippet::plain(&redact(&hit.turn.text), &ranking.needles);
         if tokens(&text) == 0 {
             continue;
@@ -142,7 +142,7 @@ pub(super) fn of_turns(
     Ok(items)
 }
 
-/// Looks for the turns of a place. `light`: for a prompt, which waits.
+/// Ranks the turns of an audience. `light`: for a prompt, which waits.
 pub(super) fn rank_turns(
     at: &AssistantHome,
     index: &mut Index,
@@ -152,31 +152,30 @@ pub(super) fn rank_turns(
     vector: Option<&[f32]>,
     (most, light): (usize, bool),
 ) -> Result<(Searched, Ranking)> {
-    // Of another thread nothing is told: nothing of it may crowd out what is this one's.
+    // Turns of other threads are not given, so they must not crowd out those of this one.
     let sessions = audience.map(|audience| at.read(|tx| sessions(tx, audience, named))).transpose()?;
-    // The model was asked once; where it gave nothing it is not asked again.
+    // The model was asked once; if it gave no vector it is not asked again.
     let legs = if vector.is_some() { Legs::Fused } else { Legs::Words };
     let filter = Filter { limit: TURNS.max(most), sessions, legs, light, ..Filter::default() };
     rank(at.ledger, index, &at.agent, query, &filter, vector)
 }
 
-/// Whether all that is said in a turn stands in what is told already.
-fn is_told(turn: &similarity::ItemWords, told: &similarity::ItemWords) -> bool {
+/// Whether an item already given contains everything that a turn says.
+fn is_contained(turn: &similarity::ItemWords, told: &similarity::ItemWords) -> bool {
     !turn.is_empty() && turn.iter().all(|word| told.binary_search(word).is_ok())
 }
 
-/// What tells a chance resemblance from an answer: the transcript is a fallback and has something to every question
-/// (R10.1).
+/// Distinguishes a chance match from an answer: some turn matches every question (R10.1).
 pub(super) struct Weak {
-    /// The words that were asked for; of other spellings and pieces the rare ones.
+    /// The words of the question; of variants and parts only the rare ones.
     asked: Vec<Asked>,
-    /// How many were asked for.
+    /// How many words the question has.
     of: usize,
-    /// VectorSearch was looked at.
+    /// Vector search was used.
     near: bool,
 }
 
-/// A word that was asked for.
+/// A word of the question.
 struct Asked {
     term: Term,
     /// The same as plain words.
@@ -191,7 +190,7 @@ impl Asked {
 }
 
 impl Weak {
-    /// `counted`: the search for turns, where it has counted the rows of the words already.
+    /// `counted`: the search for turns, if it has already counted the rows of the words.
     pub fn of(index: &Index, agent_no: AgentNo, query: &Query, near: bool, counted: Option<&Searched>) -> Result<Weak> {
         let all = index.rows_of(agent_no)?;
         let frequent = (all as f64 * FREQUENT_SHARE) as i64;
@@ -209,7 +208,7 @@ impl Weak {
             unknown += usize::from(rows == 0);
             asked.push(Asked::of(term, rows <= frequent.max(FREQUENT_LEAST)));
         }
-        // Asked in one language and answered in another, the names both have are all the words there can be.
+        // A question in one language answered in another shares only names with its answer.
         if query.language != Language::English && unknown * 2 >= asked.len() {
             asked.iter_mut().for_each(|one| one.rare = true);
         }
@@ -220,15 +219,15 @@ impl Weak {
                 asked.push(Asked::of(term, true));
             }
         }
-        // A phrase must be there: whoever has it answers.
+        // A phrase is mandatory: a turn that contains it answers.
         asked.extend(query.phrases.iter().map(|phrase| Asked::of(phrase, true)));
         Ok(Weak { asked, of, near })
     }
 
-    /// Whether a turn that was found is a chance resemblance.
+    /// Whether a turn was found by chance.
     fn is(&self, at: &AssistantHome, query: &Query, ranking: &Ranking, n: usize) -> Result<bool> {
         let (said_at, beside, cosine) = ranking.about(n);
-        // Said in the time that is asked about: the question may have no other words.
+        // It was said in the time asked about: the question may have no other words.
         let then = query.limit().is_some() || query.favours(said_at) == Some(true);
         if beside.is_some() || then || self.of < WEAK_OF || self.is_near(cosine) {
             return Ok(false);
@@ -245,12 +244,12 @@ impl Weak {
         Ok(has.len() <= 1 && !has.contains(&true))
     }
 
-    /// A summary has many words and is near to much.
+    /// The same for a summary, which has many words and is near to much.
     pub fn is_summary(&self, query: &Query, summary: &str, cosine: Option<f64>) -> bool {
         !query.only_times && self.words_in(summary).is_empty() && !self.is_near(cosine)
     }
 
-    /// Of each word that was asked for and stands there, whether it is rare.
+    /// For each word of the question that the text contains, whether it is rare.
     fn words_in(&self, text: &str) -> Vec<bool> {
         let text = letters(text);
         self.asked.iter().filter(|one| stands(&text, &one.needles)).map(|one| one.rare).collect()
@@ -261,8 +260,8 @@ impl Weak {
     }
 }
 
-/// The sessions whose words may be told at a place: those of its threads and of threads that are named, the newest of
-/// each, those of its project, and its own.
+/// The sessions whose turns an audience may read: the newest of its threads and of each named thread, those of its
+/// project, and its own.
 fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<SessionNo>> {
     let mut out: Vec<SessionNo> = audience.known.iter().map(|k| k.no).collect();
     for thread_no in audience.threads().iter().chain(&named.threads) {
@@ -283,12 +282,12 @@ fn sessions(tx: &Read, audience: &Audience, named: &Named) -> Result<Vec<Session
     Ok(out)
 }
 
-/// Whose a turn is.
+/// The scope of a turn.
 pub(crate) fn scope_of_turn(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Scope> {
     scope_of_one(tx, agent_no, turn, &mut HashMap::new())
 }
 
-/// The same of one of many: `known` are the threads that were looked up already.
+/// The same for one of many: `known` caches the scopes of threads.
 fn scope_of_one(tx: &Read, agent_no: AgentNo, turn: TurnId, known: &mut HashMap<ThreadNo, Scope>) -> Result<Scope> {
     let found: Option<ThreadNo> = tx
         .prepare_cached(
@@ -297,7 +296,7 @@ fn scope_of_one(tx: &Read, agent_no: AgentNo, turn: TurnId, known: &mut HashMap<
         .query_row(params![turn.0], |r| r.get(0))
         .optional()?;
     let Some(no) = found else {
-        // Nobody has put it into a thread yet: it is its project's; without one it is nobody's to tell.
+        // Not assigned to a thread yet: it belongs to its project; without one it may not be given.
         let project: Option<String> = tx
             .prepare_cached(
                 "SELECT w.workspace_id FROM turns t JOIN workspaces v ON v.workspace_no = t.workspace_no

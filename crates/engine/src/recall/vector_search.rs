@@ -1,5 +1,5 @@
-//! The vector leg: what is near in meaning, whatever its words (R10.2, R10.8). Without a model, with vectors that are not
-//! made yet, or a store that cannot be read, the words answer alone and the answer says so.
+//! Vector search: items similar in meaning, whatever their words (R10.2, R10.8). Without a model, with vectors not made
+//! yet, or with an unreadable store, words alone are searched and the result says so.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use crate::index::{Document, FilesWithin, Index, NodesWithin, TurnsWithin, Withi
 use crate::ledger::Read;
 use crate::scope::{AgentNo, FileNo, NodeId, TurnId};
 
-/// Turns taken by nearness alone.
+/// Turns taken by vector search alone.
 const NEAREST: usize = 200;
 
-/// The same where it must not take long.
+/// The same for a light search.
 const LIGHT_NEAREST: usize = 80;
 
-/// What is less near than this is not about the same thing (.3 loses .3 of turn R@10 on LoCoMo 0-4).
+/// The least cosine; below it two texts are not about the same subject (.3 loses .3 of turn R@10 on LoCoMo 0-4).
 const FLOOR: f32 = 0.2;
 
-/// The vector of a query, and what it is compared with.
+/// The vector of a query, and the vectors it is compared with.
 pub(super) struct VectorSearch<'i> {
     index: &'i Index,
     agent_no: AgentNo,
@@ -27,7 +27,7 @@ pub(super) struct VectorSearch<'i> {
 }
 
 impl<'i> VectorSearch<'i> {
-    /// `None`: there is nothing to compare. Why, where it is a fault and no choice, goes to `less`.
+    /// `None`: there is nothing to compare. The reason, if it is a fault and not a choice, is added to `less`.
     pub fn of(
         tx: &Read,
         index: &'i Index,
@@ -44,7 +44,7 @@ impl<'i> VectorSearch<'i> {
         if missing.turns > 0 {
             less.push(format!("vectors of {} of {} turns are still being made", missing.turns, missing.of_turns));
         }
-        // Nothing to compare with yet: nobody waits for a model far away.
+        // No turn has a vector yet: do not wait for a remote model.
         if missing.of_turns > 0 && missing.turns == missing.of_turns {
             return Ok(None);
         }
@@ -58,8 +58,8 @@ impl<'i> VectorSearch<'i> {
         Ok(vector.iter().any(|x| *x != 0.0).then_some(VectorSearch { index, agent_no, vector }))
     }
 
-    /// The turns nearest by themselves, within what the search is limited to; at most so many, none of them far. With
-    /// them, how near the turns `known` are, whose words were found.
+    /// The nearest turns within the limits of the search, at most `most`, all above [`FLOOR`]; and the cosines of the
+    /// turns `known`, which were found by words.
     pub fn turns(
         &self,
         filter: &Filter,
@@ -79,7 +79,7 @@ impl<'i> VectorSearch<'i> {
         let known: Vec<i64> = known.iter().map(|id| id.0).collect();
         let found = match self.index.nearest_and(&self.vector, self.agent_no, Within::Turns(&within), most, &known) {
             Ok(found) => found,
-            // The words are in other tables.
+            // Words are in other tables.
             Err(e) if e.kind() == ErrorKind::Damaged => {
                 less.push(format!("by words only: {e}"));
                 return Ok(HashMap::new());
@@ -93,7 +93,7 @@ impl<'i> VectorSearch<'i> {
         Ok(near.filter_map(|(document, cosine)| Some((turn(document)?, cosine))).collect())
     }
 
-    /// How near some turns are that were found by their words.
+    /// The cosines of turns found by words.
     pub fn to(&self, turns: &[TurnId]) -> Result<HashMap<TurnId, f32>> {
         let documents: Vec<Document> = turns.iter().map(|id| Document::Turn(*id)).collect();
         match self.index.similarities(&self.vector, self.agent_no, &documents) {
@@ -103,7 +103,7 @@ impl<'i> VectorSearch<'i> {
         }
     }
 
-    /// The nodes nearest by themselves, within some threads.
+    /// The nearest nodes of some threads.
     pub fn nodes(&self, within: &NodesWithin, most: usize) -> Result<Vec<(NodeId, f32)>> {
         let found = match self.index.nearest(&self.vector, self.agent_no, Within::Nodes(within), most) {
             Ok(found) => found.found,
@@ -119,12 +119,12 @@ impl<'i> VectorSearch<'i> {
             .collect())
     }
 
-    /// The same question once more: its vector is made once, whatever is compared with it.
+    /// The same query again: its vector is made once, whatever it is compared with.
     pub fn again(index: &'i Index, agent_no: AgentNo, vector: &[f32]) -> VectorSearch<'i> {
         VectorSearch { index, agent_no, vector: vector.to_vec() }
     }
 
-    /// The vector itself, for [`VectorSearch::again`].
+    /// The vector, for [`VectorSearch::again`].
     pub fn into_vector(self) -> Vec<f32> {
         self.vector
     }

@@ -1,10 +1,10 @@
-//! The user's yes and no: what becomes of proposed memory and of what was noticed about them (R8.2, R9.5). Storey 3.
+//! The user's decisions about proposed memory and observations about them (R8.2, R9.5). Storey 3.
 //!
-//! A merge turns the entries of proposals into leaves, a rejection keeps the proposal as history, and both can be taken
-//! back. Each is one act, so that a crash leaves nothing half done. A proposal is read as it stands: what a person
-//! changed in its file counts.
+//! A merge turns the entries of a proposal into leaves, a rejection keeps the proposal as history, and both can be
+//! undone. Each is one act, so that a crash leaves nothing half done. A proposal is read from its file: a person's
+//! edits count.
 //!
-//! Knows nothing of who proposed.
+//! Does not know who proposed.
 
 pub mod noticed;
 
@@ -24,7 +24,7 @@ use crate::tree::TreeLock;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::journal::{Step, hex};
 
-/// A merged proposal and what its entries came to.
+/// A merged proposal and the leaves made from its entries.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Merged {
     pub proposal: Item,
@@ -33,13 +33,13 @@ pub struct Merged {
     pub leaves: Vec<Added>,
 }
 
-/// What taking a decision back came to.
+/// The result of undoing a decision.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Undone {
     pub proposal: Item,
-    /// Leaves that went again.
+    /// Leaves that were removed.
     pub removed: Vec<String>,
-    /// Leaves that count again.
+    /// Superseded leaves that are current again.
     pub restored: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ pub fn waiting(lock: &TreeLock, name: &str) -> Result<Entry> {
     lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::Proposal, State::Active, name))
 }
 
-/// Accepts proposals; all of them or none. `within`: the workspace the caller is bound to.
+/// Merges proposals; all or none. `within`: the workspace the caller is bound to.
 pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<Vec<Merged>> {
     let mut writing = Writing::new(lock, "proposal.merge");
     let mut out = Vec::new();
@@ -86,7 +86,7 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
         scope.allowed(within)?;
         let mut leaves: Vec<Added> = Vec::new();
         for text in &proposed.entries {
-            // A proposal's own title is that of its one memory.
+            // The title of a proposal with one entry is that of its memory.
             let titled = proposed.entries.len() == 1 && proposal::is_titled(&entry, text);
             let new = NewLeaf {
                 title: titled.then(|| proposed.title.clone()),
@@ -134,7 +134,7 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
     Ok(out)
 }
 
-/// Says no to proposals; their files go to the archive.
+/// Rejects proposals; their files move to the archive.
 pub fn reject(lock: &TreeLock, names: &[String], reason: Option<&str>) -> Result<Vec<Item>> {
     let mut act = proposal::act("proposal.reject");
     let mut items = Vec::new();
@@ -156,8 +156,8 @@ pub fn reject(lock: &TreeLock, names: &[String], reason: Option<&str>) -> Result
     Ok(items)
 }
 
-/// Takes a merge or a rejection back: the proposal waits again, and the leaves it made go. Refused where one of them
-/// was changed since, because then it is more than the proposal's.
+/// Undoes a merge or a rejection: the proposal is open again, and the leaves made from it are removed. Refused if one
+/// of them was changed since, because it then contains more than the proposal.
 pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone> {
     let agent = lock.at.agent_no;
     let entry = lock.at.read(|tx| file_table::named(tx, agent, Kind::Proposal, State::Archived, name))?;
@@ -171,7 +171,7 @@ pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone>
     let (mut removed, mut restored, mut touched) = (Vec::new(), Vec::new(), Vec::new());
     let leaves = lock.at.read(|tx| file_table::list(tx, agent, Kind::Leaf, State::Active))?;
     for made in listed(&entry, "leaves") {
-        // One that is gone already needs no undoing.
+        // A leaf that no longer exists needs no undoing.
         let Some(it) = leaves.iter().find(|l| l.item.as_deref() == Some(&made)) else { continue };
         let scope = leaf::scope_of(it);
         scope.allowed(within)?;
@@ -203,7 +203,8 @@ pub fn undo(lock: &TreeLock, name: &str, within: Option<&str>) -> Result<Undone>
     Ok(Undone { proposal: item(&entry, &to), removed, restored })
 }
 
-/// Where the entries of a proposal go. What a person wrote into the file and cannot be is named with its remedy.
+/// The class and scope a proposal's entries get. A value a person wrote that cannot be used is an error with its
+/// remedy.
 fn destination(proposed: &Proposed) -> Result<(Class, Scope)> {
     let scope = proposed.scope.as_deref().map(|s| Scope::parse(s, None)).transpose()?;
     let class = proposed.class.as_deref().map(Class::parse).transpose()?;

@@ -1,4 +1,4 @@
-//! A yes to what was noticed about the user: it becomes a leaf, or a value of the profile (R9.5).
+//! Accepts observations about the user: each becomes a leaf or a value of the profile (R9.5).
 
 use crate::error::Result;
 use crate::memory::pending::{self, NoticeKind, Pending, State};
@@ -9,7 +9,7 @@ use crate::scope::PendingNo;
 use crate::tree::TreeLock;
 use crate::tree::provenance::{Origin, Provenance};
 
-/// An accepted notice and what it became.
+/// An accepted observation and what it became.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Accepted {
     pub pending: Pending,
@@ -17,7 +17,7 @@ pub struct Accepted {
     pub leaf: Option<Added>,
 }
 
-/// Accepts notices; all of them or none.
+/// Accepts observations; all or none.
 pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
     let agent = lock.at.agent_no;
     let mut writing = Writing::new(lock, "memory.accept");

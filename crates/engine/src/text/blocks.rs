@@ -1,11 +1,11 @@
 //! The structure of a text: the paragraphs, lines and items its speaker wrote, without what they did not write.
 //!
-//! Left out: fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell prompts.
-//! What may have been pasted is told, not left out: how much doubt is too much is for the caller to say.
+//! Left out: fenced and indented code, block quotes, tables, tagged spans, logs, stack traces, JSON, diffs, shell
+//! prompts. Text that may have been pasted is marked, not left out: the caller decides how much doubt it accepts.
 //!
-//! People write chat, not Markdown: a new line begins a new statement unless the one before was wrapped, `✅` and `1)` are
-//! bullets, a line under a quotation is the answer to it, `---` makes no heading of what stands above it. So this is a
-//! scanner of lines and no Markdown parser, which would read all four the other way. Tried with pulldown-cmark on ten
+//! People write chat, not Markdown: a new line begins a new statement unless the one before was wrapped, `✅` and `1)`
+//! are bullets, a line under a quotation is the answer to it, `---` does not make a heading of the line above it. A
+//! Markdown parser would read all four differently, so this is a scanner of lines. Tried with pulldown-cmark on ten
 //! thousand lines of real sessions: the parser left out no code, quotation or table that is kept here, and kept eight
 //! hundred lines of logs, traces and tagged spans.
 
@@ -15,40 +15,40 @@ use std::ops::Range;
 use super::headings::{self, Topic};
 use super::quotes::{Closings, tag};
 
-/// A line that ends near the margin and goes on in lower case was wrapped.
+/// A line of at least this length whose next line begins in lower case was wrapped.
 const WRAPPED: usize = 50;
 
-/// How much of a text is read, in characters, counted without fences and tagged spans.
+/// How many characters of a text are read, not counting fences and tagged spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
-    /// Texts up to this long are read whole.
+    /// Texts up to this length are read whole.
     pub whole: usize,
-    /// Of longer ones, so much at either end.
+    /// Of a longer text, this many at either end.
     pub ends: usize,
 }
 
 /// A paragraph line or an item.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// In the text, without bullet and indentation.
+    /// Its range in the text, without bullet and indentation.
     pub range: Range<usize>,
-    /// Its beginning, its end lie outside what is read.
+    /// Whether its beginning, and its end, are outside the part that is read.
     pub cut: (bool, bool),
     /// An item of a list.
     pub item: bool,
-    /// Ticked, or to be ticked.
+    /// The state of its checkbox, if it has one.
     pub ticked: Option<bool>,
-    /// A line of emphasis alone: it may be a heading or a statement.
+    /// A whole line of emphasis: it may be a heading or a statement.
     pub emphasis: bool,
-    /// The heading or announcement it stands under.
+    /// The heading or announcement above it.
     pub under: Option<Topic>,
     /// An item under "From now on:" or "My preferences:".
     pub listed_rule: bool,
-    /// Stands where something announced was pasted: behind "The error message is:".
+    /// It follows an announcement of pasted text: "The error message is:".
     pub pasted: bool,
-    /// Stands anywhere behind a line that may have announced something pasted.
+    /// It is somewhere after a line that may have announced pasted text.
     pub behind_paste: bool,
-    /// Part of a document: behind the first of several headings.
+    /// Part of a document: after the first of several headings.
     pub document: bool,
     /// The number of its paragraph.
     pub paragraph: usize,
@@ -66,21 +66,21 @@ pub fn blocks(text: &str, reach: Reach) -> Vec<Block> {
     scan.found
 }
 
-/// What the lines before say about the next one.
+/// The state of the scan: what earlier lines mean for the next one.
 #[derive(Default)]
 struct Scan<'t> {
     text: &'t str,
     found: Vec<Block>,
-    /// The last block may go on.
+    /// The last block may continue.
     open: bool,
-    /// Items are being listed.
+    /// A list is open.
     listing: bool,
     diff: bool,
     trace: bool,
-    /// Something pasted was announced; it stands behind the next empty line, or up to it.
+    /// Pasted text was announced; it follows the next empty line, or ends there.
     announces: bool,
     pasted: bool,
-    /// The line before may have announced something pasted.
+    /// The line before may have announced pasted text.
     may_announce: bool,
     behind_paste: bool,
     document: bool,
@@ -95,7 +95,7 @@ impl Scan<'_> {
         let full = self.text[line.start..line.end].trim_end();
         let text = full.trim_start();
         if line.apart {
-            // What was announced is the fence itself.
+            // The announcement referred to this fence.
             (self.open, self.diff, self.announces, self.may_announce) = (false, false, false, false);
         }
         if text.is_empty() {
@@ -149,7 +149,7 @@ impl Scan<'_> {
             self.announces = bullet == 0 && headings::announces_paste(text);
             self.may_announce = !self.rules && headings::may_announce_paste(text);
         } else if self.announces && bullet == 0 {
-            // "The error is:" and the error on the next line.
+            // "The error is:" with the error on the next line.
             if let Some(last) = self.found.last_mut() {
                 last.pasted = true;
             }
@@ -197,13 +197,13 @@ fn heading(line: &str) -> Option<&str> {
     ((1..=6).contains(&level) && line[level..].starts_with(' ')).then(|| line[level..].trim())
 }
 
-/// The words of a line of emphasis alone: `**Next steps**` or `**Next steps:**`.
+/// The words of a line that is all emphasis: `**Next steps**` or `**Next steps:**`.
 fn emphasised(line: &str) -> Option<&str> {
     let inner = line.strip_prefix("**")?.strip_suffix("**")?;
     (inner.len() <= 60 && !inner.contains("**") && !inner.ends_with(['.', '!', '?'])).then_some(inner)
 }
 
-/// Length of the bullet or number an item begins with, and whether it is ticked.
+/// Length of the bullet or number an item begins with, and the state of its checkbox.
 fn bullet(line: &str) -> (usize, Option<bool>) {
     const BOXES: [(&str, bool); 13] = [
         ("[ ] ", false),
@@ -234,7 +234,7 @@ fn bullet(line: &str) -> (usize, Option<bool>) {
     }
 }
 
-/// A line no person typed as a sentence: code, a log, JSON, a shell prompt.
+/// Whether a line was not typed as a sentence: code, a log, JSON, a shell prompt.
 fn is_machine(line: &str) -> bool {
     const STARTS: [&str; 22] = [
         "//",
@@ -267,11 +267,11 @@ fn is_machine(line: &str) -> bool {
         return true;
     }
     let bytes = line.as_bytes();
-    // A time, a level, an error's name.
+    // A time, a log level or the name of an error.
     let stamp = bytes[0].is_ascii_digit()
         && bytes.iter().take(12).filter(|b| matches!(b, b':' | b'-' | b'/')).count() >= 2
         && bytes.iter().take(8).filter(|b| b.is_ascii_digit()).count() >= 4;
-    // A link and a box to be ticked begin with the same sign.
+    // A link and a checkbox begin with the same sign.
     let bracket =
         bytes[0] == b'[' && line.find(']').is_some_and(|at| at > 2 && !line[at + 1..].starts_with(['(', ':']));
     let level = line.split_ascii_whitespace().take(5).any(|w| {
@@ -289,7 +289,7 @@ fn is_machine(line: &str) -> bool {
     bytes.iter().filter(|b| b.is_ascii_punctuation() && !prose(b)).count() * 4 > line.len().max(16)
 }
 
-/// A stack trace begins; it goes on to the next blank line.
+/// Whether a stack trace begins; it continues to the next blank line.
 fn is_trace(line: &str) -> bool {
     line.starts_with("Traceback (") || line.starts_with("thread '") || line.starts_with("Caused by:")
 }
@@ -298,26 +298,26 @@ fn is_trace(line: &str) -> bool {
 struct Line {
     start: usize,
     end: usize,
-    /// Its beginning, its end were cut off.
+    /// Whether its beginning, and its end, were cut off.
     cut: (bool, bool),
-    /// Something lies between this line and the one before: a fence, a tagged span.
+    /// Whether a fence or tagged span separates this line from the one before.
     apart: bool,
 }
 
-/// The lines outside fences and tagged spans; of a long text, at least those [`window`] looks at.
+/// The lines outside fences and tagged spans; of a long text, at least those [`window`] keeps.
 fn outside(text: &str, reach: Reach) -> Vec<Line> {
     let mut closings = Closings::of(text);
     let mut lines = Lines { reach, head: Vec::new(), head_bytes: 0, tail: VecDeque::new(), tail_bytes: 0 };
     let (mut at, mut apart, mut resumed) = (0, false, false);
     let mut fence: Option<(u8, usize)> = None;
-    // The end of the line and the next tag, each looked for once.
+    // The next end of a line and the next tag, each searched for once.
     let (mut end, mut tag_at, mut tag_end) = (find(text, b'\n', 0), find(text, b'<', 0), find(text, b'>', 0));
     while at < text.len() {
         if end < at {
             end = find(text, b'\n', at);
         }
         if end == at {
-            // One blank line parts as well as many.
+            // Several blank lines count as one.
             if fence.is_none() {
                 lines.push(Line { start: at, end, cut: (resumed, false), apart });
                 (apart, resumed) = (false, false);
@@ -337,7 +337,7 @@ fn outside(text: &str, reach: Reach) -> Vec<Line> {
                 continue;
             }
         }
-        // A span within a line is a quotation of it; one that begins a line or goes on parts the text.
+        // A span within a line is quoted; one that begins a line or continues over several separates the text.
         let (mut look, mut parted) = (at, None);
         loop {
             if tag_at < look {
@@ -375,7 +375,7 @@ fn outside(text: &str, reach: Reach) -> Vec<Line> {
     lines.head
 }
 
-/// Lines as they come: of a long text the middle is let go.
+/// Collects lines; of a long text the middle is dropped.
 struct Lines {
     reach: Reach,
     head: Vec<Line>,
@@ -387,7 +387,7 @@ struct Lines {
 impl Lines {
     fn push(&mut self, line: Line) {
         let length = line.end - line.start;
-        // One blank line parts as well as many.
+        // Several blank lines count as one.
         if let Some(last) = self.tail.back_mut().or(self.head.last_mut())
             && length == 0
             && last.start == last.end
@@ -451,7 +451,7 @@ fn window(text: &str, lines: &mut Vec<Line>, reach: Reach) {
     *lines = head;
 }
 
-/// Where a byte stands next, or the end of the text.
+/// The next offset of a byte, or the end of the text.
 fn find(text: &str, byte: u8, at: usize) -> usize {
     memchr::memchr(byte, &text.as_bytes()[at..]).map_or(text.len(), |i| at + i)
 }

@@ -1,19 +1,19 @@
-//! Text as the full-text index holds it: scripts without spaces are cut into characters, and runs that are no words are
-//! left out.
+//! The form of text in the full-text index: scripts without spaces are split into characters, and runs that are not
+//! words are left out.
 //!
-//! This is a variant of its own beside [`super::words`], since the words are split by the full-text engine, whose rule is
-//! fixed by what stands in the indexes of today: every change here needs a new `INDEX_VERSION`.
+//! This differs from [`super::words`] because the full-text engine splits the words, and its rule is fixed by existing
+//! indexes: every change here needs a new `INDEX_VERSION`.
 
 use super::scripts::{is_mark, is_unspaced};
 
-/// Put between the characters of scripts that write no spaces. Invisible and no letter, so the full-text engine breaks
-/// there, and a snippet can drop it again.
+/// Inserted between characters of scripts without spaces. Invisible and not a letter, so the full-text engine splits
+/// there, and a snippet can remove it.
 pub const BREAK: char = '\u{200b}';
 
 /// Longer runs of letters and digits are encoded data (base64, hex dumps). A SHA-512 in hex has 128 characters.
 const LONGEST_WORD: usize = 128;
 
-/// Text as it is indexed and as queries are written: applied to both sides alike.
+/// Folds text for indexing and for queries: both sides must use it.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() && !has_long_run(text) {
         return text.to_owned();
@@ -55,7 +55,8 @@ fn has_long_run(text: &str) -> bool {
     })
 }
 
-/// The words of a name or a query as the index holds them: letters and digits, everything else one space; characters of unspaced scripts stand alone.
+/// The words of a name or a query as the index holds them: letters and digits, everything else one space; characters of
+/// unspaced scripts are separate.
 pub fn words_of(text: &str) -> String {
     let folded = fold(text);
     let mut out = String::new();
@@ -70,7 +71,7 @@ pub fn words_of(text: &str) -> String {
             out.push(' ');
         }
     }
-    // A sign that belongs to a letter is nothing without one.
+    // A combining mark means nothing without a letter.
     if !out.contains(char::is_alphanumeric) {
         return String::new();
     }

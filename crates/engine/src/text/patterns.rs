@@ -1,8 +1,8 @@
-//! Lists of words and of phrases, each taken apart once. Most words are in no list: one bit tells so.
+//! Lists of words and of phrases, each compiled once. Most words are in no list, which one bit shows.
 //!
-//! A pattern is words with one blank between them: `a|b` is either, `a?` may lack; marks of punctuation stand for
-//! themselves, where the words were split with them. Patterns of a list are parted by ` / ` or by lines. Words are
-//! compared by their hashes: 64 bits do not collide among a few thousand. What is quoted fits no pattern.
+//! A pattern is a sequence of words with one blank between them: `a|b` matches either, `a?` is optional; punctuation
+//! marks match themselves if the text was split with them. Patterns of a list are separated by ` / ` or by lines. Words
+//! are compared by their hashes: 64 bits do not collide among a few thousand. Quoted words match no pattern.
 
 use std::borrow::Borrow;
 
@@ -13,10 +13,10 @@ pub fn hash(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Which hashes may be among some, at sixteen bits for each.
+/// A bit filter for a set of hashes, with sixteen bits for each.
 struct Sieve {
     bits: Box<[u64]>,
-    /// How far a mixed hash is shifted for the number of its bit.
+    /// The shift that reduces a mixed hash to the number of its bit.
     shift: u32,
 }
 
@@ -33,7 +33,7 @@ impl Sieve {
     }
 
     fn place(&self, hash: u64) -> (usize, u64) {
-        // FNV mixes upwards: the high bits of a product tell most.
+        // FNV mixes upwards: the high bits of a product are the most random.
         let number = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
         ((number >> 6) as usize, 1 << (number & 63))
     }
@@ -44,15 +44,15 @@ impl Sieve {
     }
 }
 
-/// A list of words, matched whole.
+/// A list of whole words.
 pub struct Words {
     sieve: Sieve,
-    /// In order.
+    /// Sorted.
     hashes: Box<[u64]>,
 }
 
 impl Words {
-    /// Of lower-case words with blanks between them.
+    /// Compiles a list of lower-case words separated by blanks.
     pub fn of(list: &str) -> Words {
         let mut hashes: Vec<u64> = list.split_ascii_whitespace().map(hash).collect();
         hashes.sort_unstable();
@@ -70,14 +70,14 @@ impl Words {
     }
 }
 
-/// Whether a word or mark stands in a list of words.
+/// Whether a word or mark is in a list.
 pub fn one_of(word: &Word, list: &Words) -> bool {
     list.has_hash(word.hash)
 }
 
 /// One word of a pattern.
 struct Part {
-    /// Any of these.
+    /// Hashes of the alternatives.
     choice: Box<[u64]>,
     may_lack: bool,
 }
@@ -88,10 +88,10 @@ impl Part {
     }
 }
 
-/// Patterns by a word they may begin or end with.
+/// Patterns by the words they may begin or end with.
 struct Index {
     sieve: Sieve,
-    /// In order of the hash, then of the list.
+    /// Sorted by hash, then by position in the list.
     entries: Box<[(u64, u32)]>,
 }
 
@@ -114,7 +114,7 @@ impl Index {
     }
 }
 
-/// A list of phrases, each with what it is a sign of; of several that fit, the first of the list counts.
+/// A list of phrases, each with a label; of several that match, the first of the list counts.
 pub struct Phrases<T = ()> {
     patterns: Box<[(T, Box<[Part]>)]>,
     first: Index,
@@ -122,19 +122,19 @@ pub struct Phrases<T = ()> {
 }
 
 impl Phrases {
-    /// Of patterns; each has a word that must stand.
+    /// Compiles patterns; each must have a word that is not optional.
     pub fn of(list: &str) -> Phrases {
         Phrases::labelled([((), list)])
     }
 
-    /// Whether one of the phrases stands in a text, outside quotations.
+    /// Whether a text contains one of the phrases outside quotations.
     pub fn stand_in(&self, text: &str) -> bool {
         self.stand(&split(text, Marks::Dropped))
     }
 }
 
 impl<T: Copy> Phrases<T> {
-    /// Of several lists of patterns.
+    /// Compiles several lists, each with its label.
     pub fn labelled<'l>(lists: impl IntoIterator<Item = (T, &'l str)>) -> Phrases<T> {
         let lists = lists.into_iter();
         let each = |(label, list): (T, &'l str)| {
@@ -155,7 +155,7 @@ impl<T: Copy> Phrases<T> {
         Phrases { patterns, first: Index::of(first), last: Index::of(last) }
     }
 
-    /// Every phrase the words begin with: what it is a sign of, and how many words it takes.
+    /// Every phrase the words begin with: its label, and how many words it takes.
     pub fn begin<W: Borrow<Word>>(&self, words: &[W]) -> impl Iterator<Item = (T, usize)> {
         let first = words.first().map(Borrow::borrow).filter(|w| !w.quoted);
         let candidates = first.into_iter().flat_map(|w| self.first.candidates(w.hash));
@@ -165,17 +165,18 @@ impl<T: Copy> Phrases<T> {
         })
     }
 
-    /// What stands after the phrase the words begin with, if they do.
+    /// The words after the phrase they begin with, if any.
     pub fn eat<'w, W: Borrow<Word>>(&self, words: &'w [W]) -> Option<&'w [W]> {
         self.begin(words).next().map(|(_, taken)| &words[taken..])
     }
 
-    /// Whether one of the phrases stands among the words, outside quotations.
+    /// Whether the words contain one of the phrases outside quotations.
     pub fn stand<W: Borrow<Word>>(&self, words: &[W]) -> bool {
         (0..words.len()).any(|at| self.begin(&words[at..]).next().is_some())
     }
 
-    /// Where the phrase begins that the words end with, not at their beginning, every word of it.
+    /// The index at which the phrase begins that ends the words; it must not begin at their beginning, and must match
+    /// completely.
     pub fn end<W: Borrow<Word>>(&self, words: &[W]) -> Option<usize> {
         let last = words.last().map(Borrow::borrow).filter(|w| !w.quoted)?;
         self.last.candidates(last.hash).find_map(|at| {
@@ -207,7 +208,7 @@ fn taken<W: Borrow<Word>>(words: &[W], pattern: &[Part]) -> Option<usize> {
     Some(at)
 }
 
-/// A list of words that is written where it is used.
+/// A word list written at its place of use.
 macro_rules! words {
     ($list:expr) => {{
         static LIST: std::sync::LazyLock<$crate::text::patterns::Words> =
@@ -216,7 +217,7 @@ macro_rules! words {
     }};
 }
 
-/// A list of phrases that is written where it is used.
+/// A phrase list written at its place of use.
 macro_rules! phrases {
     ($list:expr) => {{
         static LIST: std::sync::LazyLock<$crate::text::patterns::Phrases> =

@@ -1,6 +1,6 @@
 //! A text as one plain line.
 
-/// One line for people: white space collapsed, emphasis taken out, nothing a terminal would act upon.
+/// One line for people: white space collapsed, emphasis and terminal controls removed.
 pub fn plain(text: &str) -> String {
     let bytes = text.as_bytes();
     let odd = |b: &u8| !matches!(b, b' '..=b'~') || *b == b'*';
@@ -24,7 +24,7 @@ pub fn plain(text: &str) -> String {
                 chars.next();
                 continue;
             }
-            // Emphasis opens before a letter and closes behind one; `*.rs` and `2 * 3` are none.
+            // Emphasis opens before a letter and closes after one; `*.rs` and `2 * 3` are none.
             let opens = !starred && after.is_alphanumeric() && !before.is_alphanumeric() && before != '/';
             if opens || starred && before != ' ' && !after.is_alphanumeric() {
                 starred = !starred;
@@ -38,20 +38,20 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// Control characters, and those that turn or hide text.
+/// Whether a character is a control, or changes the direction of text or hides it.
 pub fn acts(c: char) -> bool {
     c != ' ' && c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{ad}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// At most `most` bytes, cut at a word, with an ellipsis where something is missing.
+/// At most `most` bytes, cut at a word, with an ellipsis if text was removed.
 pub fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
     let head = &text[..text.floor_char_boundary(most.saturating_sub('…'.len_utf8()))];
     let whole = if text[head.len()..].starts_with(' ') { head } else { head.rsplit_once(' ').map_or(head, |(h, _)| h) };
-    // A text without spaces is cut where it must be.
+    // A text without spaces is cut anywhere.
     let whole = if whole.len() * 2 < head.len() { head } else { whole };
     format!("{}…", whole.trim_end_matches([' ', ',', ';', ':', '(', '`']))
 }

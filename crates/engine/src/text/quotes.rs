@@ -1,4 +1,4 @@
-//! What is quoted within a text: quotation marks, code spans, tagged spans. Nothing of it is the speaker's own.
+//! Finds quotations within a text: quotation marks, code spans, tagged spans. They are not the speaker's own words.
 
 use std::ops::Range;
 
@@ -27,18 +27,18 @@ pub fn spans(text: &str) -> Vec<Range<usize>> {
     merged(found)
 }
 
-/// Whether a byte lies in one of the spans.
+/// Whether a byte is in one of the spans.
 pub fn covered(spans: &[Range<usize>], at: usize) -> bool {
     span_at(spans, at).is_some()
 }
 
-/// The span a byte lies in.
+/// The span that contains a byte.
 pub fn span_at(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let i = spans.partition_point(|span| span.end <= at);
     spans.get(i).filter(|span| span.start <= at)
 }
 
-/// A quotation opens before a letter or mark and closes behind one: apostrophes and inches are none.
+/// A quotation opens before a letter or mark and closes after one: apostrophes and inches are none.
 fn quotations(text: &str, found: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     let mut open: [Option<usize>; PAIRS.len()] = [None; PAIRS.len()];
@@ -67,7 +67,7 @@ fn quotations(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// `<note>…</note>`; of a tag that nothing closes, the tag alone.
+/// `<note>…</note>`; of a tag without a closing tag, only the tag.
 fn tagged(text: &str, found: &mut Vec<Range<usize>>) {
     let mut closings = Closings::of(text);
     let mut look = 0;
@@ -92,7 +92,7 @@ pub(super) fn merged(spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     out
 }
 
-/// The name of the tag that opens at `at`, and where the tag itself ends.
+/// The name of the tag that opens at `at`, and the offset of its end.
 pub(super) fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
     let name = tag_name(&text[at + 1..]);
     let after = at + 1 + name.len();
@@ -107,8 +107,8 @@ fn tag_name(text: &str) -> &str {
     if text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) { &text[..length] } else { "" }
 }
 
-/// Where tags are closed. Each name is searched for once through the text, and few names are, so that a text of a
-/// million tags is read in linear time.
+/// The positions of closing tags. Each name is searched for once through the text, and the number of names is limited,
+/// so that a text of a million tags is read in linear time.
 pub(super) struct Closings<'t> {
     text: &'t str,
     names: Vec<Closing<'t>>,
@@ -117,12 +117,12 @@ pub(super) struct Closings<'t> {
 struct Closing<'t> {
     name: &'t str,
     tag: Finder<'static>,
-    /// Where the last one found begins, if there is one.
+    /// The beginning of the last one found, if there is one.
     next: Option<usize>,
 }
 
 impl<'t> Closings<'t> {
-    /// More kinds of tags than this are not told apart.
+    /// The most tag names that are distinguished.
     const MOST: usize = 32;
 
     pub fn of(text: &'t str) -> Closings<'t> {

@@ -1,4 +1,4 @@
-//! Scripts, as far as words are told apart by them.
+//! Scripts, as far as splitting words needs them.
 
 /// A script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

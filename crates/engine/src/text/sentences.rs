@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::language::ABBREVIATIONS;
 use super::quotes;
 
-/// Where the sentences of a block lie, trimmed. What stands in quotation marks, code spans, tags and brackets is not
-/// cut, unless a sentence is longer than `longest` bytes: then it is cut at a blank.
+/// The trimmed ranges of the sentences of a block. Text in quotation marks, code spans, tags and brackets is not split,
+/// unless a sentence is longer than `longest` bytes: then it is cut at a blank.
 pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
     let whole = whole(text);
     let (mut found, mut start) = (Vec::new(), 0);
@@ -44,7 +44,7 @@ pub fn split(text: &str, longest: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the sentence ends that the mark at `at` may end.
+/// The end of the sentence, if the mark at `at` ends one.
 fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) -> Option<usize> {
     let end = at + c.len_utf8();
     let rest = &text[end..];
@@ -53,7 +53,7 @@ fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) ->
     }
     let closes = rest.len() - rest.trim_start_matches(['*', '_', '"', '”', '»', '“']).len();
     let past = end + closes;
-    // The mark may be the last of a quotation, not one within it.
+    // The mark may be the last of a quotation, but not inside it.
     if quotes::span_at(whole, at).is_some_and(|span| span.end > past) {
         return None;
     }
@@ -61,7 +61,7 @@ fn stop(text: &str, start: usize, at: usize, c: char, whole: &[Range<usize>]) ->
     (ends && !(c == '.' && closes == 0 && abbreviates(&text[start..at], &text[past..]))).then_some(past)
 }
 
-/// Quotations, and what stands in brackets that are closed.
+/// Ranges that are not split: quotations, and text in closed brackets.
 fn whole(text: &str) -> Vec<Range<usize>> {
     let mut spans = quotes::spans(text);
     if !text.contains('(') {
@@ -79,7 +79,7 @@ fn whole(text: &str) -> Vec<Range<usize>> {
     quotes::merged(spans)
 }
 
-/// Whether the stop behind this text belongs to its last word.
+/// Whether the full stop after this text belongs to its last word.
 fn abbreviates(before: &str, after: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or(before).to_lowercase();
     // "No. 5" but "I say no."

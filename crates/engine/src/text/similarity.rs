@@ -1,8 +1,8 @@
-//! What makes two texts the same: stems of their words that mean something.
+//! Compares texts by the stems of their meaningful words.
 //!
-//! Two measures, for two purposes. A [`Bag`] is of a statement somebody just made: it knows names (`gqc.4`, `#12`), leaves
-//! numbers out that are none, and can be asked whether what was done settles what was open. [`ItemWords`] are of an item
-//! that is kept: every number counts, and only nearly the same words are the same.
+//! There are two measures. A [`Bag`] is for a statement just made: it keeps names (`gqc.4`, `#12`), drops numbers that
+//! name nothing, and can tell whether completed work settles an open item. [`ItemWords`] are for a stored item: every
+//! number counts, and only nearly the same words are equal.
 
 use std::sync::LazyLock;
 
@@ -11,11 +11,11 @@ use super::patterns::{Words, hash};
 use super::plain::lower;
 use super::words::{Marks, Word, runs, split};
 
-/// Stems and names of a statement, sorted.
+/// Sorted hashes of the stems and names of a statement.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Bag {
     pub stems: Vec<u64>,
-    /// Words that name one thing: `gqc.4`, `#12`, `parser.rs`, `task 3`.
+    /// Words that name a single thing: `gqc.4`, `#12`, `parser.rs`, `task 3`.
     pub ids: Vec<u64>,
 }
 
@@ -25,13 +25,13 @@ impl Bag {
         Bag::of_words(&low, &split(&low, Marks::Dropped))
     }
 
-    /// Of a lower-case text that is split already.
+    /// The bag of a lower-case text that is already split.
     pub fn of_words(low: &str, words: &[Word]) -> Bag {
         let mut bag = Bag::default();
         for (i, word) in words.iter().enumerate() {
             let text = &low[word.start..word.end];
             let bare = text.trim_start_matches(['#', '@', '/', '~', '.', '$']);
-            // Plain letters are no number and no name.
+            // Letters alone are neither a number nor a name.
             if text.bytes().all(|b| b.is_ascii_alphabetic()) {
                 if text.len() > 1 && !STATEMENTS.has_hash(word.hash) {
                     bag.stems.push(hash(stem(text)));
@@ -72,17 +72,17 @@ impl Bag {
         self.stems.len() + self.ids.len()
     }
 
-    /// How many stems and names both have.
+    /// How many stems and names both have in common.
     pub fn shared(&self, other: &Bag) -> usize {
         common(&self.stems, &other.stems) + common(&self.ids, &other.ids)
     }
 
-    /// Whether two statements say the same: nearly all words in common, and no name that only one of them has.
+    /// Whether two statements say the same: nearly all words in common, and the same names.
     pub fn is_like(&self, other: &Bag) -> bool {
         if self.is_empty() || other.is_empty() {
             return false;
         }
-        // The cheap questions first: this is asked of every pair.
+        // Cheap checks first: this is called for every pair.
         if self.ids != other.ids || 4 * self.len().min(other.len()) < 3 * self.len().max(other.len()) {
             return false;
         }
@@ -90,7 +90,7 @@ impl Bag {
         4 * shared >= 3 * (self.len() + other.len() - shared)
     }
 
-    /// Whether this statement, of something done, settles that one, of something to be done.
+    /// Whether this statement of completed work settles the open item.
     pub fn settles(&self, open: &Bag) -> bool {
         if !open.ids.is_empty() && common(&self.ids, &open.ids) == open.ids.len() {
             return open.stems.len() < 3 || common(&self.stems, &open.stems) > 0 || open.ids.len() > 1;
@@ -101,7 +101,7 @@ impl Bag {
     }
 }
 
-/// A file, a ticket, a version, a commit: a word with digits or a dot inside.
+/// Whether a word names a file, a ticket, a version or a commit: it has digits or a dot inside.
 pub fn is_id(word: &str) -> bool {
     if word.len() < 2 || word.len() > 80 || word.contains("://") {
         return false;
@@ -120,12 +120,11 @@ fn is_ordinal(word: &str) -> bool {
     matches!(end, "st" | "nd" | "rd" | "th" | "s" | "ms" | "k" | "m" | "x" | "kb" | "mb" | "gb" | "h" | "min" | "%")
 }
 
-/// The words of an item that mean something: hashes of their stems, in order, each once. Comparing one list with another
-/// asks for each text's words once.
+/// Sorted, distinct hashes of the stems of an item's meaningful words. Made once per text, to compare it with many.
 pub type ItemWords = Vec<u64>;
 
-/// The words of an item: of at least three letters and no mere grammar, and numbers: step 3 is not step 4. Pages compare
-/// hundreds of items: nothing is allocated for a word of ASCII.
+/// The words of an item: those of at least three letters that are not function words, and numbers ("step 3" differs from
+/// "step 4"). Pages compare hundreds of items, so nothing is allocated for an ASCII word.
 pub fn words(text: &str) -> ItemWords {
     let (mut out, mut folded) = (ItemWords::new(), String::new());
     for (_, word) in runs(text, &['_']) {
@@ -157,23 +156,23 @@ pub fn same_words(a: &str, b: &str) -> bool {
     same(&words(a), &words(b))
 }
 
-/// [`same_words`] of texts whose words are known.
+/// [`same_words`] for texts whose words are already known.
 pub fn same(a: &ItemWords, b: &ItemWords) -> bool {
     if a.is_empty() || b.is_empty() {
         return a == b;
     }
     let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
-    // So many of the longer must stand in the shorter.
+    // Nine tenths of the longer must be in the shorter.
     fewer * 10 >= more * 9 && common(a, b) * 10 >= more * 9
 }
 
-/// Whether a text that says something is done is about this item: most of the item's words stand in it.
+/// Whether a text about completed work covers this item: it contains most of the item's words.
 pub fn covers(done: &ItemWords, item: &ItemWords) -> bool {
     let common = common(done, item);
     !item.is_empty() && common >= 2.min(item.len()) && common * 10 >= item.len() * 6
 }
 
-/// How many of the sorted hashes both have.
+/// How many of the sorted hashes both have in common.
 fn common(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut found) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -186,7 +185,7 @@ fn common(a: &[u64], b: &[u64]) -> usize {
     found
 }
 
-/// The word without its endings, roughly: "tests", "tested" and "testing" are one.
+/// The word roughly without its endings: "tests", "tested" and "testing" become one.
 fn stem(word: &str) -> &str {
     let irregular = match word {
         "wrote" | "written" | "writing" => "write",
@@ -227,7 +226,7 @@ fn stem(word: &str) -> &str {
 
 static STATEMENTS: LazyLock<Words> = LazyLock::new(|| Words::of(section(FUNCTION_WORDS, "statements")));
 static ITEMS: LazyLock<Words> = LazyLock::new(|| Words::of(section(FUNCTION_WORDS, "items")));
-/// What a number behind it names one of: "task 3".
+/// Words that form a name with the number after them: "task 3".
 static COUNTED: LazyLock<Words> = LazyLock::new(|| Words::of(section(FUNCTION_WORDS, "counted")));
 
 #[cfg(test)]

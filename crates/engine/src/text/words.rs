@@ -1,5 +1,5 @@
-//! Words. [`split`] is the splitter for sentences that are understood: a path, a version, a contraction is one word.
-//! [`runs`] is the one for words that are only compared: letters and digits, nothing else.
+//! Splits text into words. [`split`] is for sentences that are parsed: a path, a version, a contraction is one word.
+//! [`runs`] is for words that are only compared: letters and digits, nothing else.
 
 use super::patterns::hash;
 use super::plain::lower;
@@ -11,27 +11,28 @@ use super::scripts::is_mark;
 pub struct Word {
     pub start: usize,
     pub end: usize,
-    /// Of its lower-case form, by which it is looked up.
+    /// Hash of its lower-case form, by which it is looked up.
     pub hash: u64,
-    /// A word, not a mark.
+    /// Whether it is a word and not a mark.
     pub word: bool,
-    /// Inside quotation marks, a code span or a tagged span.
+    /// Whether it is inside quotation marks, a code span or a tagged span.
     pub quoted: bool,
 }
 
-/// What [`split`] gives.
+/// Whether [`split`] returns punctuation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marks {
-    /// Each mark of punctuation, too.
+    /// Each mark of punctuation is returned, too.
     Kept,
-    /// Words alone.
+    /// Only words are returned.
     Dropped,
 }
 
 /// The words of a sentence.
 ///
-/// Signs within a word belong to it (`don't`, `and/or`, `src/main.rs`, `v1.2`, `a::b`, `e-mail`, `C++`), and so do those
-/// that begin a path, a tag or a name (`#12`, `~/x`, `.env`, `$HOME`). An address is one word up to the next blank.
+/// Signs within a word belong to it (`don't`, `and/or`, `src/main.rs`, `v1.2`, `a::b`, `e-mail`, `C++`), and so do
+/// those that begin a path, a tag or a name (`#12`, `~/x`, `.env`, `$HOME`). An address is one word up to the next
+/// blank.
 pub fn split(text: &str, marks: Marks) -> Vec<Word> {
     let quoted = quotes::spans(text);
     let mut found = Vec::with_capacity(text.len() / 6 + 1);
@@ -75,7 +76,7 @@ fn leads(c: char, before: char, rest: &str) -> bool {
         && (after.is_alphanumeric() || c == '~' && after == '/')
 }
 
-/// Where the word that begins at `from` ends.
+/// The end of the word that begins at `from`.
 fn end_of(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = from + text[from..].chars().next().map_or(0, char::len_utf8);
@@ -108,7 +109,7 @@ fn end_of(text: &str, from: usize) -> usize {
     trimmed(text, from, at)
 }
 
-/// Without the signs of emphasis and the slashes and colons it ends with.
+/// The word without emphasis signs and without slashes and colons at its end.
 fn trimmed(text: &str, from: usize, to: usize) -> usize {
     from + text[from..to].trim_end_matches(['_', ':', '/']).len().max(1)
 }
@@ -120,7 +121,7 @@ fn address_end(text: &str, from: usize) -> usize {
     from + rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '*', '_']).len()
 }
 
-/// Runs of letters and digits, and of the signs that are told to belong to them; with where they begin.
+/// Runs of letters and digits, and of `signs`, each with its offset.
 pub fn runs<'t>(text: &'t str, signs: &'static [char]) -> impl Iterator<Item = (usize, &'t str)> + Clone {
     let inner = move |c: char| c.is_alphanumeric() || signs.contains(&c);
     let mut at = 0;

@@ -1,6 +1,6 @@
 //! The visible files against the file table, and their rows in the index against both.
 //!
-//! Files are the authority, so nothing here is damage: what is off is derived and can be made again.
+//! Files are authoritative, so no finding here is damage: what is wrong is derived and can be made again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,14 +12,14 @@ use crate::scope::FileNo;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::{AssistantHome, LARGEST_FILE, journal, scan};
 
-/// Checks one agent's files. Whoever may write has scanned first; where nothing may be written, files changed by hand since
-/// the last command show up here.
+/// Checks one agent's files. A caller that may write has scanned first; if it may not, files changed by hand since the
+/// last command are reported here.
 pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> Result<()> {
     let rows = at.read(|tx| file_table::all(tx, at.agent_no))?;
     for entry in &rows {
         report.files += 1;
         if let Some(what) = against_row(at, entry)?
-            // A file that was just changed by somebody has another row by now.
+            // A file that was just changed has another row by now.
             && at.read(|tx| file_table::at(tx, at.agent_no, &entry.path))?.is_some_and(|now| now.change_no == entry.change_no)
         {
             report.stale(at.shown(&entry.path), what);
@@ -42,7 +42,7 @@ pub fn files(at: &AssistantHome, index: Option<&Index>, report: &mut Report) -> 
     }
 }
 
-/// What is wrong with a file, by its row.
+/// Compares a file with its row; returns what is wrong.
 fn against_row(at: &AssistantHome, entry: &Entry) -> Result<Option<String>> {
     Ok(match at.files.read_with_stamp(&entry.path, LARGEST_FILE) {
         Ok(Some((bytes, _))) if home::digest(&bytes) == entry.digest => None,
@@ -53,7 +53,7 @@ fn against_row(at: &AssistantHome, entry: &Entry) -> Result<Option<String>> {
     })
 }
 
-/// Files the file table does not have, and things in the tree that are no files.
+/// Files missing from the file table, and things in the tree that are no files.
 fn unlisted(at: &AssistantHome, rows: &[Entry], report: &mut Report) -> Result<()> {
     let listed: HashSet<&str> = rows.iter().map(|e| e.path.as_str()).collect();
     let (mut found, mut problems) = (Vec::new(), Vec::new());
@@ -70,10 +70,10 @@ fn unlisted(at: &AssistantHome, rows: &[Entry], report: &mut Report) -> Result<(
     Ok(())
 }
 
-/// Each file up to the change the index covers has the rows of just that change, and nothing else has any.
+/// Each file up to the change the index covers has index rows of exactly that change, and nothing else has any.
 fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<()> {
     const AGAIN: &str = "⟨reindex⟩ makes it anew";
-    // All of it from one moment of the ledger, and of an index that may be moving: what differs is looked at again.
+    // Ledger and index are read in one snapshot each, and the index may be changing: differences are checked again.
     let compare = || -> Result<Vec<(String, String)>> {
         let covered = index.files_covered(at.agent_no)?;
         let (missing, rows) =
@@ -100,7 +100,7 @@ fn index_rows(at: &AssistantHome, index: &Index, report: &mut Report) -> Result<
             off.push((at.shown(&entry.path), format!("{what}; {AGAIN}")));
         }
         for (file_no, made) in made {
-            // A file that went away behind the last covered change still has its rows.
+            // A file removed after the last covered change still has its rows.
             let gone = at.read(|tx| file_table::numbered(tx, at.agent_no, file_no))?;
             if made.parts > 0 && gone.is_none_or(|e| e.change_no <= covered) {
                 off.push((format!("file {file_no}"), format!("is gone and has rows in the search index; {AGAIN}")));

@@ -1,7 +1,7 @@
 //! The summary DAG, recomputed: every invariant of R6.2, node by node (R4.6).
 //!
-//! One walk over the turns (made by whoever checks their texts), one over the nodes and one over the edges; a few dozen
-//! bytes are kept of each. Says which node, what about it, and what is not touched by it.
+//! One walk over the turns (made by the check of their texts), one over the nodes and one over the edges; a few dozen
+//! bytes are kept of each. A finding names the node, what is wrong with it, and what is not affected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::lineage::{Kind, digest_of};
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::tokens::tokens;
 
-/// What the walk over the turns found: how many tokens each has.
+/// The tokens of each turn, from the walk over the turns.
 #[derive(Default, Debug)]
 pub struct Lengths(HashMap<TurnId, u32>);
 
@@ -23,7 +23,7 @@ impl Lengths {
     }
 }
 
-/// What is kept of a turn: enough to say where it belongs.
+/// What is kept of a turn.
 #[derive(Clone, Copy)]
 struct Turn {
     no: TurnId,
@@ -62,7 +62,7 @@ impl Turns {
     }
 }
 
-/// What is kept of a node: its words are looked at once and left.
+/// What is kept of a node: its content is checked once and not kept.
 struct Seen {
     agent: AgentNo,
     kind: Kind,
@@ -74,7 +74,7 @@ struct Seen {
     times: (Option<i64>, Option<i64>),
     count: i64,
     source_tokens: i64,
-    /// Not a tombstone.
+    /// It is not a tombstone.
     stands: bool,
     /// Its act is not finished.
     planned: bool,
@@ -82,7 +82,7 @@ struct Seen {
     items: Vec<TurnId>,
 }
 
-/// What to do about a node: the words it was made of are turns, and those are checked by themselves.
+/// Advice for a damaged node: it was made from turns, which are checked separately.
 const NEXT: &str = "the turns it was made of are not touched: ⟨expand⟩";
 
 /// Checks all nodes, edges and compactions.
@@ -121,7 +121,7 @@ fn sessions(tx: &Read) -> Result<HashMap<SessionNo, AgentNo>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Where each thread that was merged leads in the end.
+/// The final target of each merged thread.
 fn merged(tx: &Read) -> Result<HashMap<ThreadNo, (AgentNo, ThreadNo)>> {
     let mut statement = tx.prepare("SELECT thread_no, agent_no, merged_into FROM threads")?;
     let rows = statement.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get(2)?))))?;
@@ -139,7 +139,7 @@ fn merged(tx: &Read) -> Result<HashMap<ThreadNo, (AgentNo, ThreadNo)>> {
     Ok(all.iter().map(|(no, (agent, _))| (*no, (*agent, end(*no)))).collect())
 }
 
-/// Reads every node, and checks what it says against its digest and its counts.
+/// Reads every node, and checks its content against its digest and its counts.
 fn nodes(tx: &Read, report: &mut Report) -> Result<HashMap<NodeId, Seen>> {
     let mut statement = tx.prepare(
         "SELECT node_no, agent_no, kind, depth, thread_no, session_no, lane_no, first_turn, last_turn, first_at, last_at,
@@ -240,8 +240,8 @@ fn edges(tx: &Read, nodes: &HashMap<NodeId, Seen>, report: &mut Report) -> Resul
     Ok(edges)
 }
 
-/// The turns of all chunks below a node, each chunk once: a compaction and a session node may stand over the same. A
-/// chunk something was forgotten of stands beside the one made in its place, whose turns are the same.
+/// The turns of all chunks below a node, each chunk once: a compaction and a session node may cover the same. A chunk
+/// of which something was forgotten has a replacement with the same turns beside it.
 fn covered(no: NodeId, nodes: &HashMap<NodeId, Seen>, edges: &Edges) -> i64 {
     let (mut open, mut chunks, mut met) = (vec![no], Vec::new(), HashSet::new());
     while let Some(at) = open.pop() {
@@ -257,7 +257,7 @@ fn covered(no: NodeId, nodes: &HashMap<NodeId, Seen>, edges: &Edges) -> i64 {
     chunks.iter().filter(|(at, _)| !replaced.contains(at)).map(|(_, c)| c.count).sum()
 }
 
-/// A node, its session and its thread are of one agent, and it has what its kind has.
+/// Checks that a node, its session and its thread are of one agent, and that it has what its kind requires.
 fn placed(
     no: NodeId,
     node: &Seen,
@@ -310,7 +310,7 @@ fn chunk(no: NodeId, node: &Seen, turns: &Turns, lengths: &Lengths, report: &mut
     if count != node.count {
         damaged(report, no, format!("it covers {count} turns and says it covers {}", node.count));
     }
-    // What was forgotten has no words left to be counted.
+    // Forgotten turns have no text left to count.
     if node.stands && !forgotten && node.source_tokens > words {
         damaged(report, no, format!("its turns have {words} tokens and it says they have {}", node.source_tokens));
     }
@@ -376,7 +376,7 @@ fn parent(
     }
 }
 
-/// What an item says it came from exists, and is the agent's; in what tells of one session it is of that session.
+/// Checks that the sources of an item exist and are the agent's; in a node of one session, they are of that session.
 fn items(
     tx: &Read,
     no: NodeId,
@@ -404,7 +404,7 @@ fn items(
     Ok(())
 }
 
-/// From every node the way up ends: nothing stands over itself, and so every chunk is below a root.
+/// Checks that no node is above itself, so that every chunk is below a root.
 fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
     let mut open: HashMap<NodeId, usize> = nodes.keys().map(|n| (*n, edges.above.get(n).map_or(0, Vec::len))).collect();
     let mut free: Vec<NodeId> = open.iter().filter(|(_, above)| **above == 0).map(|(n, _)| *n).collect();
@@ -419,7 +419,7 @@ fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
             }
         }
     }
-    // What only hangs below a circle is not in one: whatever leads to nothing that is left is taken away from below.
+    // Nodes that merely hang below a cycle are not in one: repeatedly remove nodes without remaining children.
     loop {
         let leads = |n: &NodeId| edges.below.get(n).is_some_and(|b| b.iter().any(|c| open.contains_key(c)));
         let outside: HashSet<NodeId> = open.keys().copied().filter(|n| !leads(n)).collect();
@@ -436,7 +436,8 @@ fn acyclic(nodes: &HashMap<NodeId, Seen>, edges: &Edges, report: &mut Report) {
     }
 }
 
-/// The chunks of a lane follow one another: no turn in two of them, none left out between the first and the last.
+/// Checks that the chunks of a lane are contiguous: no turn in two of them, none left out between the first and the
+/// last.
 fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
     let mut lanes: HashMap<LaneNo, Vec<(TurnId, TurnId, NodeId)>> = HashMap::new();
     for (no, node) in nodes.iter().filter(|(_, n)| n.kind == Kind::Chunk && n.stands) {
@@ -456,7 +457,7 @@ fn lanes(nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: &mut Report) {
             }
         }
     }
-    // One walk over all turns, with the chunk each lane is at.
+    // One walk over all turns, with the current chunk of each lane.
     let mut at: HashMap<LaneNo, usize> = HashMap::new();
     let mut missing: HashMap<LaneNo, (TurnId, u64)> = HashMap::new();
     for turn in &turns.by_number {
@@ -490,7 +491,7 @@ fn compactions(tx: &Read, nodes: &HashMap<NodeId, Seen>, turns: &Turns, report: 
         let until: TurnId = r.get(4)?;
         let subject = format!("compaction {no}");
         match turns.find(until) {
-            // A mark before the first word.
+            // A compaction before the first turn.
             None if until.0 == 0 => {}
             None => report.damaged(&subject, format!("it ends at {until}, which does not exist")),
             Some(t) if t.session != session => {

@@ -1,7 +1,7 @@
-//! Commands that tell how the work stands: tests, builds, deployments, commits. What failed and did not succeed since
-//! is in the way; what succeeded is worth knowing.
+//! Commands that show the state of the work: tests, builds, deployments, commits. A command that failed and has not
+//! succeeded since is a blocker; one that succeeded is worth keeping.
 
-use super::files::{Deed, deeds, told};
+use super::files::{Deed, add_from_result, deeds};
 use super::list::{JOIN, Noted};
 use super::shell::{self, Simple};
 use crate::lineage::distillate::Item;
@@ -9,9 +9,9 @@ use crate::scope::TurnId;
 use crate::text::plain::ends;
 use crate::text::plain::{cut, plain};
 
-/// What is read of a result: this much, half from either end.
+/// Bytes of a result that are read, half from either end.
 const MOST_READ: usize = 6 * 1024;
-/// Commands that are remembered.
+/// The most commands remembered.
 const MOST: usize = 64;
 
 /// A command whose outcome matters.
@@ -22,7 +22,7 @@ struct Run {
     turn: TurnId,
     seq: usize,
     count: usize,
-    /// How it was called and the error it ended with, if it failed the last time.
+    /// The invocation and its error, if it failed the last time.
     failure: Option<Failure>,
     ever_passed: bool,
 }
@@ -35,7 +35,7 @@ struct Failure {
     result: TurnId,
 }
 
-/// The telling commands so far.
+/// The relevant commands so far.
 #[derive(Debug, Default)]
 pub struct Commands {
     runs: Vec<Run>,
@@ -46,11 +46,11 @@ pub struct Commands {
 #[derive(Default)]
 pub struct Outcome {
     pub deeds: Vec<Deed>,
-    /// Commits it made, as the program tells them.
+    /// Commits it made, as reported by git.
     pub commits: Vec<String>,
-    /// Something with a name was closed or finished by it: the command itself.
+    /// The command itself, if it closed something that has a name.
     pub closed: Option<String>,
-    /// Something with a name was begun by it.
+    /// Whether it ran tests that passed.
     pub passed_tests: bool,
 }
 
@@ -66,7 +66,7 @@ impl Commands {
     ) -> Outcome {
         let (output, flagged, result_turn) = result;
         let mut outcome = Outcome::default();
-        // The user would not have it run: nothing was done and nothing failed.
+        // The user refused the call: nothing was done and nothing failed.
         let refused = flagged
             && (output.contains("doesn't want to proceed")
                 || output.contains("rejected by the user")
@@ -78,7 +78,7 @@ impl Commands {
         let Some(command) = shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input)) else {
             if !flagged {
                 outcome.deeds = deeds(tool, input);
-                told(tool, input, output, &mut outcome.deeds);
+                add_from_result(tool, input, output, &mut outcome.deeds);
             }
             return outcome;
         };
@@ -89,7 +89,7 @@ impl Commands {
         let failed = flagged || telling.is_some() && says_failed(&parts);
         if !failed {
             outcome.deeds = deeds(tool, input);
-            told(tool, input, output, &mut outcome.deeds);
+            add_from_result(tool, input, output, &mut outcome.deeds);
             if script.contains("git") && script.contains("commit") {
                 outcome.commits = commits(&parts, &simples);
                 if let Some(last) = outcome.commits.last() {
@@ -100,7 +100,7 @@ impl Commands {
         }
         if let Some((key, _)) = telling {
             outcome.passed_tests = !failed && tests(&key);
-            // A command put into the background has no outcome yet.
+            // A command in the background has no outcome yet.
             let background = output.contains("running in background") || input.contains("run_in_background: true");
             if !background {
                 self.note(key, &script, turn, failed.then(|| (error_line(&parts), result_turn)), seq);
@@ -115,7 +115,7 @@ impl Commands {
             let mut run = self.runs.remove(at);
             run.count += 1;
             if failure.is_none() {
-                // The shortest form of it that worked.
+                // Keep the shortest form that worked.
                 if !run.ever_passed || text.len() <= run.text.len() {
                     run.text = text.clone();
                 }
@@ -138,7 +138,7 @@ impl Commands {
         self.runs.push(Run { key, text, turn, seq, count: 1, failure, ever_passed });
     }
 
-    /// Commands that failed the last time they were run, with what they said.
+    /// Commands whose last run failed, with their errors.
     pub fn failures(&self) -> Vec<Noted> {
         let open = self.runs.iter().filter_map(|r| {
             let Failure { command, error, call, result } = r.failure.as_ref()?;
@@ -173,14 +173,14 @@ impl Commands {
     }
 }
 
-/// The command on one line, without what only trims its output.
+/// The command on one line, without parts that only trim its output.
 fn shown(script: &str) -> String {
     let first = script.lines().find(|l| !l.trim().is_empty() && !l.trim_start().starts_with('#')).unwrap_or("");
     let first = first.split(" | tail").next().unwrap_or(first).split(" | head").next().unwrap_or(first);
     plain(first.split(" 2>&1").next().unwrap_or(first).trim())
 }
 
-/// What makes two runs of a command the same: its program and what it is told to do.
+/// Identifies repeated runs of a command: its program and subcommand.
 fn key(simple: &Simple) -> Option<String> {
     let program = simple.program();
     let mut operands = simple.operands().filter(|a| a.certain).map(|a| a.text.as_str());
@@ -200,7 +200,7 @@ fn key(simple: &Simple) -> Option<String> {
         | "pre-commit" | "alembic" | "prisma" | "fly" | "flyctl" | "vercel" | "heroku" | "ansible-playbook"
         | "artisan" | "task" | "invoke" | "meson" | "ninja" | "scons" => {
             let first = operands.next().unwrap_or("");
-            // `docker compose run api npm test` is no `docker compose up`.
+            // `docker compose run api npm test` differs from `docker compose up`.
             let deep = matches!(first, "compose" | "run" | "exec" | "stack" | "buildx") || program == "docker-compose";
             if deep {
                 [first].into_iter().chain(operands.take(4)).collect::<Vec<_>>().join(" ")
@@ -259,7 +259,7 @@ fn tests(key: &str) -> bool {
     )
 }
 
-/// Commands the next one will want again, unlike installing something once.
+/// Whether a command is likely to be needed again, unlike a one-time installation.
 fn lasting(key: &str) -> bool {
     const WANTED: [&str; 30] = [
         "build",
@@ -296,18 +296,18 @@ fn lasting(key: &str) -> bool {
     tests(key) || has_word(key, &WANTED)
 }
 
-/// The commits a command made: as git tells them, else as they were worded.
+/// The commits a command made: as git reports them, else from its `-m` option.
 fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
-    let told = parts.iter().flat_map(|p| p.lines()).map(str::trim).filter(|l| {
+    let reported = parts.iter().flat_map(|p| p.lines()).map(str::trim).filter(|l| {
         l.starts_with('[')
             && l.split_once("] ").is_some_and(|(head, subject)| {
                 let hash = head.trim_start_matches('[').rsplit(' ').next().unwrap_or("");
                 hash.len() >= 6 && hash.bytes().all(|b| b.is_ascii_hexdigit()) && !subject.is_empty()
             })
     });
-    let told: Vec<String> = told.take(5).map(str::to_owned).collect();
-    if !told.is_empty() {
-        return told;
+    let reported: Vec<String> = reported.take(5).map(str::to_owned).collect();
+    if !reported.is_empty() {
+        return reported;
     }
     let message = simples
         .iter()
@@ -315,14 +315,14 @@ fn commits(parts: &[&str], simples: &[Simple]) -> Vec<String> {
         .and_then(|s| {
             let at = s.args.iter().position(|a| matches!(a.text.as_str(), "-m" | "-am" | "--message"))?;
             let text = s.args.get(at + 1)?.text.as_str();
-            // `-m "$(cat <<'EOF' …)"`: the subject is the line behind the marker.
+            // `-m "$(cat <<'EOF' …)"`: the subject is the line after the marker.
             let line = text.lines().find(|l| !l.trim().is_empty() && !l.contains("<<"))?;
             Some(line.trim().to_owned())
         });
     message.into_iter().collect()
 }
 
-/// `bd close X-4`, `gh issue close 12`: a command that says that something is finished.
+/// `bd close X-4`, `gh issue close 12`: a command that closes a ticket.
 fn closing(simple: &Simple) -> Option<String> {
     let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
     if matches!(simple.program(), "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls")
@@ -337,7 +337,7 @@ fn closing(simple: &Simple) -> Option<String> {
     (closes && named).then(|| words.join(" "))
 }
 
-/// Programs behind a pipe fail without a failing exit: "3 failures", "test result: FAILED".
+/// Programs before a pipe fail without a failing exit code: "3 failures", "test result: FAILED".
 fn says_failed(parts: &[&str]) -> bool {
     let Some(end) = parts.last() else { return false };
     let mut from = end.len().saturating_sub(2048);
@@ -364,7 +364,7 @@ fn says_failed(parts: &[&str]) -> bool {
     })
 }
 
-/// The line of an output that tells what went wrong.
+/// The line of an output that describes the error.
 fn error_line(parts: &[&str]) -> String {
     let lines = || {
         parts

@@ -1,4 +1,4 @@
-//! What the next one needs to know besides: names, numbers and places the user gave, what was found out.
+//! Other facts the next session needs: names, numbers and places the user gave, and findings.
 
 use super::cues::Cue;
 use super::list::List;
@@ -20,7 +20,7 @@ impl Context {
         Context { told: List::carrying(8, before), answers: List::new(3) }
     }
 
-    /// What the user tells as a fact.
+    /// Facts stated by the user.
     pub fn hear_user(&mut self, turn: TurnId, seq: usize, signals: &[Signal], sentences: &[Sentence], request: bool) {
         for s in sentences.iter().filter(|s| !s.pasted && !s.asks() && !s.is_quotation()) {
             if is_fact(s) && !(request && s.begins(Cue::Task)) && (names(s) || !super::directives::is_directive(s)) {
@@ -34,10 +34,10 @@ impl Context {
         }
     }
 
-    /// What the assistant says of ports and addresses.
+    /// Ports and addresses stated by the assistant.
     pub fn hear_assistant(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.asks() && s.len() <= 40) {
-            // The cheap questions first: hardly a sentence has a colon in a word or a digit.
+            // Cheap checks first: few sentences have a colon in a word or a digit.
             let low = s.low();
             let place = low.contains(':') && (low.contains("localhost:") || low.contains("127.0.0.1:"))
                 || low.bytes().any(|b| b.is_ascii_digit()) && low.contains(" port ");
@@ -47,7 +47,7 @@ impl Context {
         }
     }
 
-    /// The first words of a sub-agent's answer.
+    /// The beginning of a sub-agent's answer.
     pub fn answer(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         let told =
             sentences.iter().find(|s| s.len() >= 5 && !s.asks() && !s.text.ends_with(':') && !s.begins(Cue::Start));
@@ -66,7 +66,7 @@ fn names(s: &Sentence) -> bool {
     s.says(sayings!("names"))
 }
 
-/// A statement with something in it that cannot be guessed: a number, a name, a path.
+/// Whether a statement contains something that cannot be guessed: a number, a name, a path.
 fn is_fact(s: &Sentence) -> bool {
     if s.len() < 3 || s.len() > 40 || s.before(Cue::Hypothesis, 3) || s.before(Cue::Reported, s.len()) {
         return false;
@@ -75,7 +75,7 @@ fn is_fact(s: &Sentence) -> bool {
     let start = s.start();
     let request =
         s.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from <= start + 1 && h.to > start);
-    // A name in the middle of the sentence, all in capitals or with a digit.
+    // A name inside the sentence, in capitals or with a digit.
     let marked = s.text.split_whitespace().skip(1).any(|w| {
         let w = w.trim_matches(|c: char| !c.is_alphanumeric());
         let digits = w.bytes().any(|b| b.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Cues: phrases that tell what a sentence does, in English, German, French and Spanish. The phrases are the lists of
-//! `text/language/cues.txt`, one for each cue.
+//! Cues: phrases that show the function of a sentence, in English, German, French and Spanish. The phrases are in
+//! `text/language/cues.txt`, one list for each cue.
 
 use std::sync::LazyLock;
 
@@ -7,12 +7,12 @@ use crate::text::language::{CUES, section};
 use crate::text::patterns::Phrases;
 use crate::text::words::Word;
 
-/// What a phrase is a cue for.
+/// The function of a phrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cue {
-    /// "please", "also", "ok": says nothing by itself.
+    /// "please", "also", "ok": without meaning of its own.
     Lead,
-    /// "and also", "by the way": something besides.
+    /// "and also", "by the way": an addition.
     Besides,
     Negation,
     /// "if", "maybe", "would".
@@ -21,38 +21,38 @@ pub enum Cue {
     Reported,
     /// "can you", "I want", "we need to".
     Request,
-    /// A verb somebody is asked to do something with.
+    /// A verb for work that is asked for.
     Task,
-    /// "don't", "never", "always", "make sure": a directive where it begins a clause.
+    /// "don't", "never", "always", "make sure": a directive at the beginning of a clause.
     Directive,
-    /// "must", "have to", "I'd prefer": a directive wherever it stands.
+    /// "must", "have to", "I'd prefer": a directive in any position.
     Rule,
     /// "forget what I said about".
     Retraction,
-    /// A choice.
+    /// A stated choice.
     Decision,
-    /// A choice where the user says it: "let's use".
+    /// A decision if the user says it: "let's use".
     Choice,
-    /// What follows is what was not chosen: "instead of", "drop".
+    /// Followed by what was rejected: "instead of", "drop".
     Rejected,
-    /// Something is done.
+    /// Work that is done.
     Done,
-    /// A word that says so where it begins the statement: "Implemented …".
+    /// A participle that means done at the beginning of a statement: "Implemented …".
     Participle,
-    /// Something begins: "let me", "now".
+    /// Work that begins: "let me", "now".
     Start,
-    /// Something is to be done later.
+    /// Work for later.
     Later,
     /// What comes next.
     Next,
     Blocked,
     /// "the problem was", "it turns out".
     Finding,
-    /// A question that waits for the user.
+    /// A question to the user.
     Ask,
 }
 
-/// A cue and where its words stand.
+/// A cue and the words it spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
     pub cue: Cue,

@@ -1,4 +1,4 @@
-//! Decisions: statements of choice, by the user or the assistant. What was chosen against falls with its own decision.
+//! Decisions: choices stated by the user or the assistant. A later decision removes those it rejects.
 
 use super::cues::Cue;
 use super::list::{JOIN, List, Noted};
@@ -11,7 +11,7 @@ use crate::text::patterns::phrases;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
-/// The choices so far.
+/// The decisions so far.
 #[derive(Debug)]
 pub struct Decisions {
     list: List,
@@ -22,11 +22,11 @@ impl Decisions {
         Decisions { list: List::carrying(15, before) }
     }
 
-    /// What the user says of choices.
+    /// Decisions stated by the user.
     pub fn hear_user(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.pasted) {
             let (Some(hit), false) = (s.hits().iter().find(|h| h.cue == Cue::Decision), s.asks()) else {
-                // "Use X" alone is a directive; with what it takes the place of it is a choice.
+                // "Use X" alone is a directive; with a rejected alternative it is a decision.
                 let alone = |at: usize| matches!(s.word(at), "use" | "take" | "drop" | "keep") && !s.has(Cue::Rejected);
                 let chooses =
                     s.hits().iter().any(|h| h.cue == Cue::Choice && s.clause_starts(h.from) && !alone(h.from));
@@ -41,7 +41,7 @@ impl Decisions {
         }
     }
 
-    /// What the assistant says of choices.
+    /// Decisions stated by the assistant.
     pub fn hear_assistant(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences {
             if s.under == Some(Topic::Decisions) && s.bullet && !s.asks() && s.len() >= 3 {
@@ -55,7 +55,7 @@ impl Decisions {
         }
     }
 
-    /// A question of the assistant and what the user chose.
+    /// A question of the assistant and the user's answer.
     pub fn answered(&mut self, question: &Item, answer: &str, turn: TurnId, seq: usize) {
         let text = format!("{}{JOIN}{}", cut(&question.text, 240), cut(answer, 140));
         if let Some(mut noted) = Noted::new(&text, turn, 3, seq) {
@@ -84,7 +84,7 @@ impl Decisions {
     }
 }
 
-/// No question, no supposition, nobody else's, not negated.
+/// Whether a choice is stated: no question, hypothesis, reported speech or negation.
 fn is_choice(s: &Sentence, at: usize) -> bool {
     !s.asks()
         && !s.is_quotation()
@@ -101,7 +101,7 @@ fn is_choice(s: &Sentence, at: usize) -> bool {
         && !s.says(sayings!("undecided"))
 }
 
-/// "I'll use" and "instead of" alone are chatter: a reason or an alternative makes them choices.
+/// "I'll use" and "instead of" alone are chatter: a reason or an alternative makes them decisions.
 fn reasoned(s: &Sentence, from: usize, to: usize) -> bool {
     let firm = matches!(
         s.word(from),
@@ -139,12 +139,12 @@ fn reasoned(s: &Sentence, from: usize, to: usize) -> bool {
         s.word(from),
         "switched" | "switching" | "switch" | "replaced" | "replacing" | "instead" | "rather" | "statt"
     );
-    // "Instead of failing, it now returns" is what a program does.
+    // "Instead of failing, it now returns" describes a program.
     let own = s.says(phrases!("i|i'll|we|we'll|let's|i'm|we're|wir|ich|nous|on|usaremos|vamos"));
     firm || why && (own || changed && s.clause_starts(from) && !matches!(s.word(from), "instead" | "rather"))
 }
 
-/// What a choice was made against: up to three words behind "instead of" or "drop".
+/// The rejected alternative: up to three words after "instead of" or "drop".
 fn rejected(s: &Sentence) -> Bag {
     let mut words = String::new();
     for hit in s.hits().iter().filter(|h| h.cue == Cue::Rejected) {
@@ -155,7 +155,7 @@ fn rejected(s: &Sentence) -> Bag {
         }
     }
     let mut bag = Bag::of(&words);
-    // What the same sentence chooses is not rejected by it.
+    // The alternative chosen in the same sentence is not rejected.
     if let Some(hit) = s.hits().iter().find(|h| h.cue == Cue::Rejected) {
         let chosen: String = (0..hit.from).map(|i| format!("{} ", s.word(i))).collect();
         let chosen = Bag::of(&chosen);
@@ -165,7 +165,7 @@ fn rejected(s: &Sentence) -> Bag {
     bag
 }
 
-/// Whether a decision itself rejects these words: "no Redis" stands when Redis is dropped once more.
+/// Whether a decision itself rejects these words: "no Redis" stays when Redis is dropped again.
 fn against(text: &str, rejected_now: &Bag) -> bool {
     super::sentences::sentences(text).iter().any(|s| rejected(s).shared(rejected_now) > 0)
 }

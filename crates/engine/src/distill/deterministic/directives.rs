@@ -1,4 +1,4 @@
-//! Constraints: what the user, and nobody else, told the assistant to do or not to do beyond the task itself.
+//! Constraints: what only the user told the assistant to do or not to do beyond the task itself.
 
 use super::cues::Cue;
 use super::list::{List, Noted};
@@ -26,14 +26,14 @@ impl Directives {
         for s in sentences {
             if is_retraction(s) {
                 let about = s.bag();
-                // One word in common is enough: who takes something back says little about it.
+                // One common word is enough: retractions are short.
                 self.list.retain(|n| {
                     about.shared(&n.bag) < 2.min(n.bag.len()) && !(n.bag.len() <= 4 && about.shared(&n.bag) > 0)
                 });
                 continue;
             }
             if let Some((clause, weight)) = directive(s) {
-                // Each of several is taken back alone.
+                // Each of several directives can be retracted alone.
                 for part in parted(s, clause) {
                     self.add(part, turn, weight, seq);
                 }
@@ -51,7 +51,7 @@ impl Directives {
         let negative = is_negative(&noted.item.text);
         let mut known = false;
         self.list.retain(|old| {
-            // The opposite of what was said before takes its place.
+            // A directive replaces an earlier, opposite one.
             let shared = old.bag.shared(&noted.bag);
             if shared > 0
                 && shared == old.bag.len()
@@ -60,7 +60,7 @@ impl Directives {
             {
                 return false;
             }
-            // The clause and the whole sentence of one prompt are one directive.
+            // A clause and the whole sentence of the same prompt are one directive.
             if old.seq != seq {
                 return true;
             }
@@ -87,7 +87,7 @@ pub fn is_directive(s: &Sentence) -> bool {
     directive(s).is_some_and(|(clause, _)| clause.len() * 2 > s.text.len())
 }
 
-/// The user takes a directive back.
+/// Whether the user takes a directive back.
 pub fn is_retraction(s: &Sentence) -> bool {
     if s.asks() || s.pasted || s.is_quotation() {
         return false;
@@ -100,7 +100,7 @@ pub fn is_retraction(s: &Sentence) -> bool {
     allowed || s.hit(Cue::Retraction).is_some_and(|h| !s.before(Cue::Hypothesis, h.from))
 }
 
-/// The clause that directs, and how strongly.
+/// The clause that directs, and its weight.
 fn directive(s: &Sentence) -> Option<(&str, u8)> {
     if s.pasted || s.is_quotation() || s.len() < 2 || s.len() > 70 {
         return None;
@@ -120,7 +120,7 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
             _ => None,
         };
         let Some(weight) = found else { continue };
-        // A whole "if …, do …" is kept; a task with a directive behind it is not part of it.
+        // A whole "if …, do …" is kept; a task before a directive is not part of it.
         let conditional = s.before(Cue::Hypothesis, hit.from);
         let start = s.clause_of(hit.from);
         if hit.cue == Cue::Directive && !conditional && start > 0 && s.before_is_request(start) {
@@ -131,8 +131,8 @@ fn directive(s: &Sentence) -> Option<(&str, u8)> {
     polite.then_some((s.text.as_str(), 2))
 }
 
-/// "Don't change the API and never touch the fixtures": the directives of a clause, which ends its sentence. One that
-/// leans on another stays with it.
+/// Splits "Don't change the API and never touch the fixtures" into its directives. One that depends on another stays
+/// with it.
 fn parted<'s>(s: &'s Sentence, clause: &'s str) -> Vec<&'s str> {
     let leans = s.says(sayings!("leans"));
     let first = s.hits().iter().position(|h| h.cue == Cue::Directive && s.clause_starts(h.from));
@@ -150,7 +150,7 @@ fn parted<'s>(s: &'s Sentence, clause: &'s str) -> Vec<&'s str> {
     parts
 }
 
-/// Without the marks and the word that join the next clause to it.
+/// Without the marks and the conjunction before the next clause.
 fn trimmed(head: &str) -> &str {
     let bare = |t: &'_ str| t.trim_end_matches([' ', ',', ';', ':', '—', '–', '-']).len();
     let mut end = bare(head);
@@ -163,8 +163,8 @@ fn trimmed(head: &str) -> &str {
     &head[..end]
 }
 
-/// "The server always answers, and never sleeps": told of somebody, by a verb in the third person.
-fn told_of_another(s: &Sentence, at: usize, next: &str) -> bool {
+/// "The server always answers, and never sleeps": a verb in the third person describes something else.
+fn describes_another(s: &Sentence, at: usize, next: &str) -> bool {
     next.len() > 3
         && next.ends_with('s')
         && !next.ends_with("ss")
@@ -179,7 +179,7 @@ fn told_of_another(s: &Sentence, at: usize, next: &str) -> bool {
 
 fn weigh_directive(s: &Sentence, from: usize, to: usize) -> Option<u8> {
     let (word, next) = (s.word(from), s.word(to));
-    if matches!(word, "always" | "never") && told_of_another(s, from, next) {
+    if matches!(word, "always" | "never") && describes_another(s, from, next) {
         return None;
     }
     let gerund = next.ends_with("ing");
@@ -287,7 +287,7 @@ fn weigh_rule(s: &Sentence, from: usize, to: usize) -> Option<u8> {
     }
 }
 
-/// Bags of what the user no longer wants at all: "forget about the dashboard".
+/// What the user no longer wants at all: "forget about the dashboard".
 pub fn dropped(s: &Sentence) -> Option<Bag> {
     let gives_up = s.says(sayings!("gives up"));
     (gives_up && !s.asks() && !s.pasted).then(|| s.bag().clone())

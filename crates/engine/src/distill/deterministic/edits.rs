@@ -1,5 +1,5 @@
-//! What shell commands do to files: redirections, moves, in-place edits, patches, and small scripts that write files by
-//! literal names. Only what is certain counts: a name with a variable in it is followed to its value or left out.
+//! File changes by shell commands: redirections, moves, in-place edits, patches, and small scripts that write files by
+//! literal names. Only certain changes count: a name with a variable is resolved or left out.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use super::files::{Deed, patch};
 use super::shell::{self, Arg, Simple};
 use crate::lineage::distillate::Touch;
 
-/// Values of a variable, and files of one command.
+/// The most values of a variable, and files of one command.
 const MOST: usize = 40;
-/// Of a script or patch that is looked through.
+/// The most bytes of a script or patch that is read.
 const LARGEST: usize = 256 * 1024;
 
-/// What a shell command is certain to do to files.
+/// The certain file changes of a shell command.
 pub fn commands(input: &str) -> Vec<Deed> {
     let Some(command) = shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input)) else {
         return if input.starts_with("*** Begin Patch") { patch(input) } else { Vec::new() };
@@ -54,7 +54,7 @@ pub fn commands(input: &str) -> Vec<Deed> {
     found
 }
 
-/// `F=src/a.rs`, `for f in a.rs b.rs`: what a variable stands for.
+/// Stores the values of variables: `F=src/a.rs`, `for f in a.rs b.rs`.
 fn learn(simple: &Simple, values: &mut HashMap<String, Vec<String>>) {
     for (name, value) in &simple.sets {
         if value.certain && values.len() < MOST {
@@ -126,7 +126,7 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
             .any(|a| a.text.starts_with('-') && !a.text.starts_with("--") && a.text.contains(letter))
     };
     match simple.program() {
-        // A folder that is removed names no files.
+        // Removing a folder names no files.
         "rm" | "unlink" => {
             let folders = whole('r') || whole('R');
             files(0).filter(|a| !folders || is_file(a)).for_each(|a| did(&a.text, Touch::Deleted));
@@ -199,13 +199,14 @@ fn git(simple: &Simple, operands: &[&Arg]) -> Vec<Deed> {
     found
 }
 
-/// `mv a b`, `mv a b folder/`: what is gone and what is there.
+/// `mv a b`, `mv a b folder/`: which paths are gone and which are new.
 fn moved(operands: &[&Arg], gone: bool) -> Vec<Deed> {
     let Some((to, from)) = operands.split_last() else { return Vec::new() };
     if from.is_empty() || from.len() > MOST || !to.certain || to.text.is_empty() || !from.iter().all(|a| plain(a)) {
         return Vec::new();
     }
-    // A folder: it says so, or several things go there, or it is where a file goes and has no ending.
+    // The target is a folder if it ends with a slash, has several sources, or has no extension while the source has
+    // one.
     let folder = to.text.ends_with('/') || to.text == "." || from.len() > 1;
     let into = folder || !is_file(to);
     if into && !from.iter().all(|a| is_file(a)) || !folder && into && is_file(from[0]) && !to.text.contains('/') {
@@ -224,7 +225,7 @@ fn moved(operands: &[&Arg], gone: bool) -> Vec<Deed> {
         };
         found.push(Deed { path, touch: Touch::Created });
     }
-    // Without an ending it may be a folder or a file: only what is gone is certain.
+    // A target without an extension may be a folder or a file: only the removal is certain.
     found.retain(|d| folder || !into || d.touch == Touch::Deleted);
     found
 }
@@ -238,7 +239,7 @@ fn in_place(simple: &Simple) -> bool {
     })
 }
 
-/// The words behind options that take one.
+/// The arguments of options that take one.
 fn after<'s>(simple: &'s Simple, options: &[&str]) -> Vec<&'s Arg> {
     simple.args.windows(2).filter(|w| options.contains(&w[0].text.as_str())).map(|w| &w[1]).collect()
 }
@@ -268,8 +269,8 @@ pub fn unified(text: &str) -> Vec<Deed> {
     found
 }
 
-/// Files a small script writes by a literal name, or by a variable that holds one: `open("a", "w")`,
-/// `Path("a").write_text`, `writeFileSync("a"`.
+/// Files a small script writes by a literal name or a variable with one: `open("a", "w")`, `Path("a").write_text`,
+/// `writeFileSync("a"`.
 fn written(code: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     if code.is_empty() || code.len() > LARGEST {
@@ -331,14 +332,14 @@ fn written(code: &str) -> Vec<String> {
     found
 }
 
-/// The quoted string a text begins with, and what stands behind it.
+/// The quoted string a text begins with, and the text after it.
 fn literal(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     let (inner, rest) = text[1..].split_once(quote)?;
     Some((inner, rest))
 }
 
-/// A word that looks like a file rather than a folder.
+/// Whether a word looks like a file rather than a folder.
 fn is_file(arg: &Arg) -> bool {
     names_file(&arg.text)
 }

@@ -1,5 +1,4 @@
-//! Files read or changed by tools, whatever program they belong to. A call whose result failed changed nothing. What a
-//! shell command does is for `edits` to say.
+//! Files read or changed by tools of any program. A failed call changed nothing. Shell commands are handled by `edits`.
 
 use std::collections::HashMap;
 
@@ -8,13 +7,13 @@ use crate::lineage::distillate::{Touch, TouchedFile};
 use crate::scope::TurnId;
 use crate::text::plain::plain;
 
-/// In a distillate; of these at most [`MOST_READ`] that were only read.
+/// The most files in a distillate; at most [`MOST_READ`] of them were only read.
 const MOST: usize = 60;
 const MOST_READ: usize = 25;
-/// While reading.
+/// The most files remembered while reading.
 const MOST_KNOWN: usize = 4000;
 const LONGEST_PATH: usize = 300;
-/// A patch is read up to here.
+/// The most bytes of a patch that are read.
 const LARGEST_PATCH: usize = 1024 * 1024;
 
 /// What one call does to a file, if it succeeds.
@@ -44,11 +43,11 @@ impl<'r> Files<'r> {
         Files { root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()), known: HashMap::new() }
     }
 
-    /// A deed that was done.
+    /// Adds what a successful call did.
     pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) {
         let Some(path) = self.shortened(&deed.path) else { return };
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&path) {
-            // What was only read is forgotten first, else what was changed long ago; half at once.
+            // Files only read are dropped first, then those changed long ago; half at once.
             let mut ages: Vec<(bool, usize)> = self.known.values().map(|k| (k.touch != Touch::Read, k.seq)).collect();
             ages.sort_unstable();
             let middle = ages[ages.len() / 2];
@@ -60,7 +59,7 @@ impl<'r> Files<'r> {
             if known.touch == Touch::Read {
                 known.turns.clear();
             }
-            // Made anew after it was deleted, or the other way round: the last counts. Else the strongest.
+            // After a deletion or a new creation the last action counts, else the strongest.
             let again = known.touch == Touch::Deleted;
             known.touch = if again { deed.touch.max(Touch::Changed) } else { known.touch.max(deed.touch) };
         } else if known.touch != Touch::Read {
@@ -75,7 +74,7 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// Relative to the project; `None` where it is no path.
+    /// The path relative to the project; `None` if it is not a path.
     fn shortened(&self, path: &str) -> Option<String> {
         let path = path.trim().trim_matches(['"', '\'', '`']);
         let path = path.strip_prefix("file://").unwrap_or(path);
@@ -96,13 +95,13 @@ impl<'r> Files<'r> {
         (!path.is_empty()).then_some(path)
     }
 
-    /// Read files first, then changed ones, each in the order they were last touched.
+    /// Read files first, then changed ones, each in the order of last use.
     pub fn into_list(self) -> Vec<TouchedFile> {
         let mut all: Vec<(String, Known)> = self.known.into_iter().collect();
         let temporary =
             |p: &str| p.starts_with("/tmp/") || p.starts_with("/private/tmp/") || p.starts_with("/var/folders/");
         all.retain(|(p, k)| k.touch != Touch::Read || !temporary(p));
-        // What was read more often and later matters more; what lies outside the project less.
+        // Files read more often and later matter more, files outside the project less.
         all.sort_by_key(|(p, k)| {
             (k.touch == Touch::Read, temporary(p), p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq)))
         });
@@ -117,7 +116,7 @@ impl<'r> Files<'r> {
     }
 }
 
-/// A tool's name without the program's habits: `mcp__fs__write_file` is `writefile`.
+/// A tool's name without the program's prefix and spelling: `mcp__fs__write_file` is `writefile`.
 pub fn plain_tool(name: &str) -> String {
     let last = name.rsplit("__").next().unwrap_or(name);
     let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
@@ -198,7 +197,7 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     path_in(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
 }
 
-/// The path among `key: value` lines: before the first long value, else the last line that names one.
+/// The path among `key: value` lines: before the first long value, else the last line that has one.
 fn path_in(input: &str) -> Option<&str> {
     const PATHS: [&str; 13] = [
         "file_path: ",
@@ -240,7 +239,7 @@ fn path_in(input: &str) -> Option<&str> {
             return Some(line[from..].trim()).filter(|v| !v.is_empty());
         }
         if LONG.iter().any(|k| line.starts_with(k)) {
-            // Behind a long value, whose lines may look like anything: the last one is the program's.
+            // After a long value, whose lines may look like keys: the last one is the program's.
             return input[at..]
                 .rsplit('\n')
                 .take(20)
@@ -249,12 +248,12 @@ fn path_in(input: &str) -> Option<&str> {
         }
         at += line.len() + 1;
     }
-    // An input that is nothing but a path.
+    // The input may be just a path.
     let bare = input.trim();
     (bare.starts_with(['/', '~', '.']) && !bare.contains(char::is_whitespace)).then_some(bare)
 }
 
-/// `*** Update File: path` and its kin.
+/// `*** Update File: path` and similar lines.
 pub fn patch(text: &str) -> Vec<Deed> {
     let mut found: Vec<Deed> = Vec::new();
     let mut end = text.len().min(LARGEST_PATCH);
@@ -268,12 +267,12 @@ pub fn patch(text: &str) -> Vec<Deed> {
         ("*** Delete File: ", Touch::Deleted),
     ];
     for at in memchr::memmem::find_iter(text.as_bytes(), "*** ") {
-        // At the beginning of a line: patched text is marked and begins otherwise.
+        // Only at the beginning of a line: patched text is prefixed.
         if at > 0 && !matches!(text.as_bytes()[at - 1], b'\n' | b'"' | b'\'' | b' ') || found.len() >= 500 {
             continue;
         }
         let line = text[at..].split(['\n', '\r']).next().unwrap_or("");
-        // In JSON a line ends otherwise.
+        // In JSON a line ends with an escape.
         let line = line.split("\\n").next().unwrap_or(line);
         if let Some((head, touch)) = heads.iter().find(|(h, _)| line.starts_with(h)) {
             found.push(Deed { path: line[head.len()..].trim().to_owned(), touch: *touch });
@@ -287,8 +286,8 @@ pub fn patch(text: &str) -> Vec<Deed> {
     found
 }
 
-/// What the result of a call adds: that a file was made, and what a commit says of its files.
-pub fn told(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
+/// Adds what the result of a call reveals: that a file was created, and the files of a commit.
+pub fn add_from_result(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
     let head = crate::text::plain::ends(result, 8 * 1024);
     if let [deed] = &mut deeds[..]
         && deed.touch == Touch::Changed

@@ -1,5 +1,5 @@
-//! What the user is after now: not merely the last prompt. "Continue" and "did you push?" are about the goal that
-//! stands, "tackle them too" goes on with it, "also fix the typo" comes on top; only a new request takes its place.
+//! The user's current goal, which is not simply the last prompt. "Continue" and "did you push?" refer to the current
+//! goal, "tackle them too" continues it, "also fix the typo" adds to it; only a new request replaces it.
 
 use super::cues::Cue;
 use super::list::{JOIN, Noted};
@@ -11,21 +11,21 @@ use crate::text::patterns::phrases;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
-/// A goal is told in at most so many bytes of one prompt.
+/// The most bytes of a goal taken from one prompt.
 const LONGEST: usize = 280;
 
-/// What a prompt is, beside what stands.
+/// How a prompt relates to the current goal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prompt {
-    /// About what is being done: an assent, a status question, a directive.
+    /// About the current work: an assent, a status question, a directive.
     FollowUp,
-    /// Asks for something besides.
+    /// Asks for something in addition.
     Additional,
-    /// Goes on with the goal: "tackle them".
+    /// Continues the goal: "tackle them".
     Continuation,
     /// Asks for something else.
     Request,
-    /// A question, or a report that asks for nothing in words.
+    /// A question, or a report without a request.
     Aside,
 }
 
@@ -33,11 +33,11 @@ pub enum Prompt {
 #[derive(Debug)]
 pub struct Goal {
     standing: Option<Noted>,
-    /// Somebody asked a question rather than for work.
+    /// It is a question rather than a request for work.
     question: bool,
-    /// It was answered: a question may now take its place.
+    /// It was answered: a question may now replace it.
     finished: bool,
-    /// A prompt that becomes the goal if work is done for it.
+    /// A prompt that becomes the goal if work follows it.
     aside: Option<(Noted, usize)>,
 }
 
@@ -46,7 +46,7 @@ impl Goal {
         Goal { standing: before.and_then(Noted::carried), question: false, finished: false, aside: None }
     }
 
-    /// A prompt by the user. Gives what it is, and what it asks for.
+    /// Reads a prompt by the user. Returns its kind and what it asks for.
     pub fn hear(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) -> (Prompt, Option<Noted>) {
         let stands = self.standing.is_some();
         let (mut prompt, told) = classify(sentences, stands);
@@ -79,7 +79,7 @@ impl Goal {
         (prompt, Some(noted))
     }
 
-    /// Work is done for the prompt that came last: it was meant.
+    /// Work was done after the last prompt: that prompt is the goal.
     pub fn worked(&mut self, changed: bool) {
         if let Some((_, calls)) = &mut self.aside {
             *calls += if changed { 3 } else { 1 };
@@ -90,12 +90,12 @@ impl Goal {
         }
     }
 
-    /// A run came to its end.
+    /// A run ended.
     pub fn answered(&mut self) {
         self.finished = true;
     }
 
-    /// The user wants what the assistant offered: the work goes on with it.
+    /// The user accepted an offer of the assistant: the work continues with it.
     pub fn accepted(&mut self, noted: &Noted) {
         self.aside = None;
         match &mut self.standing {
@@ -112,7 +112,7 @@ impl Goal {
         self.standing.as_ref()
     }
 
-    /// The user gave it up.
+    /// The user gave the goal up.
     pub fn given_up(&mut self, about: &Bag) {
         if self.standing.as_ref().is_some_and(|g| about.settles(&g.bag)) {
             self.standing = None;
@@ -125,7 +125,7 @@ impl Goal {
 }
 
 impl Noted {
-    /// The goal's own words stay in front, what was added last behind.
+    /// Keeps the goal's own words first and the latest addition last.
     fn go_on(&mut self, with: &Noted) {
         let first = self.item.text.split(JOIN).next().unwrap_or_default();
         let text = format!("{}{JOIN}{}", cut(first, LONGEST_ITEM / 2 - 8), cut(&with.item.text, LONGEST_ITEM / 2 - 8));
@@ -139,7 +139,7 @@ const ASSENT: &str = "yes|yeah|yep|yup|y|no|nope|ok|okay|k|sure|thanks|thank|thx
     keep|going|do|it|try|again|check|looks|lgtm|carry|next|done|works|awesome|right|correct|exactly|fine|please|retry|resume|wait|stop|hi|hello|hey|hallo|hola|salut|bonjour|you|that|this|so|much|a|lot|very|well|work|job|the|all|and|now|for|is|sounds|\
     ja|nein|weiter|mach|danke|gut|genau|passt|super|prima|oui|non|merci|d'accord|vas-y|parfait|continuez|sí|si|sigue|continúa|gracias|vale|adelante|bien|haha|lol|hm|hmm|morning|evening|push|commit|pushed";
 
-/// Whether a prompt only keeps things going.
+/// Whether a prompt only assents.
 fn is_assent(sentences: &[Sentence]) -> bool {
     let words: usize = sentences.iter().map(Sentence::len).sum();
     words <= 8
@@ -203,7 +203,7 @@ fn is_request(s: &Sentence) -> bool {
     let task = at(Cue::Task).is_some() && !s.asks();
     let wish =
         s.hits().iter().any(|h| h.cue == Cue::Request && (h.from <= start && h.to > start || s.clause_starts(h.from)));
-    // "If the build is green, deploy it": behind a comma.
+    // "If the build is green, deploy it": the request follows a comma.
     let behind =
         s.len() > 3 && s.hits().iter().any(|h| h.cue == Cue::Task && h.from > start && s.joint(h.from) && !s.asks());
     let pleads = s.low().contains("please") || s.low().contains("bitte") || s.low().contains("por favor");
@@ -211,11 +211,11 @@ fn is_request(s: &Sentence) -> bool {
     task || wish || behind && s.begins(Cue::Hypothesis) || pleads && s.hits().iter().any(|h| h.cue == Cue::Task)
 }
 
-/// What a prompt is, and the words that ask.
+/// The kind of a prompt, and the words of its request.
 fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     let own: Vec<&Sentence> = {
         let clean: Vec<_> = sentences.iter().filter(|s| !s.pasted && !s.is_quotation()).collect();
-        // All pasted: the last paragraph may be the user's.
+        // All of it is pasted: the last paragraph may be the user's.
         if clean.is_empty() { sentences.iter().filter(|s| s.last).collect() } else { clean }
     };
     let count: usize = own.iter().map(|s| s.len()).sum();
@@ -238,9 +238,9 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
         };
     };
     let sentence = own[asked];
-    // "Find out why and fix it": what it is was said before.
+    // "Find out why and fix it": the subject was named before.
     let bare = asked > 0 && sentence.bag().len() <= 3;
-    let text = if bare { led_up_to(&own, asked) } else { told(&own, asked) };
+    let text = if bare { led_up_to(&own, asked) } else { words_from(&own, asked) };
     if !stands {
         return (Prompt::Request, Some(text));
     }
@@ -259,15 +259,15 @@ fn classify(sentences: &[Sentence], stands: bool) -> (Prompt, Option<String>) {
     }
     let back = sentence.says(sayings!("refers back"));
     if back && count <= 16 && sentence.bag().len() <= 4 {
-        // "new beads were added. tackle them": the sentence before says what they are.
+        // "new beads were added. tackle them": the sentence before names the subject.
         let from = if asked > 0 && asked <= 2 { 0 } else { asked };
-        return (Prompt::Continuation, Some(told(&own, from)));
+        return (Prompt::Continuation, Some(words_from(&own, from)));
     }
     (Prompt::Request, Some(text))
 }
 
-/// The prompt's words from a sentence on, as far as they fit; what was left out between is marked.
-fn told(own: &[&Sentence], from: usize) -> String {
+/// The prompt's words from a sentence on, as far as they fit; omissions are marked.
+fn words_from(own: &[&Sentence], from: usize) -> String {
     let mut text = String::new();
     for (i, s) in own.iter().enumerate().skip(from) {
         let words = s.text.as_str();
@@ -284,12 +284,12 @@ fn told(own: &[&Sentence], from: usize) -> String {
     text
 }
 
-/// "You can push now" lets the assistant do it and asks for nothing new.
+/// "You can push now" permits and asks for nothing new.
 fn allows(s: &Sentence) -> bool {
     super::directives::is_retraction(s) && matches!(s.word(s.start()), "you" | "we" | "du")
 }
 
-/// A request that says little by itself, with what led up to it.
+/// A short request, with the sentences that led up to it.
 fn led_up_to(own: &[&Sentence], asked: usize) -> String {
     let request = cut(&own[asked].text, LONGEST / 2);
     let first = (0..asked).find(|i| own[*i].len() >= 4 && !own[*i].asks()).unwrap_or(asked);

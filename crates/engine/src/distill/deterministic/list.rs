@@ -1,35 +1,36 @@
-//! Lists of items that stay small while they are made: near-equal items become one, the weightiest and newest stay.
+//! Lists of items that stay small while they are built: near-equal items are merged; the weightiest and newest are
+//! kept.
 
 use crate::lineage::distillate::{Item, LONGEST_ITEM};
 use crate::scope::TurnId;
 use crate::text::plain::{cut, plain};
 use crate::text::similarity::Bag;
 
-/// Between the pieces of an item that quotes two turns: a question and its answer, a command and its error.
+/// Joins the pieces of an item that quotes two turns: a question and its answer, a command and its error.
 pub const JOIN: &str = " → ";
-/// An item names at most this many turns: the first and the newest.
+/// The most turns an item names: the first and the newest.
 const MOST_TURNS: usize = 8;
 
-/// An item with what is known of it while it may still change.
+/// An item and what decides whether it is kept.
 #[derive(Clone, Debug)]
 pub struct Noted {
     pub item: Item,
     pub bag: Bag,
-    /// What a bound keeps first.
+    /// Items with more weight are kept first.
     pub weight: u8,
-    /// When it was said, counted in events.
+    /// Position of the event in which it was said.
     pub seq: usize,
 }
 
 impl Noted {
-    /// `None` where nothing is left to say.
+    /// `None` if no text is left.
     pub fn new(text: &str, turn: TurnId, weight: u8, seq: usize) -> Option<Noted> {
         let text = line(text);
         let bag = Bag::of(&text);
         text.chars().any(char::is_alphanumeric).then(|| Noted { item: Item::new(text, turn), bag, weight, seq })
     }
 
-    /// One that stood before these turns.
+    /// An item carried over from before these turns.
     pub fn carried(item: &Item) -> Option<Noted> {
         let text = line(&item.text);
         let bag = Bag::of(&text);
@@ -48,7 +49,7 @@ impl Noted {
     }
 }
 
-/// What an item may say: one plain line without credentials, at most [`LONGEST_ITEM`] bytes.
+/// The text of an item: one plain line, credentials redacted, at most [`LONGEST_ITEM`] bytes.
 pub fn line(text: &str) -> String {
     cut(&crate::redact::redact(&plain(text)), LONGEST_ITEM)
 }
@@ -65,7 +66,7 @@ impl List {
         List { items: Vec::new(), most }
     }
 
-    /// With what stood before.
+    /// A list that begins with the items carried over.
     pub fn carrying(most: usize, before: Option<&[Item]>) -> List {
         let mut list = List::new(most);
         for (at, item) in before.unwrap_or_default().iter().enumerate() {
@@ -83,9 +84,9 @@ impl List {
         }
     }
 
-    /// Adds an item, or its turns to one that says the same. The newer wording stays.
+    /// Adds an item, or adds its turns to one that says the same. The newer wording stays.
     pub fn put(&mut self, noted: Noted) {
-        // Its own words first: what is nearly the same as two items is one of them.
+        // An exact match first, because an item can be similar to two others.
         let same = |n: &Noted| n.item.text.eq_ignore_ascii_case(&noted.item.text);
         let like = |n: &Noted| n.bag.is_like(&noted.bag);
         if let Some(at) = self.items.iter().position(same).or_else(|| self.items.iter().position(like)) {
@@ -108,7 +109,7 @@ impl List {
         self.items.retain(keep);
     }
 
-    /// Takes out what a statement of something done settles.
+    /// Removes the items that a statement of completed work settles.
     pub fn settle(&mut self, done: &Bag) {
         self.items.retain(|n| !done.settles(&n.bag));
     }
@@ -129,7 +130,7 @@ impl List {
         self.items.sort_by_key(|n| n.seq);
     }
 
-    /// The weightiest and newest, in the order of telling.
+    /// The weightiest and newest, in the order they were said.
     pub fn into_items(mut self) -> Vec<Item> {
         self.bound(self.most);
         self.items.into_iter().map(|n| n.item).collect()

@@ -1,4 +1,4 @@
-//! Open loops: what somebody asked for, promised or left open, and nobody has settled since.
+//! Open loops: what was asked for, promised or left open, and not settled since.
 
 use crate::text::language::sayings;
 use std::collections::HashSet;
@@ -12,24 +12,24 @@ use crate::lineage::distillate::Item;
 use crate::scope::TurnId;
 use crate::text::similarity::{Bag, is_id};
 
-/// No more questions are kept waiting.
+/// The most open questions kept.
 const MOST_QUESTIONS: usize = 3;
-/// Statements that name things to be worked through.
+/// The most plans kept.
 const MOST_PLANS: usize = 24;
-/// Names of things done that are remembered.
+/// The most closed tickets remembered.
 const MOST_CLOSED: usize = 10_000;
 
 /// The loops so far.
 #[derive(Debug)]
 pub struct Loops {
     open: List,
-    /// Requests no answer has come to.
+    /// Unanswered requests.
     asked: Vec<Noted>,
-    /// Questions the assistant ended with.
+    /// Questions the assistant ended a run with.
     questions: Vec<(Noted, bool)>,
-    /// Statements that name several things to be done, with those not done yet.
+    /// Statements that name several tickets to do, with those not done yet.
     plans: Vec<(Noted, Vec<Vec<u64>>)>,
-    /// Tickets that were done already.
+    /// Tickets done already.
     closed: HashSet<u64>,
 }
 
@@ -51,7 +51,7 @@ impl Loops {
         }
     }
 
-    /// The user speaks: what the assistant had asked is answered, unless they put it off. Gives the question.
+    /// The user replied: the assistant's question is answered, unless the user put it off. Returns the question.
     pub fn replied(&mut self, sentences: &[Sentence]) -> Option<(Noted, bool)> {
         let put_off = sentences.iter().take(2).any(|s| s.len() <= 14 && s.says(sayings!("not now")));
         let last = self.questions.last().cloned();
@@ -63,7 +63,7 @@ impl Loops {
         last
     }
 
-    /// What the user says of things to come: "remind me", "we still need to".
+    /// Future work mentioned by the user: "remind me", "we still need to".
     pub fn hear_user(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.pasted && !s.asks() && !s.is_quotation()) {
             let later = s
@@ -77,19 +77,19 @@ impl Loops {
         }
     }
 
-    /// What the assistant said is to be done later.
+    /// Work the assistant postponed.
     pub fn promised(&mut self, turn: TurnId, seq: usize, sentence: &Sentence, last: bool) {
         if sentence.bag().len() >= if last && sentence.bullet { 1 } else { 2 } {
             self.open.add(&sentence.text, turn, if last { 4 } else { 2 }, seq);
         }
     }
 
-    /// Statements of the assistant that name two or more things to work through: what of them is never done stays open.
+    /// Statements of the assistant that name two or more tickets to work through: those never done stay open.
     pub fn planned(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         for s in sentences.iter().filter(|s| !s.asks() && !s.is_quotation()) {
             let mut things = Vec::new();
             for at in 0..s.len() {
-                // Tickets, not files: those have digits.
+                // Tickets contain digits, unlike most file names.
                 let word = s.word(at).trim_start_matches('#');
                 let ticket = is_id(word)
                     && word.bytes().any(|b| b.is_ascii_digit())
@@ -111,14 +111,14 @@ impl Loops {
                 if self.plans.len() == MOST_PLANS {
                     self.plans.remove(0);
                 }
-                // Told again, it is the newer one that counts.
+                // A plan repeated later replaces the earlier one.
                 self.plans.retain(|(_, old)| !old.iter().all(|o| things.contains(o)));
                 self.plans.push((noted, things));
             }
         }
     }
 
-    /// The assistant's last message of a run: it answers what was asked, unless it failed.
+    /// The assistant's last message of a run: it answers the requests, unless it failed.
     pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence], failed: bool) {
         let settled = sentences.iter().any(|s| says(s, true) == Says::Done);
         let refused = !settled
@@ -158,12 +158,12 @@ impl Loops {
         self.plans.retain(|(_, left)| !left.is_empty());
     }
 
-    /// A task list's open entry, or another loop told elsewhere.
+    /// Adds an open entry of a task list, or a loop from elsewhere.
     pub fn put(&mut self, noted: Noted) {
         self.open.put(noted);
     }
 
-    /// What is open; a request that is the goal itself is not told twice.
+    /// The open loops, without a request that is the goal itself.
     pub fn into_items(mut self, goal: Option<&Noted>) -> Vec<Item> {
         for noted in self.asked {
             let same = goal.is_some_and(|g| g.item.turns.contains(&noted.item.turns[0]) || g.bag.is_like(&noted.bag));
@@ -184,7 +184,7 @@ impl Loops {
     }
 }
 
-/// A ticket (`gqc.4`, `ABC-12`), no version, hash, time or size.
+/// Whether a word is a ticket (`gqc.4`, `ABC-12`), not a version, hash, time or size.
 fn tracked(word: &str) -> bool {
     let end = word.rsplit(['.', '-', '#']).next().unwrap_or("");
     end.len() < word.len()

@@ -1,10 +1,10 @@
 //! Distillation without a model (R6.5): turns in, a distillate out, nothing invented.
 //!
-//! One pass over the turns. Who spoke decides what their words can become (R14.3): the user's prompts make goal,
-//! constraints and proposals; the assistant's messages make progress, decisions and loops; tools only show which files
-//! were touched and which commands failed; what the program itself put in makes nothing. `sentences` takes a speaker's
-//! own sentences from [`crate::text`], `cues` tells what a phrase does, and each list has a file of its own that knows
-//! nothing of the others. All text is walked once, and of a long one only the ends are understood.
+//! One pass over the turns. The speaker decides what a text can become (R14.3): the user's prompts give goal,
+//! constraints and proposals; the assistant's messages give progress, decisions and loops; tools only show which files
+//! were touched and which commands failed; text the program put in gives nothing. `sentences` takes a speaker's own
+//! sentences from [`crate::text`], `cues` finds the function of phrases, and each kind of item has a file that does not
+//! know the others. All text is walked once, and only the ends of a long one are parsed.
 
 mod commands;
 mod context;
@@ -38,10 +38,10 @@ use crate::memory::signals::signals;
 use crate::scope::RunNo;
 use crate::text::similarity::Bag;
 
-/// Calls whose result has not come yet; more are forgotten.
+/// The most calls waiting for a result; more are dropped.
 const MOST_WAITING: usize = 256;
 
-/// Distils a stretch of conversation.
+/// Distils a range of turns.
 pub fn distil(request: &Request) -> Distillate {
     let shape = Shape::of(request.turns);
     let mut notes = Notes::new(request);
@@ -51,7 +51,7 @@ pub fn distil(request: &Request) -> Distillate {
     notes.finish()
 }
 
-/// Whether a message asks for nothing new and directs nothing: an assent, a status question.
+/// Whether a message asks for nothing new and gives no directive: an assent, a status question.
 pub fn is_follow_up(prompt: &str) -> bool {
     let heard = sentences(prompt);
     let (what, _) = goal::Goal::new(Some(&Item::new("something else entirely", crate::scope::TurnId(1)))).hear(
@@ -62,16 +62,16 @@ pub fn is_follow_up(prompt: &str) -> bool {
     what == Prompt::FollowUp && !heard.iter().any(directives::is_directive)
 }
 
-/// What only the turns behind tell of a turn.
+/// Properties of a turn that depend on the turns after it.
 struct Shape {
-    /// The last message of the assistant before the next prompt, with no call behind it.
+    /// It is the last message of the assistant before the next prompt, with no call after it.
     last: Vec<bool>,
 }
 
 impl Shape {
     fn of(turns: &[Said]) -> Shape {
         let mut last = vec![false; turns.len()];
-        // Nothing of the assistant stands between here and the next prompt, or the end.
+        // No message of the assistant between here and the next prompt, or the end.
         let mut main = true;
         let mut lanes: HashMap<RunNo, bool> = HashMap::new();
         for (at, said) in turns.iter().enumerate().rev() {
@@ -87,13 +87,13 @@ impl Shape {
     }
 }
 
-/// A call and where it stands.
+/// A call and its position.
 struct Waiting {
     at: usize,
     call: Option<String>,
 }
 
-/// Everything that is being found out.
+/// The state of one distillation.
 struct Notes<'r> {
     turns: &'r [Said],
     goal: goal::Goal,
@@ -108,7 +108,7 @@ struct Notes<'r> {
     context: context::Context,
     proposals: proposals::Proposals,
     waiting: Vec<Waiting>,
-    /// Nothing has been said in the main line.
+    /// Nothing has been said in the main lane.
     silent: bool,
 }
 
@@ -134,7 +134,7 @@ impl<'r> Notes<'r> {
     }
 
     fn read(&mut self, at: usize, said: &'r Said, shape: &Shape) {
-        // What stood before was said at 0 and the next numbers.
+        // Numbers below 100 are for items carried over.
         let seq = at + 100;
         match (said.role, said.kind, said.main) {
             (Role::User, TurnKind::Message, true) => self.user(said, seq),
@@ -165,7 +165,7 @@ impl<'r> Notes<'r> {
         self.silent = false;
         let heard = sentences(&said.text);
         if let Some((question, choice)) = self.loops.replied(&heard) {
-            // The answer comes first; what stands behind it is more than that.
+            // The answer comes first; what follows it is a prompt of its own.
             let answer = heard.first().filter(|s| choice && s.len() <= 14 && !s.asks() && !s.pasted);
             if let Some(answer) = answer {
                 self.decisions.answered(&question.item, &answer.text, said.id, seq);
@@ -198,7 +198,7 @@ impl<'r> Notes<'r> {
                 self.loops.asked(noted);
             }
         }
-        // "It works now", said by the user, settles too.
+        // "It works now", said by the user, settles items too.
         for s in heard.iter().filter(|s| !s.pasted && progress::says(s, false) == progress::Says::Done) {
             self.did(s.bag());
         }
@@ -207,14 +207,14 @@ impl<'r> Notes<'r> {
     fn assistant(&mut self, said: &Said, seq: usize, last: bool) {
         self.silent = false;
         if said.failed {
-            // A request that failed is the program's message, not the model's.
+            // A failed request is a message of the program, not of the model.
             if last {
                 self.loops.answered(said.id, seq, &[], true);
             }
             return;
         }
         let heard = sentences(&said.text);
-        // Who says "now fixing the type" has not come to an end.
+        // A message that ends with "now fixing the type" is not the end of the work.
         let last = last && !heard.last().is_some_and(|s| progress::says(s, false) == progress::Says::Begun);
         self.decisions.hear_assistant(said.id, seq, &heard);
         let (done, later) = self.progress.hear(said.id, seq, &heard, last);
@@ -255,7 +255,7 @@ impl<'r> Notes<'r> {
         };
         let mut changed = false;
         for deed in &outcome.deeds {
-            // Sub-agents read a lot; only what they changed stays.
+            // Sub-agents read many files; only their changes are kept.
             if !call.main && deed.touch == Touch::Read {
                 continue;
             }
@@ -264,7 +264,7 @@ impl<'r> Notes<'r> {
             if deed.touch != Touch::Read && call.main {
                 let name = deed.path.rsplit('/').next().unwrap_or(&deed.path);
                 let stem = name.split('.').next().unwrap_or(name);
-                // "Update the README": whoever edits the file has done that.
+                // Editing the file settles "Update the README".
                 let bag = Bag::of(&format!("update edit write change {name} {stem}"));
                 self.loops.settle(&bag);
             }
@@ -285,7 +285,7 @@ impl<'r> Notes<'r> {
         }
     }
 
-    /// Something is done: it is no longer open, nor being done.
+    /// Something was done: it is no longer open or in progress.
     fn did(&mut self, bag: &Bag) {
         self.loops.settle(bag);
         self.progress.settle(bag);
@@ -314,7 +314,7 @@ impl<'r> Notes<'r> {
         refill(&mut context, lists.found, 2);
         refill(&mut context, answers, 1);
         if let Some((commit, turn)) = self.commands.last_commit() {
-            // Where the work stands: the branch and commit.
+            // The state of the work: branch and commit.
             let head = commit.split_once("] ").map(|(head, _)| head.trim_start_matches('['));
             if let Some(noted) = head.and_then(|h| Noted::new(h, *turn, 3, 1)) {
                 context.put(noted);
@@ -339,7 +339,7 @@ impl<'r> Notes<'r> {
     }
 }
 
-/// A lane that wrote the summary of a compaction repeats what is judged here.
+/// Whether a text is a compaction's summary, which repeats what is distilled here.
 fn is_summary(text: &str) -> bool {
     let start = text.trim_start();
     start.starts_with("<analysis>") || start.starts_with("<summary>")
@@ -347,23 +347,23 @@ fn is_summary(text: &str) -> bool {
 
 fn fill(list: &mut List, noted: Vec<Noted>) {
     for mut one in noted {
-        one.seq = told_at(&one.item, 0);
+        one.seq = turn_position(&one.item, 0);
         list.put(one);
     }
 }
 
-/// Items that are bounded already, in their order.
+/// Adds items of a bounded list, in their order.
 fn refill(list: &mut List, items: Vec<Item>, weight: u8) {
     for (at, item) in items.iter().enumerate() {
         if let Some(mut noted) = Noted::carried(item) {
-            noted.seq = told_at(item, at);
+            noted.seq = turn_position(item, at);
             noted.weight = weight;
             list.put(noted);
         }
     }
 }
 
-/// By the turn it was said in, lists of several sources are told in order.
-fn told_at(item: &Item, otherwise: usize) -> usize {
+/// The turn of an item, by which lists from several sources are ordered.
+fn turn_position(item: &Item, otherwise: usize) -> usize {
     item.turns.last().map_or(otherwise, |t| usize::try_from(t.0).unwrap_or(usize::MAX))
 }

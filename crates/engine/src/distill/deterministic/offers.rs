@@ -1,5 +1,5 @@
-//! What the assistant offers to do, and the user's yes to it. An offer that is taken up is work to be done, said in two
-//! turns: the offer names it, the answer wants it.
+//! Work the assistant offers to do, and the user's acceptance. An accepted offer is work to do, stated in two turns:
+//! the offer names it, the answer wants it.
 
 use super::cues::Cue;
 use super::list::Noted;
@@ -8,7 +8,7 @@ use crate::scope::TurnId;
 use crate::text::language::sayings;
 use crate::text::patterns::phrases;
 
-/// Choices of a list that are remembered.
+/// The most choices of a list that are remembered.
 const MOST: usize = 8;
 
 /// The offers of the assistant's last message.
@@ -20,7 +20,7 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// The last message of a run.
+    /// Reads the last message of a run.
     pub fn hear(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) {
         let offer = sentences.iter().rev().find(|s| !s.is_quotation() && !s.pasted && offers(s));
         self.offer = offer.and_then(|s| Noted::new(&s.text, turn, 4, seq));
@@ -29,14 +29,14 @@ impl Offers {
         self.choices = items.take(MOST).filter_map(|s| Noted::new(&s.text, turn, 4, seq)).collect();
     }
 
-    /// The user answers: what they take up, as said in both turns. Whatever they say, the offer has had its answer.
+    /// Reads the user's answer. Returns the offers accepted, citing both turns. Any answer ends the offer.
     pub fn answered(&mut self, turn: TurnId, seq: usize, sentences: &[Sentence]) -> Vec<Noted> {
         let (offer, choices) = (self.offer.take(), std::mem::take(&mut self.choices));
         let words: usize = sentences.iter().map(Sentence::len).sum();
         let Some(first) = sentences.first().filter(|s| !s.asks() && !s.pasted && words <= 12) else {
             return Vec::new();
         };
-        // "Yes, but not now", "no, the second one": what is denied is not taken up.
+        // "Yes, but not now", "no, the second one": a denied offer is not accepted.
         if sentences.iter().any(|s| s.has(Cue::Negation) || s.has(Cue::Hypothesis) || put_off(s)) {
             return Vec::new();
         }
@@ -62,7 +62,7 @@ fn offers(s: &Sentence) -> bool {
     } else {
         s.says(sayings!("if you like")) && s.says(sayings!("could do"))
     };
-    // "Shall I continue?" offers nothing that has a name; "SQLite or Redis?" is a choice, not work.
+    // "Shall I continue?" names no work; "SQLite or Redis?" is a choice, not work.
     let named = s.bag().len() >= 2 && !s.says(sayings!("goes on"));
     proposes && named && !(s.asks() && s.says(phrases!("or|oder|ou|o")))
 }
@@ -101,7 +101,7 @@ fn put_off(s: &Sentence) -> bool {
     s.says(sayings!("put off"))
 }
 
-/// Which of the choices the words name: "the second", "2", "option b", "both", "all of them".
+/// The choices the words refer to: "the second", "2", "option b", "both", "all of them".
 fn chosen(s: &Sentence, count: usize) -> Vec<usize> {
     if count == 0 || s.len() > 10 {
         return Vec::new();
@@ -131,7 +131,7 @@ fn chosen(s: &Sentence, count: usize) -> Vec<usize> {
             },
             _ => continue,
         };
-        // "First run the tests" orders; "the first" names.
+        // "First run the tests" gives an order; "the first" refers to a choice.
         let the = matches!(s.word(at.wrapping_sub(1)), "the" | "die" | "das" | "den" | "la" | "le" | "el")
             || s.len() <= 3
             || named

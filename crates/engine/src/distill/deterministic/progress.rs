@@ -1,4 +1,4 @@
-//! What the assistant says of its work: done, begun, blocked, next, found out.
+//! Progress as the assistant reports it: done, begun, blocked, next, findings.
 
 use super::cues::Cue;
 use super::list::{List, Noted};
@@ -10,7 +10,7 @@ use crate::text::language::sayings;
 use crate::text::patterns::phrases;
 use crate::text::similarity::Bag;
 
-/// What one sentence of the assistant says of the work.
+/// What one sentence of the assistant says about the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Says {
     Done,
@@ -31,7 +31,7 @@ pub struct Progress {
     blocked: List,
     next: List,
     found: List,
-    /// The newest word on tests and builds: earlier ones are history.
+    /// The newest statement about tests and builds; it replaces earlier ones.
     status: Option<Noted>,
     /// The user asked for something after `next` was said.
     overtaken: bool,
@@ -55,7 +55,7 @@ impl Progress {
         self.overtaken = true;
     }
 
-    /// The user took up what was offered: it comes next.
+    /// The user accepted an offer: it comes next.
     pub fn accepted(&mut self, offers: &[Noted]) {
         for noted in offers {
             self.overtaken = true;
@@ -63,8 +63,8 @@ impl Progress {
         }
     }
 
-    /// A message of the assistant; `last` of its run, with nothing done behind it. Gives what became done, and what is
-    /// to be done later.
+    /// Reads a message of the assistant. `last`: it ends its run, with no work after it. Returns what was completed,
+    /// and what is to be done later.
     pub fn hear<'s>(
         &mut self,
         turn: TurnId,
@@ -75,7 +75,7 @@ impl Progress {
         let (mut done, mut later) = (Vec::new(), Vec::new());
         let mut said_next = false;
         if last {
-            // The last word of a run speaks for all of it.
+            // The last message of a run replaces what was begun.
             self.begun.clear();
             self.blocked.retain(|n| n.weight > 2);
         }
@@ -93,7 +93,7 @@ impl Progress {
                                 .or(self.status.take());
                         }
                     } else if announces(s, sentences.get(at + 1)) {
-                        // What it announces stands behind it.
+                        // The work it announces follows it.
                     } else if bag.len() >= 2 || last && s.len() >= 3 && !bag.is_empty() {
                         let headline = last && (s.bullet && s.under == Some(Topic::Done) || s.first && !s.bullet);
                         self.done.add(
@@ -138,21 +138,21 @@ impl Progress {
         (done, later)
     }
 
-    /// Something else shows what was done: a commit, a closed ticket.
+    /// Work shown done by something else: a commit, a closed ticket.
     pub fn did(&mut self, text: &str, turn: TurnId, seq: usize) {
         self.done.add(text, turn, 5, seq);
-        // What was being done is in the commit; what has a name of its own may take several.
+        // The commit contains the work in progress; work with a name of its own may take several commits.
         self.begun.retain(|n| n.weight > 2);
     }
 
-    /// A statement of something done takes what it is about out of what was open.
+    /// Removes what a statement of completed work settles.
     pub fn settle(&mut self, done: &Bag) {
         for list in [&mut self.begun, &mut self.blocked, &mut self.next] {
             list.settle(done);
         }
     }
 
-    /// Tests passed: what was in their way no longer is.
+    /// Tests passed: their blockers are removed.
     pub fn passed(&mut self) {
         self.blocked.retain(|n| n.weight > 2 && n.seq == 0);
     }
@@ -161,7 +161,8 @@ impl Progress {
         if let Some(status) = self.status.take() {
             self.done.put(status);
         }
-        // Of what was begun, the last that has a name, and what came since; looking around only where there is no more.
+        // Of what was begun, the last item with a name, and those after it; exploring counts only if there is nothing
+        // else.
         let named = self.begun.iter().filter(|n| n.weight >= 3 && n.seq >= 100).map(|n| n.seq).max();
         let newest = self.begun.iter().filter(|n| n.weight >= 2).map(|n| n.seq).max();
         let last = self.begun.iter().map(|n| n.seq).max();
@@ -183,7 +184,7 @@ impl Progress {
     }
 }
 
-/// What progress comes to.
+/// The lists progress results in.
 pub struct Lists {
     pub done: Vec<Item>,
     pub in_progress: Vec<Item>,
@@ -192,7 +193,7 @@ pub struct Lists {
     pub found: Vec<Item>,
 }
 
-/// "Yes, everything is pushed:", "Summary of what was done:", a line with a list behind it: no deed by itself.
+/// "Yes, everything is pushed:", "Summary of what was done:": a line that introduces a list, not work itself.
 fn announces(s: &Sentence, next: Option<&Sentence>) -> bool {
     if !s.text.trim_end_matches(['*', ' ']).ends_with([':', '：']) {
         return false;
@@ -213,7 +214,7 @@ fn is_status(s: &Sentence) -> bool {
         && !s.says(phrases!("added|wrote|fixed|created|implemented"))
 }
 
-/// Something with a name weighs most, looking around least.
+/// Work with a name weighs most, exploring least.
 fn weigh_begun(s: &Sentence, bag: &Bag) -> u8 {
     let from = s.hit(Cue::Start).map_or(0, |h| h.to);
     let looks = (from..from + 4).any(|i| {
@@ -261,7 +262,7 @@ fn weigh_begun(s: &Sentence, bag: &Bag) -> u8 {
     }
 }
 
-/// What a sentence of the assistant says; `last`: in the last message of a run.
+/// Classifies a sentence of the assistant. `last`: it is in the last message of a run.
 pub fn says(s: &Sentence, last: bool) -> Says {
     if s.asks() || s.is_quotation() || s.pasted || s.len() == 0 {
         return Says::Nothing;
@@ -278,7 +279,7 @@ pub fn says(s: &Sentence, last: bool) -> Says {
             _ => {}
         }
     }
-    // "Let me know" waits, it begins nothing.
+    // "Let me know" waits and begins nothing.
     if s.says(phrases!("let me know / let me hear / sag bescheid")) {
         return Says::Nothing;
     }
@@ -316,7 +317,7 @@ pub fn says(s: &Sentence, last: bool) -> Says {
         && !s.before(Cue::Hypothesis, 1)
         || last && will && !s.low().contains("let me know")
     {
-        // "Next steps:" announces them.
+        // "Next steps:" introduces them.
         return if s.text.ends_with(':') && s.len() <= 4 { Says::Nothing } else { Says::Next };
     }
     if s.hits().iter().any(|h| h.cue == Cue::Finding && !s.before(Cue::Hypothesis, h.from)) && !will {
@@ -328,7 +329,7 @@ pub fn says(s: &Sentence, last: bool) -> Says {
     Says::Nothing
 }
 
-/// "Let me …", "I'll …": nothing said after that is done.
+/// "Let me …", "I'll …": nothing after it in the sentence is done yet.
 fn begins_hard(s: &Sentence) -> bool {
     let start = s.start();
     let at = if matches!(s.word(start), "now" | "next" | "first" | "then" | "jetzt" | "maintenant" | "ahora") {
@@ -390,7 +391,7 @@ fn is_done(s: &Sentence, last: bool) -> bool {
                 || (h.from..h.to).any(|i| matches!(s.word(i), "not" | "nicht")))
             || h.cue == Cue::Done && matches!(s.word(h.from), "no" | "0")
     });
-    // "Set", "split" and "started" are also orders; in a list of what was done they are none.
+    // "Set", "split" and "started" may be imperatives, but not in a list of completed work.
     let ambiguous = matches!(
         s.word(start),
         "set" | "split" | "started" | "stopped" | "checked" | "sent" | "new" | "closed" | "mis" | "tested" | "used"

@@ -1,5 +1,5 @@
-//! Durable knowledge of the project somebody said in so many words (R9.4). Few and precise: what the user states as
-//! standing, or the assistant states and the user confirms. Nothing from tools, quotations or pastes; preferences of
+//! Durable knowledge of the project that was stated explicitly (R9.4). Few and precise: what the user states as
+//! permanent, or the assistant states and the user confirms. Nothing from tools, quotations or pastes; preferences of
 //! the user are taken from prompts elsewhere (R9.5).
 
 use super::cues::Cue;
@@ -12,14 +12,14 @@ use crate::text::language::sayings;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
 
-/// No stretch of conversation proposes more.
+/// The most proposals of one distillation.
 const MOST: usize = 6;
 
 /// The proposals so far.
 #[derive(Debug, Default)]
 pub struct Proposals {
     list: Vec<(Proposed, Bag)>,
-    /// What the assistant said of the project last, until the user speaks.
+    /// What the assistant last stated about the project, until the user replies.
     unconfirmed: Vec<(String, TurnId)>,
 }
 
@@ -91,12 +91,12 @@ impl Proposals {
     }
 }
 
-/// A statement of the user that is meant to hold.
+/// The class of a statement of the user that is meant to last.
 fn standing(s: &Sentence) -> Option<&'static str> {
     if s.asks() || s.pasted || s.is_quotation() || s.len() < 5 || s.len() > 40 || passing(s) {
         return None;
     }
-    // Somebody else's words in it.
+    // It quotes other people.
     if s.text.contains(['"', '“', '„', '«']) {
         return None;
     }
@@ -155,7 +155,7 @@ fn standing(s: &Sentence) -> Option<&'static str> {
     Some(class_of(&s.text))
 }
 
-/// Says more than "the server is on": a day, a place, a rule, a version.
+/// Whether it is specific, unlike "the server is on": a day, a place, a rule, a version.
 fn definite(s: &Sentence) -> bool {
     s.says(sayings!("definite"))
         || s.text.contains("://")
@@ -163,7 +163,7 @@ fn definite(s: &Sentence) -> bool {
         || s.text.contains('`')
 }
 
-/// Said of now, of this once, of a guess: nothing to keep.
+/// Whether it is about now, about one occasion, or a guess: nothing to keep.
 fn passing(s: &Sentence) -> bool {
     s.has(Cue::Hypothesis) || s.has(Cue::Reported) || s.has(Cue::Retraction) || s.says(sayings!("passing"))
 }

@@ -1,4 +1,4 @@
-//! The sentences of a turn, with what can be asked of one: its words, its cues, where its clauses begin.
+//! The sentences of a turn, with their words, cues and clauses.
 
 use std::cell::OnceCell;
 
@@ -11,10 +11,10 @@ use crate::text::sentences::split;
 use crate::text::similarity::Bag;
 use crate::text::words::{Marks, Word};
 
-/// In bytes; what is longer is cut into several.
+/// The most bytes of a sentence; a longer one is cut into several.
 const LONGEST: usize = 1000;
 
-/// Of a longer turn both ends are read.
+/// Of a longer turn only both ends are read.
 const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
 
 /// A sentence, or an item of a list.
@@ -29,15 +29,15 @@ pub struct Sentence {
     bag: OnceCell<Bag>,
     /// An item of a list.
     pub bullet: bool,
-    /// Ticked, or to be ticked.
+    /// The state of its checkbox, if it has one.
     pub ticked: Option<bool>,
-    /// The heading or announcement it stands under.
+    /// The heading or announcement above it.
     pub under: Option<Topic>,
-    /// What stands behind "the error is:" may be somebody else's.
+    /// Text after "the error is:" may be pasted.
     pub pasted: bool,
-    /// The first of its paragraph or item.
+    /// Whether it is the first of its paragraph or item.
     pub first: bool,
-    /// Of the last paragraph.
+    /// Whether it is in the last paragraph.
     pub last: bool,
     paragraph: usize,
 }
@@ -76,7 +76,7 @@ impl Sentence {
         &self.low
     }
 
-    /// Whether one of the phrases stands in the sentence, outside quotations.
+    /// Whether the sentence contains one of the phrases outside quotations.
     pub fn says(&self, phrases: &Phrases) -> bool {
         phrases.stand(&self.words)
     }
@@ -98,7 +98,7 @@ impl Sentence {
         self.hits().iter().find(|h| h.cue == cue).copied()
     }
 
-    /// Where the statement begins, behind "please", "also", "ok".
+    /// The first word of the statement, after "please", "also", "ok".
     pub fn start(&self) -> usize {
         *self.start.get_or_init(|| {
             let mut at = 0;
@@ -115,7 +115,7 @@ impl Sentence {
         self.hits().iter().any(|h| h.cue == cue && (h.from == start || h.from == 0))
     }
 
-    /// Whether a cue of that kind stands before the word.
+    /// Whether a cue of this kind precedes the word.
     pub fn before(&self, cue: Cue, at: usize) -> bool {
         self.hits().iter().any(|h| h.cue == cue && h.from < at)
     }
@@ -127,12 +127,12 @@ impl Sentence {
     /// The text from a word on.
     pub fn text_from(&self, at: usize) -> &str {
         let from = self.words.get(at).map_or(0, |w| w.start);
-        // Lower case may be of another length; then the whole sentence must do.
+        // Lower case may have another length; then the whole sentence is used.
         let same = self.low.len() == self.text.len();
         if same { self.text.get(from..).unwrap_or(&self.text) } else { &self.text }
     }
 
-    /// What stands between a word and the one before it.
+    /// The text between a word and the one before it.
     fn gap(&self, at: usize) -> &str {
         match (at.checked_sub(1).and_then(|b| self.words.get(b)), self.words.get(at)) {
             (Some(before), Some(word)) => &self.low[before.end..word.start],
@@ -140,7 +140,7 @@ impl Sentence {
         }
     }
 
-    /// Whether a clause begins at the word: behind a mark or a conjunction.
+    /// Whether a clause begins at the word: after a mark or a conjunction.
     pub fn joint(&self, at: usize) -> bool {
         at == 0
             || self.gap(at).contains([',', ';', ':', '—', '–', '(', '.', '!'])
@@ -151,12 +151,12 @@ impl Sentence {
             )
     }
 
-    /// Where the clause of a word begins.
+    /// The first word of a word's clause.
     pub fn clause_of(&self, at: usize) -> usize {
         (0..=at).rev().find(|i| self.joint(*i)).unwrap_or(0)
     }
 
-    /// Whether the word begins its clause, but for "please" and the like.
+    /// Whether the word begins its clause, apart from "please" and the like.
     pub fn clause_starts(&self, at: usize) -> bool {
         let mut from = self.clause_of(at);
         while from < at {
@@ -171,39 +171,39 @@ impl Sentence {
         from >= at || you && from + 1 == at && self.joint(from)
     }
 
-    /// Whether nobody else is said to do it: "always run" against "the server always runs".
+    /// Whether the verb has no subject: "always run" against "the server always runs".
     pub fn subjectless(&self, at: usize) -> bool {
         self.clause_starts(at)
     }
 
-    /// Whether a new clause has begun since the supposition before the word.
+    /// Whether a new clause has begun between a hypothesis and the word.
     pub fn joint_before(&self, at: usize) -> bool {
         let last = self.hits().iter().rev().find(|h| h.cue == Cue::Hypothesis && h.from < at).map_or(0, |h| h.to);
         (last..=at).any(|i| i > last && self.gap(i).contains([',', ';', ':']))
     }
 
-    /// Whether the word is followed by another with nothing but a blank between.
+    /// Whether only a blank separates the word from the next.
     pub fn adjoins(&self, at: usize) -> bool {
         self.gap(at + 1) == " "
     }
 
-    /// Whether the word stands in brackets.
+    /// Whether the word is in brackets.
     pub fn in_brackets(&self, at: usize) -> bool {
         let before = self.words.get(at).map_or("", |w| &self.low[..w.start]);
         before.matches('(').count() > before.matches(')').count()
     }
 
-    /// Whether something is asked for before the word.
+    /// Whether a request precedes the word.
     pub fn before_is_request(&self, at: usize) -> bool {
         self.hits().iter().any(|h| matches!(h.cue, Cue::Task | Cue::Request) && h.from < at)
     }
 
-    /// Whether the other sentence stands right behind in the same paragraph line.
+    /// Whether the other sentence directly follows in the same line.
     pub fn follows(&self, next: &Sentence) -> bool {
         self.paragraph == next.paragraph && !next.bullet && !next.first
     }
 
-    /// Most of it is in quotation marks.
+    /// Whether most of it is in quotation marks.
     pub fn is_quotation(&self) -> bool {
         let quoted = self.words.iter().filter(|w| w.quoted).count();
         quoted > 2 && 5 * quoted >= 4 * self.words.len()
@@ -214,7 +214,7 @@ impl Sentence {
 pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut found: Vec<Sentence> = Vec::new();
     for block in blocks(text, REACH) {
-        // A line of emphasis alone is a heading here: agents write so.
+        // Agents write headings as a line of emphasis.
         if block.emphasis {
             continue;
         }

@@ -1,9 +1,9 @@
-//! Shell commands as far as they are certain: simple commands with their words, redirections and here-documents.
-//! Anything with a variable, a pattern or a substitution in it is known to be uncertain and says nothing of files.
+//! Parses shell commands as far as they are certain: simple commands with their words, redirections and here-documents.
+//! A word with a variable, a pattern or a substitution is marked uncertain and names no file.
 
-/// At most this much of a command is read.
+/// The most bytes of a command that are read.
 const MOST: usize = 16 * 1024;
-/// At most so many simple commands.
+/// The most simple commands of a script.
 const MOST_COMMANDS: usize = 64;
 
 const LEADS: [&str; 12] =
@@ -13,7 +13,7 @@ const LEADS: [&str; 12] =
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Arg {
     pub text: String,
-    /// Without variables, patterns and substitutions: the word is what it says.
+    /// Whether it has no variable, pattern or substitution, so that its text is literal.
     pub certain: bool,
 }
 
@@ -21,21 +21,21 @@ pub struct Arg {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Simple {
     pub args: Vec<Arg>,
-    /// Where its output goes.
+    /// The targets of its output.
     pub outputs: Vec<Arg>,
     /// The here-document it reads.
     pub here: String,
-    /// Variables that are set in front of it, or alone.
+    /// Variables set before it, or alone.
     pub sets: Vec<(String, Arg)>,
 }
 
 impl Simple {
-    /// The program, without its folder.
+    /// The program's name without its folder.
     pub fn program(&self) -> &str {
         self.args.first().map_or("", |a| a.text.rsplit('/').next().unwrap_or(""))
     }
 
-    /// Words that are no options, behind the program.
+    /// The words after the program that are not options.
     pub fn operands(&self) -> impl Iterator<Item = &Arg> {
         self.args.iter().skip(1).filter(|a| !a.text.starts_with('-'))
     }
@@ -45,7 +45,7 @@ impl Simple {
     }
 }
 
-/// The command a tool was called with, from its input as `key: value` lines.
+/// The command a tool was called with, from its input of `key: value` lines.
 pub fn command_in(input: &str) -> Option<&str> {
     let keys = ["command: ", "cmd: ", "script: ", "code: "];
     let mut at = 0;
@@ -58,7 +58,7 @@ pub fn command_in(input: &str) -> Option<&str> {
     None
 }
 
-/// The value up to the next key; a command of several lines may be any text.
+/// The value up to the next key; a command of several lines may contain any text.
 fn body(value: &str) -> &str {
     let mut end = value.len();
     let known = [
@@ -77,7 +77,7 @@ fn body(value: &str) -> &str {
         "timeout_ms: ",
         "with_escalated_permissions: ",
     ];
-    // Only the last lines can be other keys; text that looks like one in between is the command's.
+    // Only the last lines can be other keys; lines in between that look like keys belong to the command.
     while let Some(at) = value[..end].trim_end().rfind('\n') {
         if known.iter().any(|k| value[at + 1..end].starts_with(k)) {
             end = at;
@@ -122,7 +122,7 @@ struct Parser<'s> {
     text: &'s str,
     chars: std::iter::Peekable<std::str::CharIndices<'s>>,
     found: Vec<Simple>,
-    /// Ends of here-documents that begin on the next line, and which command reads them.
+    /// End markers of here-documents that begin on the next line, each with the command that reads it.
     heres: Vec<(String, usize)>,
 }
 
@@ -174,7 +174,7 @@ impl Parser<'_> {
                     }
                     self.blanks();
                     let target = self.word();
-                    // `2>` is what a program complains, not what it makes.
+                    // `2>` redirects error messages, not the output.
                     let errors = simple.args.last().is_some_and(|a| a.text == "2" || a.text == "1")
                         && self.text[..at].ends_with(['1', '2']);
                     let second = errors && self.text[..at].ends_with('2');
@@ -190,7 +190,7 @@ impl Parser<'_> {
                 }
                 _ => {
                     let word = self.word();
-                    // `A=b program`: what is set before is no program.
+                    // `A=b program`: an assignment is not the program.
                     let sets = simple.args.is_empty()
                         && word.text.split_once('=').is_some_and(|(n, _)| {
                             !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
@@ -210,7 +210,7 @@ impl Parser<'_> {
 
     fn end(&mut self, simple: &mut Simple) {
         let mut simple = std::mem::take(simple);
-        // What only leads to the command: `then sed …`, `sudo tee …`, `time cargo test`.
+        // Words that only lead to the command: `then sed …`, `sudo tee …`, `time cargo test`.
         let leads = simple.args.iter().take_while(|a| LEADS.contains(&a.text.as_str())).count();
         simple.args.drain(..leads);
         if !simple.args.is_empty() || !simple.outputs.is_empty() || !simple.sets.is_empty() {
@@ -222,7 +222,7 @@ impl Parser<'_> {
         while self.chars.next_if(|(_, c)| matches!(c, ' ' | '\t')).is_some() {}
     }
 
-    /// The bodies of the here-documents of the line just ended.
+    /// Reads the bodies of the here-documents of the line just ended.
     fn skip_heres(&mut self) {
         for (end, reader) in std::mem::take(&mut self.heres) {
             let from = self.chars.peek().map_or(self.text.len(), |(at, _)| *at);
@@ -243,7 +243,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One word with its quotes taken off. Always takes at least one character.
+    /// Reads one word without its quotes. Always takes at least one character.
     fn word(&mut self) -> Arg {
         let mut arg = Arg { text: String::new(), certain: true };
         let mut any = false;
@@ -282,7 +282,7 @@ impl Parser<'_> {
                     if any {
                         break;
                     }
-                    // Nothing here to take: leave it to who asked, but never stand still.
+                    // Nothing to take: return to the caller, but never without progress.
                     return arg;
                 }
                 c => {

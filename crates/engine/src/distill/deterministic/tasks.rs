@@ -1,16 +1,16 @@
-//! Task lists the assistant keeps with a tool: whatever the tool is called, a list of entries with a status.
+//! Task lists the assistant keeps with a tool: a list of entries with a status, whatever the tool is called.
 
 use serde_json::Value;
 
 use super::list::Noted;
 use crate::scope::TurnId;
 
-/// The largest list that is read, in bytes.
+/// The most bytes of a list that is read.
 const LARGEST: usize = 256 * 1024;
-/// No list has more entries that matter.
+/// The most entries of a list.
 const MOST: usize = 100;
 
-/// How far an entry is.
+/// The status of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     Open,
@@ -25,7 +25,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// A call of a tool that may keep such a list. Gives the entries that are done now and were not before.
+    /// Reads a tool call that may contain such a list. Returns the entries newly done.
     pub fn call(&mut self, tool: &str, input: &str, turn: TurnId, seq: usize) -> Vec<Noted> {
         match tool {
             "todowrite" | "updateplan" | "todo" | "plan" | "writetodos" | "managetodolist" | "setplan" | "taskplan"
@@ -86,7 +86,7 @@ impl Tasks {
             let Some(mut noted) = text.and_then(|t| Noted::new(t, turn, 3, seq)) else { continue };
             let known = old.iter().find(|(_, n, _)| n.item.text == noted.item.text);
             if let Some((_, before, was)) = known {
-                // Where it was put on the list, and where its status changed.
+                // The turn that added the entry, and the one that changed its status.
                 if *was == status {
                     noted.item.turns = before.item.turns.clone();
                     noted.seq = before.seq;
@@ -102,12 +102,12 @@ impl Tasks {
         became
     }
 
-    /// The entries of a status.
+    /// The entries with a status.
     pub fn of(&self, status: Status) -> impl Iterator<Item = &Noted> {
         self.entries.iter().filter(move |e| e.2 == status).map(|e| &e.1)
     }
 
-    /// What was said or done elsewhere settles open entries.
+    /// Removes open entries settled elsewhere.
     pub fn settle(&mut self, done: &crate::text::similarity::Bag) {
         for entry in self.entries.iter_mut().filter(|e| e.2 == Status::Open) {
             if done.settles(&entry.1.bag) && entry.1.bag.len() >= 2 {

@@ -1,9 +1,9 @@
-//! Whether the reader fits the SQLite of this process.
+//! Checks whether the reader fits the SQLite of this process.
 //!
-//! The versions in [`TRIED`] were tried with random tables by the tests of this room, and a test fails when the bundled
-//! SQLite is not among them. They are trusted by their number, because a hook has a few milliseconds and a table in
-//! memory costs two. Any other version is tried here, once per process, on a small table. A reader that does not pass is
-//! not used: searches then ask FTS5 through SQL and are slower, not wrong.
+//! The tests of this module ran the versions in [`TRIED`] against random tables; a test fails if the bundled SQLite is
+//! not among them. They are trusted by number, because a hook has a few milliseconds and a table in memory costs two.
+//! Any other version is tried here, once per process, on a small table. A reader that does not pass is not used:
+//! searches then ask FTS5 through SQL, which is slower and has the same results.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,11 +14,11 @@ use super::{Postings, ReadEnd};
 use crate::error::Result;
 use crate::index::{TOKENIZER, tokens_of};
 
-/// Versions of SQLite with which the tests of this room passed, by `sqlite3_libversion_number`. Before one is added, run
-/// `cargo test -p heirloom-engine --lib postings`.
+/// Versions of SQLite with which the tests of this room passed, by `sqlite3_libversion_number`. Before one is added,
+/// run `cargo test -p heirloom-engine --lib postings`.
 pub(super) const TRIED: &[i32] = &[3_054_001];
 
-/// Whether what the reader reads can be relied on.
+/// Whether the reader can be relied on.
 pub(super) fn reader_fits() -> bool {
     static PASSED: OnceLock<bool> = OnceLock::new();
     fits(rusqlite::version_number(), || *PASSED.get_or_init(|| small_table_reads_alike().unwrap_or(false)))
@@ -28,8 +28,8 @@ pub(super) fn fits(version: i32, passes: impl FnOnce() -> bool) -> bool {
     TRIED.contains(&version) || passes()
 }
 
-/// Reads a small table that has every form once: several segments, lists that go on over pages, long positions, tokens
-/// that begin alike, both columns, distant rows.
+/// Reads a small table with every form of list: several segments, lists over several pages, long positions, tokens with
+/// common prefixes, both columns, distant rows.
 pub(super) fn small_table_reads_alike() -> Result<bool> {
     let conn = table("full", 64)?;
     for batch in 0..3i64 {
@@ -40,10 +40,10 @@ pub(super) fn small_table_reads_alike() -> Result<bool> {
         });
         add(&conn, rows)?;
     }
-    reads(&conn, &told(&conn)?, &[])
+    reads(&conn, &reported(&conn)?, &[])
 }
 
-/// An empty table of the index's form in memory, with pages of so many bytes.
+/// An empty table in memory with the index's schema and this page size.
 pub(super) fn table(detail: &str, page_bytes: u32) -> Result<Connection> {
     let conn = Connection::open_in_memory()?;
     conn.execute_batch(&format!(
@@ -55,7 +55,7 @@ pub(super) fn table(detail: &str, page_bytes: u32) -> Result<Connection> {
     Ok(conn)
 }
 
-/// Adds rows of an id, a text and scope tokens in one transaction: they become one segment.
+/// Adds rows of an id, a text and scope tokens in one transaction, so that they become one segment.
 pub(super) fn add(conn: &Connection, rows: impl IntoIterator<Item = (i64, String, String)>) -> Result<()> {
     let transaction = conn.unchecked_transaction()?;
     let mut insert = conn.prepare_cached("INSERT INTO fts (rowid, text, scope) VALUES (?1, ?2, ?3)")?;
@@ -69,37 +69,37 @@ pub(super) fn add(conn: &Connection, rows: impl IntoIterator<Item = (i64, String
 /// For each row with a token: its positions in the text, and whether it is in the scope.
 type List = BTreeMap<i64, (Vec<u32>, bool)>;
 
-/// What FTS5 tells of a table through `fts5vocab`, its own interface to its index.
+/// The content of a table according to `fts5vocab`, FTS5's own interface to its index.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Reported {
     lists: BTreeMap<String, List>,
     /// Tokens of each row.
     lengths: BTreeMap<i64, u32>,
 }
 
-pub(super) fn told(conn: &Connection) -> Result<Told> {
-    let mut told = Told::default();
+pub(super) fn reported(conn: &Connection) -> Result<Reported> {
+    let mut reported = Reported::default();
     let mut instances =
         conn.prepare("SELECT term, doc, col = 'text', \"offset\" FROM told ORDER BY doc, col, \"offset\"")?;
     let mut rows = instances.query([])?;
     while let Some(r) = rows.next()? {
         let row = r.get(1)?;
-        let entry = told.lists.entry(r.get(0)?).or_default().entry(row).or_default();
+        let entry = reported.lists.entry(r.get(0)?).or_default().entry(row).or_default();
         match r.get(2)? {
             true => entry.0.push(r.get(3)?),
             false => entry.1 = true,
         }
-        *told.lengths.entry(row).or_default() += 1;
+        *reported.lengths.entry(row).or_default() += 1;
     }
-    Ok(told)
+    Ok(reported)
 }
 
-/// Whether the reader reads what is told of a table: every list, the lengths of the rows, and the totals. Rows that were
-/// `deleted` may still be read.
-pub(super) fn reads(conn: &Connection, told: &Told, deleted: &[i64]) -> Result<bool> {
+/// Whether the reader returns the same as `fts5vocab`: every list, the lengths of the rows, and the totals. `deleted`
+/// rows may still be returned.
+pub(super) fn reads(conn: &Connection, reported: &Reported, deleted: &[i64]) -> Result<bool> {
     let Some(mut postings) = Postings::open_unchecked(conn)? else { return Ok(false) };
     let nowhere = ("no token of the table".to_owned(), List::new());
-    for (token, expected) in told.lists.iter().chain([(&nowhere.0, &nowhere.1)]) {
+    for (token, expected) in reported.lists.iter().chain([(&nowhere.0, &nowhere.1)]) {
         let (mut read, mut twice) = (List::new(), false);
         let end = postings.read(token, true, ((i64::MIN, i64::MAX), i64::MAX), &mut |entry| {
             if !deleted.contains(&entry.row) {
@@ -116,7 +116,7 @@ pub(super) fn reads(conn: &Connection, told: &Told, deleted: &[i64]) -> Result<b
     let (mut count, mut sum) = (0, 0);
     while let Some(r) = rows.next()? {
         let tokens = tokens_of(r.get_ref(1)?.as_blob().unwrap_or_default());
-        if tokens != Some(told.lengths.get(&r.get(0)?).copied().unwrap_or_default()) {
+        if tokens != Some(reported.lengths.get(&r.get(0)?).copied().unwrap_or_default()) {
             return Ok(false);
         }
         (count, sum) = (count + 1, sum + u64::from(tokens.unwrap_or_default()));

@@ -1,15 +1,15 @@
 //! Reads the posting lists of FTS5, SQLite's full-text engine, directly from its pages.
 //!
-//! For each token FTS5 keeps the rows it stands in, with its positions. Through SQL a row costs about a microsecond,
+//! For each token FTS5 keeps the rows that contain it, with its positions. Through SQL a row costs about a microsecond,
 //! because every row is scored before the best are known; read here it costs about ten nanoseconds.
 //!
 //! Contract:
 //!
 //! - It reads the table `fts` with the columns `text` and `scope`, as the index makes it, and writes nothing.
 //! - What is read is an internal format of FTS5 (`fts5_index.c`, "Segment leaf pages"). SQLite keeps it stable, but
-//!   promises nothing. So the format is never trusted unseen: [`check`] trusts the versions of SQLite that the tests ran
+//!   promises nothing. So the format is always checked: [`check`] trusts the versions of SQLite that the tests ran
 //!   with, the bundled one among them, at no cost; with any other version the reader must first read a small table in
-//!   memory exactly as FTS5 itself tells it, once per process.
+//!   memory exactly as FTS5 itself reports it, once per process.
 //! - Whatever is not as expected gives `None`, and the caller asks FTS5 through SQL. Another format costs time, never a
 //!   wrong answer.
 //! - Rows that were deleted and not merged away yet may still be among the rows: callers look turns up in the ledger,
@@ -29,13 +29,13 @@ use crate::error::Result;
 use segment::{Walk, content, varint};
 use structure::Segment;
 
-/// Bits of a page's number in the id of a page.
+/// Bits of the page number in a page id.
 const PAGE_BITS: u32 = 37;
 
-/// Rows of a list that fill a page at least, for estimating how long a list is.
+/// The fewest rows of a list on a full page, to estimate the length of a list.
 const ROWS_PER_PAGE: i64 = 500;
 
-/// A list that goes on over fewer pages than this is read from its beginning: looking for a page costs some reads, too.
+/// A list that spans fewer pages than this is read from its beginning: searching for a page costs some reads, too.
 const WORTH_SKIPPING: i64 = 4;
 
 /// The posting lists of the table `fts`.
@@ -48,19 +48,19 @@ pub(crate) struct Postings<'c> {
     /// Rows and tokens of the whole table.
     pub rows: u64,
     pub tokens: u64,
-    /// The caller sets it where every row of the table is in the range that is read: how long a list is can then be
+    /// Set by the caller if the range to be read contains every row of the table: the length of a list can then be
     /// estimated from its number of pages.
     pub sole: bool,
 }
 
-/// One entry of a list: a row that has the token.
+/// One entry of a list: a row that contains the token.
 pub(crate) struct Posting<'p> {
     pub row: i64,
-    /// How often the token stands in the column `text`.
+    /// How often the token occurs in the column `text`.
     pub times: u32,
-    /// The token stands in the column `scope`.
+    /// Whether the token occurs in the column `scope`.
     pub limits: bool,
-    /// The token's positions in the column `text`, where they were asked for.
+    /// The token's positions in the column `text`, if they were asked for.
     pub places: &'p [u32],
 }
 
@@ -73,8 +73,8 @@ pub(crate) enum ReadEnd {
 }
 
 impl<'c> Postings<'c> {
-    /// The lists as they are committed; within one transaction they belong together. `None`: another SQLite than the
-    /// reader knows, or a form it does not know.
+    /// Opens the committed lists; within one transaction they are consistent. `None`: an unknown version of SQLite or
+    /// an unknown format.
     pub fn open(conn: &'c Connection) -> Result<Option<Postings<'c>>> {
         if check::reader_fits() { Postings::open_unchecked(conn) } else { Ok(None) }
     }
@@ -101,9 +101,9 @@ impl<'c> Postings<'c> {
         }))
     }
 
-    /// Calls `each` for every row of a range that has a token: segment by segment, rising by row within each. Reading
-    /// stops as soon as it is known that more than `most` rows of the range have it; rows outside do not count. `None`:
-    /// not a form the reader knows; what `each` got until then is to be thrown away.
+    /// Calls `each` for every row of a range that contains a token: segment by segment, ascending within each. Stops as
+    /// soon as more than `most` rows of the range are known to contain it; rows outside do not count. `None`: an
+    /// unknown format; what `each` got until then must be discarded.
     pub fn read(
         &mut self,
         token: &str,
@@ -121,7 +121,7 @@ impl<'c> Postings<'c> {
             let base = segment.id << PAGE_BITS;
             walk.begin();
             let (list, mut start) = (base + page, base + page);
-            // From its first page on; where the range begins far behind it, from there on.
+            // From its first page on; if the range begins far behind it, from there on.
             'list: loop {
                 let mut rows = self.pages.query([start, base + segment.last])?;
                 let (mut expected, mut more) = (start, true);
@@ -150,7 +150,7 @@ impl<'c> Postings<'c> {
                     // The list ends on the page where the next token of the tree begins, or before.
                     let end: Option<i64> = self.next.query_row(params![segment.id, key], |r| r.get(0)).optional()?;
                     let end = base + end.map_or(segment.last, |no| no >> 1);
-                    // How long a list is, is known of all rows together only.
+                    // The length of a list is known only for all rows together.
                     if self.sole && !strangers && seen + (end - id - 1).max(0) * ROWS_PER_PAGE > most {
                         return Ok(Some(ReadEnd::TooLong));
                     }
@@ -163,7 +163,7 @@ impl<'c> Postings<'c> {
                         }
                     }
                 }
-                // A page that should be there and is not: the engine, asked, says what is damaged.
+                // A page is missing: the engine, asked through SQL, reports the damage.
                 if expected == start {
                     return Ok(None);
                 }
@@ -178,12 +178,12 @@ impl<'c> Postings<'c> {
     }
 }
 
-/// Of the pages that a list goes on over, the last one whose first row is not greater than `row`: on the pages before it
-/// all rows are smaller. `None`: not a form the reader knows.
+/// Of the pages a list spans, the last one whose first row is not greater than `row`: all rows on earlier pages are
+/// smaller. `None`: an unknown format.
 fn reaching(heads: &mut Statement, (first, last): (i64, i64), row: i64) -> Result<Option<i64>> {
     let (mut from, mut to) = (first, last);
     while to > from {
-        // Pages on which no row begins lie within the places of a single one.
+        // A page on which no row begins contains only positions of one row.
         let middle = from + (to - from + 1) / 2;
         let (mut at, mut begins) = (middle, None);
         while at <= to && begins.is_none() {

@@ -1,33 +1,33 @@
-//! The pages of a segment: tokens, rows and positions. In every function `None` means that the page is not of the form the
-//! reader knows.
+//! The pages of a segment: tokens, rows and positions. In every function `None` means that the page has an unknown
+//! format.
 //!
-//! A page is `u16 offset of the first row that begins no list · u16 size · content · footer`; the footer holds the places
-//! where tokens begin, each as the distance to the one before. Content is, for each token, `how many bytes it shares with
-//! the token before · how many are new · those bytes` (the first of a page shares none and does not say so), and then its
-//! list: for each row `distance to the row before · bytes of its positions, doubled, with a flag · the positions`. A list
-//! may go on over any number of pages. All numbers are varints. A position is the distance to the one before plus two;
-//! [`COLUMN`] begins another column.
+//! A page is `u16 offset of the first row that begins no list · u16 size · content · footer`; the footer holds the
+//! places where tokens begin, each as the distance to the one before. Content is, for each token, `how many bytes it
+//! shares with the token before · how many are new · those bytes` (the first of a page shares none and does not say
+//! so), and then its list: for each row `distance to the row before · bytes of its positions, doubled, with a flag ·
+//! the positions`. A list may go on over any number of pages. All numbers are varints. A position is the distance to
+//! the one before plus two; [`COLUMN`] begins another column.
 
 use super::Posting;
 
-/// What begins the positions in another column than the first.
+/// Begins the positions in another column than the first.
 const COLUMN: u8 = 1;
 
 /// The state of reading one list, page after page.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// The positions are wanted.
+    /// Whether positions are wanted.
     wanted: bool,
     pub row: i64,
-    /// A row was read: the next one is stored as the distance to it.
+    /// Whether a row was read: the next one is stored as the distance to it.
     any: bool,
     /// The token was at the end of a page: its list begins on the next one.
     waiting: bool,
-    /// Bytes of the open row's positions that are still to come.
+    /// Bytes of the current row's positions that are still to come.
     left: usize,
     open: bool,
     times: u32,
-    /// The positions of another column than the first have begun.
+    /// The positions of a column other than the first have begun.
     beyond: bool,
     place: u32,
     places: Vec<u32>,
@@ -38,17 +38,17 @@ impl Walk {
         Walk { wanted, ..Walk::default() }
     }
 
-    /// A list is read from a page on of which nothing is known.
+    /// Starts reading inside a list, at a page whose predecessor was not read.
     pub fn begin(&mut self) {
         (self.any, self.waiting, self.open, self.left) = (false, false, false, 0);
     }
 
-    /// The pages ended within a row.
+    /// Whether the pages ended within a row.
     pub fn is_inside(&self) -> bool {
         self.open || self.waiting
     }
 
-    /// The page on which the token may be. `Some(true)`: its list goes on.
+    /// Reads the first page, which may contain the token. `Some(true)`: its list continues on the next page.
     pub fn first_page(&mut self, page: &[u8], key: &[u8], each: &mut impl FnMut(Posting)) -> Option<bool> {
         let size = content(page)?;
         let Some((from, end)) = seek(page, size, key)? else { return Some(false) };
@@ -62,7 +62,7 @@ impl Walk {
         Some(!ends)
     }
 
-    /// A page after it. `Some(true)`: the list goes on.
+    /// Reads a following page. `Some(true)`: the list continues.
     pub fn page(&mut self, page: &[u8], each: &mut impl FnMut(Posting)) -> Option<bool> {
         let size = content(page)?;
         let first_token = if page.len() > size { Some(varint(page, size)?.0 as usize) } else { None };
@@ -89,7 +89,7 @@ impl Walk {
         Some(first_token.is_none())
     }
 
-    /// Rows from `from` to the end of the list or of the page.
+    /// Reads rows from `from` to the end of the list or of the page.
     fn list(
         &mut self,
         page: &[u8],
@@ -116,7 +116,7 @@ impl Walk {
         (!self.open || at == size).then_some(())
     }
 
-    /// Some more bytes of the places of the open row.
+    /// Reads more bytes of the current row's positions.
     fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(Posting)) -> Option<()> {
         self.left -= bytes.len();
         match *bytes {
@@ -147,13 +147,13 @@ impl Walk {
     }
 }
 
-/// Bytes of a page before its footer.
+/// The length of a page without its footer.
 pub(super) fn content(page: &[u8]) -> Option<usize> {
     let size = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     (4..=page.len()).contains(&size).then_some(size)
 }
 
-/// Where on a page the list of a token begins, and where the next token does. `Some(None)`: the token is not on it.
+/// The offsets at which a token's list and the next token begin. `Some(None)`: the token is not on this page.
 #[allow(clippy::type_complexity)]
 fn seek(page: &[u8], size: usize, key: &[u8]) -> Option<Option<(usize, Option<usize>)>> {
     if page.len() == size {
@@ -192,7 +192,7 @@ fn seek(page: &[u8], size: usize, key: &[u8]) -> Option<Option<(usize, Option<us
     }
 }
 
-/// A number, and the place behind it.
+/// A varint and the offset behind it.
 #[inline]
 pub(super) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(at)?;

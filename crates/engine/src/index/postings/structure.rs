@@ -1,14 +1,14 @@
-//! Two records of FTS5: which segments there are, and how many rows and tokens. `None`: not a form the reader knows.
+//! Two records of FTS5: the list of segments, and the number of rows and tokens. `None`: an unknown format.
 
 use super::segment::varint;
 
-/// In the structure record, where segments have origins and tombstones (tables with `contentless_delete`).
+/// Marks a structure record whose segments have origins and tombstones (tables with `contentless_delete`).
 const SECOND_FORM: [u8; 4] = [0xff, 0, 0, 1];
 
 /// The most segments FTS5 ever has.
 const MOST_SEGMENTS: u64 = 2000;
 
-/// A part of the table with lists of its own, on the pages `first` to `last`.
+/// A part of the table with its own lists, on the pages `first` to `last`.
 pub(super) struct Segment {
     pub id: i64,
     pub first: i64,
@@ -37,7 +37,7 @@ pub(super) fn segments(record: &[u8]) -> Option<Vec<Segment>> {
             for _ in 0..if second { 5 } else { 0 } {
                 number()?;
             }
-            // One that a merge has used up is empty.
+            // A segment used up by a merge is empty.
             if last > 0 {
                 out.push(Segment { id, first: first.max(1), last });
             }

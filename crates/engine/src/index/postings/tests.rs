@@ -1,15 +1,15 @@
-//! The reader against FTS5 itself, on random tables.
+//! Compares the reader with FTS5 itself, on random tables.
 
 use proptest::prelude::*;
 
-use super::check::{TRIED, add, fits, reads, small_table_reads_alike, table, told};
+use super::check::{TRIED, add, fits, reads, reported, small_table_reads_alike, table};
 
-/// What is done to a table, one transaction after another.
+/// One transaction on a table.
 #[derive(Clone, Debug)]
 enum Step {
     /// Adds rows: the distance to the row before, the text, the scope.
     Add(Vec<(i64, String, String)>),
-    /// Deletes some of the rows there are.
+    /// Deletes some of the existing rows.
     Delete(Vec<prop::sample::Index>),
     Merge,
     Optimize,
@@ -60,7 +60,7 @@ proptest! {
                 Step::Optimize => drop(conn.execute("INSERT INTO fts (fts) VALUES ('optimize')", []).unwrap()),
             }
         }
-        prop_assert!(reads(&conn, &told(&conn).unwrap(), &deleted).unwrap());
+        prop_assert!(reads(&conn, &reported(&conn).unwrap(), &deleted).unwrap());
     }
 }
 
@@ -82,7 +82,7 @@ fn an_unknown_version_is_trusted_only_if_it_passes() {
     assert!(!fits(9_999_999, || false));
 }
 
-/// Forms in which FTS5 stores the lists of other tables, taken for another version's: the same rows, stored otherwise.
+/// Lists of tables with other options stand for those of another version: the same rows in another format.
 #[test]
 fn another_form_does_not_pass() {
     let filled = |detail: &str| {
@@ -91,12 +91,12 @@ fn another_form_does_not_pass() {
         conn
     };
     let full = filled("full");
-    let told = told(&full).unwrap();
-    assert!(reads(&full, &told, &[]).unwrap());
+    let reported = reported(&full).unwrap();
+    assert!(reads(&full, &reported, &[]).unwrap());
     for detail in ["column", "none"] {
-        assert!(!reads(&filled(detail), &told, &[]).unwrap_or(false), "{detail}");
+        assert!(!reads(&filled(detail), &reported, &[]).unwrap_or(false), "{detail}");
     }
-    // Any number that is another one, behind the two bytes that count on pages a list goes on over only.
+    // Changes a number behind the first two bytes, which matter only on pages a list continues on.
     let (id, page): (i64, Vec<u8>) = full
         .query_row("SELECT min(id), block FROM fts_data WHERE id > 10", [], |r| Ok((r.get(0)?, r.get(1)?)))
         .unwrap();
@@ -105,8 +105,8 @@ fn another_form_does_not_pass() {
         let mut other = page.clone();
         other[at] ^= 2;
         put(&other);
-        assert!(!reads(&full, &told, &[]).unwrap_or(false), "byte {at} of {page:x?}");
+        assert!(!reads(&full, &reported, &[]).unwrap_or(false), "byte {at} of {page:x?}");
     }
     put(&page);
-    assert!(reads(&full, &told, &[]).unwrap());
+    assert!(reads(&full, &reported, &[]).unwrap());
 }

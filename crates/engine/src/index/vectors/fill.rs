@@ -1,7 +1,8 @@
-//! When vectors are made: with the words where the model is at hand, behind them otherwise.
+//! Makes vectors: together with the words if the model is quick, later otherwise.
 //!
-//! `vector-watermark` is the last turn whose vectors are stored; files and nodes have a mark each. Behind the words they
-//! are caught up from the ledger: read and embedded while others may write, then stored where the words still stand.
+//! `vector-watermark` is the last turn whose vectors are stored; files and nodes have a mark each. Missing vectors are
+//! made from the ledger: texts are read and embedded while others may write, then stored if the words are still
+//! indexed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,14 +24,14 @@ use crate::scope::{AgentNo, TurnId};
 /// Texts given to a model at once.
 const AT_ONCE: usize = 256;
 
-/// Turns read at once when vectors are caught up; few where a search waits.
+/// Turns read at once to make missing vectors; few, because a search may be waiting.
 const STEP: i64 = 400;
 const HASTY_STEP: i64 = 50;
 
-/// How long a model that did not answer is left alone.
+/// How long a model that did not answer is not asked again.
 const REST: Duration = Duration::from_secs(30);
 
-/// A vector as it is stored; `None` for a text that is near to nothing.
+/// Vectors as they are stored; `None` for a text similar to nothing.
 pub(crate) type Made = Vec<Option<Vec<u8>>>;
 
 /// Turns whose vectors are being made.
@@ -42,7 +43,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Takes in what of a turn is embedded.
+    /// Adds the embedded texts of a turn.
     pub fn turn(&mut self, doc: &Doc) {
         for (part, text) in texts::of_turn(doc.kind, doc.text).into_iter().enumerate() {
             let set = SetKey {
@@ -70,7 +71,7 @@ impl Waiting {
     }
 }
 
-/// Asks a model, and makes sure of its answer.
+/// Asks a model and checks the form of its answer.
 fn embed(embedder: &dyn Embedder, texts: &[impl AsRef<str>]) -> Result<Made> {
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     let vectors = embedder.embed(&texts)?;
@@ -89,8 +90,8 @@ fn name_of(embedder: &dyn Embedder) -> String {
 }
 
 impl Index {
-    /// Plugs in the model that makes vectors from now on. Those of another one are not compared with any more, and give
-    /// way when something is written next. `Usage` for a model whose vectors cannot be stored.
+    /// Plugs in the model that makes vectors from now on. Vectors of another model are no longer compared and are
+    /// removed with the next write. `Usage` for a model whose vectors cannot be stored.
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Result<Index> {
         let dimensions = embedder.dimensions();
         if dimensions == 0 || !dimensions.is_multiple_of(64) || dimensions > 1 << 14 {
@@ -101,18 +102,18 @@ impl Index {
         Ok(self)
     }
 
-    /// The model that is plugged in.
+    /// The model plugged in.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.embedder.as_ref()
     }
 
-    /// The documents of one sort nearest to a vector of the plugged-in model, best first, each once, none beyond
-    /// `limit` (R10.2). Only what `within` lets through is compared at all. Nothing is found where no model is plugged
-    /// in, where the stored vectors are another model's, for an unknown agent and for a vector near to nothing.
+    /// The documents of one sort nearest to a vector of the plugged-in model, best first, each once, at most `limit`
+    /// (R10.2). Only documents that pass `within` are compared. Empty if no model is plugged in, if the stored vectors
+    /// are another model's, for an unknown agent and for a vector similar to nothing.
     ///
-    /// Found means indexed: a turn may have been forgotten since, a file changed; whoever shows it looks in the ledger.
-    /// Sees what is committed: [`Index::flush`] or [`Index::catch_up`] first. Breaks off at the index's deadline and
-    /// says so. `Damaged` where the vectors are torn.
+    /// A result is indexed, but a turn may have been forgotten since or a file changed; the caller checks the ledger
+    /// before showing it. Sees what is committed: call [`Index::flush`] or [`Index::catch_up`] first. Stops at the
+    /// index's deadline and reports it. `Damaged` if the stored vectors are inconsistent.
     pub fn nearest(&self, vector: &[f32], agent_no: AgentNo, within: Within, limit: usize) -> Result<Nearest> {
         match self.comparable()? {
             Some(store) => store.nearest(vector, agent_no, within, limit),
@@ -120,8 +121,8 @@ impl Index {
         }
     }
 
-    /// [`Index::nearest`], and the cosines of the documents with the numbers `also`, in the same pass: both legs of a
-    /// fusion then know every candidate. What `within` keeps out and what has no vector is not in it.
+    /// [`Index::nearest`], and in the same pass the cosines of the documents with the numbers `also`, so that both
+    /// searches know every candidate. Documents outside `within` or without a vector are left out.
     pub fn nearest_and(
         &self,
         vector: &[f32],
@@ -136,8 +137,8 @@ impl Index {
         }
     }
 
-    /// The cosines of documents that were found otherwise; those without a vector are not in it. For what
-    /// [`Index::nearest`] has not among its best: both legs of a fusion then know every candidate.
+    /// The cosines of documents found otherwise, for those [`Index::nearest`] did not return; documents without a
+    /// vector are left out.
     pub fn similarities(
         &self,
         vector: &[f32],
@@ -150,13 +151,13 @@ impl Index {
         }
     }
 
-    /// How many vectors there are, of all agents.
+    /// The number of vectors of all agents.
     pub fn vectors(&self) -> Result<u64> {
         Store::of(&self.conn)?.map_or(Ok(0), |store| store.count())
     }
 
-    /// What the plugged-in model has not been shown yet: "vectors of 1,200 of 50,000 turns are still being made". Without
-    /// a model nothing is being made.
+    /// What the plugged-in model has not embedded yet: "vectors of 1,200 of 50,000 turns are still being made". Nothing
+    /// is missing without a model.
     pub fn vectors_missing(&self, tx: &Read) -> Result<Missing> {
         let Some(embedder) = &self.embedder else { return Ok(Missing::default()) };
         let known = stored_model(&self.conn)?.as_deref() == Some(&name_of(embedder.as_ref()));
@@ -179,9 +180,9 @@ impl Index {
         Ok(out)
     }
 
-    /// Makes the vectors of turns and nodes that have words and no vectors yet, until done or `until`; those of files
-    /// come with [`Index::catch_up_files`]. `progress` gets the number of turns done. A model that does not answer ends
-    /// it without an error: [`Index::vectors_missing`] tells.
+    /// Makes the missing vectors of indexed turns and nodes, until done or `until`; those of files are made by
+    /// [`Index::catch_up_files`]. `progress` receives the number of turns done. A model that does not answer ends it
+    /// without an error; [`Index::vectors_missing`] then reports what is missing.
     pub fn fill_vectors(
         &mut self,
         ledger: &Ledger,
@@ -195,7 +196,7 @@ impl Index {
         let mut done = 0;
         while !self.rests() && until.is_none_or(|until| Instant::now() < until) {
             if stored_model(&self.conn)?.as_deref() != Some(&name_of(embedder.as_ref())) {
-                // Beginning to write changes it.
+                // Beginning to write changes the store.
                 if !self.begin()? {
                     return Ok(());
                 }
@@ -219,10 +220,10 @@ impl Index {
             if !self.begin()? {
                 return Ok(());
             }
-            // Nobody else has done it meanwhile, and what was forgotten meanwhile stays so.
+            // Store only if no other process has done it meanwhile; what was forgotten meanwhile is left out.
             if self.vector_watermark()? == from {
                 self.drop_erased(&mut waiting)?;
-                // With no turn left in that stretch there is nothing up to its end.
+                // Without any turn left in that range, all of it is done.
                 let last = if turns == 0 { to } else { last };
                 if self.store_waiting(waiting)? {
                     self.set_vector_watermark(last)?;
@@ -235,13 +236,13 @@ impl Index {
         self.fill_nodes(ledger, until)
     }
 
-    /// Whether vectors that are missing can be made now.
+    /// Whether missing vectors can be made now.
     pub(in crate::index) fn may_fill(&self, deadline: Option<Instant>) -> bool {
         let Some(embedder) = &self.embedder else { return false };
         !self.rests() && deadline.is_none_or(|d| embedder.is_quick() && Instant::now() < d)
     }
 
-    /// Vectors of texts, asked for now. `None` where the model does not answer.
+    /// Embeds texts now. `None` if the model does not answer.
     pub(in crate::index) fn vectors_of(&mut self, texts: &[String]) -> Result<Option<Made>> {
         let Some(embedder) = self.embedder.clone().filter(|_| !self.rests()) else { return Ok(None) };
         match embed(embedder.as_ref(), texts) {
@@ -253,13 +254,13 @@ impl Index {
         }
     }
 
-    /// The same inside a transaction: only a model that is at hand is asked.
+    /// The same inside a transaction: only a quick model is asked.
     pub(in crate::index) fn vectors_now(&mut self, texts: &[String]) -> Result<Option<Made>> {
         if self.waiting.is_some() { self.vectors_of(texts) } else { Ok(None) }
     }
 
-    /// Puts the vectors of one document into a set, inside the open transaction. `false`: what was stored is torn and was
-    /// given up; all are made again.
+    /// Adds the vectors of one document to a set, inside the open transaction. `false`: the stored vectors were
+    /// inconsistent and were dropped; all are made again.
     pub(in crate::index) fn store_vectors(
         &mut self,
         set: &SetKey,
@@ -270,7 +271,7 @@ impl Index {
         self.store_waiting(Waiting { made: BTreeMap::from([(set.clone(), made)]), ..Waiting::default() })
     }
 
-    /// Takes out the vectors of documents, inside the open transaction.
+    /// Removes the vectors of documents, inside the open transaction.
     pub(in crate::index) fn remove_vectors(
         &mut self,
         agent_no: AgentNo,
@@ -287,7 +288,7 @@ impl Index {
         }
     }
 
-    /// Embeds what is waiting once it is much.
+    /// Embeds the waiting texts once there are many.
     pub(in crate::index) fn embed_if_many(&mut self) {
         if self.waiting.as_ref().is_some_and(|w| w.texts.len() >= AT_ONCE) {
             self.embed_waiting();
@@ -298,12 +299,12 @@ impl Index {
         let (Some(embedder), Some(mut waiting)) = (self.embedder.clone(), self.waiting.take()) else { return };
         match waiting.embed(embedder.as_ref()) {
             Ok(()) => self.waiting = Some(waiting),
-            // The words are stored without: vectors of this transaction come later.
+            // The words are stored without vectors; those of this transaction are made later.
             Err(e) => self.rest(&e),
         }
     }
 
-    /// Stores what is waiting before the transaction is committed.
+    /// Stores the waiting vectors before the transaction is committed.
     pub(in crate::index) fn settle_vectors(&mut self) -> Result<()> {
         self.embed_waiting();
         let Some(waiting) = self.waiting.take() else { return Ok(()) };
@@ -325,7 +326,7 @@ impl Index {
         }
     }
 
-    /// Whether the transaction that was just begun keeps the vectors in step with the words. Vectors of another model go
+    /// Whether the transaction just begun stores vectors together with words. Vectors of another model are removed
     /// first.
     pub(in crate::index) fn keeps_step(&mut self) -> Result<bool> {
         let Some(embedder) = self.embedder.clone() else { return Ok(false) };
@@ -339,7 +340,7 @@ impl Index {
         Ok(embedder.is_quick() && !self.rests() && self.vector_watermark()? == self.watermark()?)
     }
 
-    /// Drops every vector, inside the open transaction: all are to be made again.
+    /// Drops every vector, inside the open transaction, so that all are made again.
     fn give_up(&mut self) -> Result<()> {
         self.conn.execute_batch(EMPTY)?;
         self.conn.execute_batch(
@@ -349,7 +350,7 @@ impl Index {
         Ok(())
     }
 
-    /// Leaves out turns whose words are gone: they were forgotten since they were read.
+    /// Leaves out turns that were forgotten since they were read.
     fn drop_erased(&self, waiting: &mut Waiting) -> Result<()> {
         let mut stands = self.conn.prepare_cached("SELECT 1 FROM fts_docsize WHERE id = ?1")?;
         for (set, items) in &mut waiting.made {
@@ -365,7 +366,7 @@ impl Index {
         Ok(())
     }
 
-    /// The stored vectors, where the plugged-in model made them.
+    /// The stored vectors, if the plugged-in model made them.
     fn comparable(&self) -> Result<Option<Store<'_>>> {
         match &self.embedder {
             Some(e) if stored_model(&self.conn)?.as_deref() == Some(&name_of(e.as_ref())) => Store::of(&self.conn),
@@ -389,7 +390,7 @@ impl Index {
         self.resting.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Whether a model that did not answer is left alone for now.
+    /// Whether a model that did not answer is not to be asked yet.
     pub fn embedder_rests(&self) -> bool {
         self.rests()
     }

@@ -1,10 +1,9 @@
-//! Vectors of turns, files and lineage nodes, beside their words in the same file (R10.2, R10.8). Which text gets one is
-//! decided in [`texts`], how they are kept in [`store`], when they are made in [`fill`], how they are searched in
-//! [`nearest`].
+//! Vectors of turns, files and lineage nodes, in the same file as their words (R10.2, R10.8). [`texts`] chooses the
+//! texts to embed, [`store`] keeps the vectors, [`fill`] makes them, [`nearest`] searches them.
 //!
-//! A vector stands only where its document has rows of words: who takes the words away takes the vector away. They are
-//! made in the transaction that stores the words where the model is at hand; where it is elsewhere, does not answer, or
-//! has been replaced by another one, they lag behind with a watermark of their own and are caught up.
+//! A vector exists only while its document has rows of words: removing the rows removes the vector. With a quick model,
+//! vectors are made in the transaction that stores the words; with a remote model, one that does not answer, or a new
+//! one, they lag behind with a watermark of their own and are made later.
 
 mod code;
 mod fill;
@@ -21,7 +20,7 @@ pub(super) use fill::Waiting;
 pub(super) use store::{EMPTY, SCHEMA};
 pub(super) use texts::{of_file, of_node};
 
-/// What a vector belongs to.
+/// The document a vector belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Document {
     Turn(TurnId),
@@ -30,7 +29,7 @@ pub enum Document {
     Node(NodeId),
 }
 
-/// The sort of documents a search is for: each has limits of its own. An empty list lets nothing through, `None` all.
+/// The documents a search compares, with the limits of their sort. An empty list admits nothing, `None` everything.
 #[derive(Clone, Copy, Debug)]
 pub enum Within<'f> {
     Turns(&'f TurnsWithin),
@@ -38,54 +37,54 @@ pub enum Within<'f> {
     Nodes(&'f NodesWithin),
 }
 
-/// Which turns are looked at. What is stored is looked up by the numbers of the ledger.
+/// Limits for turns, by numbers of the ledger.
 #[derive(Clone, Default, Debug)]
 pub struct TurnsWithin {
-    /// Workspaces, with their aliases.
+    /// Workspaces, including their aliases.
     pub workspaces: Option<Vec<WorkspaceNo>>,
     pub harness: Option<String>,
     pub sessions: Option<Vec<SessionNo>>,
     pub roles: Option<Vec<Role>>,
     pub kinds: Option<Vec<TurnKind>>,
-    /// First and last turn: time, in the order of storing.
+    /// First and last turn, in the order they were stored: limits the time.
     pub turns: Option<(TurnId, TurnId)>,
 }
 
-/// Which files are looked at.
+/// Limits for files.
 #[derive(Clone, Default, Debug)]
 pub struct FilesWithin {
     pub kinds: Option<Vec<file_table::Kind>>,
-    /// As in the file table: `agent`, `workspace/<id>`, or empty for a file that names none.
+    /// As in the file table: `agent`, `workspace/<id>`, or empty for a file without a scope.
     pub scopes: Option<Vec<String>>,
-    /// Archived ones, too.
+    /// Include archived files.
     pub archived: bool,
 }
 
-/// Which lineage nodes are looked at.
+/// Limits for lineage nodes.
 #[derive(Clone, Default, Debug)]
 pub struct NodesWithin {
-    /// Threads the nodes were born in, with those that were merged into them.
+    /// Threads the nodes were made in, including those merged into them.
     pub threads: Option<Vec<ThreadNo>>,
     /// Workspaces of their first turns.
     pub workspaces: Option<Vec<WorkspaceNo>>,
     pub kinds: Option<Vec<lineage::Kind>>,
 }
 
-/// What is near.
+/// The result of a vector search.
 #[derive(Clone, Default, Debug)]
 pub struct Nearest {
     /// Each document once, with the cosine of its nearest part, best first.
     pub found: Vec<(Document, f32)>,
-    /// How near the documents are that were named beside, as far as they have vectors and are let through.
+    /// The cosines of the documents named in `also` that have vectors and pass the limits.
     pub also: Vec<(Document, f32)>,
-    /// The search was broken off at its deadline.
+    /// Whether the search was interrupted at its deadline.
     pub cut_short: bool,
 }
 
 /// How many vectors are still to be made, of all agents.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Missing {
-    /// Turns that have rows and were not looked at by the model yet, of so many turns.
+    /// Turns with rows that the model has not embedded yet, and how many turns there are.
     pub turns: u64,
     pub of_turns: u64,
     pub files: u64,
@@ -98,7 +97,7 @@ impl Missing {
     }
 }
 
-/// Sorts of documents, as numbers in the index.
+/// Sorts of documents, with their numbers in the index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Sort {
     Turn = 0,
@@ -116,7 +115,7 @@ impl Sort {
     }
 }
 
-/// Vectors are kept in sets that a search takes or leaves whole, without looking at a page of them.
+/// The key of a set of vectors. A search includes or skips a whole set without reading a page of it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct SetKey {
     pub agent_no: AgentNo,
@@ -127,12 +126,12 @@ pub(super) struct SetKey {
     pub label: String,
 }
 
-/// What one vector belongs to, and what a search looks at before it looks at the vector.
+/// The document of one vector, and what a search filters by before it compares the vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     pub number: i64,
     pub part: usize,
-    /// What a turn, file or node is: see the makers.
+    /// The class of a turn, file or node: see the constructors.
     pub class: u8,
     /// The session of a turn, the thread of a node.
     pub group: u32,

@@ -1,4 +1,4 @@
-//! Searching vectors: the sets a search may see, their keys, then codes, then the bytes of the candidates.
+//! Searches vectors: first the admissible sets, then keys, then codes, then the bytes of the candidates.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,16 +13,16 @@ use crate::event::{Role, TurnKind};
 use crate::scope::AgentNo;
 use crate::tree::file_table;
 
-/// Candidates found by their codes whose bytes are compared, a page each (STACK: at a million the best 10 have a recall
-/// of .9665 with 300 and of .9735 with 1,000 of them, as without codes).
+/// Candidates found by their codes whose bytes are compared, a page each (STACK: with a million vectors the best 10
+/// have a recall of .9665 with 300 candidates and of .9735 with 1,000, the same as without codes).
 const CANDIDATES: usize = 500;
 const LEAST_CANDIDATES: usize = 200;
 
-/// What passes, before anything is compared.
+/// The limits of a search, applied before anything is compared.
 struct Gate<'f> {
     within: Within<'f>,
     span: (i64, i64),
-    /// The sessions of turns or the threads of nodes, rising.
+    /// The sessions of turns or the threads of nodes, ascending.
     groups: Option<Vec<i64>>,
 }
 
@@ -45,7 +45,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Whether keys have to be looked at at all.
+    /// Whether every key of an admitted set passes, so that keys need not be checked.
     fn is_open(&self) -> bool {
         match self.within {
             Within::Turns(f) => f.sessions.is_none() && f.roles.is_none() && f.kinds.is_none() && f.turns.is_none(),
@@ -92,12 +92,12 @@ struct Candidate {
     number: i64,
 }
 
-/// The candidates so far: never more than a few times as many as are wanted, and no worse than the bound once full.
+/// The best candidates so far: at most a few times as many as wanted, and none worse than the bound once full.
 struct Best<'n> {
     wanted: usize,
     bound: u16,
     all: Vec<Candidate>,
-    /// Documents that are compared however far they are, rising, and where they were met.
+    /// Documents compared at any distance, ascending, and their candidates.
     also: &'n [i64],
     met: Vec<Candidate>,
 }
@@ -128,7 +128,7 @@ impl Store<'_> {
         self.nearest_and(vector, agent_no, within, limit, &[])
     }
 
-    /// The same, and how near those with the numbers `also` are, as far as they may be found: they are met in passing.
+    /// The same, and the cosines of the documents numbered `also` that pass the limits, found in the same pass.
     pub fn nearest_and(
         &self,
         vector: &[f32],
@@ -157,7 +157,7 @@ impl Store<'_> {
         let gate = Gate { within, span, groups };
         let mut also = also.to_vec();
         also.sort_unstable();
-        // Of fewer that are wanted fewer are enough, and each is on a page of its own.
+        // A smaller result needs fewer candidates, and each is on a page of its own.
         let wanted = (limit.saturating_mul(5) / 2).clamp(LEAST_CANDIDATES, CANDIDATES).max(limit.saturating_mul(2));
         let mut best = Best { wanted, bound: u16::MAX, all: Vec::new(), also: &also, met: Vec::new() };
         let sets = self.sets(agent_no, gate.sort())?;
@@ -183,7 +183,7 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// How near some documents are; those without a vector are left out.
+    /// The cosines of some documents; those without a vector are left out.
     pub fn similarities(&self, vector: &[f32], agent_no: AgentNo, of: &[Document]) -> Result<HashMap<Document, f32>> {
         let mut out = HashMap::new();
         let Some(probe) = Probe::new(vector).filter(|p| p.dimensions() == self.dimensions) else { return Ok(out) };
@@ -218,10 +218,10 @@ impl Store<'_> {
         Ok(out)
     }
 
-    /// Takes the candidates out of a set, of some blocks only where they are known. `false`: broken off at the deadline.
+    /// Collects the candidates of a set, or of some of its blocks. `false`: interrupted at the deadline.
     fn scan(&self, set: &Set, blocks: Option<&[i64]>, probe: &Probe, gate: &Gate, best: &mut Best) -> Result<bool> {
         let (from, to) = (block_no(set.set_no, 0), block_no(set.set_no + 1, 0) - 1);
-        // The index over spans tells which pages need not be read.
+        // The SQL index over spans shows which pages need not be read.
         let sql = match (blocks, gate.span) {
             (Some(_), _) => {
                 "SELECT block, keys, codes, first, last FROM vector_codes WHERE block = ?1 AND last >= ?2 AND first <= ?3"
@@ -249,7 +249,7 @@ impl Store<'_> {
         Ok(true)
     }
 
-    /// Takes the candidates out of some blocks of a set. `false`: broken off at the deadline.
+    /// Collects the candidates of some blocks of a set. `false`: interrupted at the deadline.
     fn take(&self, mut rows: Rows, set: &Set, probe: &Probe, gate: &Gate, best: &mut Best) -> Result<bool> {
         let from = block_no(set.set_no, 0);
         let (per, code, open) = (self.codes_at_once(), code_bytes(self.dimensions), gate.is_open());
@@ -301,7 +301,7 @@ impl Store<'_> {
         }
     }
 
-    /// Compares the bytes of candidates, in the order in which they lie. `false`: broken off at the deadline.
+    /// Compares the bytes of candidates, in storage order. `false`: interrupted at the deadline.
     fn compare(&self, probe: &Probe, of: &mut Vec<Candidate>, mut each: impl FnMut(i64, f32)) -> Result<bool> {
         of.sort_unstable_by_key(|c| (c.set_no, c.slot));
         of.dedup_by_key(|c| (c.set_no, c.slot));

@@ -1,11 +1,11 @@
-//! How vectors lie in the file: sets without gaps, in rows of one page.
+//! Stores vectors: sets without gaps, in rows of one page.
 //!
-//! A set's vectors are numbered from 0. Their keys and codes lie together in `vector_codes`, their bytes in
-//! `vector_rows`, each row as many as fit on a page: a search reads codes at the speed of the page cache, a candidate
-//! costs one page, and a turn that is appended rewrites two. What is taken out is replaced by the last of its set.
+//! A set's vectors are numbered from 0. Their keys and codes are in `vector_codes`, their bytes in `vector_rows`, each
+//! row with as many as fit on a page: a search reads codes at the speed of the page cache, a candidate costs one page,
+//! and appending a turn rewrites two. A removed vector is replaced by the last of its set.
 //!
-//! `vector_groups` tells in which blocks the vectors of a session or a thread may be, so that a search within some of
-//! them reads no others. A block from which a group has gone may still be named there.
+//! `vector_groups` lists the blocks that may contain vectors of a session or a thread, so that a search limited to some
+//! of them reads no others. A block may still be listed after the last vector of a group was removed.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(crate) const EMPTY: &str = "DELETE FROM vector_sets; DELETE FROM vector_code
      DELETE FROM vector_rows;
      DELETE FROM meta WHERE key = 'vector-watermark';";
 
-/// What of a page of 8,192 bytes a row may take without spilling over into another one.
+/// Bytes of a page of 8,192 that a row may use without spilling over into another.
 const ROOM: usize = 8060;
 
 /// Set and block in one number.
@@ -41,7 +41,7 @@ pub(super) fn block_no(set_no: i64, block: usize) -> i64 {
     (set_no << 32) | block as i64
 }
 
-/// A set, found.
+/// An existing set.
 #[derive(Clone, Debug)]
 pub(super) struct Set {
     pub set_no: i64,
@@ -50,7 +50,7 @@ pub(super) struct Set {
     pub label: String,
 }
 
-/// Keys and codes of a stretch of a set.
+/// Keys and codes of one block of a set.
 #[derive(Default)]
 struct Block {
     keys: Vec<u8>,
@@ -68,7 +68,7 @@ pub(super) fn torn() -> Error {
 }
 
 impl<'c> Store<'c> {
-    /// The vectors of an index, `None` where it has had no model yet.
+    /// The vectors of an index; `None` if it has had no model yet.
     pub fn of(conn: &'c Connection) -> Result<Option<Store<'c>>> {
         let dimensions: Option<i64> = conn
             .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'vector-dimensions'")?
@@ -102,7 +102,7 @@ impl<'c> Store<'c> {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Puts vectors, as [`super::code::encode`] makes them, at the end of a set.
+    /// Appends vectors, encoded by [`super::code::encode`], to a set.
     pub(super) fn append(&self, key: &SetKey, items: &[(Key, Vec<u8>)]) -> Result<()> {
         if items.is_empty() {
             return Ok(());
@@ -143,13 +143,13 @@ impl<'c> Store<'c> {
         self.set_vectors(set_no, before + items.len())
     }
 
-    /// Takes the vectors of these documents out. Returns how many it were.
+    /// Removes the vectors of these documents. Returns how many were removed.
     pub fn remove(&self, agent_no: AgentNo, sort: Sort, numbers: &BTreeSet<i64>) -> Result<usize> {
         let mut gone = 0;
         for set in self.sets(agent_no, sort)? {
             let slots = self.slots(&set, numbers)?;
             let mut left = set.vectors;
-            // From behind: what is moved into a gap is then never one that goes, too.
+            // From the end: the vector moved into a gap is then never one to be removed.
             for (slot, _) in slots.iter().rev() {
                 left -= 1;
                 self.move_into(set.set_no, *slot, left)?;
@@ -162,7 +162,7 @@ impl<'c> Store<'c> {
         Ok(gone)
     }
 
-    /// Where in a set the vectors of these documents are, in order.
+    /// The positions of these documents' vectors in a set, ascending.
     pub(super) fn slots(&self, set: &Set, numbers: &BTreeSet<i64>) -> Result<Vec<(usize, Key)>> {
         let (Some(least), Some(most)) = (numbers.first(), numbers.last()) else { return Ok(Vec::new()) };
         let mut spans = self.conn.prepare_cached(
@@ -192,7 +192,7 @@ impl<'c> Store<'c> {
         Ok(out)
     }
 
-    /// Moves the last vector of a set to another place and shortens the set by one.
+    /// Moves the last vector of a set to another position and shortens the set by one.
     fn move_into(&self, set_no: i64, slot: usize, last: usize) -> Result<()> {
         let per = self.codes_at_once();
         let mut tail = self.block(set_no, last / per, last % per + 1)?;
@@ -219,7 +219,7 @@ impl<'c> Store<'c> {
         Ok(())
     }
 
-    /// A block that must have so many codes.
+    /// Reads a block, which must have this many codes.
     fn block(&self, set_no: i64, block: usize, many: usize) -> Result<Block> {
         let found = self
             .conn
@@ -254,7 +254,7 @@ impl<'c> Store<'c> {
         Ok(())
     }
 
-    /// The blocks of sets in which vectors of these groups may be, rising.
+    /// The blocks of sets that may contain vectors of these groups, ascending.
     pub(super) fn blocks_of(&self, groups: &[i64], sets: &[&Set]) -> Result<Vec<i64>> {
         let mut statement = self.conn.prepare_cached("SELECT block FROM vector_groups WHERE group_no = ?1")?;
         let mut out = Vec::new();
@@ -309,7 +309,7 @@ impl<'c> Store<'c> {
         Ok(self.conn.query_row(sum, [], |r| r.get::<_, i64>(0))? as u64)
     }
 
-    /// What is wrong inside: blocks that are torn, missing or belong to no set, and vectors without words.
+    /// Internal inconsistencies: blocks that are damaged, missing or belong to no set, and vectors without words.
     pub fn problems(&self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
         let (mut codes, mut rows) = (0, 0);
@@ -352,7 +352,7 @@ impl<'c> Store<'c> {
                 return Err(torn());
             }
             for key in found.keys.chunks_exact(KEY_BYTES).map(Key::unpack) {
-                // Parts of a document lie side by side.
+                // Parts of a document are adjacent.
                 if known.is_none_or(|(number, _)| number != key.number) {
                     let row = crate::index::RowId { agent_no, turn_no: key.number, part: 0 }.pack();
                     known = Some((key.number, stands.exists([row])?));

@@ -1,4 +1,4 @@
-//! Sets against a plain list: whatever is put in and taken out, the same is found.
+//! Compares sets with a plain list: after any insertions and removals both find the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ fn unit(mut raw: Vec<f32>) -> Vec<f32> {
     raw
 }
 
-/// About the normal distribution.
+/// A random number, approximately normally distributed.
 fn chance(rng: &mut Rng) -> f32 {
     (0..4).map(|_| rng.below(2001) as f32 - 1000.0).sum::<f32>() / 1000.0
 }
@@ -37,7 +37,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Vectors as models make them: topics in fewer dimensions than there are.
+/// Vectors like those of models: topics in fewer dimensions than the vectors have.
 fn cloud(rng: &mut Rng, dimensions: usize, many: usize) -> Vec<Vec<f32>> {
     let map: Vec<Vec<f32>> = (0..48).map(|_| (0..dimensions).map(|_| chance(rng)).collect()).collect();
     let topics: Vec<Vec<f32>> = (0..200).map(|_| (0..48).map(|_| chance(rng)).collect()).collect();
@@ -110,7 +110,7 @@ fn sets_are_what_was_put_in_and_not_taken_out() {
         let mut rng = Rng::new(seed);
         let conn = connection(dimensions);
         let store = Store::of(&conn).unwrap().unwrap();
-        // Number and part to set and vector.
+        // Maps document and part to set and vector.
         let mut model: BTreeMap<(i64, usize), (usize, Vec<f32>)> = BTreeMap::new();
         let sets = [
             turn_set(AgentNo(1), 1, "a"),
@@ -170,7 +170,7 @@ fn what_a_search_is_limited_to_is_not_outdone_by_what_is_nearer() {
     let query = unit((0..dimensions).map(|_| chance(&mut rng)).collect());
     let far = unit((0..dimensions).map(|_| chance(&mut rng)).collect());
     let key = |no, session, role, kind| Key::of_turn(no, 0, role, kind, session);
-    // More than there are candidates, all nearer than the one that is let through.
+    // More than the number of candidates, all nearer than the only admissible one.
     let crowd: Vec<(Key, Vec<u8>)> =
         (1..3000).map(|no| (key(no, SessionNo(1), Role::User, TurnKind::Message), encode(&query).unwrap())).collect();
     store.append(&turn_set(AgentNo(1), 1, "a"), &crowd).unwrap();
@@ -300,7 +300,7 @@ fn how_long_it_takes() {
     }
 }
 
-/// Milliseconds this process has computed.
+/// CPU time of this process in milliseconds.
 fn cpu() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6

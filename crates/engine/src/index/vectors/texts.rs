@@ -1,21 +1,21 @@
-//! What of a document is embedded: bare text, without date and speaker (RETRIEVAL §3: names and dates pull every vector
-//! toward a person or a day; they stay with the words).
+//! The text of a document that is embedded: bare text, without date and speaker (RETRIEVAL §3: names and dates pull
+//! every vector toward a person or a day; they are only indexed as words).
 
 use crate::event::TurnKind;
 
-/// One vector stands for about this much: what is said in many paragraphs is near to nothing in particular.
+/// Approximate bytes of text per vector: a vector of many paragraphs is similar to nothing in particular.
 const PART_BYTES: usize = 1500;
 
-/// Vectors of one text; what is behind is found by words.
+/// The most vectors of one text; the rest is found by words.
 const MOST_PARTS: usize = 16;
 
-/// What a program does and reads is embedded as far as its beginning, which names the command, the file, the error.
-/// Measured on 99 MB of Claude Code transcripts: 3.5 MB of text are embedded, a vector for each turn; importing goes from
-/// 65 to 56 MB/s of source with a model that makes 39 MB/s of text, and to 49 MB/s with one that makes 10 (R15: 25). On
-/// real ones tool calls and results are 16 % of the source whole and 2 % cut here.
+/// Only the beginning of tool calls and results is embedded; it names the command, the file, the error. Measured on 99
+/// MB of Claude Code transcripts: 3.5 MB of text are embedded, a vector for each turn; importing goes from 65 to 56
+/// MB/s of source with a model that makes 39 MB/s of text, and to 49 MB/s with one that makes 10 (R15: 25). In real
+/// sessions tool calls and results are 16 % of the source whole and 2 % cut here.
 const BEGINNING: usize = 300;
 
-/// The stretches of a turn's text that get a vector each.
+/// The parts of a turn's text that get a vector each.
 pub(super) fn of_turn(kind: TurnKind, text: &str) -> Vec<&str> {
     match kind {
         TurnKind::Message | TurnKind::CompactSummary => parts(text, MOST_PARTS),
@@ -27,7 +27,7 @@ pub(super) fn of_turn(kind: TurnKind, text: &str) -> Vec<&str> {
     }
 }
 
-/// Up to so many stretches of a text.
+/// Splits a text into at most `most` parts.
 fn parts(text: &str, most: usize) -> Vec<&str> {
     let (mut out, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() && out.len() < most {
@@ -48,7 +48,7 @@ fn parts(text: &str, most: usize) -> Vec<&str> {
     out
 }
 
-/// A file's stretches, each with its title in front: a leaf of one line says little without it.
+/// A file's parts, each with its title in front: a leaf of one line says little without it.
 pub(in crate::index) fn of_file(title: &str, text: &str) -> Vec<String> {
     let parts = parts(text, MOST_PARTS);
     if parts.is_empty() && !title.trim().is_empty() {
@@ -57,7 +57,7 @@ pub(in crate::index) fn of_file(title: &str, text: &str) -> Vec<String> {
     parts.into_iter().map(|part| format!("{title}\n{part}")).collect()
 }
 
-/// The stretches of a node's summary.
+/// The parts of a node's summary.
 pub(in crate::index) fn of_node(summary: &str) -> Vec<String> {
     parts(summary, MOST_PARTS).into_iter().map(str::to_owned).collect()
 }

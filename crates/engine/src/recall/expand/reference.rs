@@ -1,4 +1,4 @@
-//! What stands in a bracket of a page, and what a person may type instead.
+//! References: the ids that pages print in brackets, and the other forms a person may type.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::recall::given::ContextId;
 use crate::scope::{NodeId, PendingNo, QuarantineId, RequestNo, THREAD_KINDS, TurnId};
 use crate::tree::address;
 
-/// Something that can be expanded (R6.8): every form a page prints.
+/// An item that can be expanded (R6.8): every form a page prints.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reference {
     /// `n7f3a`.
@@ -16,30 +16,30 @@ pub enum Reference {
     Turn(TurnId),
     /// `l:…`, `p:…`, `m:…`, `a:…`, or the path of a visible file, with or without a line.
     File(String),
-    /// `u:17`: noticed about the user, not confirmed yet.
+    /// `u:17`: an observation about the user, not confirmed yet.
     Pending(PendingNo),
-    /// `c:17`: somebody asks to be let in.
+    /// `c:17`: a request for access from a channel.
     Channel(RequestNo),
     /// `j:nightly`: a scheduled job.
     Job(String),
-    /// `q:17`: bytes that were set aside.
+    /// `q:17`: quarantined bytes.
     Quarantine(QuarantineId),
-    /// `x:17`: what a program was given.
+    /// `x:17`: a context a program was given.
     Context(ContextId),
     /// A session's key, or the key or name of a thread.
     Name(String),
 }
 
-/// The longest reference: a path may be long, more is no reference.
+/// The most bytes of a reference; a path may be long.
 const LONGEST: usize = 4_096;
 
-/// How a reference can look, for errors.
+/// The forms of a reference, for error messages.
 pub(super) const FORMS: &str = "a node (n7f3a), a turn (t9c11), an item (l:… p:… m:… a:…), u:17, c:17, j:NAME, q:17, x:17, a file of \
 the assistant home, a session or a thread: as they stand in brackets in MEMORY.md, ACTIVE.md and thread heads";
 
 impl Reference {
-    /// Reads a reference, with or without its brackets. `Usage` where it cannot be one; whether it leads anywhere is
-    /// another question.
+    /// Parses a reference, with or without its brackets. `Usage` if it cannot be one; whether the item exists is not
+    /// checked.
     pub fn parse(text: &str) -> Result<Reference> {
         let text = text.trim();
         let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text).trim();
@@ -65,7 +65,7 @@ impl Reference {
         Ok(Reference::Name(text.to_owned()))
     }
 
-    /// A reference that cannot be mistaken for anything else: not a path, not a name.
+    /// Parses only the forms that cannot be confused with a path or a name.
     pub fn id(text: &str) -> Option<Reference> {
         let number = |prefix: &str| text.strip_prefix(prefix)?.parse::<i64>().ok().filter(|n| *n > 0);
         if let Some(node) = NodeId::parse(text) {
@@ -93,7 +93,7 @@ impl Reference {
         item.then(|| Reference::File(text.to_owned()))
     }
 
-    /// The references a text gives in brackets, and sessions it names in backticks, each once, in order.
+    /// The references in brackets and the session keys in backticks of a text, each once, in order.
     pub fn all_in(text: &str) -> Vec<Reference> {
         let mut found = Vec::new();
         let mut add = |reference: Option<Reference>| {

@@ -1,4 +1,4 @@
-//! The words below a node, page by page, until every one of them has been given (R6.8).
+//! The turns below a node, page by page, until all have been given (R6.8).
 
 use rusqlite::{OptionalExtension, params};
 
@@ -10,53 +10,53 @@ use crate::redact::redact;
 use crate::scope::{AgentNo, NodeId, SessionNo, TurnId};
 use crate::transcript::read::{self, Turn};
 
-/// Turns of a page, where nobody says how many.
+/// Turns in a page by default.
 pub const TURNS: usize = 20;
 
-/// The most turns of a page.
+/// The most turns in a page.
 pub const MOST_TURNS: usize = 1_000;
 
-/// Bytes of text for each turn of a page: 8 KiB for [`TURNS`].
+/// Bytes of text per turn of a page: 8 KiB for [`TURNS`].
 const BYTES_A_TURN: usize = 8 * 1024 / TURNS;
 
-/// A turn, or a part of one that is longer than a page.
+/// A turn, or a part of a turn that is longer than a page.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Passage {
-    /// Its `text` is the part, without credentials: the bytes as they are, are those of its record.
+    /// Its `text` is the part given, with credentials redacted; the original bytes are in its record.
     pub turn: Turn,
-    /// From which byte to which of how many, where it is a part.
+    /// The first byte, the end and the total length, if this is a part.
     pub part: Option<(usize, usize, usize)>,
-    /// On a branch its program left.
+    /// Whether it is on a branch its program left.
     pub abandoned: bool,
-    /// Its words were forgotten.
+    /// Whether its text was forgotten.
     pub forgotten: bool,
-    /// It arrived behind later ones and belongs behind this one.
+    /// The turn it belongs behind, if it arrived late.
     pub belongs_behind: Option<TurnId>,
 }
 
-/// A page of words.
+/// A page of turns.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Transcript {
     pub turns: Vec<Passage>,
-    /// Where to go on; `None` when all has been given.
+    /// Cursor of the next page; `None` on the last.
     pub next: Option<String>,
 }
 
-/// What words are asked for.
+/// Which turns are asked for.
 pub(super) enum Words<'a> {
-    /// Of the chunks below a node.
+    /// Those of the chunks below a node.
     Stretches(&'a [Stretch]),
-    /// Of a session, in the order of its records, those it shares with another included.
+    /// Those of a session, in the order of its records, including records shared with another session.
     Session(SessionNo),
     Turn(TurnId),
 }
 
-/// Where a page begins.
+/// The position at which a page begins.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Cursor {
     stretch: i64,
     turn: i64,
-    /// In the text without credentials.
+    /// Offset in the redacted text.
     byte: usize,
 }
 
@@ -91,7 +91,7 @@ fn misplaced() -> Error {
         .hint("begin again without --cursor, and go on with the one each page ends with")
 }
 
-/// The page that begins at `cursor`. A turn is given in parts only where it alone is longer than a page.
+/// The page that begins at `cursor`. A turn is split only if it alone is longer than a page.
 pub(super) fn page(
     tx: &Read,
     opener: &Opener,
@@ -147,17 +147,17 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Takes a turn from a byte on. `false`: the page is full, and says where the next begins.
+    /// Adds a turn from byte `from` on. `false`: the page is full, and its `next` is set.
     fn take(&mut self, stretch: i64, id: TurnId, from: usize, late: &[(TurnId, TurnId)]) -> Result<bool> {
         let full = |byte| Some(Cursor { stretch, turn: id.0, byte }.print());
         if self.out.turns.len() >= self.limit {
             self.out.next = full(from);
             return Ok(false);
         }
-        // Turns of a session belong to one agent; one that does not is none of these.
+        // All turns of a session belong to one agent; a turn of another agent is skipped.
         let Some(mut turn) = read::find_turn(self.tx, self.opener, self.agent_no, id)? else { return Ok(true) };
         let (forgotten, abandoned) = marks(self.tx, id)?;
-        // Whole first: half of a credential is not known any more.
+        // Redact the whole text before splitting it: half of a credential would not be recognised.
         let text = if forgotten { String::new() } else { redact(&turn.text).into_owned() };
         let rest = text.get(from..).ok_or_else(misplaced)?;
         if rest.is_empty() && from > 0 {

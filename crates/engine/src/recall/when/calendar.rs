@@ -1,4 +1,4 @@
-//! Stretches of the calendar, seen from a day. No words here.
+//! Periods of the calendar, relative to a day. Contains no vocabulary.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::{Span, ToSpan};
@@ -6,17 +6,17 @@ use jiff::{Span, ToSpan};
 use super::Precision;
 use super::vocabulary::{Unit, Which};
 
-/// From a moment to another, as clocks on the wall show them.
+/// A period in local time, without a zone.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Period {
     pub from: DateTime,
     pub until: DateTime,
     pub precision: Precision,
-    /// Told by the calendar, not by its distance from now: its words may stand in a text, too.
+    /// Given by the calendar, not by its distance from now: a text may contain its words, too.
     pub absolute: bool,
-    /// The year was not said.
+    /// The year was not given.
     pub yearless: bool,
-    /// Written as machines write it.
+    /// Written in a machine format.
     pub iso: bool,
 }
 
@@ -38,7 +38,7 @@ impl Period {
         Period { yearless: true, ..self }
     }
 
-    /// The same part of another year.
+    /// The same period in another year.
     pub fn years_on(self, years: i64) -> Option<Period> {
         let move_on = |at: DateTime| at.checked_add(Span::new().try_years(years).ok()?).ok();
         Some(Period { from: move_on(self.from)?, until: move_on(self.until)?, ..self })
@@ -92,16 +92,16 @@ pub(super) fn years(from: i16, count: i16, precision: Precision) -> Option<Perio
     Period::days(first, after, precision).map(Period::absolute)
 }
 
-/// The last time something of every year began, today included.
+/// The latest beginning of a yearly period, today included.
 pub(super) fn latest(today: Date, of_year: impl Fn(i16) -> Option<Period>) -> Option<Period> {
-    // A 29th of February is up to eight years back.
+    // The last 29 February is up to eight years ago.
     (0..=8)
         .filter_map(|back| of_year(today.year() - back))
         .find(|period| period.from.date() <= today)
         .map(Period::yearless)
 }
 
-/// The last day of this number that has come.
+/// The latest day with this number in its month, today included.
 pub(super) fn day_of_month(today: Date, day: i8) -> Option<Period> {
     let first = Date::new(today.year(), today.month(), 1).ok()?;
     (0..=2)
@@ -118,24 +118,24 @@ fn monday(day: Date) -> Option<Date> {
     back(day, i64::from(day.weekday().to_monday_zero_offset()))
 }
 
-/// The last such day of the week that has come. `before`: today does not count.
+/// The latest such day of the week. `before`: today does not count.
 pub(super) fn weekday(today: Date, weekday: i8, before: bool) -> Option<Period> {
     let days = i64::from((today.weekday().to_monday_zero_offset() - weekday).rem_euclid(7));
     one_day(back(today, if days == 0 && before { 7 } else { days })?)
 }
 
-/// The nearest such day of the week before a day, or from it on.
+/// The nearest such day of the week before a day, or on or after it.
 pub(super) fn weekday_beside(day: Date, weekday: i8, before: bool) -> Option<Period> {
     let ahead = i64::from((weekday - day.weekday().to_monday_zero_offset()).rem_euclid(7));
     one_day(on(day, if before { ahead - 7 } else { ahead })?)
 }
 
-/// So many of a unit before or after a moment; without a number the one that touches it.
+/// A number of units before or after a moment; without a number, the adjacent unit.
 pub(super) fn beside(base: DateTime, unit: Unit, count: Option<(f64, f64)>, before: bool) -> Option<Period> {
     let (near, far) = match count {
         Some((least, most)) => {
             let slack = if unit == Unit::Day { 0.0 } else { (least / 2.0).min(0.5) };
-            // A day so far off is the day that begins there.
+            // With a count of days, the day that begins there.
             let whole = if unit == Unit::Day { 1.0 } else { 0.0 };
             (least - slack - whole, most + slack)
         }

@@ -1,4 +1,4 @@
-//! How times are told: `last week`, `vor zwei Wochen`, `between March and May 2025`.
+//! The grammar of times: `last week`, `vor zwei Wochen`, `between March and May 2025`.
 
 use jiff::Span;
 use jiff::civil::{Date, DateTime, Time};
@@ -7,14 +7,14 @@ use super::calendar::{self, Period};
 use super::vocabulary::{self as words, Unit, Which};
 use super::{Hold, Precision};
 
-/// A word with its place in the input.
+/// A word with its position in the input.
 pub(super) struct Token<'t> {
-    /// Lower case, without signs around it and without a genitive.
+    /// In lower case, without surrounding signs and genitive.
     pub word: String,
     raw: &'t str,
     pub from: usize,
     pub to: usize,
-    /// What was stripped behind it.
+    /// What was stripped after it.
     tail: &'t str,
 }
 
@@ -24,7 +24,7 @@ impl Token<'_> {
     }
 }
 
-/// What stands between two times.
+/// The token for a dash between two times.
 const DASH: &str = "-";
 
 /// The words of a text, and the dashes between them.
@@ -67,18 +67,18 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// What was found at a word: how many words it takes, and the time. A time that does not exist, or is still to come,
-/// takes its words and is none.
+/// A match at a word: how many words it takes, and the time. A time that does not exist or lies in the future takes its
+/// words and has no period.
 type Found = Option<(usize, Option<Period>)>;
 
-/// A time with what it asks for.
-pub(super) struct Told {
+/// A time and how it is meant.
+pub(super) struct Mention {
     pub words: usize,
     pub from: Option<DateTime>,
     pub until: Option<DateTime>,
     pub precision: Precision,
     pub absolute: bool,
-    /// One date as machines write it.
+    /// A single date in a machine format.
     pub written: bool,
     pub hold: Hold,
 }
@@ -105,8 +105,8 @@ impl Grammar<'_> {
         usize::from(words::is_article(self.word(at)))
     }
 
-    /// The time told from this word on. `Err`: so many words are no time, and no part of them is.
-    pub fn told(&self, at: usize) -> Option<Result<Told, usize>> {
+    /// The time that begins at this word. `Err(n)`: the next `n` words are not a time, and neither is any part of them.
+    pub fn mention(&self, at: usize) -> Option<Result<Mention, usize>> {
         if let Some(found) = self.two_ended(at) {
             return Some(found);
         }
@@ -126,7 +126,7 @@ impl Grammar<'_> {
     }
 
     /// `between X and Y`, `from X to Y`, `X – Y` of two times.
-    fn two_ended(&self, at: usize) -> Option<Result<Told, usize>> {
+    fn two_ended(&self, at: usize) -> Option<Result<Mention, usize>> {
         let between = matches!(self.word(at), "between" | "zwischen");
         let lead = usize::from(between || matches!(self.word(at), "from" | "von" | "vom"));
         let first = at + lead + self.article(at + lead);
@@ -145,7 +145,7 @@ impl Grammar<'_> {
         if one.from >= two.until {
             return Some(Err(words));
         }
-        Some(Ok(Told {
+        Some(Ok(Mention {
             words,
             from: Some(one.from),
             until: Some(two.until),
@@ -157,7 +157,7 @@ impl Grammar<'_> {
     }
 
     /// `since X`, `before X`, `after X`, `until X`.
-    fn open(&self, at: usize) -> Option<Result<Told, usize>> {
+    fn open(&self, at: usize) -> Option<Result<Mention, usize>> {
         let mut lead = 1;
         let which = match self.word(at) {
             "since" | "seit" | "ab" => "since",
@@ -183,7 +183,7 @@ impl Grammar<'_> {
         };
         let mut words = lead + n;
         if which == "from" {
-            // "from March" alone is where something comes from; "from March on" is a time.
+            // "from March" alone may be an origin; "from March on" is a time.
             match self.word(at + words) {
                 "on" | "onward" | "onwards" | "an" => words += 1,
                 _ => return None,
@@ -199,16 +199,16 @@ impl Grammar<'_> {
             _ => (Some(p.from), None),
         };
         let (precision, absolute) = (p.precision, p.absolute);
-        Some(Ok(Told { words, from, until, precision, absolute, written: false, hold: Hold::Limit }))
+        Some(Ok(Mention { words, from, until, precision, absolute, written: false, hold: Hold::Limit }))
     }
 
-    /// `seit zwei Wochen`: up to now, from so long ago.
+    /// `seit zwei Wochen`: from that long ago until now.
     fn lasting(&self, at: usize) -> Found {
         let (n, count, unit) = self.counted(at)?;
         (self.word(at + n) != "ago").then(|| (n, calendar::trailing(self.now, unit, count.1)))
     }
 
-    /// A stretch of time. `led`: a word before it says that one is meant.
+    /// A period. `led`: a word before it shows that one is meant.
     fn period(&self, at: usize, led: bool) -> Found {
         self.tokens.get(at)?;
         self.digits(at)
@@ -248,7 +248,7 @@ impl Grammar<'_> {
             let found = match (sign, &lengths[..], &parts[..]) {
                 ('-' | '/', [4, 2, 2], [y, m, d]) => of(y, m, d).map(|p| Period { iso: sign == '-', ..p }),
                 ('-', [4, 2], [y, m]) => {
-                    // 1999-03 is a month, 2019-43 a number of something.
+                    // 1999-03 is a month, 2019-43 some other number.
                     let month: i8 = m.parse().ok()?;
                     let found = calendar::month(year_of(y)?, month)?;
                     Some(Period { iso: true, ..found })
@@ -258,7 +258,7 @@ impl Grammar<'_> {
                     Some(calendar::month(year, month)?)
                 }
                 ('.', [1 | 2, 1 | 2, 4], [d, m, y]) => of(y, m, d),
-                // 05/03/2025 is in May or in March, as one grew up: what cannot be is left out.
+                // 05/03/2025 is in May or in March, depending on the country; if only one reading exists, it is taken.
                 ('/', [1 | 2, 1 | 2, 4], [a, b, y]) => match (of(y, a, b), of(y, b, a)) {
                     (Some(one), Some(two)) if one != two => return None,
                     (one, two) => one.or(two),
@@ -365,7 +365,7 @@ impl Grammar<'_> {
             (2 + the, day, row, month, (at, odd))
         };
         let year = self.year_behind(at + n);
-        // "may 3 people come": only what is written as a name, or stands where a date would, is a month.
+        // "may 3 people come": a month must be capitalised or stand where a date would.
         if name.1 && !(led || row || year.is_some() || self.tokens[name.0].capital()) {
             return None;
         }
@@ -380,7 +380,7 @@ impl Grammar<'_> {
         Some((n, found))
     }
 
-    /// A year behind a month: `2025`, `of 2025`, `last year`.
+    /// The year after a month: `2025`, `of 2025`, `last year`.
     fn year_behind(&self, at: usize) -> Option<(usize, i16)> {
         let of = usize::from(words::is_of(self.word(at)));
         if let Some(year) = year_of(self.raw(at + of)) {
@@ -401,7 +401,7 @@ impl Grammar<'_> {
     /// `early May`, `Ende 2024`, `mid-March`.
     fn third(&self, at: usize) -> Found {
         let (which, mut n) = match self.raw(at).split_once('-') {
-            // "mid-March" was split at no sign: the month stands in the same word.
+            // "mid-March" was not split: the month is in the same token.
             Some(("mid" | "Mid", rest)) => {
                 let (month, _) = words::month(&rest.to_lowercase())?;
                 let (words, found) = self.of_month(at, month);
@@ -438,7 +438,8 @@ impl Grammar<'_> {
         if n > 1 {
             return Some((n, found));
         }
-        // "in may" is a month, "May" at the beginning may be anything; a short or odd name must look like one.
+        // "in may" is a month, "May" at the beginning of a sentence may not be; a short or ambiguous name must be
+        // capitalised.
         (led && (!odd
             || self.word(at).len() > 3
             || self.tokens[at].capital()
@@ -512,7 +513,7 @@ impl Grammar<'_> {
     /// `last week`, `the past 3 days`, `the week before last`, `diese Woche`.
     fn relative(&self, at: usize) -> Found {
         if words::is_article(self.word(at)) && words::which(self.word(at + 1)).is_some() {
-            // "the last week" are the last seven days; in German the article says nothing.
+            // "the last week" is the last seven days; in German the article makes no difference.
             let trailing = self.word(at) == "the" && matches!(self.word(at + 1), "last" | "past");
             if trailing && let Some(unit) = words::unit(self.word(at + 2)) {
                 return Some((3, calendar::trailing(self.now, unit, 1.0)));
@@ -540,7 +541,7 @@ impl Grammar<'_> {
             return Some((2, self.hours(0, self.word(at + 1))));
         }
         let unit = words::unit(self.word(at + 1))?;
-        // "this day", "last hour" of something.
+        // "this day" and "last hour" are not taken as times.
         if matches!(unit, Unit::Day | Unit::Minute | Unit::Hour) && which != Which::Past {
             return None;
         }
@@ -591,7 +592,7 @@ impl Grammar<'_> {
         }
         let days = words::day_word(self.word(at))?;
         let next = match self.word(at + 1) {
-            // Behind a day it is the morning, elsewhere tomorrow.
+            // After a day it means morning, elsewhere tomorrow.
             "morgen" => "morning",
             other => other,
         };
@@ -601,7 +602,7 @@ impl Grammar<'_> {
         Some((1, calendar::back(self.today(), days).and_then(calendar::one_day)))
     }
 
-    /// Part of a day, so many days back; none if it is still to come.
+    /// Part of the day so many days ago; `None` if it is still to come.
     fn hours(&self, days: i64, name: &str) -> Option<Period> {
         let day = calendar::back(self.today(), days).and_then(calendar::one_day)?;
         part(day, name).filter(|p| p.from <= self.now)
@@ -637,12 +638,12 @@ impl Grammar<'_> {
     fn year(&self, at: usize, led: bool) -> Found {
         let n = usize::from(matches!(self.word(at), "jahr" | "jahre" | "year"));
         let year = year_of(self.raw(at + n))?;
-        // A number alone is a number; one of a year still to come, too.
+        // A number alone is not a year, and neither is one in the future.
         let meant = (led || n > 0) && year <= self.today().year().saturating_add(1);
         meant.then(|| (n + 1, calendar::years(year, 1, Precision::Year)))
     }
 
-    /// `on the 3rd`, `am 3.`: where nothing follows that would be the third of something.
+    /// `on the 3rd`, `am 3.`, unless a noun follows.
     fn day_of_month(&self, at: usize, led: bool) -> Found {
         let token = self.tokens.get(at)?;
         let (day, row) = words::day(&token.word)?;
@@ -655,9 +656,9 @@ impl Grammar<'_> {
     }
 }
 
-fn wish(words: usize, p: Period) -> Told {
+fn wish(words: usize, p: Period) -> Mention {
     let hold = if p.iso { Hold::Limit } else { Hold::Wish };
-    Told {
+    Mention {
         words,
         from: Some(p.from),
         until: Some(p.until),
@@ -668,13 +669,13 @@ fn wish(words: usize, p: Period) -> Told {
     }
 }
 
-/// Four digits that are a year people live in.
+/// Four digits in the range of plausible years.
 fn year_of(text: &str) -> Option<i16> {
     let digits = text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten().filter(|year| (1900..2200).contains(year))
 }
 
-/// Hours of a day.
+/// A part of a day in hours.
 fn part(day: Period, name: &str) -> Option<Period> {
     let (first, last) = words::part_of_day(name)?;
     let midnight = day.from.date().to_datetime(Time::midnight());
@@ -683,7 +684,7 @@ fn part(day: Period, name: &str) -> Option<Period> {
     Some(Period { absolute: day.absolute, ..found })
 }
 
-/// Two ends of which one said its year, or neither: they lie as near to each other as they can.
+/// If only one of two ends, or neither, gives its year: chooses years so that the ends are as close as possible.
 fn same_years(mut one: Period, mut two: Period) -> (Period, Period) {
     let moved = |p: Period, years: i64| p.years_on(years).unwrap_or(p);
     match (one.yearless, two.yearless) {

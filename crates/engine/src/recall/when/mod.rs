@@ -1,12 +1,12 @@
-//! Times told in words: "last week", "in May 2025", "vor zwei Wochen" (R10.9). Pure: text, moment and zone in, times out.
+//! Times in words: "last week", "in May 2025", "vor zwei Wochen" (R10.9). Pure: text, moment and zone in, times out.
 //!
-//! A time that was said with its borders (`since`, `before`, `between`, or written as machines write it) is a limit. Any
-//! other is a wish: people remember vaguely when something was, so what lies there gains and nothing else is lost. What
-//! does not exist ("31 February") or is still to come ("next week") is no time; its words are words.
+//! A time with explicit borders (`since`, `before`, `between`, or in a machine format) is a limit. Any other is a wish:
+//! people remember only roughly when something was, so matches in it rank higher and nothing else is excluded. A time
+//! that does not exist ("31 February") or lies in the future ("next week") is treated as words.
 //!
-//! Without a year the latest that has begun is meant: "in December", said in November, is last year's. Weeks begin on
-//! Monday; seasons are those of the northern half. Known in English and German; months with a day or a year in French,
-//! Spanish, Italian, Portuguese and Dutch, too.
+//! Without a year the latest one that has begun is meant: "in December", said in November, is last year's. Weeks begin
+//! on Monday; seasons are those of the northern hemisphere. English and German are supported; months with a day or a
+//! year also in French, Spanish, Italian, Portuguese and Dutch.
 
 mod calendar;
 mod grammar;
@@ -22,26 +22,26 @@ use jiff::tz::TimeZone;
 
 use crate::clock::Millis;
 
-/// More times than this are no question.
+/// The most times in one text.
 const MAX_TIMES: usize = 8;
 
-/// A time told in a text.
+/// A time mentioned in a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct When {
-    /// Where in the text, in bytes.
+    /// Byte range in the text.
     pub span: Range<usize>,
-    /// First millisecond; none: from the beginning.
+    /// First millisecond; `None`: from the beginning.
     pub from: Option<Millis>,
-    /// First millisecond after it; none: without end. Never at or before `from`.
+    /// First millisecond after it; `None`: without end. Always after `from`.
     pub until: Option<Millis>,
-    /// What it was told in.
+    /// The unit it is expressed in.
     pub precision: Precision,
     pub hold: Hold,
-    /// Its words are looked for, too: they may stand in a text (`May 2025`), unlike those of `last week`.
+    /// Its words are also looked for, because they may occur in a text (`May 2025`), unlike those of `last week`.
     pub worded: bool,
 }
 
-/// In what a time was told.
+/// The unit a time is expressed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precision {
     Hour,
@@ -71,12 +71,12 @@ impl Precision {
     }
 }
 
-/// What a time asks for.
+/// How a time affects the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hold {
-    /// Nothing from other times is wanted.
+    /// Results from other times are excluded.
     Limit,
-    /// What lies there is likelier.
+    /// Results in it rank higher.
     Wish,
 }
 
@@ -87,7 +87,8 @@ impl When {
     }
 }
 
-/// The times told in a text, in their order, seen from a moment in a zone. Never fails: what is not understood is words.
+/// The times mentioned in a text, in order, relative to a moment in a zone. Never fails: what is not understood is
+/// words.
 pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     let Ok(now) = Timestamp::from_millisecond(now) else { return Vec::new() };
     let tokens = grammar::tokens(text);
@@ -95,11 +96,11 @@ pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() && found.len() < MAX_TIMES {
-        let words = match grammar.told(at) {
-            Some(Ok(told)) => {
-                let span = tokens[at].from..tokens[(at + told.words).min(tokens.len()) - 1].to;
-                found.extend(in_zone(&told, span, zone));
-                told.words
+        let words = match grammar.mention(at) {
+            Some(Ok(mention)) => {
+                let span = tokens[at].from..tokens[(at + mention.words).min(tokens.len()) - 1].to;
+                found.extend(in_zone(&mention, span, zone));
+                mention.words
             }
             Some(Err(words)) => words,
             None => 1,
@@ -109,8 +110,8 @@ pub fn find(text: &str, now: Millis, zone: &TimeZone) -> Vec<When> {
     found
 }
 
-/// The first day a text names that no calendar has: `31 February`, `2025-02-30`. It is looked for as words, and whoever
-/// asked should know.
+/// The first day in a text that exists in no calendar: `31 February`, `2025-02-30`. It is looked for as words, and the
+/// result mentions it.
 pub(super) fn no_day(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
     for (at, word) in words.iter().enumerate() {
@@ -135,14 +136,14 @@ pub(super) fn no_day(text: &str) -> Option<String> {
     None
 }
 
-fn in_zone(told: &grammar::Told, span: Range<usize>, zone: &TimeZone) -> Option<When> {
+fn in_zone(mention: &grammar::Mention, span: Range<usize>, zone: &TimeZone) -> Option<When> {
     let at = |t: jiff::civil::DateTime| Some(t.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond());
-    // An end that cannot be said in milliseconds is not the same as none.
-    let from = told.from.map(|t| at(t).ok_or(())).transpose().ok()?;
-    let until = told.until.map(|t| at(t).ok_or(())).transpose().ok()?;
+    // An end that milliseconds cannot express is not the same as no end.
+    let from = mention.from.map(|t| at(t).ok_or(())).transpose().ok()?;
+    let until = mention.until.map(|t| at(t).ok_or(())).transpose().ok()?;
     if from.zip(until).is_some_and(|(from, until)| from >= until) {
         return None;
     }
-    let worded = told.absolute && (told.hold == Hold::Wish || told.written);
-    Some(When { span, from, until, precision: told.precision, hold: told.hold, worded })
+    let worded = mention.absolute && (mention.hold == Hold::Wish || mention.written);
+    Some(When { span, from, until, precision: mention.precision, hold: mention.hold, worded })
 }

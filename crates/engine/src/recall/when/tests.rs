@@ -1,4 +1,4 @@
-//! Times as people tell them, in a table: the words, and what they come to.
+//! Times as people express them, in a table: the words, and the expected result.
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn shown(at: Option<Millis>) -> String {
     at.strftime(if at.hour() + at.minute() == 0 { "%Y-%m-%d" } else { "%Y-%m-%dT%H:%M" }).to_string()
 }
 
-/// What is found in a text on Sunday, 22 November 2026, at ten in Berlin: `[words] from/until precision`, `!` for limits.
+/// The times in a text on Sunday, 22 November 2026, at ten in Berlin: `[words] from/until precision`, `!` for limits.
 fn read(text: &str) -> String {
     let now = parse_rfc3339("2026-11-22T09:00:00Z").unwrap();
     let one = |w: When| {
@@ -235,7 +235,7 @@ fn a_day_of_the_zone_is_a_day_there() {
     assert_eq!(day.until.unwrap() - day.from.unwrap(), 25 * 3_600_000);
 }
 
-/// Any text of words a time is told in, signs between them.
+/// Any text made of time words with signs between them.
 fn telling() -> impl Strategy<Value = String> {
     let words = "last this next the in on since before after until between and from to ago week weeks month year day \
                  May march december monday tue summer weekend Q3 2025 2025-05-03 31 29 0 99 3rd 3. February two couple \

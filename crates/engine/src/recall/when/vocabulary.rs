@@ -1,7 +1,7 @@
-//! The words times are told in. English and German; names of months in the other languages stop words are known of,
-//! too, since a day or a year stands beside them.
+//! The words of times in English and German, and the names of months in the other languages with stop words, because a
+//! day or a year stands beside them.
 
-/// A stretch of the calendar that is counted.
+/// A unit of the calendar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
     Minute,
@@ -15,20 +15,20 @@ pub(super) enum Unit {
     Decade,
 }
 
-/// Which of several, seen from now.
+/// Which unit, relative to now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Which {
-    /// The one that goes on now.
+    /// The current one.
     This,
     /// The one before.
     Last,
-    /// Two before.
+    /// The one two before.
     BeforeLast,
-    /// The stretch of that length that ends now.
+    /// The period of that length that ends now.
     Past,
 }
 
-/// A month by name, and whether the name is also an ordinary word or part of one's name.
+/// A month by name, and whether the name is also an ordinary word or part of a person's name.
 pub(super) fn month(word: &str) -> Option<(i8, bool)> {
     Some(match word {
         "january" | "januar" | "jänner" | "janvier" | "enero" | "gennaio" | "janeiro" | "januari" => (1, false),
@@ -60,7 +60,7 @@ pub(super) fn month(word: &str) -> Option<(i8, bool)> {
     })
 }
 
-/// A day of the week counted from Monday 0, and whether it is short enough to be another word.
+/// A day of the week, Monday being 0, and whether it is short enough to be another word.
 pub(super) fn weekday(word: &str) -> Option<(i8, bool)> {
     Some(match word {
         "monday" | "montag" => (0, false),
@@ -81,7 +81,7 @@ pub(super) fn weekday(word: &str) -> Option<(i8, bool)> {
     })
 }
 
-/// The first month of a season of the northern half of the world.
+/// The first month of a season in the northern hemisphere.
 pub(super) fn season(word: &str) -> Option<i8> {
     Some(match word {
         "spring" | "springtime" | "frühling" | "frühjahr" => 3,
@@ -119,7 +119,7 @@ pub(super) fn which(word: &str) -> Option<Which> {
     })
 }
 
-/// What makes a time one that is to come, or that comes again and again: nothing was said then.
+/// Words that make a time future or recurring: nothing was said then.
 pub(super) fn not_past(word: &str) -> bool {
     matches!(
         word,
@@ -144,7 +144,7 @@ pub(super) fn not_past(word: &str) -> bool {
     )
 }
 
-/// How many, as least and most: nobody who says "a few" counts.
+/// A number as its least and greatest meaning: "a few" is not exact.
 pub(super) fn count(word: &str) -> Option<(f64, f64)> {
     let exact = |n: f64| Some((n, n));
     if let Ok(n) = word.parse::<u16>() {
@@ -170,7 +170,7 @@ pub(super) fn count(word: &str) -> Option<(f64, f64)> {
     }
 }
 
-/// Day of a month: `3`, `3rd`, `third`; `true` where it is written as one in a row.
+/// Day of a month: `3`, `3rd`, `third`; `true` for an ordinal.
 pub(super) fn day(word: &str) -> Option<(i8, bool)> {
     let digits = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     if (1..=2).contains(&digits) {
@@ -199,7 +199,7 @@ pub(super) fn day(word: &str) -> Option<(i8, bool)> {
     Some((n, true))
 }
 
-/// Hours of a part of the day; past 24 it is the next day.
+/// The hours of a part of the day; an hour above 24 is on the next day.
 pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
     Some(match word {
         "morning" | "früh" | "vormittag" => (4, 12),
@@ -211,7 +211,7 @@ pub(super) fn part_of_day(word: &str) -> Option<(i64, i64)> {
     })
 }
 
-/// Days back from today.
+/// How many days ago.
 pub(super) fn day_word(word: &str) -> Option<i64> {
     Some(match word {
         "today" | "heute" => 0,
@@ -221,7 +221,7 @@ pub(super) fn day_word(word: &str) -> Option<i64> {
     })
 }
 
-/// Which third of a time: `early`, `mid`, `late`.
+/// Which third of a period: `early`, `mid`, `late`.
 pub(super) fn third(word: &str) -> Option<i64> {
     Some(match word {
         "early" | "beginning" | "start" | "anfang" => 0,
@@ -235,7 +235,7 @@ pub(super) fn is_article(word: &str) -> bool {
     matches!(word, "the" | "der" | "die" | "das" | "dem" | "den" | "des" | "zum" | "zur")
 }
 
-/// What stands before a time.
+/// Words that introduce a time.
 pub(super) fn leads(word: &str) -> bool {
     matches!(word, "in" | "on" | "during" | "at" | "over" | "of" | "within" | "im" | "am" | "vom" | "während" | "en")
 }
@@ -244,7 +244,7 @@ pub(super) fn is_of(word: &str) -> bool {
     matches!(word, "of" | "in" | "de" | "del" | "do" | "des" | "im" | "jahr" | "jahres" | "year")
 }
 
-/// What may follow "on the 3rd" when a day is meant, and not the third of something.
+/// Words that may follow "on the 3rd" when a day is meant, not the third of something.
 pub(super) fn goes_on(word: &str) -> bool {
     const WORDS: &str = "at in about with did we i you he she they it was were and for when habe haben wir ich war um";
     word.is_empty() || WORDS.split(' ').any(|w| w == word)

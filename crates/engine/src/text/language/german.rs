@@ -1,16 +1,16 @@
-//! Other ways a German word stands in a text: umlauts and ß written out or not, endings, and compounds that begin with it
-//! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on the
-//! query, so that the index stays one for all languages.
+//! Other spellings of German words: umlauts and ß written out, endings, and compounds that begin with the word
+//! (`Rechnung` in `Rechnungsvorlage`). The full-text engine folds ä to a and stems English; the rest is done here, on
+//! the query, so that one index serves all languages.
 
-/// Another way a word may stand in a text.
+/// Another spelling of a word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spelling {
     pub text: String,
-    /// Words that only begin so are meant, too.
+    /// Whether words that begin with it match, too.
     pub prefix: bool,
 }
 
-/// A beginning shorter than this begins too much.
+/// A shorter prefix would match too many words.
 const LEAST: usize = 5;
 
 /// Endings, the longest first.
@@ -43,7 +43,7 @@ pub fn spellings(word: &str) -> Vec<Spelling> {
     out
 }
 
-/// Adds the changed forms of those there are.
+/// Adds a changed copy of each form.
 fn add(forms: &mut Vec<String>, change: impl Fn(&str) -> String) {
     for n in 0..forms.len() {
         let changed = change(&forms[n]);

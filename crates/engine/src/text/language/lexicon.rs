@@ -1,4 +1,4 @@
-//! The words statements of people about themselves are told by, from `lexicon.txt` and `languages.tsv`.
+//! The vocabulary of people's statements about themselves, from `lexicon.txt` and `languages.tsv`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,25 +12,25 @@ fn list(name: &str) -> Words {
     Words::of(section(LEXICON, name))
 }
 
-/// What an assistant does in a conversation; hardly ever what a program does.
+/// Verbs for what an assistant, but hardly ever a program, does in a conversation.
 pub static CONDUCT: LazyLock<Words> = LazyLock::new(|| list("conduct"));
 
-/// What an assistant does to text and code; a specification may say it of a program too.
+/// Verbs for what an assistant does to text and code; a specification may use them for a program, too.
 pub static WORK: LazyLock<Words> = LazyLock::new(|| list("work"));
 
-/// What makes a sentence about the conversation rather than about a program.
+/// Words that show that a sentence is about the conversation rather than a program.
 pub static CONVERSATION: LazyLock<Words> = LazyLock::new(|| list("conversation"));
 
-/// What a program is made of: a sentence with one of these is a specification.
+/// Parts of programs: a sentence with one of these is a specification.
 pub static PROGRAM: LazyLock<Words> = LazyLock::new(|| list("program"));
 
-/// Adjectives with "be".
+/// Adjectives used with "be".
 pub static MANNER: LazyLock<Words> = LazyLock::new(|| list("manner"));
 
-/// What preferences in the first person are about, when liking is all that is said.
+/// Objects of preferences in the first person that only say that something is liked.
 pub static TASTE: LazyLock<Words> = LazyLock::new(|| list("taste"));
 
-/// The last word of what somebody is by profession.
+/// The last word of a profession.
 pub static ROLES: LazyLock<Words> = LazyLock::new(|| list("roles"));
 
 /// As [`ROLES`], in German.
@@ -45,10 +45,10 @@ pub static SPANISH_ROLES: LazyLock<Words> = LazyLock::new(|| list("spanish_roles
 /// Short names of time zones.
 pub static ZONES: LazyLock<Words> = LazyLock::new(|| list("zones"));
 
-/// Words that follow "my name is", "call me" or "I live in" and are no names.
+/// Words that follow "my name is", "call me" or "I live in" but are not names.
 pub static NO_NAME: LazyLock<Words> = LazyLock::new(|| list("no_name"));
 
-/// What pronouns are written with: "she/her".
+/// The words of pronouns such as "she/her".
 pub static PRONOUNS: LazyLock<Words> = LazyLock::new(|| list("pronouns"));
 
 /// The English name of a language.

@@ -1,6 +1,6 @@
-//! Word lists, which are data files beside this one, and what is known of languages.
+//! Word lists, which are data files beside this one, and properties of languages.
 //!
-//! A file of several lists has a name in brackets above each; what stands before the first name is a comment.
+//! A file with several lists has a name in brackets above each; text before the first name is a comment.
 
 use std::sync::LazyLock;
 
@@ -10,30 +10,30 @@ pub mod german;
 pub mod lexicon;
 pub mod stop_words;
 
-/// Lower-case words a full stop belongs to, without it.
+/// Lower-case abbreviations that end in a full stop, without it.
 pub static ABBREVIATIONS: LazyLock<Words> = LazyLock::new(|| Words::of(include_str!("abbreviations.txt")));
 
 const ANNOUNCEMENTS: &str = include_str!("announcements.txt");
 
-/// Words of a line that ends in a colon and announces something pasted.
+/// Words of a line that ends in a colon and announces pasted text.
 pub static PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEMENTS, "pasted")));
 
-/// Words of a line that ends in a colon and may announce something pasted.
+/// Words of a line that ends in a colon and may announce pasted text.
 pub static MAY_BE_PASTE: LazyLock<Words> = LazyLock::new(|| Words::of(section(ANNOUNCEMENTS, "may be pasted")));
 
-/// Phrases that tell what a sentence does: a list for each kind of cue, in the order in which they are asked for.
+/// Phrases that show the function of a sentence: a list for each cue, in the order in which they are checked.
 pub const CUES: &str = include_str!("cues.txt");
 
-/// Phrases a statement of a summary is recognised by: lists that are asked for by name with `sayings!`.
+/// Phrases that identify a statement of a summary: lists looked up by name with `sayings!`.
 pub const SAYINGS: &str = include_str!("sayings.txt");
 
 /// Phrases of headings and announcements.
 pub const HEADINGS: &str = include_str!("headings.txt");
 
-/// Words that do not tell statements apart.
+/// Words that do not distinguish statements.
 pub const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
-/// A list of a file; empty where the file has none of that name.
+/// A list of a file by its name; empty if the file has none of that name.
 pub fn section<'f>(file: &'f str, name: &str) -> &'f str {
     sections(file).find(|(found, _)| *found == name).map_or("", |(_, list)| list)
 }

@@ -1,8 +1,8 @@
-//! Words that stand in every text and tell nothing: left out of queries unless a query has no others
-//! (RETRIEVAL: +6 R@10). Frequency does the rest.
+//! Words that occur in every text and distinguish none: left out of queries unless a query has no others
+//! (RETRIEVAL: +6 R@10). Other frequent words are found by their frequency.
 //!
-//! A function word of one language is a content word of another ("die", "war", "son"), so the words of one language go:
-//! the one the query is written in, English where that cannot be told.
+//! A function word of one language is a content word of another ("die", "war", "son"), so only the words of one
+//! language are dropped: that of the query, or English if it cannot be determined.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -22,7 +22,7 @@ pub enum Language {
     Dutch,
 }
 
-/// In the order of the file, which is the order of ties.
+/// In the order of the file, which also breaks ties.
 const LANGUAGES: [Language; 7] = [
     Language::English,
     Language::German,
@@ -33,12 +33,12 @@ const LANGUAGES: [Language; 7] = [
     Language::Dutch,
 ];
 
-/// The lists of function words, and those of other languages that are words of content in English: one of them alone
-/// tells nothing.
+/// The lists of function words, and a list of those that are content words in English: one of them alone does not
+/// identify its language.
 pub(super) const STOP_WORDS: &str = include_str!("stop_words.txt");
 
 struct Known {
-    /// Bits of the languages a word is a function word of.
+    /// Bit set of the languages in which a word is a function word.
     words: HashMap<&'static str, u8>,
     english_too: HashSet<&'static str>,
 }
@@ -57,16 +57,16 @@ fn known() -> &'static Known {
     })
 }
 
-/// The language of lower-case words, told by their function words and by letters only one language has.
+/// The language of lower-case words, identified by function words and by letters that only one language has.
 ///
-/// Another language than English needs more of them than English has: two, or one that is a word of no other kind.
+/// A language other than English needs more of them than English has: two, or one that is not also a content word.
 pub fn language<'w>(words: impl Iterator<Item = &'w str>) -> Language {
     let known = known();
     let (mut found, mut sure) = ([0u32; 7], [0u32; 7]);
     let mut seen = HashSet::new();
     for word in words.filter(|w| seen.insert(*w)) {
         let bits = known.words.get(word).copied().unwrap_or(0);
-        // One letter is a variable, an axis, a language: no proof.
+        // A single letter may be a variable, an axis, a language: no evidence.
         let clear = word.chars().count() > 1 && !known.english_too.contains(word);
         for n in (0..LANGUAGES.len()).filter(|n| bits & (1 << n) != 0) {
             found[n] += 1;

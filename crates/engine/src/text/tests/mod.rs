@@ -248,7 +248,7 @@ const PIECES: &[&str] = &[
 ];
 
 proptest! {
-    /// Every range is a range of the text, in order, and nothing is said twice.
+    /// Every range is valid, in order, and no range overlaps another.
     #[test]
     fn any_text_is_read(parts in prop::collection::vec(prop::sample::select(PIECES), 0..60), any in any::<String>()) {
         for text in [parts.concat(), any] {

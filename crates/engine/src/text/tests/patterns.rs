@@ -1,4 +1,4 @@
-//! A list that was taken apart says the same as one that is read word by word.
+//! Compares compiled lists with a plain word-by-word matcher.
 
 use std::borrow::Borrow;
 
@@ -79,7 +79,7 @@ proptest! {
         text in prop::collection::vec(prop::sample::select(TEXT), 0..8),
     ) {
         let patterns: Vec<String> = patterns.iter().map(|p| p.join(" ")).collect();
-        // Each has a word that must stand.
+        // Each pattern has a word that is not optional.
         prop_assume!(patterns.iter().all(|p| p.split(' ').any(|part| !part.ends_with('?'))));
         let tokens = tokens(&text.join(" "));
         let list = Phrases::of(&patterns.join(" / "));

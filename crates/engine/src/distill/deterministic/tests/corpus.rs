@@ -1,9 +1,9 @@
-//! Small labelled sessions: data in, text out. A case is `# name`, a session, and what must come of it:
+//! Small labelled sessions: data in, text out. A case is `# name`, a session, and the expected results:
 //!
-//! - `> list: text` some item of the list has the text, `> list = text` one is it
-//! - `> no list: text`, `> no list` no item has it, there is none
+//! - `> list: text` some item of the list contains the text, `> list = text` one equals it
+//! - `> no list: text`, `> no list` no item contains it, the list is empty
 //! - `> count list n`
-//! - `---` what comes behind is distilled with what stood before
+//! - `---` the rest is distilled with the result so far carried over
 
 use super::*;
 use crate::lineage::distillate::Distillate;

@@ -1,4 +1,4 @@
-//! What of a distillate is not in the turns it names: it must be nothing.
+//! Finds text of a distillate that is not in the turns it names: there must be none.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::distill::deterministic::JOIN;
 use crate::text::plain::{acts, lower};
 
-/// Parts of items that are in none of the turns they name. Items of turns that are not here cannot be judged.
+/// Parts of items that are in none of the turns they name. Items whose turns are missing cannot be checked.
 pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     let by_turn: HashMap<TurnId, String> = turns.iter().map(|s| (s.id, spaced(&s.text))).collect();
     let mut found = Vec::new();
@@ -14,7 +14,7 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     let items = lists.iter().flat_map(|(_, l)| l.iter()).map(|i| (&i.text, &i.turns));
     for (text, turns) in items.chain(distillate.proposals.iter().map(|p| (&p.text, &p.turns))) {
         let texts: Vec<&String> = turns.iter().filter_map(|t| by_turn.get(t)).collect();
-        // A redacted piece begins with what was put there.
+        // A redacted piece begins with its replacement.
         if texts.is_empty() || text.contains("[redacted:") {
             continue;
         }
@@ -23,7 +23,7 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
             if words.trim().is_empty() {
                 continue;
             }
-            // A cut may have left half a word at the end.
+            // Cutting may leave half a word at the end.
             if !texts.iter().any(|t| t.contains(&words) || text.contains('…') && t.contains(words.trim_end())) {
                 found.push(format!("{piece} ({text})"));
             }
@@ -31,7 +31,7 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     }
     for file in &distillate.files {
         let name = spaced(file.path.rsplit('/').next().unwrap_or(&file.path));
-        // A file a commit made is named in the commit's result, the turn behind the call.
+        // The files of a commit are named in its result, the turn after the call.
         if file.turns.iter().any(|t| by_turn.contains_key(t)) && !by_turn.values().any(|t| t.contains(&name)) {
             found.push(file.path.clone());
         }
@@ -39,9 +39,9 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     found
 }
 
-/// Lower-case words with one blank between and around them.
+/// Lower-case words separated and surrounded by one blank.
 fn spaced(text: &str) -> String {
-    // What `plain` takes out parts no words.
+    // Characters `plain` removes do not separate words.
     let kept = |c: &char| *c != '*' && (!acts(*c) || c.is_whitespace());
     let text: String = lower(text).chars().filter(kept).map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     format!(" {} ", text.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" "))

@@ -1,5 +1,5 @@
-//! To look at what comes out of a session, kept out of the ordinary run:
-//! `LOOK=session.json cargo test -p heirloom-engine --lib distill::deterministic::tests::look -- --ignored --nocapture`.
+//! Prints the distillate of a session, for a person to inspect; not part of the ordinary run: `LOOK=session.json cargo
+//! test -p heirloom-engine --lib distill::deterministic::tests::look -- --ignored --nocapture`.
 
 use std::time::Duration;
 
@@ -94,8 +94,8 @@ fn look() {
     println!("--- handoff ---\n{handoff}");
 }
 
-/// Everything that comes of the sessions in a folder (whole, then in stretches that carry what stood before) and of made
-/// ones, written to a file: to hold what another build says against it.
+/// Writes the results for the sessions in a folder (whole, then in ranges that carry items over) and for generated ones
+/// to a file, to compare two builds.
 #[test]
 #[ignore = "to look at"]
 fn dump() {
@@ -129,7 +129,7 @@ fn speed() {
     let Ok(path) = std::env::var("LOOK") else { return };
     let all = load(&path);
     let bytes: usize = all.iter().map(|t| t.text.len()).sum();
-    // On a machine others use too, only the processor's own clock is fair.
+    // Other processes may be running, so CPU time is measured.
     let spent = |since: std::time::Instant| {
         let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
         let told = told.and_then(|t| t.split(' ').next()?.parse::<u64>().ok());

@@ -8,7 +8,7 @@ mod invented;
 mod look;
 mod properties;
 
-/// A session in plain text: a mark for who speaks, lines that begin with `|` go on.
+/// A session in plain text: a mark for the speaker; lines that begin with `|` continue the turn.
 ///
 /// `U` user, `A` assistant, `C Tool` call, `R` result, `F` failed result, `M` put in by the program, `S` summary of a
 /// compaction, `T` thinking, `E` failed request; with `s` before it, in a sub-agent's lane.

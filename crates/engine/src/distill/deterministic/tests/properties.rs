@@ -1,4 +1,4 @@
-//! What holds whatever was said.
+//! Properties that hold for any session.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::lineage::distillate::{Distillate, LONGEST_ITEM};
 use crate::scope::{RunNo, TurnId};
 
-/// Pieces that trip somebody up: marks, cues, unfinished things, other scripts.
+/// Difficult pieces: marks, cues, unfinished constructs, other scripts.
 const PIECES: &[&str] = &[
     "never push to main",
     "Don't touch x.rs",
@@ -165,7 +165,7 @@ fn any_session_gives_a_sound_distillate() {
         let mut all = first.turns();
         all.extend(ids(&two));
         sound(&second, &all);
-        // What tools and the program say makes no constraint, and no proposal.
+        // Tools and text put in by the program give no constraint and no proposal.
         let users: Vec<TurnId> = one.iter().filter(|t| t.role == Role::User && t.main).map(|t| t.id).collect();
         assert!(first.constraints.iter().all(|c| c.turns.iter().all(|t| users.contains(t))));
         assert!(first.goal.iter().all(|c| c.turns.iter().all(|t| users.contains(t))));
@@ -198,7 +198,7 @@ fn nothing_comes_of_nothing() {
 fn every_item_is_in_the_turns_it_names() {
     for seed in 0..400 {
         let mut turns = stretch(seed, 1);
-        // Terminal controls and bidi marks are taken out of items, and so parts of words.
+        // Terminal controls and bidi marks are removed from items, which would break the comparison.
         turns.iter_mut().for_each(|t| t.text = t.text.replace(['\0', '\x1b', '\u{202e}', '\u{200b}'], " "));
         let d = distil(&Request { turns: &turns, before: None, root: None });
         let invented = super::invented::invented(&d, &turns);
@@ -220,7 +220,7 @@ proptest! {
     }
 }
 
-/// Far above what it takes, far below what anything quadratic would.
+/// Far above the usual time, far below that of any quadratic algorithm.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
