@@ -129,7 +129,7 @@ fn no_credential_of_a_node_stands_in_a_page() {
     });
     for page in [PageKey::Memory, PageKey::Threads, PageKey::Active, PageKey::Thread(story.file(thread))] {
         let text = story.page(&page);
-        assert!(!text.contains("ghp_"), "{}: {text}", page.to_string());
+        assert!(!text.contains("ghp_"), "{}: {text}", page);
     }
     assert!(story.head(thread).contains("[redacted:"));
 }

@@ -128,7 +128,7 @@ impl Odd {
             // Before there is anything to say, a page has no block.
             let start = text.find("-->\n")? + 4;
             let block = text[start..text.rfind("<!-- /heirloom").unwrap()].to_owned();
-            assert!(tokens(&block) <= most, "{}: {} tokens\n{block}", page.to_string(), tokens(&block));
+            assert!(tokens(&block) <= most, "{}: {} tokens\n{block}", page, tokens(&block));
             Some((page.to_string(), block))
         })
         .collect()

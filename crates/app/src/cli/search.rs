@@ -2,7 +2,7 @@
 
 use heirloom_engine::clock::Millis;
 use heirloom_engine::engine::SearchRequest;
-use heirloom_engine::error::Result;
+use heirloom_engine::error::{Error, Result};
 use heirloom_engine::recall::{Hit, snippet};
 use heirloom_engine::report::search::SearchReport;
 use heirloom_engine::transcript::{kind_name, role_name, role_parse};
@@ -97,6 +97,11 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         until: args.until.as_deref().map(|t| times::parse(t, now, Edge::Until)).transpose()?,
         limit: args.limit.into(),
     };
+    if let (Some(since), Some(until)) = (request.since, request.until)
+        && since > until
+    {
+        return Err(Error::usage("--since lies after --until"));
+    }
     let limits = limits_of(&args);
     let mut report = engine.search(&request)?;
     if args.explain {
