@@ -237,7 +237,7 @@ pub fn role<'t>(
     let glued = |i: usize| prompt[tokens[i - 1].end..tokens[i].start].is_empty();
     match tokens.get(end) {
         Some(t) if t.word && one_of(t, &PLACED) => {
-            // The workplace: up to the next joint.
+            // Where the person works: up to the next joint.
             let stop = tokens[end..].iter().take(8).position(|t| !t.word || one_of(t, stops));
             let reach = stop.map_or(tokens.len().min(end + 8), |i| end + i);
             let clause = &tokens[end..reach];
