@@ -202,7 +202,7 @@ fn make_root(root: &Path) -> Result<bool> {
 fn open_root(root: &Path) -> Result<(std::os::fd::OwnedFd, PathBuf)> {
     let shown = root.canonicalize().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no home at {}", root.display())).hint("create it: heirloom up")
+            Error::not_found(format!("there is no home at {}", root.display())).hint("create it: ⟨up⟩")
         }
         std::io::ErrorKind::NotADirectory => not_a_directory(root),
         _ => Error::io("open the home", root, e),

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::ledger::jobs;
 use crate::scope::AgentNo;
+use crate::see::See;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind};
 use crate::tree::journal;
@@ -38,10 +39,10 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
             format!("{}{due} · [{}]", line(&e.title), id(e))
         })
         .collect();
-    out.push_str(&section("Open loops", &lines, all, LINES, "heirloom loop list"));
+    out.push_str(&section("Open loops", &lines, all, LINES, "loop list"));
     let lines = threads::slice(at, tx, THREADS)?;
     let all = lines.len() as u64;
-    out.push_str(&section("Threads", &lines, all, THREADS, "heirloom thread list"));
+    out.push_str(&section("Threads", &lines, all, THREADS, "thread list"));
     out.push_str(&attention(at, tx)?);
     let (artifacts, all) = file_table::newest(tx, agent, Kind::Artifact, "created", LINES / 2)?;
     let lines: Vec<String> = artifacts
@@ -53,7 +54,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
             format!("[{}]({}){day} · [{}]", line(&e.title), path.strip_prefix("continuity/").unwrap_or(path), id(e))
         })
         .collect();
-    out.push_str(&section("Recent outputs", &lines, all, LINES / 2, "heirloom artifact list"));
+    out.push_str(&section("Recent outputs", &lines, all, LINES / 2, "artifact list"));
     if out.is_empty() {
         out.push_str("Nothing is open, nothing waits, nothing failed.\n");
     }
@@ -77,7 +78,7 @@ fn today(at: &AssistantHome, tx: &Read) -> Result<String> {
             format!("{} · {when} · [{}]", line(&e.title), id(e))
         })
         .collect();
-    Ok(section("Today", &lines, all, LINES / 2, "heirloom loop list"))
+    Ok(section("Today", &lines, all, LINES / 2, "loop list"))
 }
 
 /// Pairings, proposals and pending user memory: everything that waits for a decision.
@@ -95,8 +96,9 @@ fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
         let (no, channel, peer, name) = row?;
         let who = name.map(|n| format!("{} ({})", line(&n), line(&peer))).unwrap_or_else(|| line(&peer));
         lines.push(format!(
-            "{who} asks to be let in on {} · `heirloom channel approve {no}` · [c:{no}]",
-            line(&channel)
+            "{who} asks to be let in on {} · `{}` · [c:{no}]",
+            line(&channel),
+            See::new(format!("channel approve {no}"))
         ));
     }
     let all = count(
@@ -104,11 +106,11 @@ fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
         "SELECT count(*) FROM channel_events INDEXED BY channel_events_open WHERE agent_no = ?1 AND state = 'pending'",
         agent,
     )?;
-    out.push_str(&section("Waiting for your approval", &lines, all, LINES, "heirloom channel pending"));
+    out.push_str(&section("Waiting for your approval", &lines, all, LINES, "channel pending"));
 
     let (proposals, all) = file_table::newest(tx, agent, Kind::Proposal, "proposed", LINES)?;
     let lines: Vec<String> = proposals.iter().map(|e| format!("{} · [{}]", line(&e.title), id(e))).collect();
-    out.push_str(&section("Proposed memory", &lines, all, LINES, "heirloom proposal list"));
+    out.push_str(&section("Proposed memory", &lines, all, LINES, "proposal list"));
 
     let pending = count(tx, "SELECT count(*) FROM pending_memory WHERE agent_no = ?1 AND state = 'pending'", agent)?;
     if pending > 0 {
@@ -120,7 +122,7 @@ fn waiting(tx: &Read, agent: AgentNo) -> Result<String> {
             Ok(format!("{} · [u:{}]", line(&r.get::<_, String>(1)?), r.get::<_, i64>(0)?))
         })?;
         let lines: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
-        out.push_str(&section("Noticed about you, unconfirmed", &lines, pending, LINES / 2, "heirloom memory pending"));
+        out.push_str(&section("Noticed about you, unconfirmed", &lines, pending, LINES / 2, "memory pending"));
     }
     Ok(out)
 }
@@ -156,7 +158,11 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
         };
         let name = line(&name);
         let word = if name.contains(' ') { format!("'{name}'") } else { name.clone() };
-        Ok(format!("Job {name} failed ({how}) · {} · `heirloom job show {word}` · [j:{name}]", minute(at, then)))
+        Ok(format!(
+            "Job {name} failed ({how}) · {} · `{}` · [j:{name}]",
+            minute(at, then),
+            See::new(format!("job show {word}"))
+        ))
     })?;
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
     let mut statement = tx.prepare_cached(
@@ -175,18 +181,18 @@ fn attention(at: &AssistantHome, tx: &Read) -> Result<String> {
     lines.extend(rows.collect::<rusqlite::Result<Vec<String>>>()?);
     let dead = jobs::counts(tx, at.ledger.now())?.dead;
     if dead > 0 {
-        lines.push(format!("{dead} queued jobs failed for good · `heirloom status`"));
+        lines.push(format!("{dead} queued jobs failed for good · `{}`", See::new("status")));
     }
     for left in journal::unfinished(tx, agent)?.into_iter().filter(|u| u.attempts > 0).take(3) {
         let why = left.last_error.as_deref().map(line).unwrap_or_default();
-        lines.push(format!("{} is not finished: {why} · `heirloom status`", line(&left.action)));
+        lines.push(format!("{} is not finished: {why} · `{}`", line(&left.action), See::new("status")));
     }
     for file in file_table::troubled(tx, agent)?.iter().take(3) {
         let path = line(file.path.as_str());
         lines.push(format!("{path}: {} · [{path}]", line(file.problem.as_deref().unwrap_or_default())));
     }
     let all = lines.len() as u64;
-    Ok(section("Attention", &lines, all, LINES, "heirloom status"))
+    Ok(section("Attention", &lines, all, LINES, "status"))
 }
 
 fn count(tx: &Read, sql: &str, agent: AgentNo) -> Result<u64> {

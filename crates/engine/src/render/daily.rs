@@ -23,6 +23,7 @@ use crate::pages::cursor::FROM_THE_START;
 use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
 use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId};
+use crate::see::See;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
@@ -30,7 +31,7 @@ use crate::tree::AssistantHome;
 const LINES: i64 = 100;
 
 /// The reference of a line about a channel.
-const CHANNELS: &str = "`heirloom channel pending --all`";
+const CHANNELS: &str = "channel pending --all";
 
 /// The most turns counted of a session; above that the line says that there are more.
 const COUNTED: i64 = 1_000;
@@ -239,7 +240,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, date: Date) -> Result<String
         )?
         .query_row(params![at.agent_no, from, to], |r| r.get(0))?;
     for (more, what, see) in
-        [(unlisted, "session", "heirloom timeline"), (runs - LINES, "scheduled run", "heirloom job list")]
+        [(unlisted, "session", See::new("timeline")), (runs - LINES, "scheduled run", See::new("job list"))]
     {
         match more {
             ..=0 => {}
@@ -432,7 +433,7 @@ fn jobs(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut Vec
             .map(|a| format!("[output](../../../{})", a.strip_prefix("continuity/").unwrap_or(&a)));
         let name = line(&name);
         let word = if name.contains(' ') { format!("'{name}'") } else { name.clone() };
-        let leads = output.unwrap_or_else(|| format!("`heirloom job show {word}`"));
+        let leads = output.unwrap_or_else(|| format!("`{}`", See::new(format!("job show {word}"))));
         lines.push((started, format!("Job {name} {how} · {leads}")));
     }
     Ok(())
@@ -450,10 +451,13 @@ fn channels(at: &AssistantHome, tx: &Read, from: Millis, to: Millis, lines: &mut
             r.get::<_, Option<String>>(2)?.map_or_else(|| line(&peer), |n| format!("{} ({})", line(&n), line(&peer)));
         let (asked, decided): (Millis, Option<Millis>) = (r.get(4)?, r.get(5)?);
         if (from..to).contains(&asked) {
-            lines.push((asked, format!("{who} asked to be let in on {} · {CHANNELS}", line(&channel))));
+            lines.push((asked, format!("{who} asked to be let in on {} · `{}`", line(&channel), See::new(CHANNELS))));
         }
         if let Some(decided) = decided.filter(|d| (from..to).contains(d)) {
-            lines.push((decided, format!("{who} was {} on {} · {CHANNELS}", r.get::<_, String>(3)?, line(&channel))));
+            lines.push((
+                decided,
+                format!("{who} was {} on {} · `{}`", r.get::<_, String>(3)?, line(&channel), See::new(CHANNELS)),
+            ));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use super::page::line;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::see::See;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 
@@ -41,7 +42,11 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, scope: &str) -> Result<Strin
             out.push_str(&format!("- [{}]({link}){summary} · [{id}]{pinned}\n", line(&leaf.title)));
         }
         if lines.len() > LINES {
-            out.push_str(&format!("- … and {} more: `heirloom memory list --class {class}`\n", lines.len() - LINES));
+            out.push_str(&format!(
+                "- … and {} more: `{}`\n",
+                lines.len() - LINES,
+                See::new(format!("memory list --class {class}"))
+            ));
         }
         out.push('\n');
     }
@@ -61,7 +66,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, scope: &str) -> Result<Strin
         }
     }
     if out.is_empty() {
-        return Ok("Nothing is remembered yet: `heirloom remember \"…\"`\n".into());
+        return Ok(format!("Nothing is remembered yet: `{}`\n", See::new("remember \"…\"")));
     }
     Ok(format!("{}\n", out.trim_end()))
 }

@@ -27,6 +27,7 @@ use crate::memory::{Class, class::Verification};
 use crate::pages::{PageKey, dismissals};
 use crate::redact::redact;
 use crate::scope::{AgentNo, FileNo, NodeId, ThreadNo};
+use crate::see::See;
 use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
@@ -90,9 +91,9 @@ impl Section {
     /// The command that shows the whole section.
     fn see(self) -> &'static str {
         match self {
-            Section::Now | Section::Further => "heirloom thread list",
-            Section::Commitments => "heirloom loop list",
-            Section::Always | Section::Standing => "heirloom memory list",
+            Section::Now | Section::Further => "thread list",
+            Section::Commitments => "loop list",
+            Section::Always | Section::Standing => "memory list",
         }
     }
 
@@ -177,14 +178,16 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         out.push_str(&format!("## {}\n", section.title()));
         of.iter().filter(|l| l.left_out.is_none()).for_each(|l| out.push_str(&l.markdown()));
         if left > 0 {
-            out.push_str(&format!("- … and {left} more: `{}`\n", section.see()));
+            out.push_str(&format!("- … and {left} more: `{}`\n", See::new(section.see())));
         }
         out.push('\n');
     }
     if out.is_empty() {
-        out.push_str(
-            "Nothing yet. `heirloom remember \"…\"` keeps a memory, `heirloom loop add \"…\"` a commitment.\n",
-        );
+        out.push_str(&format!(
+            "Nothing yet. `{}` keeps a memory, `{}` a commitment.\n",
+            See::new("remember \"…\""),
+            See::new("loop add \"…\"")
+        ));
     }
     Ok(format!("{}\n", out.trim_end()))
 }
@@ -672,7 +675,7 @@ pub fn for_thread(lines: &[Tier1Line], own: &[ThreadNo], workspace: Option<&str>
         })
         .collect();
     if more > 0 {
-        elsewhere.push(format!("- … and {more} more: `heirloom thread list`\n"));
+        elsewhere.push(format!("- … and {more} more: `{}`\n", See::new("thread list")));
     }
     out.push_str(&within("Elsewhere", elsewhere.into_iter(), left, Section::Now.see()).0);
     out.trim_end().to_owned()
@@ -691,7 +694,7 @@ fn within(title: &str, lines: impl Iterator<Item = String>, budget: usize, see: 
         body.push_str(&line);
     }
     if left_out > 0 && used <= budget {
-        body.push_str(&format!("- … and {left_out} more: `{see}`\n"));
+        body.push_str(&format!("- … and {left_out} more: `{}`\n", See::new(see)));
     }
     if body.is_empty() || used > budget {
         return (String::new(), 0);

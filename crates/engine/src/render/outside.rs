@@ -261,7 +261,7 @@ fn no_room(head: &PageKey, section: &str, why: &NoRoom) -> Error {
                 .hint("use a section name of your own; only its owner replaces or removes a section")
         }
         NoRoom::Full => Error::refused(format!("{} has {MOST_SECTIONS} sections already", head))
-            .hint("remove one first: its owner commits it empty; see heirloom head show"),
+            .hint("remove one first: its owner commits it empty; see ⟨head show⟩"),
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use crate::clock::{Millis, parse_rfc3339};
+use crate::see::See;
 use crate::tree::AssistantHome;
 
 /// The longest line of an item, in characters.
@@ -57,7 +58,7 @@ pub(super) fn section(title: &str, lines: &[String], all: u64, most: usize, see:
     }
     let shown = lines.len().min(most) as u64;
     if all > shown {
-        out.push_str(&format!("- … and {} more: `{see}`\n", all - shown));
+        out.push_str(&format!("- … and {} more: `{}`\n", all - shown, See::new(see)));
     }
     out.push('\n');
     out

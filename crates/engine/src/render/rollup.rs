@@ -18,6 +18,7 @@ use crate::lineage::distillate::{Distillate, Item};
 use crate::lineage::{Kind, Node, walk};
 use crate::pages::Period;
 use crate::scope::{NodeId, SessionNo, ThreadNo, TurnId};
+use crate::see::See;
 use crate::thread;
 use crate::tokens::tokens;
 use crate::tree::AssistantHome;
@@ -78,8 +79,8 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<St
     }
     match works.len() - shown {
         0 => {}
-        1 => out.push_str("\n- … and 1 thread more: `heirloom thread list`\n"),
-        more => out.push_str(&format!("\n- … and {more} threads more: `heirloom thread list`\n")),
+        1 => out.push_str(&format!("\n- … and 1 thread more: `{}`\n", See::new("thread list"))),
+        more => out.push_str(&format!("\n- … and {more} threads more: `{}`\n", See::new("thread list"))),
     }
     Ok(out)
 }

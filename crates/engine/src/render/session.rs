@@ -14,6 +14,7 @@ use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, Node};
 use crate::scope::{AgentNo, NodeId, SessionKey, SessionNo, ThreadNo, TurnId};
+use crate::see::See;
 use crate::thread;
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
@@ -169,9 +170,9 @@ fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Res
     out.push_str(&format!("- {}{over}\n", times.unwrap_or_default()));
     let folder = row.cwd.as_deref().map(|c| format!(" in `{}`", line(c))).unwrap_or_default();
     out.push_str(&format!(
-        "- Resume: `{}`{folder}; how: `heirloom session show {}`\n",
+        "- Resume: `{}`{folder}; how: `{}`\n",
         line(row.key.native()),
-        line(row.key.as_str())
+        See::new(format!("session show {}", line(row.key.as_str())))
     ));
     Ok(out)
 }

@@ -17,6 +17,7 @@ use crate::ledger::Read;
 use crate::lineage::Node;
 use crate::lineage::distillate::Item;
 use crate::scope::{NodeId, SessionKey, ThreadNo, TurnId};
+use crate::see::See;
 use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tokens::tokens;
@@ -78,12 +79,8 @@ const WAITING: &str = "Waiting for your yes";
 const NEXT: &str = "Next";
 
 /// The lists in the order of the page, with the weight of each one's share.
-const LISTS: [(&str, usize, &str); 4] = [
-    (DECIDED, 35, "heirloom expand"),
-    (OPEN, 40, "heirloom loop list"),
-    (WAITING, 10, "heirloom proposal list"),
-    (NEXT, 15, "heirloom expand"),
-];
+const LISTS: [(&str, usize, &str); 4] =
+    [(DECIDED, 35, "expand"), (OPEN, 40, "loop list"), (WAITING, 10, "proposal list"), (NEXT, 15, "expand")];
 
 pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String> {
     let Some(row) = thread::of_file(tx, at.agent_no, file)? else {
@@ -108,9 +105,9 @@ pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String
         out.push_str(&format!("## {section}\n"));
         shown.iter().for_each(|l| out.push_str(&l.markdown()));
         if left > 0 {
-            let node = page.status.reference.as_deref().filter(|_| see == "heirloom expand");
+            let node = page.status.reference.as_deref().filter(|_| see == "expand");
             let see = node.map_or_else(|| see.to_owned(), |n| format!("{see} {n}"));
-            out.push_str(&format!("- … and {left} more: `{see}`\n"));
+            out.push_str(&format!("- … and {left} more: `{}`\n", See::new(see)));
         }
         out.push('\n');
     }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::{AgentNo, NodeId, ThreadNo};
+use crate::see::See;
 use crate::text::similarity;
 use crate::thread::{self, ThreadRow};
 use crate::tree::AssistantHome;
@@ -52,14 +53,17 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
         out.push_str(&format!("- [{}]({}.md): {parts}\n", line(&row.label), row.file));
     }
     if open > LINES {
-        out.push_str(&format!("- … and {} more: `heirloom thread list`\n", open - LINES));
+        out.push_str(&format!("- … and {} more: `{}`\n", open - LINES, See::new("thread list")));
     }
     match closed {
         0 => {}
-        n => out.push_str(&format!("\n{n} closed: `heirloom thread list`\n")),
+        n => out.push_str(&format!("\n{n} closed: `{}`\n", See::new("thread list"))),
     }
     if out.is_empty() {
-        out.push_str("No threads yet: they come with conversations. `heirloom import` reads those that are there.\n");
+        out.push_str(&format!(
+            "No threads yet: they come with conversations. `{}` reads those that are there.\n",
+            See::new("import")
+        ));
     }
     Ok(out)
 }
