@@ -20,6 +20,8 @@ use crate::programs;
 /// Print a turn, a file, a whole session, or what was set aside
 ///
 /// Credentials are shown as [redacted:KIND]; --raw prints the exact bytes.
+// The brackets are what the help shows, no link.
+#[allow(rustdoc::broken_intra_doc_links)]
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A turn (t9c11), an item (l:… p:… m:… a:…), a file in the assistant home (memory/preference/tea.md, or tea.md:12
