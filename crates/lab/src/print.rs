@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
+pub use heirloom_engine::report::{count, counted};
+
 /// Columns padded to their widest cell; the last one is not.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -30,24 +32,6 @@ pub fn bytes(n: u64) -> String {
     }
     let name = ["B", "kB", "MB", "GB", "TB"][unit];
     if unit > 0 && value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
-}
-
-/// `118,204`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `1 session`, `2 sessions`.
-pub fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// One line of a transcript, at most `width` characters, without anything a terminal would obey.

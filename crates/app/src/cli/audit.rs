@@ -48,7 +48,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What a row says beside its action, without what only a check needs.
+/// The details of an audit row as one line, without the digests that only `verify` uses.
 fn detail(row: &Entry) -> String {
     let said = row.detail.as_object().into_iter().flatten();
     let said = said.filter(|(key, _)| !matches!(key.as_str(), "digests" | "first_record" | "last_record"));

@@ -10,7 +10,7 @@ use crate::print::{self, Paint};
 /// What a search was limited to by its options, as people read it.
 pub type Limits = Vec<(&'static str, String)>;
 
-/// What a person should know of how a query was understood: nothing where only words were looked for.
+/// The note below the hits that tells how times in the query were understood. `None` if the query names no time.
 pub fn note(understood: &Understood) -> Option<String> {
     let query = &understood.query;
     if query.times.is_empty() {

@@ -65,7 +65,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let wish = wish(&engine, &args)?;
     let report = engine.forget(wish, |planned| {
         if !global.json {
-            tell(&planned.preview);
+            print_preview(&planned.preview);
         }
         Ok(args.yes || (!args.dry_run && agreed(global)?))
     })?;
@@ -123,8 +123,8 @@ fn agreed(global: &Global) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// What would go, and what would not.
-fn tell(preview: &Preview) {
+/// Prints what `forget` removes and what it leaves in place, before the question whether to go on.
+fn print_preview(preview: &Preview) {
     let counted = print::counted;
     print::line(&Paint::stdout().bold(&format!(
         "{} in {}, {} ({})",

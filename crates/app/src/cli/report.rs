@@ -1,4 +1,4 @@
-//! What an import came to, in words.
+//! The text that `import` and `up` print about a finished import: a summary line and its problems.
 
 use std::collections::BTreeSet;
 

@@ -122,7 +122,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What the options limit a search to, as they were given.
+/// The filters of a search as name and value, for the explanation and for the message when nothing is found.
 fn limits_of(args: &Args) -> Limits {
     let kinds = (!args.kinds.is_empty()).then(|| args.kinds.join(", "));
     let given = [

@@ -38,7 +38,7 @@ const ROUNDS: usize = 3;
 /// Sessions whose prompt runs a hook.
 const PROMPTS: usize = 9;
 
-/// What was measured: wall time of whole processes, in milliseconds, shortest first.
+/// Wall times of whole processes, in milliseconds, in ascending order.
 struct Line {
     what: &'static str,
     of: String,
@@ -91,7 +91,7 @@ impl Line {
 
 /// Words of the home itself.
 struct Sample {
-    /// What was said last, newest session first.
+    /// Texts of the newest turns, newest session first: the prompts to measure with.
     texts: Vec<String>,
     queries: Vec<String>,
     /// The folder the newest session ran in, where its program says so.
@@ -150,7 +150,7 @@ fn queries(texts: &[String]) -> Vec<String> {
 struct Copy {
     folder: PathBuf,
     home: PathBuf,
-    /// Somebody wants it to end.
+    /// Set by an interrupt (Ctrl-C): the measurement stops, so that the copy is removed.
     interrupted: Arc<AtomicBool>,
 }
 
