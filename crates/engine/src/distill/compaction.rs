@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::advance::Pass;
 use super::load::{self, Mark, SessionFacts};
+use super::fold::fold;
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
 use super::{Request, Said, closing, handoff, summary_input};
@@ -280,7 +281,11 @@ fn node(
         add_files(&mut distillate, &other.distillate);
     }
     // The handoff has sections, whichever summariser made their content (R6.3).
-    let own = handoff::render(&distillate, budget);
+    let own = match &before {
+        // The reader of a later handoff needs what was done before the one it replaces, too.
+        Some(before) => handoff::render(&fold(before, &distillate), budget),
+        None => handoff::render(&distillate, budget),
+    };
     // The program's own summary is preferred, unless it is longer than its source.
     let fits = |text: &str| !text.is_empty() && tokens(text) as u64 <= source_tokens;
     let told = what.summary.as_ref().filter(|(_, text)| fits(text)).map(|(turn, text)| (*turn, cut(text, budget)));

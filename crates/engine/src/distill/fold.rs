@@ -52,6 +52,7 @@ fn folded(words: WordsOf, older: &Distillate, newer: &Distillate) -> Distillate 
         done: joined(words, older.done.iter(), &newer.done),
         in_progress: joined(words, older.in_progress.iter().filter(open), &newer.in_progress),
         blocked: joined(words, older.blocked.iter().filter(open), &newer.blocked),
+        fixed: joined(words, older.fixed.iter(), &newer.fixed),
         decisions: joined(words, older.decisions.iter(), &newer.decisions),
         open_loops: joined(words, older.open_loops.iter().filter(open), &newer.open_loops),
         // Earlier next steps were taken or replaced.

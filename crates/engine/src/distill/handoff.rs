@@ -6,68 +6,88 @@ use crate::tokens::{cut, tokens};
 /// The most tokens of the document.
 pub const TOKENS: usize = 1_200;
 
-/// Renders a distillate within a budget. Sections share it by weight and pass on what they do not need; every item
-/// names its turns. Credentials were redacted when the items were made.
+/// Renders a distillate within a budget. A section first gets its share by weight, then sections that need more get what
+/// the others left, in order; every item names its turns. Credentials were redacted when the items were made.
 pub fn render(d: &Distillate, budget: usize) -> String {
-    // The weight limits what a section may take before the others have had their share.
-    let sections: [(&str, Vec<String>, usize); 11] = [
+    let sections: Vec<Section> = [
         ("Goal", lines(d.goal.as_slice()), 10),
-        ("Constraints and preferences", newest_last(&d.constraints), 14),
-        ("Done", newest_last(&d.done), 12),
-        ("In progress", newest_last(&d.in_progress), 8),
-        ("Blocked", newest_last(&d.blocked), 8),
-        ("Decisions", newest_last(&d.decisions), 12),
-        ("Files", files(d), 16),
-        ("Open loops", newest_last(&d.open_loops), 12),
+        ("Constraints and preferences", lines(&d.constraints), 14),
+        ("In progress", lines(&d.in_progress), 10),
+        ("Blocked", lines(&d.blocked), 6),
+        ("Open loops", lines(&d.open_loops), 12),
         ("Next steps", lines(&d.next_steps), 8),
-        ("Context", newest_last(&d.context), 6),
+        ("Decisions", lines(&d.decisions), 12),
+        ("Errors and fixes", lines(&d.fixed), 8),
+        ("Done", lines(&d.done), 14),
+        ("Files", files(d), 10),
+        ("Context", lines(&d.context), 10),
         ("Proposed memory", d.proposals.iter().map(|p| format!("- {} [{}]\n", p.text, refs(&p.turns))).collect(), 4),
-    ];
-    let total: usize = sections.iter().filter(|(_, l, _)| !l.is_empty()).map(|(.., w)| w).sum();
-    let mut left = budget;
-    let mut weight_left = total;
-    let mut out = String::new();
-    for (title, lines, weight) in sections.iter().filter(|(_, l, _)| !l.is_empty()) {
-        let share = left * weight / weight_left.max(1);
-        weight_left -= weight;
-        let head = format!("## {title}\n");
-        let mut used = tokens(&head);
-        // The newest items are last and must not be lost, so the cut is at the front.
-        let mut kept: Vec<&str> = Vec::new();
-        for line in lines.iter().rev() {
-            let cost = tokens(line);
-            if used + cost > share {
+    ]
+    .into_iter()
+    .filter(|(_, lines, _)| !lines.is_empty())
+    .map(|(title, lines, weight)| Section { head: format!("## {title}\n"), lines, weight, taken: 0, cost: 0 })
+    .collect();
+    filled(sections, budget).iter().map(Section::text).collect()
+}
+
+/// A section while it is filled.
+struct Section {
+    head: String,
+    lines: Vec<String>,
+    weight: usize,
+    /// How many lines it has taken, from the end: the newest items are last and must not be lost.
+    taken: usize,
+    /// Tokens of the heading and the lines taken.
+    cost: usize,
+}
+
+impl Section {
+    /// Takes lines while they fit into `room` tokens more than it has. Returns what they cost.
+    fn take(&mut self, room: usize) -> usize {
+        let before = self.cost;
+        while self.taken < self.lines.len() {
+            let line = tokens(&self.lines[self.lines.len() - 1 - self.taken]);
+            let next = if self.taken == 0 { tokens(&self.head) + line } else { line };
+            if self.cost - before + next > room {
                 break;
             }
-            used += cost;
-            kept.push(line);
+            self.cost += next;
+            self.taken += 1;
         }
-        if kept.is_empty() {
-            let first = lines.last().map_or("", String::as_str);
-            let room = share.saturating_sub(tokens(&head) + 1);
-            if room < 8 {
-                continue;
-            }
-            let line = format!("{}\n", cut(first.trim_end(), room));
-            out.push_str(&head);
-            out.push_str(&line);
-        } else {
-            out.push_str(&head);
-            for line in kept.iter().rev() {
-                out.push_str(line);
-            }
-        }
-        left = budget.saturating_sub(tokens(&out));
+        self.cost - before
     }
-    out
+
+    fn text(&self) -> String {
+        if self.taken == 0 {
+            return String::new();
+        }
+        format!("{}{}", self.head, self.lines[self.lines.len() - self.taken..].concat())
+    }
+}
+
+/// Gives every section its share, then the rest to those that need more.
+fn filled(mut sections: Vec<Section>, budget: usize) -> Vec<Section> {
+    let total: usize = sections.iter().map(|s| s.weight).sum();
+    let mut left = budget;
+    for section in &mut sections {
+        let share = budget * section.weight / total.max(1);
+        left -= section.take(share.min(left));
+        // A line longer than the share is cut rather than lost.
+        let room = share.min(left).saturating_sub(tokens(&section.head) + 1);
+        if section.taken == 0 && room >= 8 {
+            let line = section.lines.last_mut().expect("a section has lines");
+            *line = format!("{}\n", cut(line.trim_end(), room));
+            left -= section.take(share.min(left));
+        }
+    }
+    for section in &mut sections {
+        left -= section.take(left);
+    }
+    sections
 }
 
 fn lines(items: &[Item]) -> Vec<String> {
     items.iter().map(|i| format!("- {} [{}]\n", i.text, i.file.clone().unwrap_or_else(|| refs(&i.turns)))).collect()
-}
-
-fn newest_last(items: &[Item]) -> Vec<String> {
-    lines(items)
 }
 
 fn refs(turns: &[crate::scope::TurnId]) -> String {
@@ -79,11 +99,11 @@ fn refs(turns: &[crate::scope::TurnId]) -> String {
     }
 }
 
-/// Files by kind of change, many paths per line.
+/// Changed files by kind of change, many paths per line. Files only read are left out: reading changes nothing.
 fn files(d: &Distillate) -> Vec<String> {
     let mut out = Vec::new();
     for (touch, word) in
-        [(Touch::Read, "read"), (Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")]
+        [(Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")]
     {
         let of: Vec<_> = d.files.iter().filter(|f| f.touch == touch).collect();
         // Paths of one kind in lines of ten, so that a budget can drop the older ones.

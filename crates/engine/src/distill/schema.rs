@@ -34,6 +34,7 @@ pub const SCHEMA: &str = r##"{
         "done": { "$ref": "#/$defs/items" },
         "in_progress": { "$ref": "#/$defs/items" },
         "blocked": { "$ref": "#/$defs/items" },
+        "fixed": { "description": "Failures that were found and mended, each with what mended it.", "$ref": "#/$defs/items" },
         "decisions": { "description": "Statements of choice.", "$ref": "#/$defs/items" },
         "open_loops": { "description": "Unresolved requests, promises, failures, questions.", "$ref": "#/$defs/items" },
         "next_steps": { "$ref": "#/$defs/items" },
@@ -116,6 +117,7 @@ struct Lists {
     done: Vec<Line>,
     in_progress: Vec<Line>,
     blocked: Vec<Line>,
+    fixed: Vec<Line>,
     decisions: Vec<Line>,
     open_loops: Vec<Line>,
     next_steps: Vec<Line>,
@@ -163,7 +165,7 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
     let answer: Answer = serde_json::from_slice(answer)
         .map_err(|e| SummarizerError::Form(format!("line {}, column {}", e.line(), e.column())))?;
     let lines = |list: Vec<Line>| list.into_iter().map(|l| Item { text: l.text, turns: l.turns, file: None }).collect();
-    let Lists { goal, constraints, done, in_progress, blocked, decisions, open_loops, next_steps, context, .. } =
+    let Lists { goal, constraints, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context, .. } =
         answer.distillate;
     let (files, proposals) = (answer.distillate.files, answer.distillate.proposals);
     let distillate = Distillate {
@@ -172,6 +174,7 @@ pub fn parse(answer: &[u8], request: &SummaryRequest) -> Result<Summary, Summari
         done: lines(done),
         in_progress: lines(in_progress),
         blocked: lines(blocked),
+        fixed: lines(fixed),
         decisions: lines(decisions),
         open_loops: lines(open_loops),
         next_steps: lines(next_steps),
@@ -208,6 +211,7 @@ pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, Su
         done,
         in_progress,
         blocked,
+        fixed,
         decisions,
         files,
         open_loops,
@@ -215,7 +219,7 @@ pub fn checked(summary: Summary, request: &SummaryRequest) -> Result<Summary, Su
         context,
         proposals,
     } = &mut d;
-    for list in [constraints, done, in_progress, blocked, decisions, open_loops, next_steps, context] {
+    for list in [constraints, done, in_progress, blocked, fixed, decisions, open_loops, next_steps, context] {
         bounded(list.len(), MOST_ITEMS, "items in a list")?;
         for item in list {
             said += line(&mut item.text)?;

@@ -67,7 +67,7 @@ pub struct Proposed {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug, Default)]
 #[serde(default)]
 pub struct Distillate {
-    /// What the user currently wants to achieve.
+    /// The matter in hand, in the user's words: the request that opened it and, behind an arrow, the newest one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goal: Option<Item>,
     /// Directives and preferences, only in the user's own words.
@@ -79,6 +79,9 @@ pub struct Distillate {
     pub in_progress: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<Item>,
+    /// Failures that were found and mended, each with what mended it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<Item>,
     /// Choices that were stated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Item>,
@@ -102,13 +105,14 @@ impl Distillate {
     }
 
     /// Every list of items with its name in the schema, in the order of a handoff, beginning with the goal.
-    pub fn lists(&self) -> [(&'static str, &[Item]); 9] {
+    pub fn lists(&self) -> [(&'static str, &[Item]); 10] {
         [
             ("goal", self.goal.as_slice()),
             ("constraints", &self.constraints),
             ("done", &self.done),
             ("in_progress", &self.in_progress),
             ("blocked", &self.blocked),
+            ("fixed", &self.fixed),
             ("decisions", &self.decisions),
             ("open_loops", &self.open_loops),
             ("next_steps", &self.next_steps),
@@ -124,6 +128,7 @@ impl Distillate {
             &mut self.done,
             &mut self.in_progress,
             &mut self.blocked,
+            &mut self.fixed,
             &mut self.decisions,
             &mut self.open_loops,
             &mut self.next_steps,

@@ -8,7 +8,7 @@ use crate::lineage::distillate::Distillate;
 use crate::scope::{RunNo, TurnId};
 
 /// Turns as `heirloom show --json` prints them, or a session in plain text.
-fn load(path: &str) -> Vec<Said> {
+pub fn load(path: &str) -> Vec<Said> {
     let text = std::fs::read_to_string(path).unwrap();
     if !path.ends_with(".json") {
         return session(&text);

@@ -7,6 +7,7 @@ mod corpus;
 mod invented;
 mod look;
 mod properties;
+mod rendered;
 
 /// A session in plain text: a mark for the speaker; lines that begin with `|` continue the turn.
 ///

@@ -1,0 +1,45 @@
+//! The statements of a message that are worth keeping.
+
+use super::exchange::Message;
+use crate::statement::{Label, Statement};
+use crate::text::similarity::is_id;
+
+/// How much a statement of the model tells of what was achieved or found, 0: nothing.
+///
+/// The label counts most; then that it opens the message or a paragraph, and that it names something. Statements that
+/// announce a list, or that cannot stand alone, lose.
+pub fn worth(s: &Statement) -> u32 {
+    let base = match s.label {
+        Label::Done => 12,
+        Label::Decision => 11,
+        Label::Finding => 8,
+        Label::Directive | Label::Commitment | Label::Blocked => 5,
+        Label::Remark | Label::Remaining => 3,
+        _ => return 0,
+    };
+    if s.asks || s.text.ends_with([':', '：']) || s.text.chars().count() < 12 {
+        return 0;
+    }
+    let mut score = base + u32::from(s.sure) * 3;
+    score += if s.paragraph == 0 { 4 } else { 0 };
+    score += if names(&s.text) { 3 } else { 0 };
+    score += if s.bullet { 0 } else { 1 };
+    score = score.saturating_sub(if s.standalone { 0 } else { 4 });
+    score = score.saturating_sub(if s.text.len() > 260 { 3 } else { 0 });
+    score
+}
+
+/// The best statements of a message, in their order.
+pub fn best(message: &Message, most: usize, least: u32) -> Vec<&Statement> {
+    let mut ranked: Vec<(u32, usize)> =
+        message.statements.iter().enumerate().map(|(i, s)| (worth(s), i)).filter(|(w, _)| *w >= least).collect();
+    ranked.sort_by_key(|(w, i)| (std::cmp::Reverse(*w), *i));
+    ranked.truncate(most);
+    ranked.sort_by_key(|(_, i)| *i);
+    ranked.into_iter().map(|(_, i)| &message.statements[i]).collect()
+}
+
+/// Whether a statement names something that cannot be guessed: a file, an identifier, a number.
+pub fn names(text: &str) -> bool {
+    text.contains('`') || text.split_whitespace().any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+}

@@ -1,0 +1,136 @@
+//! A session as exchanges: what a person asked, what the model said while it worked, and what it answered.
+
+use std::collections::HashMap;
+
+use super::prompt::{self, Prompt};
+use crate::distill::Said;
+use crate::event::{Role, TurnKind};
+use crate::scope::TurnId;
+use crate::statement::{Speaker, Statement, read};
+use crate::text::plain::plain;
+
+/// A message of the model.
+#[derive(Debug)]
+pub struct Message {
+    pub turn: TurnId,
+    /// Its position in the range.
+    pub at: usize,
+    pub statements: Vec<Statement>,
+    /// The title of the document it contains, if it is one: a plan, a report.
+    pub title: Option<String>,
+}
+
+/// A prompt and everything up to the next one, in the main lane.
+#[derive(Debug)]
+pub struct Exchange {
+    /// `None`: the range begins in the middle of a run.
+    pub prompt: Option<Prompt>,
+    /// Messages of the model before its answer.
+    pub remarks: Vec<Message>,
+    /// The last message, if nothing was called after it or the person spoke next.
+    pub answer: Option<Message>,
+    /// The model ended by itself: nothing was running when the exchange ended.
+    pub finished: bool,
+    /// A tool was called.
+    pub worked: bool,
+}
+
+impl Exchange {
+    fn new(prompt: Option<Prompt>) -> Exchange {
+        Exchange { prompt, remarks: Vec::new(), answer: None, finished: false, worked: false }
+    }
+
+    /// All messages of the model, oldest first.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
+        self.remarks.iter().chain(&self.answer)
+    }
+
+    /// The position of its first turn.
+    pub fn at(&self) -> usize {
+        self.prompt.as_ref().map_or_else(|| self.messages().next().map_or(0, |m| m.at), |p| p.at)
+    }
+
+    fn close(&mut self, called: bool, last: bool) {
+        self.finished = !called;
+        // While tools run, the last message is a remark, unless the person ended the run by speaking.
+        if !called || !last {
+            self.answer = self.remarks.pop();
+        }
+    }
+}
+
+/// Divides a range into exchanges.
+pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
+    let finals = finals(turns);
+    let (mut out, mut open, mut called) = (Vec::new(), Exchange::new(None), false);
+    let mut before: Option<&Said> = None;
+    for (at, said) in turns.iter().enumerate().filter(|(_, s)| s.main) {
+        match (said.role, said.kind) {
+            (Role::User, TurnKind::Message) => {
+                // Some programs repeat a plan of the model as a message of the user.
+                if before.is_some_and(|b| prompt::repeats(&said.text, &b.text)) {
+                    continue;
+                }
+                let next = prompt::read(said, at);
+                let full = open.prompt.is_some() || open.messages().next().is_some() || open.worked;
+                let mut ended = std::mem::replace(&mut open, Exchange::new(Some(next)));
+                if full {
+                    ended.close(called, false);
+                    out.push(ended);
+                }
+                called = false;
+            }
+            (Role::Assistant, TurnKind::Message) if !said.failed && !said.text.trim().is_empty() => {
+                // Some programs record a message twice.
+                if before.is_some_and(|b| b.text == said.text) {
+                    continue;
+                }
+                let statements = read(&said.text, Speaker::Model, finals.contains_key(&at));
+                open.remarks.push(Message { turn: said.id, at, statements, title: title(&said.text) });
+                called = false;
+                before = Some(said);
+            }
+            (_, TurnKind::ToolCall) => (open.worked, called) = (true, true),
+            // Imported histories carry calls as blocks of text.
+            (Role::Tool, TurnKind::ToolResult) if said.call.is_none() && said.text.contains("Tool use") => {
+                (open.worked, called) = (true, true);
+            }
+            _ => {}
+        }
+    }
+    if open.prompt.is_some() || open.messages().next().is_some() || open.worked {
+        open.close(called, true);
+        out.push(open);
+    }
+    out
+}
+
+/// The positions of messages after which nothing is called before the next prompt.
+fn finals(turns: &[Said]) -> HashMap<usize, ()> {
+    let (mut out, mut free) = (HashMap::new(), true);
+    for (at, said) in turns.iter().enumerate().rev().filter(|(_, s)| s.main) {
+        match (said.role, said.kind) {
+            (Role::User, TurnKind::Message) => free = true,
+            (Role::Assistant, TurnKind::Message) if free => {
+                out.insert(at, ());
+                free = false;
+            }
+            (_, TurnKind::ToolCall) => free = false,
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The first heading of the highest level, if there are several headings.
+fn title(text: &str) -> Option<String> {
+    let found: Vec<(usize, &str)> = text.lines().filter_map(heading).take(50).collect();
+    let top = found.iter().map(|(level, _)| *level).min()?;
+    let (_, title) = found.iter().find(|(level, _)| *level == top)?;
+    (found.len() > 1 && found.iter().filter(|(level, _)| *level == top).count() == 1).then(|| plain(title))
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|b| *b == b'#').count();
+    ((1..=3).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
+}

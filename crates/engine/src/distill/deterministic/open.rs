@@ -1,0 +1,154 @@
+//! What is not finished at the end: the request being worked on, offers and questions that wait for the person, steps
+//! that were announced, and what somebody said remains.
+
+use super::answer;
+use super::exchange::{Exchange, Message};
+use super::list::{List, Noted};
+use super::prompt::Purpose;
+use crate::lineage::distillate::Item;
+use crate::scope::TurnId;
+use crate::statement::{Label, Statement};
+use crate::text::similarity::Bag;
+
+/// How many of the newest answers are looked at for remaining work.
+const ANSWERS: usize = 4;
+
+/// The open items of a session.
+pub struct Open {
+    pub in_progress: List,
+    pub blocked: List,
+    pub loops: List,
+    pub next: List,
+}
+
+impl Open {
+    /// From the exchanges; `settled`: what was completed, with its position.
+    pub fn of(exchanges: &[Exchange], before: Option<&crate::lineage::distillate::Distillate>, settled: &Settled) -> Open {
+        let mut open = Open {
+            in_progress: List::new(6),
+            blocked: List::carrying(6, before.map(|b| &b.blocked[..])),
+            loops: List::carrying(8, before.map(|b| &b.open_loops[..])),
+            next: List::new(6),
+        };
+        for done in &settled.found {
+            open.blocked.settle(&done.bag);
+            open.loops.settle(&done.bag);
+        }
+        let last = exchanges.len().saturating_sub(1);
+        for (i, exchange) in exchanges.iter().enumerate() {
+            if i + ANSWERS > last {
+                open.answer(exchange, i == last, settled);
+            }
+            open.person(exchange, i == last, settled);
+            let next = exchanges.get(i + 1).and_then(|e| e.prompt.as_ref());
+            if let (Some(prompt), Some(next)) = (&exchange.prompt, next)
+                && i + ANSWERS > last
+                && exchange.answer.is_none()
+                && prompt.is_substantive()
+                && next.purpose == Purpose::Request
+                && !settled.after(prompt.at, &prompt.bag())
+            {
+                open.loops.add(&prompt.ask, prompt.turn, 2, prompt.at + 100);
+            }
+        }
+        if let Some(exchange) = exchanges.last() {
+            open.running(exchange, &exchanges[..last]);
+        }
+        open
+    }
+
+    /// What a person means to do, or says is missing.
+    fn person(&mut self, exchange: &Exchange, _last: bool, settled: &Settled) {
+        let Some(prompt) = &exchange.prompt else { return };
+        for (i, s) in prompt.own.iter().enumerate() {
+            let lasting = s.label == Label::Commitment || s.sure && s.label == Label::Remaining;
+            if lasting && !settled.after(prompt.at, &s.bag()) {
+                let text = if s.standalone || i == 0 { s.text.clone() } else { format!("{} {}", prompt.own[i - 1].text, s.text) };
+                self.loops.add(&text, prompt.turn, 4, prompt.at + 100);
+            }
+        }
+    }
+
+    /// What an answer of the model leaves.
+    fn answer(&mut self, exchange: &Exchange, last: bool, settled: &Settled) {
+        let Some(answer) = &exchange.answer else { return };
+        let open = |s: &Statement| !settled.after(answer.at, &s.bag());
+        for s in answer.statements.iter().filter(|s| s.ticked != Some(true)) {
+            let seq = answer.at + 100;
+            match s.label {
+                Label::Offer | Label::Question if last => self.loops.add(&s.text, answer.turn, 3, seq),
+                Label::Remaining if last && !s.text.ends_with(':') && s.standalone => self.next.add(&s.text, answer.turn, 3, seq),
+                Label::Remaining | Label::Commitment if (s.sure || s.label == Label::Commitment) && !s.text.ends_with(':') && s.standalone && open(s) => {
+                    self.loops.add(&s.text, answer.turn, 2, seq);
+                }
+                Label::Blocked if (last || s.sure) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2, seq),
+                _ => {}
+            }
+        }
+    }
+
+    /// The request the model was working on when the range ended.
+    fn running(&mut self, exchange: &Exchange, earlier: &[Exchange]) {
+        let Some(prompt) = &exchange.prompt else { return };
+        if exchange.finished && exchange.answer.is_some() {
+            return;
+        }
+        let seq = prompt.at + 100;
+        if !prompt.ask.is_empty() && prompt.purpose != Purpose::GoOn {
+            self.in_progress.add(&prompt.ask, prompt.turn, 5, seq);
+        }
+        if let Some(report) = &prompt.report {
+            self.in_progress.add(report, prompt.turn, 5, seq);
+        }
+        if prompt.refers_back
+            && let Some(message) = earlier.iter().rev().find_map(|e| e.answer.as_ref())
+        {
+            for s in pointed_at(message) {
+                self.loops.add(&s.text, message.turn, 3, seq);
+            }
+        }
+        // The newest remarks say where the work stands.
+        for message in exchange.messages().rev().take(3) {
+            for s in answer::best(message, 2, 6) {
+                self.in_progress.add(&s.text, message.turn, 3, message.at + 100);
+            }
+        }
+    }
+}
+
+/// The items of a message that "fix this" or "implement the plan" means: its list, else its last offer.
+fn pointed_at(message: &Message) -> Vec<&Statement> {
+    let bullets: Vec<&Statement> =
+        message.statements.iter().filter(|s| s.bullet && s.level == 0 && !s.asks && s.label != Label::Pasted).collect();
+    if bullets.len() > 1 { bullets.into_iter().take(6).collect() } else { answer::best(message, 3, 6) }
+}
+
+/// Something that was completed.
+pub struct Completed {
+    pub at: usize,
+    pub bag: Bag,
+}
+
+/// Everything that was completed, in order.
+#[derive(Default)]
+pub struct Settled {
+    pub found: Vec<Completed>,
+}
+
+impl Settled {
+    pub fn add(&mut self, at: usize, bag: Bag) {
+        self.found.push(Completed { at, bag });
+    }
+
+    /// Whether an item said at a position was completed later.
+    pub fn after(&self, at: usize, open: &Bag) -> bool {
+        let from = self.found.partition_point(|c| c.at <= at);
+        self.found[from..].iter().any(|c| c.bag.settles(open))
+    }
+}
+
+/// An item with a turn of its own.
+pub fn noted(item: &Item, weight: u8, seq: usize) -> Option<Noted> {
+    let turn: TurnId = *item.turns.last()?;
+    Noted::new(&item.text, turn, weight, seq)
+}

@@ -1,0 +1,171 @@
+//! What a person said in one message: the request in their own words, apart from what they pasted.
+
+use crate::distill::Said;
+use crate::scope::TurnId;
+use crate::statement::{Label, Speaker, Statement, read as statements};
+use crate::text::plain::{cut, plain};
+use crate::text::similarity::Bag;
+
+/// The longest words of a request, in bytes.
+const LONGEST: usize = 300;
+
+/// What a message is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// Work to do.
+    Request,
+    /// Only an answer is wanted.
+    Question,
+    /// Nothing but pasted matter: an error, a log.
+    Report,
+    /// Agreement, thanks, "continue".
+    GoOn,
+    /// It is not right, or not wanted.
+    Reject,
+    /// Nothing of the person: a command of the program.
+    Empty,
+}
+
+/// A message of a person.
+#[derive(Debug)]
+pub struct Prompt {
+    pub turn: TurnId,
+    /// Its position in the range.
+    pub at: usize,
+    pub purpose: Purpose,
+    /// The person's own statements.
+    pub own: Vec<Statement>,
+    /// The request or question in their words.
+    pub ask: String,
+    /// How many of `own` are in `ask`, from which one.
+    pub asked: (usize, usize),
+    /// The most telling line of what was pasted, if it reports a failure.
+    pub report: Option<String>,
+    /// It cannot be understood without what was said before.
+    pub refers_back: bool,
+}
+
+impl Prompt {
+    pub fn bag(&self) -> Bag {
+        Bag::of(&self.ask)
+    }
+
+    /// Whether it says enough to be a goal.
+    pub fn is_substantive(&self) -> bool {
+        matches!(self.purpose, Purpose::Request | Purpose::Question) && weight(&self.ask) >= 3
+    }
+
+    /// Own statements that are not part of the request itself.
+    pub fn beside(&self) -> impl Iterator<Item = &Statement> {
+        let (from, count) = self.asked;
+        self.own.iter().enumerate().filter(move |(i, _)| !(from..from + count).contains(i)).map(|(_, s)| s)
+    }
+}
+
+/// Words that carry meaning; of scripts without spaces, pairs of characters.
+pub fn weight(text: &str) -> usize {
+    let wide = text.chars().filter(|c| matches!(*c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)).count();
+    Bag::of(text).len() + wide / 3
+}
+
+/// Reads a message.
+pub fn read(said: &Said, at: usize) -> Prompt {
+    let all = statements(&said.text, Speaker::Person, false);
+    let pasted = all.iter().any(|s| s.label == Label::Pasted);
+    let own: Vec<Statement> = all.into_iter().filter(|s| s.label != Label::Pasted).collect();
+    let report = (pasted || own.is_empty()).then(|| failure_in(&said.text)).flatten();
+    let purpose = purpose(&own, report.is_some());
+    let asked = asked(&own);
+    let ask = words(&own, asked);
+    let counts = weight(&ask);
+    let refers_back = counts <= 2
+        || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
+        || own.iter().all(|s| !s.standalone);
+    Prompt { turn: said.id, at, purpose, ask, asked, report, refers_back, own }
+}
+
+fn purpose(own: &[Statement], reports: bool) -> Purpose {
+    let has = |label: Label| own.iter().any(|s| s.label == label);
+    if own.is_empty() {
+        return if reports { Purpose::Report } else { Purpose::Empty };
+    }
+    if has(Label::Request) || has(Label::Directive) || has(Label::Decision) || has(Label::Commitment) {
+        return Purpose::Request;
+    }
+    if has(Label::Question) || own.iter().any(|s| s.asks) {
+        return Purpose::Question;
+    }
+    if has(Label::Reject) {
+        return Purpose::Reject;
+    }
+    if reports {
+        return Purpose::Report;
+    }
+    let weight: usize = own.iter().filter(|s| s.label != Label::Assent).map(|s| weight(&s.text)).sum();
+    if weight <= 2 { Purpose::GoOn } else { Purpose::Request }
+}
+
+/// The statements that are the request: from the first that asks, with the one before it if it needs that.
+fn asked(own: &[Statement]) -> (usize, usize) {
+    let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
+    let first = own
+        .iter()
+        .position(|s| s.label == Label::Request)
+        .or_else(|| own.iter().position(is))
+        .or_else(|| own.iter().position(|s| s.label != Label::Assent))
+        .unwrap_or(0);
+    let from = if first > 0 && own[first - 1].label != Label::Assent && (!own[first].standalone || weight(&own[first].text) <= 3)
+    {
+        first - 1
+    } else {
+        first
+    };
+    let (mut length, mut count) = (0, 0);
+    for s in &own[from..] {
+        length += s.text.len() + 1;
+        if count > first - from && (length > LONGEST || s.label == Label::Directive) {
+            break;
+        }
+        count += 1;
+    }
+    (from, count)
+}
+
+fn words(own: &[Statement], (from, count): (usize, usize)) -> String {
+    let mut text = String::new();
+    for s in own.iter().skip(from).take(count) {
+        if !text.is_empty() {
+            text.push_str(if text.ends_with(['.', '!', '?', '…', ':', ';', ',', '。', '？', '！']) { " " } else { "; " });
+        }
+        text.push_str(&s.text);
+    }
+    cut(&text, LONGEST)
+}
+
+/// Whether a message of a person is one of the model, given back by the program.
+pub fn repeats(text: &str, message: &str) -> bool {
+    let (text, message) = (text.trim(), message.trim());
+    let head = &text[..text.floor_char_boundary(400)];
+    text.len() > 200 && message.contains(head)
+}
+
+/// The line of pasted matter that names a failure.
+fn failure_in(text: &str) -> Option<String> {
+    let mut best: Option<(u8, String)> = None;
+    for line in text.lines().take(4_000) {
+        let line = line.trim();
+        if line.len() < 8 || line.len() > 2_000 {
+            continue;
+        }
+        let low = line.to_ascii_lowercase();
+        let named = ["error:", "error ts", "error[", "exception:", "failed:", "fatal:", "panicked at", "err!"].iter().any(|w| low.contains(w));
+        let worded = ["error", "failed", "cannot ", "can't ", "not found", "denied", "refused", "unable to", "no such", "violates", "is a directory"]
+            .iter()
+            .any(|w| low.contains(w));
+        let score = u8::from(named) * 2 + u8::from(worded);
+        if score > best.as_ref().map_or(0, |(s, _)| *s) {
+            best = Some((score, cut(&plain(line), 220)));
+        }
+    }
+    best.map(|(_, line)| line)
+}
