@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::prompt::{self, Prompt};
+use super::prompt::{self, Prompt, Purpose};
 use crate::distill::Said;
 use crate::event::{Role, TurnKind};
 use crate::scope::TurnId;
-use crate::statement::{Speaker, Statement, read};
+use crate::statement::{Label, Speaker, Statement, read};
 use crate::text::plain::plain;
 
 /// A message of the model.
@@ -102,7 +102,37 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
         open.close(called, true);
         out.push(open);
     }
+    accept(&mut out);
     out
+}
+
+/// Gives prompts that only accept or point back ("yes please", "fix this") the words of what they accept: the offers and
+/// questions of the answer before.
+fn accept(exchanges: &mut [Exchange]) {
+    for at in 1..exchanges.len() {
+        let (earlier, rest) = exchanges.split_at_mut(at);
+        let Some(prompt) = rest[0].prompt.as_mut() else { continue };
+        if !(prompt.purpose == Purpose::GoOn || prompt.refers_back) {
+            continue;
+        }
+        let Some(answer) = earlier.iter().rev().find_map(|e| e.answer.as_ref()) else { continue };
+        let offers = offers(&answer.statements);
+        if !offers.is_empty() {
+            prompt.accepts(&offers, answer.turn);
+        }
+    }
+}
+
+/// What a message offers or asks at its end.
+fn offers(statements: &[Statement]) -> Vec<&Statement> {
+    let asks = |s: &Statement| s.asks || s.label == Label::Offer;
+    let Some(last) = statements.iter().rposition(asks) else { return Vec::new() };
+    // An offer far above the end was not what the message ends with.
+    if statements.len() - last > 5 {
+        return Vec::new();
+    }
+    let first = statements[..=last].iter().rposition(|s| !asks(s)).map_or(0, |i| i + 1);
+    statements[first..=last].iter().filter(|s| !s.text.ends_with(':')).take(6).collect()
 }
 
 /// The positions of messages after which nothing is called before the next prompt.

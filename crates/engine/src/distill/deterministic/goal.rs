@@ -2,7 +2,7 @@
 
 use super::exchange::Exchange;
 use super::list::{JOIN, line};
-use super::prompt::{Prompt, Purpose};
+use super::prompt::{Prompt, Purpose, weight};
 use crate::lineage::distillate::Item;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
@@ -22,11 +22,12 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
         .iter()
         .enumerate()
         .filter_map(|(i, e)| {
-            let prompt = e.prompt.as_ref()?;
+            let prompt = e.prompt.as_ref().filter(|p| matches!(p.purpose, Purpose::Request | Purpose::Question))?;
             Some((prompt, full(prompt, &exchanges[..i])?))
         })
+        .filter(|(_, text)| weight(text) >= 3)
         .collect();
-    let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request && p.is_substantive()).or_else(|| asks.iter().rfind(|(p, _)| p.is_substantive()));
+    let newest = asks.iter().rfind(|(p, _)| p.purpose == Purpose::Request).or(asks.last());
     let opening = opening(&asks, exchanges);
     let carried = before.map(|item| (item.text.split(JOIN).next().unwrap_or(&item.text).to_owned(), item.turns.clone()));
     let (first, turns) = match (carried, opening) {
@@ -61,21 +62,22 @@ pub fn full(prompt: &Prompt, earlier: &[Exchange]) -> Option<String> {
     Some(prompt.ask.clone())
 }
 
-/// The request the session is about: the one that most exchanges share words with, the earlier of two. People begin with
-/// a greeting or an errand; the matter is what they keep talking about.
+/// The request the session is about: the first that half as many exchanges share words with as with any
+/// other. People begin with a greeting or an errand; the matter is what they keep talking about.
 fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> Option<&'a (&'e Prompt, String)> {
     let bags: Vec<Bag> = exchanges.iter().map(about).collect();
     let shares = |ask: &Bag, other: &Bag| ask.shared(other) >= 2.min(ask.len());
-    let mut best: Option<(usize, &(&Prompt, String))> = None;
-    for ask in asks.iter().filter(|(p, _)| p.is_substantive()).take(MOST_ASKS) {
-        let bag = Bag::of(&ask.1);
-        let mut score = 4 * bags.iter().filter(|other| shares(&bag, other)).count();
-        score += if ask.0.purpose == Purpose::Request { score / 2 } else { 0 };
-        if best.is_none_or(|(most, _)| score > most) {
-            best = Some((score, ask));
-        }
-    }
-    best.map(|(_, ask)| ask)
+    let scored: Vec<(usize, &(&Prompt, String))> = asks
+        .iter()
+        .take(MOST_ASKS)
+        .map(|ask| {
+            let bag = Bag::of(&ask.1);
+            let score = 4 * bags.iter().filter(|other| shares(&bag, other)).count();
+            (if ask.0.purpose == Purpose::Request { score * 3 / 2 } else { score }, ask)
+        })
+        .collect();
+    let most = scored.iter().map(|(score, _)| *score).max()?;
+    scored.into_iter().find(|(score, _)| 2 * score >= most).map(|(_, ask)| ask)
 }
 
 /// The words of an exchange: what was asked, and the beginning of the answer.

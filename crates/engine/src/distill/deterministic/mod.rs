@@ -161,7 +161,9 @@ impl Told {
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         for (k, s) in best.iter().enumerate() {
             if k == 0 && let Some(report) = &report {
-                let text = format!("{}{JOIN}{}", cut(report, 160), cut(&s.text, 220));
+                // What was wrong, and what was done about it.
+                let both = best.get(1).filter(|t| s.text.len() + t.text.len() < 230).map(|t| t.text.as_str());
+                let text = format!("{}{JOIN}{} {}", cut(report, 150), cut(&s.text, 230), both.unwrap_or_default());
                 self.fixed.add(&text, answer.turn, 3, seq);
                 continue;
             }

@@ -94,7 +94,11 @@ impl Open {
             return;
         }
         let seq = prompt.at + 100;
-        if !prompt.ask.is_empty() && prompt.purpose != Purpose::GoOn {
+        if prompt.accepted.len() > 1 {
+            for (text, turn) in &prompt.accepted {
+                self.in_progress.add(text, *turn, 5, seq);
+            }
+        } else if !prompt.ask.is_empty() && prompt.purpose != Purpose::GoOn {
             self.in_progress.add(&prompt.ask, prompt.turn, 5, seq);
         }
         if let Some(report) = &prompt.report {

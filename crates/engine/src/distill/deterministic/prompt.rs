@@ -43,11 +43,25 @@ pub struct Prompt {
     pub report: Option<String>,
     /// It cannot be understood without what was said before.
     pub refers_back: bool,
+    /// What it accepts: offers of the answer before, with their turn.
+    pub accepted: Vec<(String, TurnId)>,
 }
 
 impl Prompt {
     pub fn bag(&self) -> Bag {
         Bag::of(&self.ask)
+    }
+
+    /// Takes the words of what it accepts.
+    pub fn accepts(&mut self, offers: &[&Statement], turn: TurnId) {
+        let words: Vec<&str> = offers.iter().map(|s| s.text.as_str()).collect();
+        let accepted = words.join(" ");
+        self.ask = match self.purpose {
+            Purpose::GoOn => cut(&accepted, LONGEST),
+            _ => cut(&format!("{}: {accepted}", self.ask.trim_end_matches(['.', ':', '!'])), LONGEST),
+        };
+        (self.purpose, self.refers_back) = (Purpose::Request, false);
+        self.accepted = offers.iter().map(|s| (s.text.clone(), turn)).collect();
     }
 
     /// Whether it says enough to be a goal.
@@ -81,7 +95,7 @@ pub fn read(said: &Said, at: usize) -> Prompt {
     let refers_back = counts <= 2
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
         || own.iter().all(|s| !s.standalone);
-    Prompt { turn: said.id, at, purpose, ask, asked, report, refers_back, own }
+    Prompt { turn: said.id, at, purpose, ask, asked, report, refers_back, own, accepted: Vec::new() }
 }
 
 fn purpose(own: &[Statement], reports: bool) -> Purpose {

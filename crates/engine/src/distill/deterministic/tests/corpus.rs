@@ -92,6 +92,11 @@ fn run(text: &str, least: usize) {
 }
 
 #[test]
+fn exchanges_are_read() {
+    run(include_str!("cases/exchanges.txt"), 11);
+}
+
+#[test]
 fn constraints() {
     run(include_str!("cases/constraints.txt"), 40);
 }
