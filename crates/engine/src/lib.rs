@@ -23,7 +23,7 @@
 //! |---|---|
 //! | 0 vocabulary | [`scope`] · [`event`] · [`program`] · [`see`] · [`title`] · [`tokens`] · [`clock`] · [`zone`] · [`error`] |
 //! | 1 stores | [`spool`] · [`document`] · [`redact`] · [`home`] · [`ledger`] · [`pages`] · [`tree`] · [`source`] · [`sqlite`] · [`text`] |
-//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] |
+//! | 2 nouns | [`transcript`] · [`lineage`] · [`thread`] · [`continuity`] · [`memory`] · [`profile`] · [`statement`] |
 //! | 3 verbs | [`capture`] → [`distill`] → [`review`] → [`render`] → [`index`] → [`recall`] → [`inject`]; [`audience`] |
 //! | 4 conduct | [`lifecycle`] · [`verify`] · [`forget`] · [`worker`] · [`report`] |
 //! | 5 door | [`instance`] · [`engine`] |
@@ -63,6 +63,7 @@ pub mod source;
 pub mod statement;
 pub mod spool;
 pub mod sqlite;
+pub mod statement;
 pub mod text;
 pub mod thread;
 pub mod title;

@@ -31,6 +31,7 @@ const STOREYS: &[(&str, u8)] = &[
     ("continuity", 2),
     ("memory", 2),
     ("profile", 2),
+    ("statement", 2),
     ("audience", 3),
     ("capture", 3),
     ("distill", 3),

@@ -17,6 +17,7 @@ mod recall;
 mod size;
 mod sources;
 mod speed;
+mod statements;
 mod story;
 mod synthetic;
 
@@ -50,6 +51,7 @@ enum Command {
     Distill(distill::Args),
     Recall(recall::Args),
     Models(models::Args),
+    Statements(statements::Args),
     Make(make::Args),
 }
 
@@ -87,6 +89,7 @@ fn run(cli: &Cli) -> Result<Value> {
         Command::Distill(args) => (false, distill::run(args, &folder, for_people)),
         Command::Recall(args) => (false, recall::run(args, &folder, for_people)),
         Command::Models(args) => (false, models::run(args, for_people)),
+        Command::Statements(args) => (false, statements::run(args, for_people)),
         Command::Make(args) => (false, make::run(args, for_people)),
     };
     if !keep {

@@ -1,0 +1,201 @@
+//! The shape of what was pasted: terminal prompts, logs, code without fences, documents.
+
+use std::borrow::Cow;
+
+use crate::text::blocks::Block;
+use crate::text::words::Word;
+
+/// What the form of a sentence and of the lines around it says.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Shape {
+    /// A line left out as code, log or table stands directly before it, directly after it.
+    pub after_machine: bool,
+    pub before_machine: bool,
+    /// The share of lines so far that were machine text, in quarters.
+    pub machine: u8,
+    /// It is a terminal prompt, or somewhere after one.
+    pub terminal: bool,
+    pub behind_terminal: bool,
+    /// After a line that announces pasted text: "The error is:".
+    pub announced: bool,
+    pub may_be_announced: bool,
+    /// In a document of several headings.
+    pub document: bool,
+    /// How much of it are signs and names of code, in quarters.
+    pub code: u8,
+    /// `key: value`, `NAME=value`, a path or an address alone.
+    pub setting: bool,
+    /// A stamp of time anywhere in it.
+    pub stamp: bool,
+}
+
+/// The state while the blocks of a message are read in order.
+#[derive(Default)]
+pub struct Scan {
+    machine: usize,
+    lines: usize,
+    after_machine: bool,
+    terminal: bool,
+}
+
+impl Scan {
+    /// The text between two blocks: what was left out.
+    pub fn pass(&mut self, gap: &str) {
+        let left_out = machine_lines(gap);
+        self.machine += left_out;
+        self.lines += left_out;
+        self.after_machine = left_out > 0;
+        self.terminal |= left_out > 0 && gap.lines().any(|line| is_terminal(line.trim()));
+    }
+
+    /// The shape of a block; `after` is the text between it and the next.
+    pub fn shape(&mut self, said: &str, line: &str, block: &Block, after: &str) -> Shape {
+        let terminal = is_terminal(line);
+        let shape = Shape {
+            after_machine: self.after_machine,
+            before_machine: machine_lines(after) > 0,
+            machine: (4 * self.machine / (self.lines + 1)) as u8,
+            terminal,
+            behind_terminal: self.terminal,
+            announced: block.pasted,
+            may_be_announced: block.behind_paste,
+            document: block.document,
+            setting: is_setting(line),
+            stamp: has_stamp(line),
+            code: 0,
+        };
+        self.terminal |= terminal;
+        self.lines += 1 + said.matches('\n').count();
+        if terminal {
+            self.machine += 1;
+        }
+        shape
+    }
+}
+
+impl Shape {
+    /// The shape of one sentence of the block.
+    pub fn of(self, text: &str, words: &[Word]) -> Shape {
+        let odd = words.iter().filter(|w| is_code(&text[at(text, w.start)..at(text, w.end)])).count();
+        let signs = text
+            .bytes()
+            .filter(|b| {
+                matches!(b, b'{' | b'}' | b'[' | b']' | b'=' | b'<' | b'>' | b'|' | b';' | b'\\' | b'@' | b'#' | b'$')
+            })
+            .count();
+        let code = (4 * (odd + signs) / (words.len() + 1)).min(4) as u8;
+        Shape { code, ..self }
+    }
+}
+
+fn at(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
+
+fn machine_lines(gap: &str) -> usize {
+    let bullet = |line: &str| {
+        line.chars().all(|c| {
+            c.is_ascii_digit()
+                || matches!(
+                    c,
+                    '-' | '*'
+                        | '•'
+                        | '–'
+                        | '+'
+                        | '→'
+                        | '.'
+                        | ')'
+                        | ' '
+                        | '['
+                        | ']'
+                        | 'x'
+                        | 'X'
+                        | '✅'
+                        | '✓'
+                        | '✔'
+                        | '☑'
+                        | '☐'
+                        | '☒'
+                        | '⬜'
+                        | '\u{fe0f}'
+                )
+        })
+    };
+    gap.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#') && !bullet(line)).count()
+}
+
+/// `user@host:~$ ls`, `PS C:\>`, `C:\work> dir`, `host:dir user$`.
+pub fn is_terminal(line: &str) -> bool {
+    let first = line.split_ascii_whitespace().next().unwrap_or("");
+    let drive = line.as_bytes().get(..3).is_some_and(|b| b[0].is_ascii_uppercase() && b[1] == b':' && b[2] == b'\\');
+    let host = first.contains('@') && first.find('@').is_some_and(|at| at > 0) && !first.starts_with('@');
+    line.starts_with("PS ") && line.contains('>')
+        || drive && line.contains('>')
+        || host && (first.ends_with(['$', '#', '%']) || first.contains(':') && line.contains(['$', '#']))
+        || host && line.split_ascii_whitespace().take(4).any(|w| matches!(w, "%" | "$" | "#"))
+        || line.starts_with('(') && line.split_once(") ").is_some_and(|(_, rest)| is_terminal_start(rest))
+        || matches!(first, "$" | "%" | ">" | "❯" | "➜")
+}
+
+fn is_terminal_start(rest: &str) -> bool {
+    rest.starts_with(['$', '%']) || rest.contains('@') && rest.contains(['$', '%', '#'])
+}
+
+/// `key: value`, `NAME=value`, a path or an address alone.
+fn is_setting(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let (first, second, third) = (words.next().unwrap_or(""), words.next(), words.next());
+    let key = |w: &str| {
+        !w.is_empty() && w.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'"'))
+    };
+    let named = first.strip_suffix(':').is_some_and(|name| key(name) && name.bytes().any(|b| b.is_ascii_lowercase()));
+    named && third.is_none() && first.starts_with(|c: char| c.is_ascii_lowercase())
+        || first.split_once('=').is_some_and(|(name, _)| key(name)) && third.is_none()
+        || second.is_none() && (first.contains("://") || first.matches('/').count() > 1 || first.contains('\\'))
+}
+
+/// `12:57:03`, `2025-06-13 13:25`.
+fn has_stamp(line: &str) -> bool {
+    line.as_bytes().windows(6).any(|w| {
+        w[0].is_ascii_digit()
+            && w[1] == b':'
+            && w[2].is_ascii_digit()
+            && w[3].is_ascii_digit()
+            && w[4] == b':'
+            && w[5].is_ascii_digit()
+    })
+}
+
+/// A word of code: a path, a name with signs or capitals inside.
+fn is_code(word: &str) -> bool {
+    let inside = word.get(1..).unwrap_or("");
+    word.contains(['_', '/', '\\', '=', '@', '<', '>', '{', '}', '(', ')'])
+        || word.contains("::")
+        || inside.contains(['.', ':'])
+        || word.bytes().any(|b| b.is_ascii_digit()) && word.bytes().any(|b| b.is_ascii_alphabetic())
+        || word.len() > 12 && word.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// The text without what programs put around a person's words, with blanks in its place so that ranges hold: the
+/// prefix of a mode ("/ask "), the mark of an image.
+pub fn unwrapped(text: &str) -> Cow<'_, str> {
+    let slash = text.trim_start();
+    let from = text.len() - slash.len();
+    let mode = ["/ask ", "/code ", "/architect ", "/add "].into_iter().find(|mode| slash.starts_with(mode));
+    if mode.is_none() && !text.contains("[Image") {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = text.to_owned();
+    if let Some(mode) = mode {
+        bytes.replace_range(from..from + mode.len(), &" ".repeat(mode.len()));
+    }
+    let mut at = 0;
+    while let Some(open) = bytes[at..].find("[Image").map(|i| at + i) {
+        let Some(close) = bytes[open..].find(']').map(|i| open + i + 1).filter(|close| close - open < 200) else {
+            break;
+        };
+        bytes.replace_range(open..close, &" ".repeat(close - open));
+        at = close;
+    }
+    Cow::Owned(bytes)
+}

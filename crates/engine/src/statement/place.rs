@@ -1,0 +1,173 @@
+//! The sentences of a message, each with its place: heading, list, paragraph, pasted text around it.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::Speaker;
+use super::lists::Set;
+use super::paste::{self, Shape};
+use super::signs::{Signs, signs};
+use crate::text::blocks::{Reach, blocks};
+use crate::text::plain::{lower, plain};
+use crate::text::sentences::split;
+use crate::text::words::{Marks, Word, split as split_words};
+
+/// Of a longer text only both ends are read, in characters.
+const REACH: Reach = Reach { whole: 24 * 1024, ends: 12 * 1024 };
+
+/// The most bytes of a sentence; a longer one is cut into several.
+const LONGEST: usize = 1000;
+
+/// A sentence in its place.
+#[derive(Debug)]
+pub struct Sentence {
+    pub speaker: Speaker,
+    /// It is in the final message before the next prompt.
+    pub last: bool,
+    pub text: String,
+    pub low: String,
+    pub words: Vec<Word>,
+    pub signs: Signs,
+    pub range: Range<usize>,
+    pub bullet: bool,
+    pub ticked: Option<bool>,
+    pub level: usize,
+    pub heading: Option<Rc<str>>,
+    /// The lists the heading has words of.
+    pub under: Set,
+    pub paragraph: usize,
+    pub last_paragraph: bool,
+    /// The first sentence of the message; the first of its line.
+    pub first: bool,
+    pub begins_line: bool,
+    /// The only sentence of the message.
+    pub alone: bool,
+    pub asks: bool,
+    pub colon: bool,
+    /// Mostly within quotation marks.
+    pub quoted: bool,
+    pub shape: Shape,
+    /// What the sentence before it says.
+    pub before: Set,
+}
+
+/// The sentences of a message, in order.
+pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
+    let text = paste::unwrapped(text);
+    let text = &*text;
+    let blocks = blocks(text, REACH);
+    let mut found: Vec<Sentence> = Vec::new();
+    let (mut heading, mut lead_in): (Option<Rc<str>>, Option<Rc<str>>) = (None, None);
+    let mut scan = paste::Scan::default();
+    let mut end = 0;
+    for (number, block) in blocks.iter().enumerate() {
+        let gap = &text[end.min(block.range.start)..block.range.start];
+        if let Some(title) = gap.lines().rev().find_map(title) {
+            (heading, lead_in) = (Some(Rc::from(plain(title))), None);
+        }
+        scan.pass(gap);
+        end = block.range.end;
+        let said = &text[block.range.clone()];
+        let line = plain(said);
+        if block.emphasis {
+            (heading, lead_in) = (Some(Rc::from(line.trim_end_matches(':'))), None);
+            continue;
+        }
+        let level = level(text, block.range.start);
+        if !block.item && level == 0 {
+            lead_in = None;
+        }
+        let machine_after = blocks.get(number + 1).map_or(text.len(), |next| next.range.start);
+        let shape = scan.shape(said, &line, block, &text[end..machine_after.max(end)]);
+        let under = lead_in.clone().or_else(|| heading.clone());
+        let mut begins_line = true;
+        for (range, sentence) in parts(said, &line) {
+            if !sentence.chars().any(char::is_alphanumeric) {
+                continue;
+            }
+            let low = lower(&sentence);
+            let words = split_words(&low, Marks::Dropped);
+            let signs = signs(&low, &words);
+            let quoted = words.iter().filter(|w| w.quoted).count();
+            found.push(Sentence {
+                speaker,
+                last,
+                quoted: quoted > 2 && 5 * quoted >= 4 * words.len(),
+                asks: asks(&sentence),
+                colon: sentence.ends_with([':', '：']),
+                range: block.range.start + range.start..block.range.start + range.end,
+                bullet: block.item,
+                ticked: block.ticked,
+                level,
+                under: 0,
+                heading: under.clone(),
+                paragraph: block.paragraph,
+                last_paragraph: false,
+                first: found.is_empty(),
+                begins_line,
+                alone: false,
+                shape: shape.of(&sentence, &words),
+                before: found.last().map_or(0, |s| s.signs.has),
+                text: sentence,
+                low,
+                words,
+                signs,
+            });
+            begins_line = false;
+        }
+        if line.ends_with([':', '：']) && line.len() <= 200 {
+            lead_in = Some(Rc::from(line.trim_end_matches([':', '：'])));
+        }
+    }
+    finish(&mut found);
+    found
+}
+
+/// What is known only at the end: the last paragraph, and what each heading says, looked up once.
+fn finish(found: &mut [Sentence]) {
+    let last = found.last().map(|s| s.paragraph);
+    let alone = found.len() == 1;
+    let mut known: Option<(Rc<str>, Set)> = None;
+    for s in found {
+        s.last_paragraph = Some(s.paragraph) == last;
+        s.alone = alone;
+        let Some(heading) = &s.heading else { continue };
+        s.under = match &known {
+            Some((text, set)) if Rc::ptr_eq(text, heading) => *set,
+            _ => {
+                let low = lower(heading);
+                let set = signs(&low, &split_words(&low, Marks::Dropped)).has;
+                known = Some((heading.clone(), set));
+                set
+            }
+        };
+    }
+}
+
+/// The words of a heading line.
+fn title(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let bare = line.trim_start_matches('#');
+    let level = line.len() - bare.len();
+    ((1..=6).contains(&level) && bare.starts_with(' ')).then(|| bare.trim().trim_end_matches(':'))
+}
+
+/// The indentation of the line at an offset.
+fn level(text: &str, at: usize) -> usize {
+    let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let indent = text[line..].bytes().take_while(|b| matches!(b, b' ' | b'\t'));
+    indent.map(|b| if b == b'\t' { 4 } else { 1 }).sum::<usize>().min(40)
+}
+
+/// The sentences of a block, plain, each with its range in the block.
+fn parts(said: &str, line: &str) -> Vec<(Range<usize>, String)> {
+    if said == line {
+        return split(line, LONGEST).into_iter().map(|range| (range.clone(), line[range].to_owned())).collect();
+    }
+    let raw = split(said, LONGEST);
+    raw.into_iter().map(|range| (range.clone(), plain(&said[range]))).collect()
+}
+
+fn asks(text: &str) -> bool {
+    text.trim_end_matches(['"', '”', ')', '*', '_', ' ', '!', '»', '」', '）']).ends_with(['?', '？', '¿', '؟'])
+}

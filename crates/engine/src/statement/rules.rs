@@ -1,0 +1,261 @@
+//! The rules of `rules.txt`: the first one whose conditions hold gives the label.
+
+use std::sync::LazyLock;
+
+use super::lists::{LISTS, Set};
+use super::place::Sentence;
+use super::{Label, Reach, Speaker};
+
+const RULES: &str = include_str!("rules.txt");
+
+/// A condition, and whether it is denied.
+struct Guard {
+    test: Test,
+    not: bool,
+}
+
+enum Test {
+    Has(Set),
+    Starts(Set),
+    Clause(Set),
+    Ends(Set),
+    Under(Set),
+    Before(Set),
+    Fewer(usize),
+    More(usize),
+    Is(Fact),
+}
+
+/// What the place of a sentence tells.
+#[derive(Clone, Copy)]
+enum Fact {
+    Last,
+    Asks,
+    Bullet,
+    Ticked,
+    Unticked,
+    Alone,
+    First,
+    BeginsLine,
+    LastParagraph,
+    Colon,
+    Quoted,
+    Terminal,
+    BehindTerminal,
+    Announced,
+    MayBeAnnounced,
+    Document,
+    AfterMachine,
+    BeforeMachine,
+    Mostly,
+    Setting,
+    Stamp,
+    Code,
+    Headed,
+}
+
+const FACTS: [(&str, Fact); 23] = [
+    ("last", Fact::Last),
+    ("asks", Fact::Asks),
+    ("bullet", Fact::Bullet),
+    ("ticked", Fact::Ticked),
+    ("unticked", Fact::Unticked),
+    ("alone", Fact::Alone),
+    ("first", Fact::First),
+    ("begins-line", Fact::BeginsLine),
+    ("last-paragraph", Fact::LastParagraph),
+    ("colon", Fact::Colon),
+    ("quoted", Fact::Quoted),
+    ("terminal", Fact::Terminal),
+    ("behind-terminal", Fact::BehindTerminal),
+    ("announced", Fact::Announced),
+    ("may-be-announced", Fact::MayBeAnnounced),
+    ("document", Fact::Document),
+    ("after-machine", Fact::AfterMachine),
+    ("before-machine", Fact::BeforeMachine),
+    ("mostly-machine", Fact::Mostly),
+    ("setting", Fact::Setting),
+    ("stamp", Fact::Stamp),
+    ("code", Fact::Code),
+    ("headed", Fact::Headed),
+];
+
+struct Rule {
+    /// Its line in the file.
+    line: usize,
+    label: Label,
+    sure: bool,
+    speaker: Option<Speaker>,
+    guards: Vec<Guard>,
+}
+
+static COMPILED: LazyLock<Vec<Rule>> = LazyLock::new(|| lines().filter_map(|(n, line)| rule(n, line)).collect());
+
+fn lines() -> impl Iterator<Item = (usize, &'static str)> {
+    let lines = RULES.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// A line: label, `sure` or `guess`, who speaks, conditions. `None` if it cannot be read (a test finds that).
+fn rule(line: usize, text: &str) -> Option<Rule> {
+    let mut words = text.split_ascii_whitespace();
+    let label = Label::of(words.next()?)?;
+    let sure = match words.next()? {
+        "sure" => true,
+        "guess" => false,
+        _ => return None,
+    };
+    let speaker = match words.next()? {
+        "person" => Some(Speaker::Person),
+        "model" => Some(Speaker::Model),
+        "any" => None,
+        _ => return None,
+    };
+    let guards = words.map(guard).collect::<Option<Vec<_>>>()?;
+    Some(Rule { line, label, sure, speaker, guards })
+}
+
+fn guard(word: &str) -> Option<Guard> {
+    let (not, word) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
+    let test = if let Some((kind, names)) = word.split_once(':') {
+        let mut set = 0;
+        for name in names.split('|') {
+            let one = LISTS.set(&name.replace('_', " "));
+            if one == 0 {
+                return None;
+            }
+            set |= one;
+        }
+        match kind {
+            "has" => Test::Has(set),
+            "starts" => Test::Starts(set),
+            "clause" => Test::Clause(set),
+            "ends" => Test::Ends(set),
+            "under" => Test::Under(set),
+            "before" => Test::Before(set),
+            _ => return None,
+        }
+    } else if let Some(most) = word.strip_prefix("words<") {
+        Test::Fewer(most.parse().ok()?)
+    } else if let Some(least) = word.strip_prefix("words>") {
+        Test::More(least.parse().ok()?)
+    } else {
+        Test::Is(FACTS.iter().find(|(name, _)| *name == word)?.1)
+    };
+    Some(Guard { test, not })
+}
+
+impl Rule {
+    fn holds(&self, s: &Sentence) -> bool {
+        self.speaker.is_none_or(|who| who == s.speaker) && self.guards.iter().all(|g| g.test.holds(s) != g.not)
+    }
+}
+
+impl Test {
+    fn holds(&self, s: &Sentence) -> bool {
+        match self {
+            Test::Has(set) => s.signs.has & set != 0,
+            Test::Starts(set) => s.signs.starts & set != 0,
+            Test::Clause(set) => s.signs.clause & set != 0,
+            Test::Ends(set) => s.signs.ends & set != 0,
+            Test::Under(set) => s.under & set != 0,
+            Test::Before(set) => s.before & set != 0,
+            Test::Fewer(n) => length(s) < *n,
+            Test::More(n) => length(s) > *n,
+            Test::Is(fact) => fact.holds(s),
+        }
+    }
+}
+
+/// Its length in words; of text without blanks, two characters count as one.
+pub fn length(s: &Sentence) -> usize {
+    if s.low.is_ascii() { s.words.len() } else { s.words.len().max(unspaced(&s.low) / 2) }
+}
+
+fn unspaced(low: &str) -> usize {
+    low.chars().filter(|c| crate::text::scripts::is_unspaced(*c)).count()
+}
+
+impl Fact {
+    fn holds(self, s: &Sentence) -> bool {
+        match self {
+            Fact::Last => s.last,
+            Fact::Asks => s.asks,
+            Fact::Bullet => s.bullet,
+            Fact::Ticked => s.ticked == Some(true),
+            Fact::Unticked => s.ticked == Some(false),
+            Fact::Alone => s.alone,
+            Fact::First => s.first,
+            Fact::BeginsLine => s.begins_line,
+            Fact::LastParagraph => s.last_paragraph,
+            Fact::Colon => s.colon,
+            Fact::Quoted => s.quoted,
+            Fact::Terminal => s.shape.terminal,
+            Fact::BehindTerminal => s.shape.behind_terminal,
+            Fact::Announced => s.shape.announced,
+            Fact::MayBeAnnounced => s.shape.may_be_announced,
+            Fact::Document => s.shape.document,
+            Fact::AfterMachine => s.shape.after_machine,
+            Fact::BeforeMachine => s.shape.before_machine,
+            Fact::Mostly => s.shape.machine >= 2,
+            Fact::Setting => s.shape.setting,
+            Fact::Stamp => s.shape.stamp,
+            Fact::Code => s.shape.code >= 2,
+            Fact::Headed => s.heading.is_some(),
+        }
+    }
+}
+
+/// The label the rules give, and whether it is sure.
+pub fn label(s: &Sentence) -> Option<(Label, bool)> {
+    COMPILED.iter().find(|rule| rule.holds(s)).map(|rule| (rule.label, rule.sure))
+}
+
+/// The lines of all rules that hold.
+pub fn holding(s: &Sentence) -> Vec<usize> {
+    COMPILED.iter().filter(|rule| rule.holds(s)).map(|rule| rule.line).collect()
+}
+
+/// The rules as written.
+pub fn written() -> Vec<(usize, Label, &'static str)> {
+    let text = |line: usize| RULES.lines().nth(line - 1).unwrap_or_default();
+    COMPILED.iter().map(|rule| (rule.line, rule.label, text(rule.line))).collect()
+}
+
+/// How far a directive reaches.
+pub fn reach(s: &Sentence) -> Reach {
+    let set = |name: &str| LISTS.set(name);
+    if s.signs.has & set("task only") != 0 && s.signs.has & set("standing") == 0 {
+        Reach::Task
+    } else if s.signs.has & (set("project") | set("things")) != 0 {
+        Reach::Project
+    } else if s.signs.has & (set("prefer") | set("standing") | set("me")) != 0 {
+        Reach::Person
+    } else {
+        Reach::Task
+    }
+}
+
+/// Whether a sentence can be understood without its neighbours: it does not begin with, or act on, a word that points
+/// elsewhere, and names something.
+pub fn stands_alone(s: &Sentence) -> bool {
+    let pointing = LISTS.set("pointing");
+    if s.signs.starts & pointing != 0 {
+        return false;
+    }
+    let points = s.signs.has & pointing != 0;
+    // "Put that on the list", "do it": a short sentence about something else.
+    let named = crate::text::similarity::Bag::of_words(&s.low, &s.words).len();
+    !(points && named < 4 || length(s) < 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_rule() {
+        let wrong: Vec<_> = lines().filter(|(n, line)| rule(*n, line).is_none()).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}

@@ -1,0 +1,139 @@
+//! What a sentence says, as far as the lists tell: which of them it has words of, and where.
+
+use super::lists::{LISTS, Set};
+use crate::text::scripts::is_unspaced;
+use crate::text::words::Word;
+
+/// The lists a sentence has words of.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Signs {
+    /// Anywhere outside quotations.
+    pub has: Set,
+    /// At its beginning, after words like "please".
+    pub starts: Set,
+    /// At the beginning of a clause.
+    pub clause: Set,
+    /// At its end.
+    pub ends: Set,
+    /// The first word after words like "please".
+    pub start: usize,
+}
+
+/// Words that begin a clause of their own.
+fn joins(word: &str) -> bool {
+    matches!(
+        word,
+        "and"
+            | "but"
+            | "so"
+            | "then"
+            | "or"
+            | "und"
+            | "aber"
+            | "oder"
+            | "dann"
+            | "et"
+            | "mais"
+            | "puis"
+            | "ou"
+            | "y"
+            | "e"
+            | "pero"
+            | "o"
+            | "и"
+            | "а"
+            | "но"
+            | "ve"
+            | "ama"
+            | "a"
+            | "ale"
+    )
+}
+
+/// Reads a sentence in lower case that was split without marks.
+pub fn signs(low: &str, words: &[Word]) -> Signs {
+    let mut signs = Signs::default();
+    let lists = &*LISTS;
+    let lead = lists.set("lead");
+    let (mut lead_to, mut clause_lead) = (0, 0);
+    for at in 0..words.len() {
+        let gap = at.checked_sub(1).map_or("", |b| &low[words[b].end..words[at].start]);
+        let joint = at == 0
+            || gap.contains([',', ';', ':', '—', '–', '(', '.', '!', '?'])
+            || gap.contains(" - ")
+            || joins(&low[words[at - 1].start..words[at - 1].end]);
+        if joint {
+            clause_lead = at;
+        }
+        for (list, taken) in lists.phrases.begin(&words[at..]) {
+            let bit: Set = 1 << list;
+            signs.has |= bit;
+            if at == lead_to || at == 0 {
+                signs.starts |= bit;
+            }
+            if joint || at == clause_lead {
+                signs.clause |= bit;
+            }
+            if at + taken == words.len() {
+                signs.ends |= bit;
+            }
+            if bit == lead {
+                if at == lead_to && at + taken < words.len() {
+                    signs.start = signs.start.max(at + taken);
+                }
+                if at == clause_lead {
+                    clause_lead = at + taken;
+                }
+            }
+        }
+        if at + 1 > lead_to && signs.start > lead_to {
+            lead_to = signs.start;
+        }
+    }
+    if low.chars().any(is_unspaced) {
+        east(low, &mut signs, lead);
+    }
+    signs
+}
+
+/// The parts of a sentence without blanks.
+fn east(low: &str, signs: &mut Signs, lead: Set) {
+    let mut start = 0;
+    let mut clause = true;
+    let body = low.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+    for (at, c) in low.char_indices() {
+        if !c.is_alphanumeric() {
+            clause |= matches!(c, '，' | '。' | '、' | '：' | '；' | ',' | '.' | ':' | ';' | '(' | '（');
+            if at == start {
+                start = at + c.len_utf8();
+            }
+            continue;
+        }
+        let mut led = 0;
+        for (part, list) in LISTS.parts.get(&c).into_iter().flatten() {
+            if !low[at..].starts_with(part) {
+                continue;
+            }
+            let bit: Set = 1 << list;
+            signs.has |= bit;
+            if at == start || at == 0 {
+                signs.starts |= bit;
+            }
+            if clause {
+                signs.clause |= bit;
+            }
+            if at + part.len() >= body {
+                signs.ends |= bit;
+            }
+            if bit == lead {
+                led = led.max(part.len());
+            }
+        }
+        if at == start && led > 0 {
+            start = at + led;
+            clause = true;
+        } else {
+            clause = at < start;
+        }
+    }
+}

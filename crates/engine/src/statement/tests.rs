@@ -1,0 +1,29 @@
+use super::*;
+
+fn labels(text: &str, speaker: Speaker) -> Vec<(Label, String)> {
+    read(text, speaker, true).into_iter().map(|s| (s.label, s.text)).collect()
+}
+
+#[test]
+fn a_message_is_read_in_its_order_with_its_places() {
+    let text = "Done with the parser.\n\n## Next steps\n\n- Write the docs\n- [ ] Ship it\n\nShall I go on?";
+    let found = read(text, Speaker::Model, true);
+    let shown: Vec<_> = found.iter().map(|s| (s.text.as_str(), s.heading.as_deref(), s.bullet, s.ticked)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("Done with the parser.", None, false, None),
+            ("Write the docs", Some("Next steps"), true, None),
+            ("Ship it", Some("Next steps"), true, Some(false)),
+            ("Shall I go on?", Some("Next steps"), false, None),
+        ]
+    );
+    assert!(found.iter().all(|s| text[s.range.clone()] == s.text));
+    assert!(found[3].asks && found[3].last_paragraph && !found[0].last_paragraph);
+}
+
+#[test]
+fn a_terminal_is_not_the_person() {
+    let text = "marta@box:~/api$ cargo test\nwarning: unused variable\nerror: could not compile";
+    assert!(labels(text, Speaker::Person).iter().all(|(label, _)| *label == Label::Pasted));
+}
