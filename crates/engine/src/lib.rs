@@ -60,7 +60,6 @@ pub mod review;
 pub mod scope;
 pub mod see;
 pub mod source;
-pub mod statement;
 pub mod spool;
 pub mod sqlite;
 pub mod statement;
