@@ -1,6 +1,7 @@
 //! The statements of a message that are worth keeping.
 
 use super::exchange::Message;
+use super::prompt::weight;
 use crate::statement::{Label, Statement};
 use crate::text::similarity::is_id;
 
@@ -24,6 +25,8 @@ pub fn worth(s: &Statement) -> u32 {
     score += if s.paragraph == 0 { 4 } else { 0 };
     score += if names(&s.text) { 3 } else { 0 };
     score += if s.bullet { 0 } else { 1 };
+    // Of what no rule knows, the sentence that says most counts.
+    score += if s.sure { 0 } else { (weight(&s.text) / 4).min(4) as u32 };
     score = score.saturating_sub(if s.standalone { 0 } else { 4 });
     score = score.saturating_sub(if s.text.len() > 260 { 3 } else { 0 });
     score

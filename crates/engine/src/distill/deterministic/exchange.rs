@@ -16,6 +16,8 @@ pub struct Message {
     /// Its position in the range.
     pub at: usize,
     pub statements: Vec<Statement>,
+    /// The numbers of its numbered items, with the index of their first statement.
+    pub numbers: Vec<(u32, usize)>,
     /// The title of the document it contains, if it is one: a plan, a report.
     pub title: Option<String>,
 }
@@ -86,7 +88,8 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
                     continue;
                 }
                 let statements = read(&said.text, Speaker::Model, finals.contains_key(&at));
-                open.remarks.push(Message { turn: said.id, at, statements, title: title(&said.text) });
+                let numbers = numbers(&said.text, &statements);
+                open.remarks.push(Message { turn: said.id, at, statements, numbers, title: title(&said.text) });
                 called = false;
                 before = Some(said);
             }
@@ -112,11 +115,15 @@ fn accept(exchanges: &mut [Exchange]) {
     for at in 1..exchanges.len() {
         let (earlier, rest) = exchanges.split_at_mut(at);
         let Some(prompt) = rest[0].prompt.as_mut() else { continue };
-        if !(prompt.purpose == Purpose::GoOn || prompt.refers_back) {
+        if !(prompt.purpose == Purpose::GoOn || prompt.purpose == Purpose::Request && prompt.refers_back) {
             continue;
         }
         let Some(answer) = earlier.iter().rev().find_map(|e| e.answer.as_ref()) else { continue };
-        let offers = offers(&answer.statements);
+        let chosen = prompt.choice().and_then(|n| answer.numbers.iter().position(|(number, _)| *number == n));
+        let offers = match chosen {
+            Some(at) => vec![&answer.statements[answer.numbers[at].1]],
+            None => offers(&answer.statements),
+        };
         if !offers.is_empty() {
             prompt.accepts(&offers, answer.turn);
         }
@@ -163,4 +170,14 @@ fn title(text: &str) -> Option<String> {
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|b| *b == b'#').count();
     ((1..=3).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
+}
+
+/// The numbers before statements: `2. Drop the index`.
+fn numbers(text: &str, statements: &[Statement]) -> Vec<(u32, usize)> {
+    let number = |s: &Statement| {
+        let line = text.get(..s.range.start)?.rsplit('\n').next()?.trim_start();
+        let digits = line.trim_end_matches(['*', '_', ' ', '[', '`']).strip_suffix(['.', ')', ':'])?;
+        digits.trim_matches(['*', '_', ' ']).parse().ok()
+    };
+    statements.iter().enumerate().filter_map(|(i, s)| Some((number(s)?, i))).collect()
 }

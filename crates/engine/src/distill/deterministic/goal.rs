@@ -69,9 +69,10 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
     let shares = |ask: &Bag, other: &Bag| ask.shared(other) >= 2.min(ask.len());
     let scored: Vec<(usize, &(&Prompt, String))> = asks
         .iter()
+        .filter(|(p, _)| p.accepted.is_empty())
         .take(MOST_ASKS)
         .map(|ask| {
-            let bag = Bag::of(&ask.1);
+            let bag = Bag::of(&ask.0.words());
             let score = 4 * bags.iter().filter(|other| shares(&bag, other)).count();
             (if ask.0.purpose == Purpose::Request { score * 3 / 2 } else { score }, ask)
         })

@@ -109,8 +109,9 @@ struct Told {
     done: List,
     context: List,
     fixed: List,
-    /// The parts of the goal.
+    /// The parts of the goal, and their turns.
     goal: Vec<Bag>,
+    in_hand: Vec<TurnId>,
 }
 
 impl Told {
@@ -122,6 +123,7 @@ impl Told {
             context: List::carrying(10, before.map(|b| &b.context[..])),
             fixed: List::new(8),
             goal: goal.iter().flat_map(|g| g.text.split(JOIN)).map(Bag::of).collect(),
+            in_hand: goal.map_or(Vec::new(), |g| g.turns.clone()),
         };
         for (i, exchange) in exchanges.iter().enumerate() {
             told.person(exchange);
@@ -140,9 +142,17 @@ impl Told {
                 _ => {}
             }
         }
-        if matches!(prompt.purpose, Purpose::Request) {
-            for s in prompt.beside().filter(|s| s.label == Label::Request && prompt::weight(&s.text) >= 3) {
-                self.constraints.add(&s.text, prompt.turn, 1, seq);
+        if prompt.purpose == Purpose::Request {
+            // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
+            let in_hand = self.in_hand.contains(&prompt.turn);
+            for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3) {
+                match s.label {
+                    Label::Request => self.constraints.add(&s.text, prompt.turn, 2, seq),
+                    Label::Remark | Label::Finding | Label::Remaining if in_hand => {
+                        self.constraints.add(&s.text, prompt.turn, 1, seq);
+                    }
+                    _ => {}
+                }
             }
         }
     }
@@ -159,6 +169,9 @@ impl Told {
         let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.is_in_goal(&p.ask));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
+        if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
+            self.done.add(&prompt.ask, prompt.turn, 2, seq);
+        }
         for (k, s) in best.iter().enumerate() {
             if k == 0 && let Some(report) = &report {
                 // What was wrong, and what was done about it.

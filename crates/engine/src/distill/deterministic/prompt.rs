@@ -69,10 +69,22 @@ impl Prompt {
         matches!(self.purpose, Purpose::Request | Purpose::Question) && weight(&self.ask) >= 3
     }
 
-    /// Own statements that are not part of the request itself.
+    /// All the person's own words in it.
+    pub fn words(&self) -> String {
+        self.own.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Own statements beside the one that makes the request.
     pub fn beside(&self) -> impl Iterator<Item = &Statement> {
-        let (from, count) = self.asked;
-        self.own.iter().enumerate().filter(move |(i, _)| !(from..from + count).contains(i)).map(|(_, s)| s)
+        let ask = self.asked.0;
+        self.own.iter().enumerate().filter(move |(i, _)| *i != ask).map(|(_, s)| s)
+    }
+
+    /// The number of the choice, if the message is one: "2", "option 2".
+    pub fn choice(&self) -> Option<u32> {
+        let [one] = &self.own[..] else { return None };
+        let word = one.text.trim_end_matches(['.', ')', '!']).rsplit(' ').next()?;
+        word.parse().ok().filter(|_| one.words() <= 2)
     }
 }
 
@@ -84,9 +96,11 @@ pub fn weight(text: &str) -> usize {
 
 /// Reads a message.
 pub fn read(said: &Said, at: usize) -> Prompt {
-    let all = statements(&said.text, Speaker::Person, false);
+    let mut all = statements(&said.text, Speaker::Person, false);
     let pasted = all.iter().any(|s| s.label == Label::Pasted);
-    let own: Vec<Statement> = all.into_iter().filter(|s| s.label != Label::Pasted).collect();
+    all.retain(|s| s.label != Label::Pasted && !is_data(&s.text));
+    all.retain_mut(without_command);
+    let own = all;
     let report = (pasted || own.is_empty()).then(|| failure_in(&said.text)).flatten();
     let purpose = purpose(&own, report.is_some());
     let asked = asked(&own);
@@ -96,6 +110,25 @@ pub fn read(said: &Said, at: usize) -> Prompt {
         || counts <= 5 && own.get(asked.0).is_some_and(|s| !s.standalone)
         || own.iter().all(|s| !s.standalone);
     Prompt { turn: said.id, at, purpose, ask, asked, report, refers_back, own, accepted: Vec::new() }
+}
+
+/// Takes the command of a program off the front of a statement: `/ask how …`. False if nothing else is left.
+fn without_command(s: &mut Statement) -> bool {
+    let Some(rest) = s.text.strip_prefix('/') else { return true };
+    let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+    let is_command = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    if !is_command {
+        return true;
+    }
+    let is_prose = rest.split_whitespace().filter(|w| !w.contains(['/', '\\'])).count() > 2;
+    s.text = rest.trim().to_owned();
+    is_prose
+}
+
+/// Whether a line is measurements rather than words: digits are a quarter of it.
+fn is_data(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    text.len() > 60 && 4 * digits > text.len()
 }
 
 fn purpose(own: &[Statement], reports: bool) -> Purpose {
