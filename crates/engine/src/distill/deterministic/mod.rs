@@ -6,13 +6,10 @@
 //! sentences from [`crate::text`], `cues` finds the function of phrases, and each kind of item has a file that does not
 //! know the others. All text is walked once, and only the ends of a long one are parsed.
 
-mod commands;
 mod context;
 mod cues;
 mod decisions;
 mod directives;
-mod edits;
-mod files;
 mod goal;
 mod list;
 mod loops;
@@ -20,8 +17,6 @@ mod offers;
 mod progress;
 mod proposals;
 mod sentences;
-mod shell;
-mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -31,15 +26,13 @@ use self::goal::Prompt;
 pub use self::list::JOIN;
 use self::list::{List, Noted};
 use self::sentences::sentences;
+use super::work::{Event, Status, Tracker};
 use super::{Request, Said};
 use crate::event::{Role, TurnKind};
-use crate::lineage::distillate::{Distillate, Item, Touch};
+use crate::lineage::distillate::{Distillate, Item};
 use crate::memory::signals::signals;
 use crate::scope::RunNo;
 use crate::text::similarity::Bag;
-
-/// The most calls waiting for a result; more are dropped.
-const MOST_WAITING: usize = 256;
 
 /// Distils a range of turns.
 pub fn distil(request: &Request) -> Distillate {
@@ -87,27 +80,17 @@ impl Shape {
     }
 }
 
-/// A call and its position.
-struct Waiting {
-    at: usize,
-    call: Option<String>,
-}
-
 /// The state of one distillation.
 struct Notes<'r> {
-    turns: &'r [Said],
     goal: goal::Goal,
     constraints: directives::Directives,
     decisions: decisions::Decisions,
     progress: progress::Progress,
     loops: loops::Loops,
     offers: offers::Offers,
-    tasks: tasks::Tasks,
-    commands: commands::Commands,
-    files: files::Files<'r>,
+    work: Tracker<'r>,
     context: context::Context,
     proposals: proposals::Proposals,
-    waiting: Vec<Waiting>,
     /// Nothing has been said in the main lane.
     silent: bool,
 }
@@ -116,19 +99,15 @@ impl<'r> Notes<'r> {
     fn new(request: &Request<'r>) -> Notes<'r> {
         let before = request.before;
         Notes {
-            turns: request.turns,
             goal: goal::Goal::new(before.and_then(|b| b.goal.as_ref())),
             constraints: directives::Directives::new(before.map(|b| &b.constraints[..])),
             decisions: decisions::Decisions::new(before.map(|b| &b.decisions[..])),
             progress: progress::Progress::new(before),
             loops: loops::Loops::new(before.map(|b| &b.open_loops[..])),
             offers: offers::Offers::default(),
-            tasks: tasks::Tasks::default(),
-            commands: commands::Commands::default(),
-            files: files::Files::new(request.root),
+            work: Tracker::new(request.root, before),
             context: context::Context::new(before.map(|b| &b.context[..])),
             proposals: proposals::Proposals::default(),
-            waiting: Vec::new(),
             silent: true,
         }
     }
@@ -142,23 +121,10 @@ impl<'r> Notes<'r> {
             (Role::Assistant, TurnKind::Message, false) if shape.last[at] && !is_summary(&said.text) => {
                 self.context.answer(said.id, seq, &sentences(&said.text));
             }
-            (_, TurnKind::ToolCall, _) => {
-                if self.waiting.len() == MOST_WAITING {
-                    self.waiting.remove(0);
-                }
-                self.waiting.push(Waiting { at, call: said.call.clone() });
-                if said.main
-                    && let Some(tool) = &said.tool
-                {
-                    let became = self.tasks.call(&files::plain_tool(tool), &said.text, said.id, seq);
-                    for done in became {
-                        self.did(&done.bag);
-                    }
-                }
-            }
-            (_, TurnKind::ToolResult, _) => self.result(said, seq),
             _ => {}
         }
+        let event = self.work.read(at, said);
+        self.acted(said, &event, seq);
     }
 
     fn user(&mut self, said: &Said, seq: usize) {
@@ -220,7 +186,6 @@ impl<'r> Notes<'r> {
         let (done, later) = self.progress.hear(said.id, seq, &heard, last);
         for bag in &done {
             self.loops.settle(bag);
-            self.tasks.settle(bag);
         }
         for s in later {
             self.loops.promised(said.id, seq, s, last);
@@ -237,50 +202,31 @@ impl<'r> Notes<'r> {
         self.proposals.hear_assistant(said.id, &heard);
     }
 
-    fn result(&mut self, said: &'r Said, seq: usize) {
-        let by_id = said.call.as_ref().and_then(|id| self.waiting.iter().rposition(|w| w.call.as_ref() == Some(id)));
-        let Some(found) = by_id.or_else(|| if said.call.is_none() { self.waiting.len().checked_sub(1) } else { None })
-        else {
-            return;
-        };
-        let call = &self.turns[self.waiting.remove(found).at];
-        let tool = files::plain_tool(call.tool.as_deref().or(said.tool.as_deref()).unwrap_or(""));
-        let failed = said.failed;
-        let outcome = if call.main {
-            self.commands.finished(&tool, &call.text, call.id, (&said.text, failed, said.id), seq)
-        } else if failed {
-            commands::Outcome::default()
-        } else {
-            commands::Outcome { deeds: files::deeds(&tool, &call.text), ..Default::default() }
-        };
-        let mut changed = false;
-        for deed in &outcome.deeds {
-            // Sub-agents read many files; only their changes are kept.
-            if !call.main && deed.touch == Touch::Read {
-                continue;
-            }
-            changed |= deed.touch != Touch::Read;
-            self.files.add(deed, call.id, seq);
-            if deed.touch != Touch::Read && call.main {
-                let name = deed.path.rsplit('/').next().unwrap_or(&deed.path);
-                let stem = name.split('.').next().unwrap_or(name);
-                // Editing the file settles "Update the README".
-                let bag = Bag::of(&format!("update edit write change {name} {stem}"));
-                self.loops.settle(&bag);
-            }
+    fn acted(&mut self, said: &Said, event: &Event, seq: usize) {
+        for path in event.edited.iter().filter(|_| said.main) {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let stem = name.split('.').next().unwrap_or(name);
+            // Editing the file settles "Update the README".
+            let bag = Bag::of(&format!("update edit write change {name} {stem}"));
+            self.loops.settle(&bag);
         }
-        if !call.main {
+        if !said.main {
             return;
         }
-        self.goal.worked(changed);
-        for commit in &outcome.commits {
+        if said.kind == TurnKind::ToolResult {
+            self.goal.worked(!event.edited.is_empty());
+        }
+        for commit in &event.committed {
             self.progress.did(commit, said.id, seq);
             self.did(&Bag::of(&format!("{commit} commit")));
         }
-        if let Some(closed) = &outcome.closed {
+        if let Some(closed) = &event.closed {
             self.did(&Bag::of(closed));
         }
-        if outcome.passed_tests {
+        for task in &event.tasks_done {
+            self.did(&Bag::of(&task.text));
+        }
+        if event.checked.as_ref().is_some_and(|(_, passed)| *passed) {
             self.progress.passed();
         }
     }
@@ -289,38 +235,42 @@ impl<'r> Notes<'r> {
     fn did(&mut self, bag: &Bag) {
         self.loops.settle(bag);
         self.progress.settle(bag);
-        self.tasks.settle(bag);
     }
 
     fn finish(mut self) -> Distillate {
         let lists = self.progress.into_lists();
         let goal_noted = self.goal.text().cloned();
-        for open in self.tasks.of(tasks::Status::Open) {
-            self.loops.put(open.clone());
+        let work = self.work.finish();
+        let tasks = |status: Status| {
+            let with = work.tasks.iter().filter(move |t| t.status == status);
+            with.map(|t| t.item.clone()).collect::<Vec<_>>()
+        };
+        for open in tasks(Status::Open).iter().chain(&work.uncommitted).chain(&work.unpushed).chain(&work.not_rerun) {
+            self.loops.put(noted(open, 3));
         }
         let (told, answers) = self.context.into_items();
         let mut done = List::new(20);
         let mut begun = List::new(5);
         let mut blocked = List::new(8);
         let mut next = List::new(8);
-        fill(&mut done, self.tasks.of(tasks::Status::Done).cloned().collect());
+        refill(&mut done, tasks(Status::Done), 3);
         refill(&mut done, lists.done, 3);
         refill(&mut begun, lists.in_progress, 2);
-        fill(&mut begun, self.tasks.of(tasks::Status::Begun).cloned().collect());
+        refill(&mut begun, tasks(Status::Begun), 3);
         refill(&mut blocked, lists.blocked, 2);
-        fill(&mut blocked, self.commands.failures());
+        refill(&mut blocked, work.failing.clone(), 4);
         refill(&mut next, lists.next, 2);
         let mut context = List::new(16);
         refill(&mut context, lists.found, 2);
         refill(&mut context, answers, 1);
-        if let Some((commit, turn)) = self.commands.last_commit() {
+        if let Some(commit) = work.commits.last() {
             // The state of the work: branch and commit.
-            let head = commit.split_once("] ").map(|(head, _)| head.trim_start_matches('['));
-            if let Some(noted) = head.and_then(|h| Noted::new(h, *turn, 3, 1)) {
+            let head = commit.text.split_once("] ").map(|(head, _)| head.trim_start_matches('['));
+            if let Some(noted) = head.and_then(|h| Noted::new(h, commit.turns[0], 3, 1)) {
                 context.put(noted);
             }
         }
-        refill(&mut context, self.commands.worth_knowing(), 2);
+        refill(&mut context, work.commands.clone(), 2);
         refill(&mut context, told, 3);
         let loops = self.loops.into_items(goal_noted.as_ref());
         Distillate {
@@ -330,7 +280,7 @@ impl<'r> Notes<'r> {
             in_progress: begun.into_items(),
             blocked: blocked.into_items(),
             decisions: self.decisions.into_items(),
-            files: self.files.into_list(),
+            files: work.read.into_iter().chain(work.files).collect(),
             open_loops: loops,
             next_steps: next.into_items(),
             context: context.into_items(),
@@ -345,11 +295,11 @@ fn is_summary(text: &str) -> bool {
     start.starts_with("<analysis>") || start.starts_with("<summary>")
 }
 
-fn fill(list: &mut List, noted: Vec<Noted>) {
-    for mut one in noted {
-        one.seq = turn_position(&one.item, 0);
-        list.put(one);
-    }
+fn noted(item: &Item, weight: u8) -> Noted {
+    let mut noted = Noted::carried(item).expect("an item of the work has text and turns");
+    noted.seq = turn_position(item, 0);
+    noted.weight = weight;
+    noted
 }
 
 /// Adds items of a bounded list, in their order.
