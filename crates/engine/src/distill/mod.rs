@@ -21,6 +21,7 @@ pub mod summarizer;
 pub mod summary;
 mod summary_input;
 pub(crate) mod tail;
+pub mod work;
 
 use crate::clock::Millis;
 use crate::event::{Role, TurnKind};

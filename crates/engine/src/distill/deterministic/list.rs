@@ -24,10 +24,10 @@ pub struct Noted {
 
 impl Noted {
     /// `None` if no text is left.
-    pub fn new(text: &str, turn: TurnId, weight: u8, seq: usize) -> Option<Noted> {
+    pub fn new(text: &str, turn: TurnId, weight: u8) -> Option<Noted> {
         let text = line(text);
         let bag = Bag::of(&text);
-        text.chars().any(char::is_alphanumeric).then(|| Noted { item: Item::new(text, turn), bag, weight, seq })
+        text.chars().any(char::is_alphanumeric).then(|| Noted { item: Item::new(text, turn), bag, weight, seq: place(turn) })
     }
 
     /// An item carried over from before these turns.
@@ -36,6 +36,14 @@ impl Noted {
         let bag = Bag::of(&text);
         let fits = text.chars().any(char::is_alphanumeric) && !item.turns.is_empty();
         fits.then(|| Noted { item: Item { text, ..item.clone() }, bag, weight: 2, seq: 0 })
+    }
+
+    /// An item with its own turns; its newest turn is its place among the others.
+    pub fn of(item: &Item, weight: u8) -> Option<Noted> {
+        let mut noted = Noted::carried(item)?;
+        noted.weight = weight;
+        noted.seq = item.turns.last().map_or(0, |t| place(*t));
+        Some(noted)
     }
 
     pub fn also(&mut self, turns: &[TurnId]) {
@@ -54,6 +62,11 @@ pub fn line(text: &str) -> String {
     cut(&crate::redact::redact(&plain(text)), LONGEST_ITEM)
 }
 
+/// The order of items: by the turn they come from.
+fn place(turn: TurnId) -> usize {
+    usize::try_from(turn.0).unwrap_or(usize::MAX)
+}
+
 /// Items of one kind.
 #[derive(Debug)]
 pub struct List {
@@ -67,9 +80,9 @@ impl List {
     }
 
     /// A list that begins with the items carried over.
-    pub fn carrying(most: usize, before: Option<&[Item]>) -> List {
+    pub fn carrying(most: usize, before: &[Item]) -> List {
         let mut list = List::new(most);
-        for (at, item) in before.unwrap_or_default().iter().enumerate() {
+        for (at, item) in before.iter().enumerate() {
             if let Some(mut noted) = Noted::carried(item) {
                 noted.seq = at;
                 list.put(noted);
@@ -78,8 +91,8 @@ impl List {
         list
     }
 
-    pub fn add(&mut self, text: &str, turn: TurnId, weight: u8, seq: usize) {
-        if let Some(noted) = Noted::new(text, turn, weight, seq) {
+    pub fn add(&mut self, text: &str, turn: TurnId, weight: u8) {
+        if let Some(noted) = Noted::new(text, turn, weight) {
             self.put(noted);
         }
     }
@@ -105,21 +118,9 @@ impl List {
         }
     }
 
-    pub fn retain(&mut self, keep: impl FnMut(&Noted) -> bool) {
-        self.items.retain(keep);
-    }
-
     /// Removes the items that a statement of completed work settles.
     pub fn settle(&mut self, done: &Bag) {
         self.items.retain(|n| !done.settles(&n.bag));
-    }
-
-    pub fn clear(&mut self) {
-        self.items.clear();
-    }
-
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Noted> {
-        self.items.iter()
     }
 
     fn bound(&mut self, most: usize) {

@@ -3,10 +3,9 @@
 
 use super::answer;
 use super::exchange::{Exchange, Message};
-use super::list::{List, Noted};
+use super::list::List;
 use super::prompt::Purpose;
-use crate::lineage::distillate::Item;
-use crate::scope::TurnId;
+use crate::lineage::distillate::Distillate;
 use crate::statement::{Label, Statement};
 use crate::text::similarity::Bag;
 
@@ -23,11 +22,11 @@ pub struct Open {
 
 impl Open {
     /// From the exchanges; `settled`: what was completed, with its position.
-    pub fn of(exchanges: &[Exchange], before: Option<&crate::lineage::distillate::Distillate>, settled: &Settled) -> Open {
+    pub fn of(exchanges: &[Exchange], before: &Distillate, settled: &Settled) -> Open {
         let mut open = Open {
             in_progress: List::new(6),
-            blocked: List::carrying(6, before.map(|b| &b.blocked[..])),
-            loops: List::carrying(8, before.map(|b| &b.open_loops[..])),
+            blocked: List::carrying(6, &before.blocked),
+            loops: List::carrying(8, &before.open_loops),
             next: List::new(6),
         };
         for done in &settled.found {
@@ -48,7 +47,7 @@ impl Open {
                 && next.purpose == Purpose::Request
                 && !settled.after(prompt.at, &prompt.bag())
             {
-                open.loops.add(&prompt.ask, prompt.turn, 2, prompt.at + 100);
+                open.loops.add(&prompt.ask, prompt.turn, 2);
             }
         }
         if let Some(exchange) = exchanges.last() {
@@ -64,7 +63,7 @@ impl Open {
             let lasting = s.label == Label::Commitment || s.sure && s.label == Label::Remaining;
             if lasting && !settled.after(prompt.at, &s.bag()) {
                 let text = if s.standalone || i == 0 { s.text.clone() } else { format!("{} {}", prompt.own[i - 1].text, s.text) };
-                self.loops.add(&text, prompt.turn, 4, prompt.at + 100);
+                self.loops.add(&text, prompt.turn, 4);
             }
         }
     }
@@ -74,14 +73,13 @@ impl Open {
         let Some(answer) = &exchange.answer else { return };
         let open = |s: &Statement| !settled.after(answer.at, &s.bag());
         for s in answer.statements.iter().filter(|s| s.ticked != Some(true)) {
-            let seq = answer.at + 100;
             match s.label {
-                Label::Offer | Label::Question if last => self.loops.add(&s.text, answer.turn, 3, seq),
-                Label::Remaining if last && !s.text.ends_with(':') && s.standalone => self.next.add(&s.text, answer.turn, 3, seq),
+                Label::Offer | Label::Question if last => self.loops.add(&s.text, answer.turn, 3),
+                Label::Remaining if last && !s.text.ends_with(':') && s.standalone => self.next.add(&s.text, answer.turn, 3),
                 Label::Remaining | Label::Commitment if (s.sure || s.label == Label::Commitment) && !s.text.ends_with(':') && s.standalone && open(s) => {
-                    self.loops.add(&s.text, answer.turn, 2, seq);
+                    self.loops.add(&s.text, answer.turn, 2);
                 }
-                Label::Blocked if (last || s.sure) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2, seq),
+                Label::Blocked if (last || s.sure) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
         }
@@ -93,28 +91,27 @@ impl Open {
         if exchange.finished && exchange.answer.is_some() {
             return;
         }
-        let seq = prompt.at + 100;
         if prompt.accepted.len() > 1 {
             for (text, turn) in &prompt.accepted {
-                self.in_progress.add(text, *turn, 5, seq);
+                self.in_progress.add(text, *turn, 5);
             }
         } else if !prompt.ask.is_empty() && prompt.purpose != Purpose::GoOn {
-            self.in_progress.add(&prompt.ask, prompt.turn, 5, seq);
+            self.in_progress.add(&prompt.ask, prompt.turn, 5);
         }
         if let Some(report) = &prompt.report {
-            self.in_progress.add(report, prompt.turn, 5, seq);
+            self.in_progress.add(report, prompt.turn, 5);
         }
         if prompt.refers_back
             && let Some(message) = earlier.iter().rev().find_map(|e| e.answer.as_ref())
         {
             for s in pointed_at(message) {
-                self.loops.add(&s.text, message.turn, 3, seq);
+                self.loops.add(&s.text, message.turn, 3);
             }
         }
         // The newest remarks say where the work stands.
         for message in exchange.messages().rev().take(3) {
             for s in answer::best(message, 2, 6) {
-                self.in_progress.add(&s.text, message.turn, 3, message.at + 100);
+                self.in_progress.add(&s.text, message.turn, 3);
             }
         }
     }
@@ -149,10 +146,4 @@ impl Settled {
         let from = self.found.partition_point(|c| c.at <= at);
         self.found[from..].iter().any(|c| c.bag.settles(open))
     }
-}
-
-/// An item with a turn of its own.
-pub fn noted(item: &Item, weight: u8, seq: usize) -> Option<Noted> {
-    let turn: TurnId = *item.turns.last()?;
-    Noted::new(&item.text, turn, weight, seq)
 }

@@ -123,7 +123,7 @@ fn loops() {
 
 #[test]
 fn files() {
-    run(include_str!("cases/files.txt"), 18);
+    run(include_str!("../../work/tests/cases/files.txt"), 18);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn handoff(d: &Distillate, most: usize) -> String {
         }
     }
     out.push_str("## files\n");
-    let changed: Vec<_> = d.files.iter().filter(|f| f.touch != Touch::Read).collect();
+    let changed: Vec<_> = d.files.iter().filter(|f| f.touch != crate::lineage::distillate::Touch::Read).collect();
     for file in changed.iter().rev() {
         if out.len() + file.path.len() + 4 < most {
             let _ = writeln!(out, "- {}", file.path);

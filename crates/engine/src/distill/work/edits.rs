@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::files::{Deed, patch};
+use super::input::field;
 use super::shell::{self, Arg, Simple};
 use crate::lineage::distillate::Touch;
 
@@ -14,17 +15,37 @@ const LARGEST: usize = 256 * 1024;
 
 /// The certain file changes of a shell command.
 pub fn commands(input: &str) -> Vec<Deed> {
+    deeds(input, true)
+}
+
+/// The certain file changes of a script that failed: its last command did nothing.
+pub fn commands_before_last(input: &str) -> Vec<Deed> {
+    deeds(input, false)
+}
+
+fn deeds(input: &str, whole: bool) -> Vec<Deed> {
     let Some(command) = shell::command_in(input).or_else(|| input.starts_with("[\"").then_some(input)) else {
         return if input.starts_with("*** Begin Patch") { patch(input) } else { Vec::new() };
     };
     let script = shell::script(command);
+    let mut folder: Option<String> = ["workdir", "cwd"].iter().find_map(|k| field(input, k)).map(str::to_owned);
     if script.contains("*** Begin Patch") {
-        return patch(&script);
+        if !whole {
+            return Vec::new();
+        }
+        let mut deeds = patch(&script);
+        if let Some(folder) = folder {
+            deeds.iter_mut().filter(|d| !d.path.starts_with('/')).for_each(|d| d.path = format!("{folder}/{}", d.path));
+        }
+        return deeds;
     }
     let mut found = Vec::new();
-    let mut folder: Option<String> = None;
     let mut values: HashMap<String, Vec<String>> = HashMap::new();
-    for simple in shell::parse(&script) {
+    let mut simples = shell::parse(&script);
+    if !whole {
+        simples.pop();
+    }
+    for simple in simples {
         learn(&simple, &mut values);
         if matches!(simple.program(), "cd" | "pushd") {
             folder = match simple.operands().next() {
@@ -127,9 +148,16 @@ fn simple_deeds(simple: &Simple, found: &mut Vec<Deed>) {
     };
     match simple.program() {
         // Removing a folder names no files.
+        // A slash at the end marks one: what was made in it is gone.
         "rm" | "unlink" => {
             let folders = whole('r') || whole('R');
-            files(0).filter(|a| !folders || is_file(a)).for_each(|a| did(&a.text, Touch::Deleted));
+            for arg in operands.iter().filter(|a| a.certain && !a.text.is_empty() && !a.text.contains('\n')) {
+                if !folders || is_file(arg) {
+                    did(arg.text.trim_end_matches('/'), Touch::Deleted);
+                } else {
+                    did(&format!("{}/", arg.text.trim_end_matches('/')), Touch::Deleted);
+                }
+            }
         }
         "touch" | "tee" => files(0).for_each(|a| did(&a.text, Touch::Changed)),
         "truncate" => files(0).filter(|a| is_file(a)).for_each(|a| did(&a.text, Touch::Changed)),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::edits;
+use super::{edits, input};
 use crate::lineage::distillate::{Touch, TouchedFile};
 use crate::scope::TurnId;
 use crate::text::plain::plain;
@@ -29,6 +29,8 @@ struct Known {
     turns: Vec<TurnId>,
     reads: usize,
     seq: usize,
+    /// It was made in this range.
+    new: bool,
 }
 
 /// The files so far.
@@ -43,9 +45,14 @@ impl<'r> Files<'r> {
         Files { root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()), known: HashMap::new() }
     }
 
-    /// Adds what a successful call did.
-    pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) {
-        let Some(path) = self.shortened(&deed.path) else { return };
+    /// Adds what a successful call did. Returns the file's path as it is listed, if it is now a changed file of the
+    /// project.
+    pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) -> Option<String> {
+        if deed.touch == Touch::Deleted && deed.path.ends_with('/') {
+            self.folder_gone(&deed.path, turn, seq);
+            return None;
+        }
+        let path = self.shortened(&deed.path)?;
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&path) {
             // Files only read are dropped first, then those changed long ago; half at once.
             let mut ages: Vec<(bool, usize)> = self.known.values().map(|k| (k.touch != Touch::Read, k.seq)).collect();
@@ -53,7 +60,13 @@ impl<'r> Files<'r> {
             let middle = ages[ages.len() / 2];
             self.known.retain(|_, k| (k.touch != Touch::Read, k.seq) > middle);
         }
-        let known = self.known.entry(path).or_insert(Known { touch: deed.touch, turns: Vec::new(), reads: 0, seq });
+        let known = self.known.entry(path.clone()).or_insert(Known {
+            touch: deed.touch,
+            turns: Vec::new(),
+            reads: 0,
+            seq,
+            new: deed.touch == Touch::Created,
+        });
         known.reads += usize::from(deed.touch == Touch::Read);
         if deed.touch != Touch::Read {
             if known.touch == Touch::Read {
@@ -63,26 +76,35 @@ impl<'r> Files<'r> {
             let again = known.touch == Touch::Deleted;
             known.touch = if again { deed.touch.max(Touch::Changed) } else { known.touch.max(deed.touch) };
         } else if known.touch != Touch::Read {
-            return;
+            return None;
         }
-        known.seq = seq;
-        if known.turns.last() != Some(&turn) {
-            known.turns.push(turn);
-            if known.turns.len() > 4 {
-                known.turns.remove(0);
-            }
+        known.also(turn, seq);
+        (deed.touch != Touch::Read && !is_apart(&path)).then_some(path)
+    }
+
+    /// A folder was removed: what was made in it is gone.
+    fn folder_gone(&mut self, folder: &str, turn: TurnId, seq: usize) {
+        let Some(folder) = self.shortened(folder.trim_end_matches('/')) else { return };
+        let inside = |p: &str| p.strip_prefix(folder.as_str()).is_some_and(|r| r.starts_with('/'));
+        self.known.retain(|p, k| !(inside(p) && k.new));
+        for (_, known) in self.known.iter_mut().filter(|(p, k)| inside(p) && k.touch > Touch::Read) {
+            known.touch = Touch::Deleted;
+            known.also(turn, seq);
         }
     }
 
     /// The path relative to the project; `None` if it is not a path.
-    fn shortened(&self, path: &str) -> Option<String> {
+    pub fn shortened(&self, path: &str) -> Option<String> {
         let path = path.trim().trim_matches(['"', '\'', '`']);
         let path = path.strip_prefix("file://").unwrap_or(path);
-        let path = path.strip_prefix("./").unwrap_or(path);
+        if path.contains('\\') && !path.contains('/') {
+            return self.shortened(&path.replace("\\\\", "/").replace('\\', "/"));
+        }
+        let path = tidy(path);
         let path = match self.root.and_then(|r| path.strip_prefix(r)) {
             Some(rest) if rest.starts_with('/') => rest.trim_start_matches('/'),
             Some("") => return None,
-            _ => path,
+            _ => &path,
         };
         let odd = path.is_empty()
             || path.len() > LONGEST_PATH
@@ -95,32 +117,94 @@ impl<'r> Files<'r> {
         (!path.is_empty()).then_some(path)
     }
 
-    /// Read files first, then changed ones, each in the order of last use.
-    pub fn into_list(self) -> Vec<TouchedFile> {
-        let mut all: Vec<(String, Known)> = self.known.into_iter().collect();
-        let temporary =
-            |p: &str| p.starts_with("/tmp/") || p.starts_with("/private/tmp/") || p.starts_with("/var/folders/");
-        all.retain(|(p, k)| k.touch != Touch::Read || !temporary(p));
+    /// The changed files and those only read, each in the order of last use.
+    pub fn into_lists(mut self) -> (Vec<TouchedFile>, Vec<TouchedFile>) {
+        self.known.retain(|p, k| !is_apart(p) && !(k.new && k.touch == Touch::Deleted));
+        self.join_names();
+        let (mut read, mut changed): (Vec<_>, Vec<_>) =
+            self.known.into_iter().partition(|(_, k)| k.touch == Touch::Read);
         // Files read more often and later matter more, files outside the project less.
-        all.sort_by_key(|(p, k)| {
-            (k.touch == Touch::Read, temporary(p), p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq)))
-        });
-        let changed = all.iter().filter(|(_, k)| k.touch != Touch::Read).count();
-        if changed > MOST {
-            all[..changed].sort_by_key(|(p, k)| (temporary(p), p.starts_with('/'), std::cmp::Reverse(k.seq)));
+        read.sort_by_key(|(p, k)| (p.starts_with('/'), std::cmp::Reverse((k.reads.min(3), k.seq))));
+        changed.sort_by_key(|(p, k)| (p.starts_with('/'), std::cmp::Reverse(k.seq)));
+        read.truncate(MOST_READ.min(MOST.saturating_sub(changed.len())));
+        changed.truncate(MOST);
+        let listed = |mut files: Vec<(String, Known)>| {
+            files.sort_by(|(p, a), (q, b)| (a.seq, p).cmp(&(b.seq, q)));
+            files.into_iter().map(|(path, k)| TouchedFile { path, touch: k.touch, turns: k.turns }).collect()
+        };
+        (listed(changed), listed(read))
+    }
+
+    /// Without a root, a file can be known under its whole and under its short path.
+    fn join_names(&mut self) {
+        let whole: Vec<String> = self.known.keys().filter(|p| is_whole(p)).cloned().collect();
+        let mut ends: HashMap<&str, Option<&str>> = HashMap::new();
+        for path in &whole {
+            for (at, _) in path.match_indices('/').skip(1).take(24) {
+                let short = &path[at + 1..];
+                if self.known.contains_key(short) {
+                    // A short path that fits two files names neither.
+                    ends.entry(short).and_modify(|p| *p = None).or_insert(Some(path));
+                }
+            }
         }
-        let reads = MOST_READ.min(MOST.saturating_sub(changed));
-        all.truncate(changed.min(MOST) + reads);
-        all.sort_by(|(p, a), (q, b)| ((a.touch != Touch::Read), a.seq, p).cmp(&((b.touch != Touch::Read), b.seq, q)));
-        all.into_iter().map(|(path, k)| TouchedFile { path, touch: k.touch, turns: k.turns }).collect()
+        for (short, path) in ends {
+            let Some(long) = path.and_then(|p| self.known.remove(p)) else { continue };
+            let Some(known) = self.known.get_mut(short) else { continue };
+            known.touch = known.touch.max(long.touch);
+            known.seq = known.seq.max(long.seq);
+            known.turns.extend(long.turns);
+            known.turns.sort();
+            known.turns.dedup();
+            let over = known.turns.len().saturating_sub(4);
+            known.turns.drain(..over);
+        }
     }
 }
 
-/// A tool's name without the program's prefix and spelling: `mcp__fs__write_file` is `writefile`.
-pub fn plain_tool(name: &str) -> String {
-    let last = name.rsplit("__").next().unwrap_or(name);
-    let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
-    last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).take(40).collect()
+impl Known {
+    fn also(&mut self, turn: TurnId, seq: usize) {
+        self.seq = seq;
+        if self.turns.last() != Some(&turn) {
+            self.turns.push(turn);
+            if self.turns.len() > 4 {
+                self.turns.remove(0);
+            }
+        }
+    }
+}
+
+fn is_whole(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":/")
+}
+
+/// A path without `./`, `//` and, where it is certain, `..`.
+fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for (i, part) in path.split('/').enumerate() {
+        match part {
+            "" if i > 0 => {}
+            "." => {}
+            ".." if parts.last().is_some_and(|p| !p.is_empty() && *p != "..") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Whether a file is no part of the project: in a folder for temporary files, or the program's own memory and plans.
+pub fn is_apart(path: &str) -> bool {
+    const TEMPORARY: [&str; 6] = ["/tmp/", "/private/tmp/", "/var/folders/", "/var/tmp/", "$TMPDIR/", "%TEMP%/"];
+    const OWN: [&str; 6] = [".claude/", ".codex/", ".cursor/", ".openclaw/", ".opencode/", ".gemini/"];
+    const NOTES: [&str; 6] = ["plans/", "memory/", "memories/", "todos/", "projects/", "tasks/"];
+    if TEMPORARY.iter().any(|t| path.starts_with(t)) || path.contains("/AppData/Local/Temp/") {
+        return true;
+    }
+    OWN.iter().any(|own| {
+        let Some(at) = path.find(own).filter(|at| *at == 0 || path[..*at].ends_with('/')) else { return false };
+        // In a home folder all of it is the program's; in a project only its notes are.
+        at > 0 && (is_whole(path) || path.starts_with('~')) || NOTES.iter().any(|n| path[at + own.len()..].starts_with(n))
+    })
 }
 
 /// What a call does to files if it succeeds.
@@ -157,14 +241,18 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
         | "replacetextinfile"
         | "insertcontent"
         | "append"
-        | "appendfile" => Touch::Changed,
+        | "appendfile"
+        | "codeedit"
+        | "proposecodeedit"
+        | "editnotebook"
+        | "reapply" => Touch::Changed,
         "createfile" | "create" | "newfile" | "createnewfile" | "createtextfile" => Touch::Created,
         "deletefile" | "removefile" | "delete" => Touch::Deleted,
         "applypatch" | "patch" | "applydiff" | "diff" => {
             let told = patch(input);
             let told = if told.is_empty() { edits::unified(input) } else { told };
             if told.is_empty() {
-                return path_in(input)
+                return input::path(input)
                     .map(|p| Deed { path: p.to_owned(), touch: Touch::Changed })
                     .into_iter()
                     .collect();
@@ -172,7 +260,7 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
             return told;
         }
         "movefile" | "renamefile" | "move" | "rename" => {
-            let of = |keys: [&str; 4]| keys.iter().find_map(|k| super::tasks::field(input, k)).map(str::to_owned);
+            let of = |keys: [&str; 4]| keys.iter().find_map(|k| super::input::field(input, k)).map(str::to_owned);
             let from = of(["source", "old_path", "from", "oldPath"]);
             let to = of(["destination", "new_path", "to", "newPath"]);
             let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
@@ -186,7 +274,7 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
         _ => return edits::commands(input),
     };
     let (editor, input_head) = (matches!(tool, "strreplaceeditor" | "strreplacebasededittool"), input);
-    let touch = match super::tasks::field(input_head, "command").filter(|_| editor) {
+    let touch = match super::input::field(input_head, "command").filter(|_| editor) {
         Some("view") => Touch::Read,
         Some("create") => Touch::Created,
         _ => touch,
@@ -194,63 +282,7 @@ pub fn deeds(tool: &str, input: &str) -> Vec<Deed> {
     if input.contains("*** Begin Patch") {
         return patch(input);
     }
-    path_in(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
-}
-
-/// The path among `key: value` lines: before the first long value, else the last line that has one.
-fn path_in(input: &str) -> Option<&str> {
-    const PATHS: [&str; 13] = [
-        "file_path: ",
-        "filePath: ",
-        "path: ",
-        "notebook_path: ",
-        "file: ",
-        "filename: ",
-        "target_file: ",
-        "absolute_path: ",
-        "relative_path: ",
-        "TargetFile: ",
-        "AbsolutePath: ",
-        "pathInProject: ",
-        "uri: ",
-    ];
-    const LONG: [&str; 16] = [
-        "old_string: ",
-        "new_string: ",
-        "content: ",
-        "contents: ",
-        "oldString: ",
-        "newString: ",
-        "old_str: ",
-        "new_str: ",
-        "file_text: ",
-        "edits: ",
-        "text: ",
-        "new_source: ",
-        "insert_text: ",
-        "code: ",
-        "diff: ",
-        "patch: ",
-    ];
-    let path = |line: &'_ str| PATHS.iter().find_map(|k| line.strip_prefix(k).map(|v| line.len() - v.len()));
-    let mut at = 0;
-    for line in input.split('\n').take(40) {
-        if let Some(from) = path(line) {
-            return Some(line[from..].trim()).filter(|v| !v.is_empty());
-        }
-        if LONG.iter().any(|k| line.starts_with(k)) {
-            // After a long value, whose lines may look like keys: the last one is the program's.
-            return input[at..]
-                .rsplit('\n')
-                .take(20)
-                .find_map(|l| path(l).map(|from| l[from..].trim()))
-                .filter(|v| !v.is_empty());
-        }
-        at += line.len() + 1;
-    }
-    // The input may be just a path.
-    let bare = input.trim();
-    (bare.starts_with(['/', '~', '.']) && !bare.contains(char::is_whitespace)).then_some(bare)
+    input::path(input).map(|path| Deed { path: path.to_owned(), touch }).into_iter().collect()
 }
 
 /// `*** Update File: path` and similar lines.

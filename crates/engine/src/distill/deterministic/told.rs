@@ -1,0 +1,135 @@
+//! What a person said and the model answered: constraints, decisions, completed work, failures mended, facts.
+
+use super::answer;
+use super::exchange::Exchange;
+use super::list::{JOIN, List, Noted};
+use super::prompt::{self, Purpose};
+use crate::lineage::distillate::{Distillate, Item};
+use crate::scope::TurnId;
+use crate::statement::Label;
+use crate::text::patterns::{Phrases, phrases};
+use crate::text::plain::cut;
+use crate::text::similarity::Bag;
+
+/// What was said and answered.
+pub struct Told {
+    pub constraints: List,
+    pub decisions: List,
+    pub done: List,
+    pub context: List,
+    pub fixed: List,
+    /// The parts of the goal, and their turns.
+    goal: Vec<Bag>,
+    in_hand: Vec<TurnId>,
+}
+
+impl Told {
+    pub fn of(exchanges: &[Exchange], before: &Distillate, goal: Option<&Item>) -> Told {
+        let mut told = Told {
+            constraints: List::carrying(12, &before.constraints),
+            decisions: List::carrying(10, &before.decisions),
+            done: List::new(14),
+            context: List::carrying(10, &before.context),
+            fixed: List::new(8),
+            goal: goal.iter().flat_map(|g| g.text.split(JOIN)).map(Bag::of).collect(),
+            in_hand: goal.map_or(Vec::new(), |g| g.turns.clone()),
+        };
+        for (i, exchange) in exchanges.iter().enumerate() {
+            told.person(exchange);
+            told.model(exchange, i + 1 == exchanges.len());
+        }
+        told
+    }
+
+    fn person(&mut self, exchange: &Exchange) {
+        let Some(prompt) = &exchange.prompt else { return };
+        for s in &prompt.own {
+            match s.label {
+                Label::Directive | Label::Identity => self.constraints.add(&s.text, prompt.turn, 3),
+                Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
+                _ => {}
+            }
+        }
+        if prompt.purpose == Purpose::Request {
+            // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
+            let in_hand = self.in_hand.contains(&prompt.turn);
+            for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3) {
+                match s.label {
+                    Label::Request => self.constraints.add(&s.text, prompt.turn, 2),
+                    Label::Remark | Label::Finding | Label::Remaining if in_hand => {
+                        self.constraints.add(&s.text, prompt.turn, 1);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn model(&mut self, exchange: &Exchange, last: bool) {
+        for message in exchange.messages() {
+            for s in message.statements.iter().filter(|s| s.label == Label::Decision && s.standalone && answer::worth(s) > 0) {
+                self.decisions.add(&s.text, message.turn, 2);
+            }
+        }
+        self.remarks(exchange);
+        let Some(answer) = &exchange.answer else { return };
+        let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.is_in_goal(&p.ask));
+        let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
+        let best = answer::best(answer, if last { 5 } else { 3 }, 8);
+        if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
+            self.done.add(&prompt.ask, prompt.turn, 2);
+        }
+        for (k, s) in best.iter().enumerate() {
+            if k == 0 && let Some(report) = &report {
+                // What was wrong, and what was done about it.
+                let both = best.get(1).filter(|t| s.text.len() + t.text.len() < 230).map(|t| t.text.as_str());
+                let text = format!("{}{JOIN}{} {}", cut(report, 150), cut(&s.text, 230), both.unwrap_or_default());
+                self.fixed.add(&text, answer.turn, 3);
+                continue;
+            }
+            if k == 0 && let Some(prompt) = ask {
+                let text = format!("{}{JOIN}{}", cut(&prompt.ask, 130), cut(&s.text, 230));
+                let Some(mut noted) = Noted::new(&text, answer.turn, 3) else { continue };
+                noted.also(&[prompt.turn]);
+                if prompt.purpose == Purpose::Question { self.context.put(noted) } else { self.done.put(noted) }
+                continue;
+            }
+            match s.label {
+                Label::Done if faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
+                Label::Done => self.done.add(&s.text, answer.turn, 2),
+                Label::Finding | Label::Remark if answer::worth(s) >= 10 => self.context.add(&s.text, answer.turn, 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// What the model found and did on the way: of each message its best statement, of a long run the newest.
+    fn remarks(&mut self, exchange: &Exchange) {
+        for message in &exchange.remarks {
+            for s in answer::best(message, 2, 8) {
+                match s.label {
+                    Label::Finding | Label::Done | Label::Blocked if faults().stand_in(&s.text) => {
+                        self.fixed.add(&s.text, message.turn, 1);
+                    }
+                    Label::Done => self.done.add(&s.text, message.turn, 1),
+                    Label::Finding if answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Whether a request is told by the goal.
+    fn is_in_goal(&self, ask: &str) -> bool {
+        let bag = Bag::of(ask);
+        self.goal.iter().any(|part| bag.shared(part) * 10 >= bag.len() * 9)
+    }
+}
+
+/// Words of failures.
+fn faults() -> &'static Phrases {
+    phrases!(
+        "error|errors|bug|bugs|issue|issues|failed|fails|failing|failure|failures|wrong|broken|crash|crashes|crashed|mismatch|conflict|missing|incorrect|invalid|duplicate|exception|rejected|typo|regression
+        fehler|falsch|kaputt|erreur|erreurs|error|errores|fallo|fallos|problem|problems|problema|problème"
+    )
+}

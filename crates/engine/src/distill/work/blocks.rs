@@ -1,0 +1,219 @@
+//! Tool calls that imported histories carry as text: SpecStory's blocks, Aider's edits and what Aider says became of
+//! them.
+
+use std::borrow::Cow;
+
+use super::input::plain_tool;
+
+/// The most blocks of one text.
+const MOST: usize = 200;
+
+/// A call told in a block of Markdown, with its result.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// `write`, `read`, `shell` or the plain name of the tool.
+    pub tool: String,
+    /// `key: value` lines.
+    pub input: String,
+    pub output: String,
+    pub failed: bool,
+}
+
+const MARK: &str = "Tool use: **";
+
+/// Whether a text holds such blocks.
+pub fn has_blocks(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// The blocks of a text, in order.
+pub fn blocks(text: &str) -> Vec<Block> {
+    let starts: Vec<usize> = memchr::memmem::find_iter(text.as_bytes(), MARK).take(MOST).collect();
+    let mut found = Vec::new();
+    for (i, &at) in starts.iter().enumerate() {
+        let from = i.checked_sub(1).map_or(0, |b| starts[b] + MARK.len());
+        let tag = text[from..at].rfind("<tool-use").map_or("", |t| &text[from + t..at]);
+        let end = starts.get(i + 1).map_or(text.len(), |&next| {
+            text[at..next].rfind("<tool-use").map_or(next, |t| at + t)
+        });
+        found.extend(block(tag, &text[at + MARK.len()..end]));
+    }
+    found
+}
+
+fn block(tag: &str, text: &str) -> Option<Block> {
+    let (name, rest) = text.split_once("**")?;
+    let (label, body) = rest.split_once("</summary>").unwrap_or((rest, ""));
+    let kind = attribute(tag, "data-tool-type").unwrap_or("");
+    let tool = plain_tool(name);
+    let label = label.trim().trim_start_matches('•').trim();
+    // The path or the command stands after the label, or first in the body, in code.
+    let told = label.split_once(": ").map(|(_, told)| told).or_else(|| code(label));
+    let told = told.map(unescaped);
+    let rejected = attribute(tag, "data-edit-status") == Some("rejected")
+        || body.contains("Status: **error**")
+        || body.contains("Status: **failed**")
+        || body.contains("User decision: **rejected**")
+        || body.contains("\nError: ");
+    let shell = kind == "shell" || kind.is_empty() && matches!(tool.as_str(), "runterminalcmd" | "bash" | "shell");
+    if shell {
+        let mut fences = fences(body);
+        let first = fences.next();
+        let (command, output) = match (first, code(body.lines().find(|l| l.starts_with('`')).unwrap_or(""))) {
+            (Some(("bash" | "sh" | "shell" | "powershell" | "zsh", command)), _) => {
+                (Cow::Borrowed(command), fences.next())
+            }
+            (first, Some(command)) => (Cow::Borrowed(command), first),
+            (first, None) => (told?, first),
+        };
+        let output = output.map_or("", |(_, o)| o).to_owned();
+        return Some(Block { tool: "bash".into(), input: format!("command: {command}"), output, failed: rejected });
+    }
+    let parameters = fences(body).find(|(lang, _)| *lang == "json").map_or("", |(_, json)| json);
+    let path = told.or_else(|| {
+        ["file_path", "filePath", "target_file", "relativeWorkspacePath", "path"]
+            .iter()
+            .find_map(|k| quoted(parameters, k))
+            .map(Cow::Borrowed)
+    });
+    let path = path.or_else(|| made(body).map(Cow::Borrowed));
+    match kind {
+        "write" | "read" => {
+            // Without a path nothing is known to have happened: a failed edit leaves an empty block.
+            let input = format!("path: {}", path?);
+            Some(Block { tool: kind.into(), input, output: String::new(), failed: rejected })
+        }
+        "search" => None,
+        _ => {
+            let output = body.to_owned();
+            let input = path.map(|p| format!("path: {p}")).unwrap_or_default();
+            Some(Block { tool, input, output, failed: rejected })
+        }
+    }
+}
+
+/// "File created successfully at: P", "The file P has been updated": the path in what a tool answered.
+fn made(body: &str) -> Option<&str> {
+    body.lines().find_map(|line| {
+        if let Some(path) = line.split_once(" at: ").map(|(_, p)| p.trim()).filter(|p| p.starts_with(['/', '.'])) {
+            return Some(path.split(' ').next().unwrap_or(path));
+        }
+        let words = line.strip_prefix("The file ")?;
+        Some(words.split_once(" has been ")?.0)
+    })
+}
+
+fn attribute<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
+    let rest = &tag[tag.find(name)? + name.len()..];
+    rest.strip_prefix("=\"")?.split('"').next()
+}
+
+fn code(text: &str) -> Option<&str> {
+    text.split_once('`')?.1.split_once('`').map(|(inside, _)| inside).filter(|c| !c.is_empty())
+}
+
+/// The value of a JSON key that is a string without escapes.
+fn quoted<'t>(json: &'t str, key: &str) -> Option<&'t str> {
+    let at = json.find(&format!("\"{key}\""))? + key.len() + 2;
+    let value = json[at..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    value.split('"').next().filter(|v| !v.contains('\\') || v.contains(":\\\\"))
+}
+
+/// The fenced blocks of a text: their languages and contents.
+pub fn fences(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let at = if rest.starts_with("```") { 0 } else { rest.find("\n```")? + 1 };
+        let ticks = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        let (lang, body) = rest[at + ticks..].split_once('\n')?;
+        let close = "`".repeat(ticks);
+        let end = if body.starts_with(&close) { 0 } else { body.find(&format!("\n{close}")).map_or(body.len(), |e| e + 1) };
+        rest = body.get(end + ticks..).unwrap_or("");
+        Some((lang.trim(), &body[..end]))
+    })
+}
+
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return Cow::Borrowed(text.trim());
+    }
+    let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&#34;", "\""), ("&quot;", "\""), ("&#39;", "'"), ("&#96;", "`")];
+    let mut out = text.trim().to_owned();
+    for (from, to) in pairs {
+        out = out.replace(from, to);
+    }
+    Cow::Owned(out.replace("&amp;", "&"))
+}
+
+/// The files an assistant's message edits in Aider's form: SEARCH/REPLACE blocks with the file's name on the line above,
+/// before or inside the fence.
+pub fn edited(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    if !text.contains("<<<<<<< SEARCH") {
+        return found;
+    }
+    let mut before: [&str; 3] = [""; 3];
+    let mut last = None;
+    for line in text.lines() {
+        if line.starts_with("<<<<<<< SEARCH") {
+            // A second block of the same fence edits the same file.
+            let name = before.iter().rev().find_map(|l| file_name(l.trim_start_matches('`'))).or(last);
+            if let Some(name) = name
+                && !found.contains(&name)
+                && found.len() < MOST
+            {
+                found.push(name);
+            }
+            last = name;
+        }
+        if !line.trim().is_empty() {
+            before.rotate_left(1);
+            before[2] = line;
+        }
+    }
+    found
+}
+
+/// A line that is a file's name and nothing else.
+fn file_name(line: &str) -> Option<&str> {
+    let name = line.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ':', ' ']).trim_matches('`');
+    let fits = !name.is_empty()
+        && name.len() <= 200
+        && !name.contains(char::is_whitespace)
+        && !name.contains(['<', '>', '(', '{', '=', ';', '"'])
+        && name.rsplit(['/', '\\']).next().is_some_and(|n| n.trim_matches('.').contains('.') || n.starts_with('.'))
+        && name.chars().any(char::is_alphanumeric);
+    fits.then_some(name)
+}
+
+/// What Aider reports after a message: files it wrote, and commits with hash and subject.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied<'t> {
+    pub files: Vec<&'t str>,
+    /// Files whose edits did not fit.
+    pub failed: Vec<&'t str>,
+    pub commits: Vec<(&'t str, &'t str)>,
+    /// Whether it is Aider that speaks.
+    pub told: bool,
+}
+
+pub fn applied(text: &str) -> Applied<'_> {
+    let mut out = Applied::default();
+    for line in text.lines().take(400) {
+        if let Some(path) = line.strip_prefix("Applied edit to ") {
+            out.files.push(path.trim());
+        } else if let Some(rest) = line.strip_prefix("Commit ")
+            && let Some((hash, subject)) = rest.split_once(' ')
+            && (7..=40).contains(&hash.len())
+            && hash.bytes().all(|b| b.is_ascii_hexdigit())
+        {
+            out.commits.push((hash, subject.trim()));
+        } else if let Some((_, path)) = line.split_once("block failed to exactly match lines in ") {
+            out.failed.push(path.trim());
+        } else {
+            out.told |= line.starts_with("Tokens: ") && line.contains(" sent, ");
+        }
+    }
+    out.told |= !out.files.is_empty() || !out.commits.is_empty() || !out.failed.is_empty();
+    out
+}

@@ -1,0 +1,171 @@
+//! Tickets as the commands of a tracker show and change them: `gh`, `glab`, `bd`, `jira`, `linear` and others of the form
+//! `tracker close ID`, with rows of "id title status".
+
+use super::shell::Simple;
+use super::tasks::{Status, status_of};
+use super::line;
+use crate::scope::TurnId;
+use crate::text::plain::cut;
+use crate::text::similarity::is_id;
+
+const MOST: usize = 60;
+
+/// A ticket this range showed or changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    pub id: String,
+    /// Empty if no output told it.
+    pub title: String,
+    pub status: Status,
+    /// It was begun, closed or made here, not only looked at.
+    pub ours: bool,
+    pub turns: Vec<TurnId>,
+}
+
+#[derive(Debug, Default)]
+pub struct Tickets {
+    known: Vec<Ticket>,
+}
+
+impl Tickets {
+    /// A command that ended well. Returns the command if it closed something that has a name.
+    pub fn ran(&mut self, simple: &Simple, output: &[&str], turn: TurnId) -> Option<String> {
+        let words: Vec<&str> = simple.args.iter().map(|a| a.text.as_str()).collect();
+        let program = simple.program();
+        if matches!(program, "echo" | "printf" | "grep" | "rg" | "cat" | "git" | "sed" | "find" | "ls" | "npm" | "docker")
+            || words.len() > 40
+        {
+            return None;
+        }
+        let tracker = matches!(program, "gh" | "glab" | "bd" | "beads" | "br" | "jira" | "linear" | "linearis" | "tk" | "acli")
+            || matches!(program, "issues" | "tickets" | "ticket" | "backlog" | "tasks" | "hub");
+        let verbs = || words.iter().skip(1).take(3).copied();
+        let closes = verbs().any(|w| matches!(w, "close" | "done" | "complete" | "finish" | "resolve" | "merge"))
+            || told(&words, "status").is_some_and(|s| status_of(s) == Status::Done);
+        let begins = verbs().any(|w| matches!(w, "start" | "claim" | "take" | "begin"))
+            || told(&words, "status").is_some_and(|s| status_of(s) == Status::Begun);
+        let makes = verbs().any(|w| matches!(w, "create" | "new" | "add" | "open"));
+        let ids: Vec<&str> = words
+            .iter()
+            .skip(2)
+            .copied()
+            .filter(|w| !w.starts_with('-') && w.len() <= 40 && names(w) && !w.contains('='))
+            .collect();
+        let simple_words = words.len() <= 14;
+        if closes && simple_words && !ids.is_empty() && (tracker || program.len() > 1) {
+            for id in &ids {
+                self.set(id, None, Status::Done, true, turn);
+            }
+            if tracker {
+                self.rows(output, turn);
+            }
+            return Some(words.join(" "));
+        }
+        if !tracker {
+            return None;
+        }
+        if begins {
+            ids.iter().for_each(|id| self.set(id, None, Status::Begun, true, turn));
+        } else if makes {
+            let title = told(&words, "title").or_else(|| words.get(2).copied().filter(|w| w.contains(' ')));
+            if let (Some(title), Some(id)) = (title, made(output)) {
+                self.set(&id, Some(title), Status::Open, true, turn);
+            }
+            return None;
+        }
+        self.rows(output, turn);
+        None
+    }
+
+    /// Rows of a listing: an id, a title and a status in any order.
+    fn rows(&mut self, output: &[&str], turn: TurnId) {
+        for row in output.iter().flat_map(|p| p.lines()).take(200) {
+            let cells: Vec<&str> = if row.contains('\t') {
+                row.split('\t').map(str::trim).collect()
+            } else {
+                row.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect()
+            };
+            let words: Vec<&str> = row.split_whitespace().map(|w| w.trim_matches(['[', ']', '(', ')', ':', '●', '○', '✓', '◐'])).collect();
+            let Some(id) = words.iter().take(4).find(|w| names(w)) else { continue };
+            let status = words.iter().find_map(|w| stated(w));
+            let marked = row.trim_start().chars().next().and_then(|c| match c {
+                '○' => Some(Status::Open),
+                '◐' => Some(Status::Begun),
+                '✓' | '●' => Some(Status::Done),
+                _ => None,
+            });
+            let Some(status) = status.or(marked) else { continue };
+            let title = cells.iter().filter(|c| c.contains(' ') && stated(c).is_none()).max_by_key(|c| c.len());
+            let title = title.map(|t| t.split_once(&format!("{id} ")).map_or(*t, |(_, rest)| rest));
+            let title = title.map(|t| t.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '[' && c != '`'));
+            self.set(id, title, status, false, turn);
+        }
+    }
+
+    fn set(&mut self, id: &str, title: Option<&str>, status: Status, ours: bool, turn: TurnId) {
+        let id = id.trim_start_matches('#');
+        let title = title.map(|t| cut(&line(t), 160)).unwrap_or_default();
+        if let Some(known) = self.known.iter_mut().find(|t| t.id == id) {
+            // A listing printed before it was closed does not open it again.
+            known.status = status;
+            known.ours |= ours;
+            if !title.is_empty() {
+                known.title = title;
+            }
+            if known.turns.last() != Some(&turn) && known.turns.len() < 8 {
+                known.turns.push(turn);
+            }
+            return;
+        }
+        if self.known.len() == MOST {
+            let idle = self.known.iter().position(|t| !t.ours).unwrap_or(0);
+            self.known.remove(idle);
+        }
+        self.known.push(Ticket { id: id.to_owned(), title, status, ours, turns: vec![turn] });
+    }
+
+    pub fn into_list(self) -> Vec<Ticket> {
+        self.known
+    }
+}
+
+/// `--status=done`, `--status done`.
+fn told<'w>(words: &[&'w str], option: &str) -> Option<&'w str> {
+    words.iter().enumerate().find_map(|(i, w)| {
+        let rest = w.strip_prefix("--")?.strip_prefix(option)?;
+        match rest.strip_prefix('=') {
+            Some(value) => Some(value),
+            None if rest.is_empty() => words.get(i + 1).copied(),
+            None => None,
+        }
+    })
+}
+
+fn names(word: &str) -> bool {
+    let bare = word.trim_start_matches('#');
+    let digits = bare.bytes().any(|b| b.is_ascii_digit());
+    digits
+        && (bare.bytes().all(|b| b.is_ascii_digit()) && bare.len() <= 7
+            || bare.contains(['-', '.', '/']) && is_id(bare) && !bare.contains("..") && bare.len() <= 40)
+}
+
+fn stated(word: &str) -> Option<Status> {
+    let low = word.to_ascii_lowercase();
+    match low.as_str() {
+        "open" | "todo" | "to-do" | "pending" | "ready" | "backlog" | "opened" | "new" | "blocked" => Some(Status::Open),
+        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "started" | "active" => Some(Status::Begun),
+        "closed" | "done" | "completed" | "resolved" | "merged" => Some(Status::Done),
+        _ => None,
+    }
+}
+
+/// The id of a ticket just made: the end of its address, or the first id told.
+fn made(output: &[&str]) -> Option<String> {
+    let text = output.concat();
+    let address = text.split_whitespace().find(|w| w.starts_with("http") && (w.contains("/issues/") || w.contains("/pull/")));
+    if let Some(number) = address.and_then(|a| a.trim_end_matches('/').rsplit('/').next()) {
+        return Some(number.to_owned()).filter(|n| names(n));
+    }
+    let word = text.split_whitespace().map(|w| w.trim_matches([':', '.', ',', '"', '\''])).find(|w| names(w))?;
+    Some(word.to_owned())
+}
