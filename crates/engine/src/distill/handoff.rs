@@ -17,15 +17,18 @@ pub fn render(d: &Distillate, budget: usize) -> String {
         ("Open loops", lines(&d.open_loops), 12),
         ("Next steps", lines(&d.next_steps), 8),
         ("Decisions", lines(&d.decisions), 12),
-        ("Errors and fixes", lines(&d.fixed), 8),
+        ("Errors and fixes", lines(&d.fixed), 12),
         ("Done", lines(&d.done), 14),
-        ("Files", files(d), 10),
+        ("Files", files(d), 22),
         ("Context", lines(&d.context), 10),
         ("Proposed memory", d.proposals.iter().map(|p| format!("- {} [{}]\n", p.text, refs(&p.turns))).collect(), 4),
     ]
     .into_iter()
     .filter(|(_, lines, _)| !lines.is_empty())
-    .map(|(title, lines, weight)| Section { head: format!("## {title}\n"), lines, weight, taken: 0, cost: 0 })
+    .enumerate()
+    .map(|(place, (title, lines, weight))| {
+        Section { head: format!("## {title}\n"), lines, weight, place, taken: 0, cost: 0 }
+    })
     .collect();
     filled(sections, budget).iter().map(Section::text).collect()
 }
@@ -35,6 +38,8 @@ struct Section {
     head: String,
     lines: Vec<String>,
     weight: usize,
+    /// Its place in the document.
+    place: usize,
     /// How many lines it has taken, from the end: the newest items are last and must not be lost.
     taken: usize,
     /// Tokens of the heading and the lines taken.
@@ -80,9 +85,12 @@ fn filled(mut sections: Vec<Section>, budget: usize) -> Vec<Section> {
             left -= section.take(share.min(left));
         }
     }
+    // Files come first: a list cut short looks complete.
+    sections.sort_by_key(|s| !s.head.contains("Files"));
     for section in &mut sections {
         left -= section.take(left);
     }
+    sections.sort_by_key(|s| s.place);
     sections
 }
 
@@ -106,8 +114,8 @@ fn files(d: &Distillate) -> Vec<String> {
         [(Touch::Deleted, "deleted"), (Touch::Created, "created"), (Touch::Changed, "changed")]
     {
         let of: Vec<_> = d.files.iter().filter(|f| f.touch == touch).collect();
-        // Paths of one kind in lines of ten, so that a budget can drop the older ones.
-        for chunk in of.chunks(10) {
+        // Paths of one kind in lines of five, so that a budget can drop the older ones.
+        for chunk in of.chunks(5) {
             let paths: Vec<&str> = chunk.iter().map(|f| f.path.as_str()).collect();
             let last = chunk.last().and_then(|f| f.turns.last()).map(|t| format!(" [{t}]")).unwrap_or_default();
             out.push(format!("- {word}: {}{last}\n", paths.join(", ")));

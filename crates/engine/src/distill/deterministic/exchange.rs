@@ -47,6 +47,11 @@ impl Exchange {
         self.remarks.iter().chain(&self.answer)
     }
 
+    /// The position of its first turn.
+    pub fn at(&self) -> usize {
+        self.prompt.as_ref().map_or_else(|| self.messages().next().map_or(0, |m| m.at), |p| p.at)
+    }
+
     fn close(&mut self, called: bool, last: bool) {
         self.finished = !called;
         // While tools run, the last message is a remark, unless the person ended the run by speaking.

@@ -2,7 +2,7 @@
 
 use super::exchange::Exchange;
 use super::list::{JOIN, line};
-use super::prompt::{Prompt, Purpose, weight};
+use super::prompt::{Prompt, Purpose, is_wide, weight};
 use crate::lineage::distillate::Item;
 use crate::text::plain::cut;
 use crate::text::similarity::Bag;
@@ -65,16 +65,18 @@ pub fn full(prompt: &Prompt, earlier: &[Exchange]) -> Option<String> {
 /// The request the session is about: the first that half as many exchanges share words with as with any
 /// other. People begin with a greeting or an errand; the matter is what they keep talking about.
 fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> Option<&'a (&'e Prompt, String)> {
-    let bags: Vec<Bag> = exchanges.iter().map(about).collect();
-    let shares = |ask: &Bag, other: &Bag| ask.shared(other) >= 2.min(ask.len());
+    let all: Vec<Vec<u64>> = exchanges.iter().map(about).collect();
+    let shares = |ask: &[u64], other: &[u64]| {
+        ask.iter().filter(|w| other.binary_search(w).is_ok()).take(2).count() >= 2.min(ask.len())
+    };
     let scored: Vec<(usize, &(&Prompt, String))> = asks
         .iter()
         .filter(|(p, _)| p.accepted.is_empty())
         .take(MOST_ASKS)
         .map(|ask| {
-            let bag = Bag::of(&ask.0.words());
-            let score = 4 * bags.iter().filter(|other| shares(&bag, other)).count();
-            (if ask.0.purpose == Purpose::Request { score * 3 / 2 } else { score }, ask)
+            let own = vocabulary(&ask.0.words());
+            let score = 4 * all.iter().filter(|other| shares(&own, other)).count();
+            (if ask.0.commands() { 2 * score } else { score }, ask)
         })
         .collect();
     let most = scored.iter().map(|(score, _)| *score).max()?;
@@ -82,11 +84,28 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
 }
 
 /// The words of an exchange: what was asked, and the beginning of the answer.
-fn about(exchange: &Exchange) -> Bag {
+fn about(exchange: &Exchange) -> Vec<u64> {
     let mut text = exchange.prompt.as_ref().map_or(String::new(), |p| p.ask.clone());
     for s in exchange.answer.iter().flat_map(|m| m.statements.iter().take(4)) {
         text.push(' ');
         text.push_str(&s.text);
     }
-    Bag::of(&text)
+    vocabulary(&text)
+}
+
+/// The words of a text that carry meaning, sorted; of scripts without spaces, pairs of characters.
+fn vocabulary(text: &str) -> Vec<u64> {
+    let bag = Bag::of(text);
+    let mut found: Vec<u64> = bag.stems.into_iter().chain(bag.ids).collect();
+    let mut before = None;
+    for c in text.chars() {
+        let wide = is_wide(c).then_some(c);
+        if let (Some(a), Some(b)) = (before, wide) {
+            found.push(u64::from(a as u32) << 32 | u64::from(b as u32));
+        }
+        before = wide;
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }

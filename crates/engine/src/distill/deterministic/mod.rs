@@ -36,28 +36,44 @@ pub fn distil(request: &Request) -> Distillate {
     let mut tracker = Tracker::new(request.root, request.before);
     let events: Vec<Event> = turns.iter().enumerate().map(|(at, said)| tracker.read(at, said)).collect();
     let work = tracker.finish();
+    let mut exchanges = exchanges(turns);
+    mark_work(&mut exchanges, &events);
     // A summary the program wrote tells what stood before the turns after it.
-    let before = before(request.before, &work);
-    let exchanges = exchanges(turns);
+    let before = before(request.before, &work, &exchanges);
     let settled = settled(&exchanges, &events);
-    let goal = goal::goal(before.goal.as_ref(), &exchanges);
+    let goal = goal::goal(before.goal.as_ref(), &exchanges)
+        .or_else(|| work.summary.as_ref().and_then(|s| s.distillate.goal.clone()));
     let told = Told::of(&exchanges, &before, goal.as_ref());
     let open = Open::of(&exchanges, &before, &settled);
     written(goal, told, open, work)
 }
 
 /// The distillate before, without the state the tracker takes over itself, and with the program's newest summary.
-fn before(before: Option<&Distillate>, work: &Work) -> Distillate {
+fn before(before: Option<&Distillate>, work: &Work, exchanges: &[Exchange]) -> Distillate {
     let mut out = before.cloned().unwrap_or_default();
     out.retain(|item| !work::is_state(&item.text));
     if let Some(summary) = &work.summary {
         let mut told = summary.distillate.clone();
         told.fixed.extend(summary.errors.iter().cloned());
-        // The person's own words give the goal; the program's words only where there are none.
-        told.goal = out.goal.take().or(told.goal);
+        // The person's own words give the goal.
+        told.goal = out.goal.take();
+        // What the program meant to do next was done, or given up, once the person's next request was met.
+        let later = |e: &&Exchange| e.prompt.as_ref().is_some_and(|p| p.turn > summary.turn) && e.finished && e.worked;
+        if exchanges.iter().find(later).is_some() {
+            (told.open_loops, told.next_steps, told.in_progress, told.blocked) = Default::default();
+        }
         out = super::fold::fold(&out, &told);
     }
     out
+}
+
+/// Marks the exchanges in which something was edited, committed or checked: some programs edit without calls.
+fn mark_work(exchanges: &mut [Exchange], events: &[Event]) {
+    let ends: Vec<usize> = exchanges.iter().skip(1).map(Exchange::at).chain([events.len()]).collect();
+    for (exchange, end) in exchanges.iter_mut().zip(ends) {
+        let events = events.get(exchange.at()..end).unwrap_or_default();
+        exchange.worked |= events.iter().any(|e| !e.edited.is_empty() || !e.committed.is_empty() || e.checked.is_some());
+    }
 }
 
 /// Everything that was completed: what the model says is done, commits, ticked tasks, closed tickets.
@@ -111,17 +127,20 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work) -> Di
     for item in work.running.iter() {
         put(&mut open.in_progress, item, 2);
     }
-    for item in work.placeholders.iter().chain(&work.uncommitted).chain(&work.unpushed).chain(&work.not_rerun) {
+    // What was committed was checked before, or will be by others.
+    let not_rerun = work.not_rerun.iter().filter(|_| work.uncommitted.is_some() || work.commits.is_empty());
+    for item in work.placeholders.iter().chain(&work.uncommitted).chain(&work.unpushed).chain(not_rerun) {
         put(&mut open.next, item, 2);
     }
     for item in &work.commits {
         put(&mut told.done, item, 2);
     }
-    for mended in &work.mended {
+    // An error that says nothing ("Script error:") is not worth telling.
+    for mended in work.mended.iter().filter(|m| m.error.len() >= 20 && !m.error.ends_with(':')) {
         let item = Item { text: format!("{}{JOIN}passes", mended.text()), turns: vec![mended.failed, mended.passed], file: None };
         put(&mut told.fixed, &item, 1);
     }
-    for item in &work.commands {
+    for item in work.commands.iter().rev().take(2).rev() {
         put(&mut told.context, item, 1);
     }
     Distillate {

@@ -74,12 +74,12 @@ impl Open {
         let open = |s: &Statement| !settled.after(answer.at, &s.bag());
         for s in answer.statements.iter().filter(|s| s.ticked != Some(true)) {
             match s.label {
-                Label::Offer | Label::Question if last => self.loops.add(&s.text, answer.turn, 3),
-                Label::Remaining if last && !s.text.ends_with(':') && s.standalone => self.next.add(&s.text, answer.turn, 3),
-                Label::Remaining | Label::Commitment if (s.sure || s.label == Label::Commitment) && !s.text.ends_with(':') && s.standalone && open(s) => {
+                Label::Offer | Label::Question if last && (s.sure || s.asks) => self.loops.add(&s.text, answer.turn, 3),
+                Label::Remaining if last && s.sure && !s.text.ends_with(':') && s.standalone => self.next.add(&s.text, answer.turn, 3),
+                Label::Remaining | Label::Commitment if s.sure && !s.text.ends_with(':') && s.standalone && open(s) => {
                     self.loops.add(&s.text, answer.turn, 2);
                 }
-                Label::Blocked if (last || s.sure) && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
+                Label::Blocked if s.sure && s.standalone && open(s) => self.blocked.add(&s.text, answer.turn, 2),
                 _ => {}
             }
         }
@@ -109,8 +109,8 @@ impl Open {
             }
         }
         // The newest remarks say where the work stands.
-        for message in exchange.messages().rev().take(3) {
-            for s in answer::best(message, 2, 6) {
+        for message in exchange.messages().rev().take(2) {
+            for s in answer::best(message, 2, 6).into_iter().filter(|s| !s.bullet) {
                 self.in_progress.add(&s.text, message.turn, 3);
             }
         }

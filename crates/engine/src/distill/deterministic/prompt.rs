@@ -56,6 +56,10 @@ impl Prompt {
     pub fn accepts(&mut self, offers: &[&Statement], turn: TurnId) {
         let words: Vec<&str> = offers.iter().map(|s| s.text.as_str()).collect();
         let accepted = words.join(" ");
+        // "Shall I?" names nothing.
+        if weight(&accepted) < 4 {
+            return;
+        }
         self.ask = match self.purpose {
             Purpose::GoOn => cut(&accepted, LONGEST),
             _ => cut(&format!("{}: {accepted}", self.ask.trim_end_matches(['.', ':', '!'])), LONGEST),
@@ -67,6 +71,11 @@ impl Prompt {
     /// Whether it says enough to be a goal.
     pub fn is_substantive(&self) -> bool {
         matches!(self.purpose, Purpose::Request | Purpose::Question) && weight(&self.ask) >= 3
+    }
+
+    /// Whether a sentence of it is a request beyond doubt.
+    pub fn commands(&self) -> bool {
+        self.own.iter().any(|s| s.label == Label::Request)
     }
 
     /// All the person's own words in it.
@@ -90,8 +99,12 @@ impl Prompt {
 
 /// Words that carry meaning; of scripts without spaces, pairs of characters.
 pub fn weight(text: &str) -> usize {
-    let wide = text.chars().filter(|c| matches!(*c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)).count();
-    Bag::of(text).len() + wide / 3
+    Bag::of(text).len() + text.chars().filter(|c| is_wide(*c)).count() / 3
+}
+
+/// A character of a script that is written without spaces.
+pub fn is_wide(c: char) -> bool {
+    matches!(c as u32, 0x2E80..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF)
 }
 
 /// Reads a message.

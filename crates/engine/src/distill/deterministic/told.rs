@@ -45,7 +45,7 @@ impl Told {
         let Some(prompt) = &exchange.prompt else { return };
         for s in &prompt.own {
             match s.label {
-                Label::Directive | Label::Identity => self.constraints.add(&s.text, prompt.turn, 3),
+                Label::Directive | Label::Identity if prompt::weight(&s.text) >= 2 => self.constraints.add(&s.text, prompt.turn, 3),
                 Label::Decision => self.decisions.add(&s.text, prompt.turn, 4),
                 _ => {}
             }
@@ -54,6 +54,9 @@ impl Told {
             // The other sentences of a request say how it is to be done; of the matter in hand, all of them count.
             let in_hand = self.in_hand.contains(&prompt.turn);
             for s in prompt.beside().filter(|s| prompt::weight(&s.text) >= 3) {
+                if self.is_in_goal(&s.text) {
+                    continue;
+                }
                 match s.label {
                     Label::Request => self.constraints.add(&s.text, prompt.turn, 2),
                     Label::Remark | Label::Finding | Label::Remaining if in_hand => {
@@ -73,7 +76,7 @@ impl Told {
         }
         self.remarks(exchange);
         let Some(answer) = &exchange.answer else { return };
-        let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.is_in_goal(&p.ask));
+        let ask = exchange.prompt.as_ref().filter(|p| p.is_substantive() && !self.in_hand.contains(&p.turn));
         let report = exchange.prompt.as_ref().and_then(|p| p.report.clone());
         let best = answer::best(answer, if last { 5 } else { 3 }, 8);
         if let (Some(prompt), [], true) = (ask, &best[..], exchange.worked) {
@@ -95,9 +98,9 @@ impl Told {
                 continue;
             }
             match s.label {
-                Label::Done if faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
-                Label::Done => self.done.add(&s.text, answer.turn, 2),
-                Label::Finding | Label::Remark if answer::worth(s) >= 10 => self.context.add(&s.text, answer.turn, 1),
+                Label::Done if exchange.worked && faults().stand_in(&s.text) => self.fixed.add(&s.text, answer.turn, 2),
+                Label::Done if exchange.worked => self.done.add(&s.text, answer.turn, 2),
+                Label::Done | Label::Finding | Label::Remark if answer::worth(s) >= 10 => self.context.add(&s.text, answer.turn, 1),
                 _ => {}
             }
         }
@@ -112,7 +115,7 @@ impl Told {
                         self.fixed.add(&s.text, message.turn, 1);
                     }
                     Label::Done => self.done.add(&s.text, message.turn, 1),
-                    Label::Finding if answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
+                    Label::Finding if s.sure && answer::worth(s) >= 14 => self.context.add(&s.text, message.turn, 0),
                     _ => {}
                 }
             }
