@@ -41,6 +41,8 @@ struct Item {
     last: bool,
     #[serde(default)]
     bullet: bool,
+    #[serde(default)]
+    kind: String,
     under: Option<String>,
     before: Option<String>,
     text: String,
@@ -84,7 +86,7 @@ pub fn run(args: &Args, for_people: bool) -> Result<Value> {
         dump(&examples, out)?;
     }
     if let Some(out) = &args.train {
-        let bytes = train::weights(&examples, &held);
+        let bytes = train::weights(&examples, args.folds);
         std::fs::write(out, bytes).map_err(|e| Error::io("write", out, e))?;
     }
     Ok(report)
@@ -121,7 +123,9 @@ fn example(item: Item, label: Label) -> Example {
     }
     line(item.before.as_deref().unwrap_or_default());
     let marked = item.text.starts_with(['-', '*', '•', '+']) || item.text.starts_with(|c: char| c.is_ascii_digit());
-    let said = if item.bullet && !marked { format!("- {}", item.text) } else { item.text.clone() };
+    // A block stood in a fence, or is a table.
+    let fenced = item.kind == "block" && !item.text.starts_with('|');
+    let said = if fenced { format!("```\n{}\n```", item.text) } else if item.bullet && !marked { format!("- {}", item.text) } else { item.text.clone() };
     let from = text.len();
     let to = from + said.len();
     text.push_str(&said);

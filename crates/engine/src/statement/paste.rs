@@ -21,12 +21,14 @@ pub struct Shape {
     pub may_be_announced: bool,
     /// In a document of several headings.
     pub document: bool,
-    /// How much of it are signs and names of code, in quarters.
+    /// How much of it are signs and names of code, in eighths.
     pub code: u8,
     /// `key: value`, `NAME=value`, a path or an address alone.
     pub setting: bool,
     /// A stamp of time anywhere in it.
     pub stamp: bool,
+    /// The larger `code` of the sentences before and after it.
+    pub near: u8,
 }
 
 /// The state while the blocks of a message are read in order.
@@ -63,6 +65,7 @@ impl Scan {
             setting: is_setting(line),
             stamp: has_stamp(line),
             code: 0,
+            near: 0,
         };
         self.terminal |= terminal;
         self.lines += 1 + said.matches('\n').count();
@@ -83,7 +86,7 @@ impl Shape {
                 matches!(b, b'{' | b'}' | b'[' | b']' | b'=' | b'<' | b'>' | b'|' | b';' | b'\\' | b'@' | b'#' | b'$')
             })
             .count();
-        let code = (4 * (odd + signs) / (words.len() + 1)).min(4) as u8;
+        let code = (8 * (odd + signs) / (words.len() + 1)).min(8) as u8;
         Shape { code, ..self }
     }
 }
@@ -172,8 +175,15 @@ fn is_code(word: &str) -> bool {
     word.contains(['_', '/', '\\', '=', '@', '<', '>', '{', '}', '(', ')'])
         || word.contains("::")
         || inside.contains(['.', ':'])
+        || has_hump(word)
         || word.bytes().any(|b| b.is_ascii_digit()) && word.bytes().any(|b| b.is_ascii_alphabetic())
         || word.len() > 12 && word.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// `camelCase`.
+fn has_hump(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase())
 }
 
 /// The text without what programs put around a person's words, with blanks in its place so that ranges hold: the

@@ -127,8 +127,11 @@ pub fn sentences(text: &str, speaker: Speaker, last: bool) -> Vec<Sentence> {
 fn finish(found: &mut [Sentence]) {
     let last = found.last().map(|s| s.paragraph);
     let alone = found.len() == 1;
+    let codes: Vec<u8> = found.iter().map(|s| s.shape.code).collect();
     let mut known: Option<(Rc<str>, Set)> = None;
-    for s in found {
+    for (n, s) in found.iter_mut().enumerate() {
+        let before = n.checked_sub(1).map_or(0, |b| codes[b]);
+        s.shape.near = before.max(codes.get(n + 1).copied().unwrap_or(0));
         s.last_paragraph = Some(s.paragraph) == last;
         s.alone = alone;
         let Some(heading) = &s.heading else { continue };

@@ -200,7 +200,7 @@ impl Fact {
             Fact::Mostly => s.shape.machine >= 2,
             Fact::Setting => s.shape.setting,
             Fact::Stamp => s.shape.stamp,
-            Fact::Code => s.shape.code >= 2,
+            Fact::Code => s.shape.code >= 4,
             Fact::Headed => s.heading.is_some(),
         }
     }
