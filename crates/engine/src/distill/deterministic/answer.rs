@@ -3,7 +3,10 @@
 use super::exchange::Message;
 use super::prompt::weight;
 use crate::statement::{Label, Statement};
+use crate::text::patterns::phrases;
+use crate::text::plain::lower;
 use crate::text::similarity::is_id;
+use crate::text::words::{Marks, split};
 
 /// How much a statement of the model tells of what was achieved or found, 0: nothing.
 ///
@@ -45,4 +48,20 @@ pub fn best(message: &Message, most: usize, least: u32) -> Vec<&Statement> {
 /// Whether a statement names something that cannot be guessed: a file, an identifier, a number.
 pub fn names(text: &str) -> bool {
     text.contains('`') || text.split_whitespace().any(|w| is_id(w.trim_matches(|c: char| !c.is_alphanumeric())) || w.bytes().any(|b| b.is_ascii_digit()))
+}
+
+/// Whether a statement tells what the model is about to do or is doing: "Let me …", "I'm also adding …". The work goes on.
+pub fn announces(s: &Statement) -> bool {
+    let low = lower(&s.text);
+    let words = split(&low, Marks::Dropped);
+    if phrases!("let me / let's / i'll / i will / i'm going to / i am going to / next i / next, i / now i'll / ich werde / je vais / voy a / ahora voy").begin(&words).next().is_some() {
+        return true;
+    }
+    // "I'm also adding": a participle within three words.
+    let progressive = phrases!("i'm|i am / we're|we are");
+    (0..words.len()).any(|at| {
+        progressive.begin(&words[at..]).next().is_some_and(|((), taken)| {
+            words[at + taken..].iter().take(2).any(|w| low[w.start..w.end].ends_with("ing"))
+        })
+    })
 }

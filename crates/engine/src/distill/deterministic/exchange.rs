@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::answer;
 use super::prompt::{self, Prompt, Purpose};
 use crate::distill::Said;
 use crate::event::{Role, TurnKind};
@@ -102,6 +103,9 @@ pub fn exchanges(turns: &[Said]) -> Vec<Exchange> {
         }
     }
     if open.prompt.is_some() || open.messages().next().is_some() || open.worked {
+        // A message that ends with what comes next is not the end of the work.
+        let goes_on = |m: &Message| m.statements.iter().rev().take(2).any(answer::announces);
+        called |= open.worked && open.remarks.last().is_some_and(goes_on);
         open.close(called, true);
         out.push(open);
     }

@@ -46,7 +46,13 @@ pub fn goal(before: Option<&Item>, exchanges: &[Exchange]) -> Option<Item> {
     turns.push(prompt.turn);
     turns.sort();
     turns.dedup();
-    Some(Item { text: line(&format!("{}{JOIN}{}", cut(&first, PART), cut(text, 2 * PART - cut(&first, PART).len()))), turns, file: None })
+    Some(Item { text: line(&joined(&first, text)), turns, file: None })
+}
+
+/// Both parts; one may take the room that the other leaves.
+fn joined(first: &str, newest: &str) -> String {
+    let room = |other: &str| (2 * PART).saturating_sub(other.len()).max(PART);
+    format!("{}{JOIN}{}", cut(first, room(newest)), cut(newest, room(first)))
 }
 
 /// The words of a request, with what it points back to.
@@ -76,7 +82,10 @@ fn opening<'a, 'e>(asks: &'a [(&'e Prompt, String)], exchanges: &[Exchange]) -> 
         .map(|ask| {
             let own = vocabulary(&ask.0.words());
             let score = 4 * all.iter().filter(|other| shares(&own, other)).count();
-            (if ask.0.commands() { 2 * score } else { score }, ask)
+            let score = if ask.0.commands() { 2 * score } else { score };
+            // The first request usually opens the matter.
+            let first = std::ptr::eq(ask.0, asks[0].0) && ask.0.commands() && weight(&ask.1) >= 5;
+            (if first { 2 * score } else { score }, ask)
         })
         .collect();
     let most = scored.iter().map(|(score, _)| *score).max()?;

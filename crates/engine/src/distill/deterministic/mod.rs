@@ -28,6 +28,7 @@ use crate::event::{Role, TurnKind};
 use crate::lineage::distillate::{Distillate, Item};
 use crate::scope::{RunNo, TurnId};
 use crate::statement::Label;
+use crate::text::patterns::phrases;
 use crate::text::similarity::Bag;
 
 /// Distils a range of turns.
@@ -45,7 +46,7 @@ pub fn distil(request: &Request) -> Distillate {
         .or_else(|| work.summary.as_ref().and_then(|s| s.distillate.goal.clone()));
     let told = Told::of(&exchanges, &before, goal.as_ref());
     let open = Open::of(&exchanges, &before, &settled);
-    written(goal, told, open, work)
+    written(goal, told, open, work, &settled)
 }
 
 /// The distillate before, without the state the tracker takes over itself, and with the program's newest summary.
@@ -84,6 +85,9 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
             for s in message.statements.iter().filter(|s| s.label == Label::Done) {
                 settled.add(message.at, s.bag());
             }
+            if message.statements.iter().any(|s| phrases!("merged").stand_in(&s.text)) {
+                settled.merged.push(message.turn);
+            }
         }
     }
     for (at, event) in events.iter().enumerate() {
@@ -102,7 +106,7 @@ fn settled(exchanges: &[Exchange], events: &[Event]) -> Settled {
 }
 
 /// The lists, from words and state.
-fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work) -> Distillate {
+fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work, settled: &Settled) -> Distillate {
     for task in work.tasks.iter().chain(work.checkboxes.iter().flat_map(|(_, tasks)| tasks)) {
         match task.status {
             Status::Open => put(&mut open.loops, &task.item, 3),
@@ -111,7 +115,7 @@ fn written(goal: Option<Item>, mut told: Told, mut open: Open, work: Work) -> Di
             Status::Dropped => {}
         }
     }
-    for ticket in work.tickets.iter().filter(|t| t.ours) {
+    for ticket in work.tickets.iter().filter(|t| t.ours && !settled.merged_after(&t.turns)) {
         let text = if ticket.title.is_empty() { ticket.id.clone() } else { format!("{}: {}", ticket.id, ticket.title) };
         let item = Item { text, turns: ticket.turns.clone(), file: None };
         match ticket.status {

@@ -6,6 +6,7 @@ use super::exchange::{Exchange, Message};
 use super::list::List;
 use super::prompt::Purpose;
 use crate::lineage::distillate::Distillate;
+use crate::scope::TurnId;
 use crate::statement::{Label, Statement};
 use crate::text::similarity::Bag;
 
@@ -134,11 +135,18 @@ pub struct Completed {
 #[derive(Default)]
 pub struct Settled {
     pub found: Vec<Completed>,
+    /// Turns that say that something was merged.
+    pub merged: Vec<TurnId>,
 }
 
 impl Settled {
     pub fn add(&mut self, at: usize, bag: Bag) {
         self.found.push(Completed { at, bag });
+    }
+
+    /// Whether something was merged after the last of these turns.
+    pub fn merged_after(&self, turns: &[TurnId]) -> bool {
+        self.merged.iter().any(|merged| turns.iter().all(|t| merged > t))
     }
 
     /// Whether an item said at a position was completed later.

@@ -9,6 +9,9 @@ use crate::text::similarity::Bag;
 /// The longest words of a request, in bytes.
 const LONGEST: usize = 300;
 
+/// A message up to this length is a request as a whole, in bytes: two or three sentences.
+const SHORT: usize = 200;
+
 /// What a message is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -99,7 +102,8 @@ impl Prompt {
 
 /// Words that carry meaning; of scripts without spaces, pairs of characters.
 pub fn weight(text: &str) -> usize {
-    Bag::of(text).len() + text.chars().filter(|c| is_wide(*c)).count() / 3
+    let narrow: String = text.chars().map(|c| if is_wide(c) { ' ' } else { c }).collect();
+    Bag::of(&narrow).len() + text.chars().filter(|c| is_wide(*c)).count() / 3
 }
 
 /// A character of a script that is written without spaces.
@@ -167,6 +171,11 @@ fn purpose(own: &[Statement], reports: bool) -> Purpose {
 
 /// The statements that are the request: from the first that asks, with the one before it if it needs that.
 fn asked(own: &[Statement]) -> (usize, usize) {
+    // A short message is told whole: what is wrong, and what is wanted instead.
+    let lead = own.iter().take_while(|s| s.label == Label::Assent).count();
+    if lead < own.len() && own[lead..].iter().map(|s| s.text.len() + 1).sum::<usize>() <= SHORT {
+        return (lead, own.len() - lead);
+    }
     let is = |s: &Statement| matches!(s.label, Label::Request | Label::Question) || s.asks;
     let first = own
         .iter()
