@@ -157,7 +157,9 @@ pub fn edited(text: &str) -> Vec<&str> {
     for line in text.lines() {
         if line.starts_with("<<<<<<< SEARCH") {
             // A second block of the same fence edits the same file.
-            let name = before.iter().rev().find_map(|l| file_name(l.trim_start_matches('`'))).or(last);
+            // `src/a.py`, or the fence that names it: ```python src/a.py
+            let word = |l: &'_ str| if l.starts_with("```") { l.rfind([' ', ':', '`']).map_or(0, |at| at + 1) } else { 0 };
+            let name = before.iter().rev().find_map(|l| file_name(&l[word(l)..])).or(last);
             if let Some(name) = name
                 && !found.contains(&name)
                 && found.len() < MOST

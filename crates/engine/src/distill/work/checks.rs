@@ -112,6 +112,17 @@ impl Checks {
         }
     }
 
+    /// A file is gone that was only made for a while.
+    pub fn gone(&mut self, is_gone: impl Fn(&str) -> bool) {
+        self.edited.iter_mut().filter(|(p, _)| is_gone(p)).for_each(|(p, _)| p.clear());
+    }
+
+    /// A command was started anew: its last failure says nothing any more.
+    pub fn started(&mut self, simples: &[Simple]) {
+        let checks: Vec<Check> = simples.iter().filter_map(check).filter(|c| c.kind != Kind::Minor).collect();
+        self.failures.retain(|f| !f.open.iter().all(|o| checks.iter().any(|c| c.covers(o))));
+    }
+
     /// A command ran to its end. Returns the check and whether it passed, if it was one.
     pub fn ran(&mut self, run: &Run) -> Option<(String, bool)> {
         let checks: Vec<Check> = run.simples.iter().filter_map(check).collect();
@@ -199,7 +210,7 @@ impl Checks {
             let failure = self.failures.remove(at);
             let mut between: Vec<String> = Vec::new();
             for (path, _) in self.edited.get(failure.edits..).unwrap_or_default().iter().rev() {
-                if !between.contains(path) && between.len() < 8 {
+                if !between.contains(path) && between.len() < 8 && !path.is_empty() {
                     between.insert(0, path.clone());
                 }
             }
@@ -230,23 +241,26 @@ impl Checks {
     }
 
     /// The checks that did not run after the last edits.
-    pub fn not_rerun(&self) -> Option<Item> {
-        let stale = |k: &&Known| k.edits < self.edited.len() && k.passed;
-        let mut known: Vec<&Known> = self.known.iter().filter(stale).collect();
+    pub fn not_rerun(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
+        let since = |k: &Known| self.edited.get(k.edits..).is_some_and(|e| e.iter().any(|(p, _)| !p.is_empty()));
+        let mut known: Vec<&Known> = self.known.iter().filter(|k| k.passed && since(k)).collect();
         // A wider check that ran since covers it, and one that fails is told as that.
-        known.retain(|k| !self.known.iter().any(|o| o.edits == self.edited.len() && o.check.covers(&k.check)));
+        known.retain(|k| !self.known.iter().any(|o| !since(o) && o.check.covers(&k.check)));
         known.retain(|k| !self.failures.iter().any(|f| f.open.iter().any(|c| c.covers(&k.check))));
         let all = known.clone();
         known.retain(|k| !all.iter().any(|o| !std::ptr::eq(*o, *k) && o.check.covers(&k.check) && o.turn > k.turn));
         let from = known.iter().map(|k| k.edits).max()?;
         known.retain(|k| k.count > 1 || k.edits == from);
         let commands: Vec<String> = known.iter().rev().take(3).map(|k| format!("`{}`", cut(&k.check.text, 80))).collect();
-        let (mut files, mut turns): (Vec<&str>, Vec<TurnId>) = (Vec::new(), Vec::new());
-        for (path, turn) in &self.edited[from..] {
-            if !files.contains(&path.as_str()) && files.len() < 4 {
+        let (mut files, mut turns): (Vec<String>, Vec<TurnId>) = (Vec::new(), Vec::new());
+        for (path, turn) in self.edited[from..].iter().filter(|(p, _)| !p.is_empty()) {
+            let path = short(path);
+            if !files.contains(&path) && files.len() < 4 {
                 files.push(path);
             }
-            turns.push(*turn);
+            if turns.last() != Some(turn) {
+                turns.push(*turn);
+            }
         }
         turns.drain(..turns.len().saturating_sub(4));
         let verb = if files.len() == 1 { "was" } else { "were" };
@@ -275,7 +289,8 @@ pub fn is_told(text: &str) -> bool {
 /// Which checks of a failed chain failed, as far as the output shows it.
 fn blamed(mut checks: Vec<Check>, output: &[&str]) -> Vec<Check> {
     let real = checks.iter().any(|c| c.kind.is_check());
-    checks.retain(|c| c.kind.is_check() == real && (real || c.kind == Kind::Run));
+    let run = checks.iter().any(|c| c.kind == Kind::Run);
+    checks.retain(|c| c.kind.is_check() == real && (real || !run || c.kind == Kind::Run));
     let low = output.concat().to_ascii_lowercase();
     let kinds: &[Kind] = if low.contains("test result: failed") || low.contains("failures:") || counted_failures(&low) {
         &[Kind::Test, Kind::All]
@@ -351,6 +366,8 @@ pub fn error_line(parts: &[&str]) -> String {
             .flat_map(|p| p.lines())
             .map(str::trim)
             .filter(|l| l.len() >= 4 && !l.starts_with("Exit code") && !l.contains("exited with code"))
+            // "Script error:" only leads to it.
+            .filter(|l| (!l.ends_with(':') || l.len() > 40) && *l != "Script failed")
     };
     let head = |l: &str| l[..l.floor_char_boundary(200)].to_ascii_lowercase();
     let strong = lines().find(|l| {

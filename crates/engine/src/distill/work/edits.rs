@@ -217,7 +217,6 @@ fn git(simple: &Simple, operands: &[&Arg]) -> Vec<Deed> {
         Some("rm") if !simple.has("--cached") => {
             of(Touch::Deleted).filter(|d| !simple.has("-r") && !simple.has("-rf") || names_file(&d.path)).collect()
         }
-        Some("add") => of(Touch::Changed).filter(|d| names_file(&d.path)).collect(),
         Some("apply" | "am") => unified(&simple.here),
         _ => Vec::new(),
     };

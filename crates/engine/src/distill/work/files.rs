@@ -38,15 +38,38 @@ struct Known {
 pub struct Files<'r> {
     root: Option<&'r str>,
     known: HashMap<String, Known>,
+    /// Folders commands went to, with how often.
+    folders: HashMap<String, usize>,
 }
 
 impl<'r> Files<'r> {
     pub fn new(root: Option<&'r str>) -> Files<'r> {
-        Files { root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()), known: HashMap::new() }
+        Files { root: root.map(|r| r.trim_end_matches('/')).filter(|r| !r.is_empty()), known: HashMap::new(), folders: HashMap::new() }
     }
 
-    /// Adds what a successful call did. Returns the file's path as it is listed, if it is now a changed file of the
-    /// project.
+    /// A command went to a folder. It can tell where the project is, if the session began outside it.
+    pub fn went(&mut self, folder: &str) {
+        let parts = |p: &str| p.split('/').filter(|s| !s.is_empty()).count();
+        if self.root.is_none_or(|r| parts(r) <= 2)
+            && let Some(folder) = self.shortened(folder).filter(|f| parts(f) >= 2 && !is_apart(f))
+            && (self.folders.len() < MOST_READ || self.folders.contains_key(&folder))
+        {
+            *self.folders.entry(folder).or_default() += 1;
+        }
+    }
+
+    /// The folder of the project below the root, as far as commands and changes show it: the start to cut from paths.
+    pub fn base(&self) -> String {
+        let inside = |f: &str, p: &str| p.strip_prefix(f).is_some_and(|r| r.starts_with('/'));
+        let changed: Vec<&String> =
+            self.known.iter().filter(|(p, k)| k.touch != Touch::Read && !is_apart(p)).map(|(p, _)| p).collect();
+        let fits = |f: &str| 2 * changed.iter().filter(|p| inside(f, p)).count() > changed.len();
+        let best = self.folders.iter().filter(|(f, _)| fits(f)).max_by_key(|(f, n)| (**n, f.len(), (*f).clone()));
+        best.map(|(f, _)| format!("{f}/")).unwrap_or_default()
+    }
+
+    /// Adds what a successful call did. Returns the file's path as it is listed, if it is a file of the project and was
+    /// changed.
     pub fn add(&mut self, deed: &Deed, turn: TurnId, seq: usize) -> Option<String> {
         if deed.touch == Touch::Deleted && deed.path.ends_with('/') {
             self.folder_gone(&deed.path, turn, seq);
@@ -80,6 +103,11 @@ impl<'r> Files<'r> {
         }
         known.also(turn, seq);
         (deed.touch != Touch::Read && !is_apart(&path)).then_some(path)
+    }
+
+    /// Whether a file was made in this range and is gone again.
+    pub fn is_gone(&self, path: &str) -> bool {
+        self.known.get(path).is_none_or(|k| k.new && k.touch == Touch::Deleted)
     }
 
     /// A folder was removed: what was made in it is gone.
@@ -118,9 +146,9 @@ impl<'r> Files<'r> {
     }
 
     /// The changed files and those only read, each in the order of last use.
-    pub fn into_lists(mut self) -> (Vec<TouchedFile>, Vec<TouchedFile>) {
+    pub fn into_lists(mut self, base: &str) -> (Vec<TouchedFile>, Vec<TouchedFile>) {
         self.known.retain(|p, k| !is_apart(p) && !(k.new && k.touch == Touch::Deleted));
-        self.join_names();
+        self.join_names(base);
         let (mut read, mut changed): (Vec<_>, Vec<_>) =
             self.known.into_iter().partition(|(_, k)| k.touch == Touch::Read);
         // Files read more often and later matter more, files outside the project less.
@@ -135,29 +163,39 @@ impl<'r> Files<'r> {
         (listed(changed), listed(read))
     }
 
-    /// Without a root, a file can be known under its whole and under its short path.
-    fn join_names(&mut self) {
-        let whole: Vec<String> = self.known.keys().filter(|p| is_whole(p)).cloned().collect();
-        let mut ends: HashMap<&str, Option<&str>> = HashMap::new();
-        for path in &whole {
-            for (at, _) in path.match_indices('/').skip(1).take(24) {
-                let short = &path[at + 1..];
-                if self.known.contains_key(short) {
-                    // A short path that fits two files names neither.
-                    ends.entry(short).and_modify(|p| *p = None).or_insert(Some(path));
+    /// A file can be known under its whole and under its short path, without a root or with a base below it.
+    fn join_names(&mut self, base: &str) {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        let mut ends: HashMap<&str, usize> = HashMap::new();
+        for path in self.known.keys() {
+            if let Some(short) = path.strip_prefix(base).filter(|_| !base.is_empty()) {
+                pairs.push((path.clone(), short.to_owned()));
+            } else if is_whole(path) {
+                let short = path.match_indices('/').skip(1).take(24).map(|(at, _)| &path[at + 1..]);
+                if let Some(short) = short.into_iter().find(|s| self.known.contains_key(*s)) {
+                    *ends.entry(short).or_default() += 1;
+                    pairs.push((path.clone(), short.to_owned()));
                 }
             }
         }
-        for (short, path) in ends {
-            let Some(long) = path.and_then(|p| self.known.remove(p)) else { continue };
-            let Some(known) = self.known.get_mut(short) else { continue };
-            known.touch = known.touch.max(long.touch);
-            known.seq = known.seq.max(long.seq);
-            known.turns.extend(long.turns);
-            known.turns.sort();
-            known.turns.dedup();
-            let over = known.turns.len().saturating_sub(4);
-            known.turns.drain(..over);
+        // A short path that fits two files names neither.
+        let ends: HashMap<String, usize> = ends.into_iter().map(|(s, n)| (s.to_owned(), n)).collect();
+        pairs.retain(|(_, short)| ends.get(short).is_none_or(|n| *n == 1));
+        pairs.sort();
+        for (long, short) in pairs {
+            let Some(long) = self.known.remove(&long) else { continue };
+            match self.known.get_mut(&short) {
+                None => drop(self.known.insert(short, long)),
+                Some(known) => {
+                    known.touch = known.touch.max(long.touch);
+                    known.seq = known.seq.max(long.seq);
+                    known.turns.extend(long.turns);
+                    known.turns.sort();
+                    known.turns.dedup();
+                    let over = known.turns.len().saturating_sub(4);
+                    known.turns.drain(..over);
+                }
+            }
         }
     }
 }
@@ -318,26 +356,24 @@ pub fn patch(text: &str) -> Vec<Deed> {
     found
 }
 
-/// Adds what the result of a call reveals: that a file was created, and the files of a commit.
-pub fn add_from_result(tool: &str, input: &str, result: &str, deeds: &mut Vec<Deed>) {
-    let head = crate::text::plain::ends(result, 8 * 1024);
-    if let [deed] = &mut deeds[..]
+/// Adds what the result of a call reveals: that the file was created.
+pub fn add_from_result(tool: &str, result: &str, deeds: &mut [Deed]) {
+    if let [deed] = deeds
         && deed.touch == Touch::Changed
         && matches!(tool, "write" | "writefile" | "edit" | "filewrite" | "writetofile")
-        && head.first().is_some_and(|h| h.get(..200.min(h.len())).unwrap_or(h).to_ascii_lowercase().contains("created"))
+        && result[..result.floor_char_boundary(200)].to_ascii_lowercase().contains("created")
     {
         deed.touch = Touch::Created;
     }
-    if !input.contains("git commit") {
-        return;
-    }
-    for line in head.iter().flat_map(|p| p.lines()) {
+}
+
+/// The files a commit renamed or deleted, as git reports it. What it created may be anyone's.
+pub fn by_commit(result: &[&str]) -> Vec<Deed> {
+    let mut deeds = Vec::new();
+    for line in result.iter().flat_map(|p| p.lines()) {
         let line = line.trim();
-        let mode = [("create mode ", Touch::Created), ("delete mode ", Touch::Deleted)]
-            .iter()
-            .find_map(|(h, t)| Some((line.strip_prefix(h)?, *t)));
-        if let Some((path, touch)) = mode.and_then(|(rest, t)| Some((rest.split_once(' ')?.1, t))) {
-            deeds.push(Deed { path: path.to_owned(), touch });
+        if let Some((_, path)) = line.strip_prefix("delete mode ").and_then(|rest| rest.split_once(' ')) {
+            deeds.push(Deed { path: path.to_owned(), touch: Touch::Deleted });
         }
         // `rename src/{old.rs => new.rs} (98%)`
         if let Some((from, to)) = line.strip_prefix("rename ").and_then(renamed) {
@@ -345,6 +381,7 @@ pub fn add_from_result(tool: &str, input: &str, result: &str, deeds: &mut Vec<De
             deeds.push(Deed { path: to, touch: Touch::Created });
         }
     }
+    deeds
 }
 
 fn renamed(told: &str) -> Option<(String, String)> {

@@ -57,16 +57,24 @@ impl Git {
         self.edited.push((path.to_owned(), turn));
     }
 
-    /// The git commands of a script that ended well. `shortened` makes a path the one the file is known by. Returns the
+    /// Files are gone that were only made for a while, or a commit took them.
+    pub fn gone(&mut self, is_gone: impl Fn(&str) -> bool) {
+        self.edited.retain(|(p, _)| !is_gone(p));
+    }
+
+    /// The git commands of a script; of one that failed, only that it asked. `shortened` makes a path the one the file is known by. Returns the
     /// commits it made.
     pub fn ran(
         &mut self,
         simples: &[Simple],
         parts: &[&str],
-        turn: TurnId,
+        (turn, failed): (TurnId, bool),
         shortened: impl Fn(&str) -> Option<String>,
     ) -> Vec<String> {
         let mut made = Vec::new();
+        if parts.iter().any(|p| p.contains("not a git repository")) {
+            return made;
+        }
         for simple in simples.iter().filter(|s| s.program() == "git") {
             let words = words(simple);
             let Some(&sub) = words.first() else { continue };
@@ -77,6 +85,9 @@ impl Git {
                 })
             };
             self.used |= matches!(sub, "status" | "diff" | "add" | "commit" | "push" | "stash" | "restore");
+            if failed {
+                continue;
+            }
             match sub {
                 "add" | "stage" => {
                     let paths = &words[1..];
@@ -189,19 +200,22 @@ impl Git {
     }
 
     /// The edits no commit has taken, if this session uses git at all.
-    pub fn uncommitted(&self) -> Option<Item> {
-        let files: Vec<&(String, TurnId)> = self.edited.iter().filter(|(p, _)| !p.starts_with(['/', '~'])).collect();
+    pub fn uncommitted(&self, short: &dyn Fn(&str) -> String) -> Option<Item> {
+        let secret = |p: &str| p.rsplit('/').next().is_some_and(|n| n == ".env" || n.starts_with(".env.") && n.ends_with("local"));
+        let ours = |p: &str| !secret(p) && !short(p).starts_with(['/', '~']);
+        let files: Vec<&(String, TurnId)> = self.edited.iter().filter(|(p, _)| ours(p)).collect();
         let count = files.len() + self.unnamed;
         if !self.used || count == 0 {
             return None;
         }
         const NAMED: usize = 6;
-        let mut names: Vec<String> = files.iter().rev().take(NAMED).rev().map(|(p, _)| p.clone()).collect();
+        let mut names: Vec<String> = files.iter().rev().take(NAMED).rev().map(|(p, _)| short(p)).collect();
         if count > names.len() {
             names.push(format!("{} more", count - names.len()));
         }
         let mut turns: Vec<TurnId> = files.iter().rev().take(4).map(|(_, t)| *t).collect();
         turns.sort();
+        turns.dedup();
         let noun = if count == 1 { "file" } else { "files" };
         item(&format!("{count} {noun}{SINCE}{}", names.join(", ")), &turns)
     }
@@ -229,7 +243,12 @@ pub fn is_told(text: &str) -> bool {
 }
 
 fn covered(path: &str, by: &[String]) -> bool {
-    by.iter().any(|b| path == b || path.strip_prefix(b.as_str()).is_some_and(|r| r.starts_with('/')))
+    by.iter().any(|b| {
+        path == b
+            || path.strip_prefix(b.as_str()).is_some_and(|r| r.starts_with('/'))
+            // The command ran in a folder below.
+            || path.strip_suffix(b.as_str()).is_some_and(|r| r.ends_with('/'))
+    })
 }
 
 /// The subcommand and its operands, without the options of git itself: `git -C folder -c key=value commit`.

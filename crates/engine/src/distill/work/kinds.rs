@@ -88,7 +88,7 @@ pub fn check(simple: &Simple) -> Option<Check> {
             if operands.words.get(1) == Some(&"run") && first == "nextest" {
                 skip = 2;
             }
-            (kind, "rust")
+            (if rest.contains(&"--no-run") { Build } else { kind }, "rust")
         }
         "npm" | "pnpm" | "yarn" | "bun" | "deno" => {
             let named = matches!(first, "run" | "run-script" | "task" | "exec" | "x");
@@ -97,7 +97,7 @@ pub fn check(simple: &Simple) -> Option<Check> {
             let kind = match name {
                 "t" => Some(Test),
                 "fmt" => Some(Format),
-                "install" | "i" | "ci" | "add" | "remove" | "init" | "create" => None,
+                "install" | "i" | "ci" | "add" | "remove" | "init" | "create" if !named => None,
                 name => by_name(name),
             };
             (kind.unwrap_or(Run), "js")

@@ -104,7 +104,7 @@ impl Lists {
     }
 
     /// The boxes by file and line, and the blanks still to fill in.
-    pub fn into_parts(self) -> (Vec<(String, Vec<Task>)>, Vec<Item>) {
+    pub fn into_parts(self, short: &dyn Fn(&str) -> String) -> (Vec<(String, Vec<Task>)>, Vec<Item>) {
         let mut by_file: HashMap<String, (Vec<String>, Vec<TurnId>)> = HashMap::new();
         let mut order = Vec::new();
         for (path, text, turn) in self.blanks {
@@ -120,10 +120,11 @@ impl Lists {
         let blanks = order.iter().filter_map(|path| {
             let (texts, turns) = by_file.remove(path)?;
             let texts: Vec<String> = texts.iter().take(5).map(|t| crate::text::plain::cut(t, 90)).collect();
-            item(&format!("To fill in in {path}: {}", texts.join("; ")), &turns[turns.len().saturating_sub(4)..])
+            item(&format!("To fill in in {}: {}", short(path), texts.join("; ")), &turns[turns.len().saturating_sub(4)..])
         });
         let blanks = blanks.collect();
-        (self.files.into_iter().filter(|(_, l)| !l.is_empty()).collect(), blanks)
+        let files = self.files.into_iter().filter(|(_, l)| !l.is_empty()).map(|(p, l)| (short(&p), l));
+        (files.collect(), blanks)
     }
 }
 

@@ -314,7 +314,8 @@ impl<'r> Tracker<'r> {
             self.deed(&files::Deed { path: path.to_owned(), touch: Touch::Changed }, said.id, seq, true, event);
         }
         for path in applied.failed {
-            let error = said.text.lines().find(|l| l.contains(path)).unwrap_or("");
+            let error = said.text.lines().find(|l| l.contains(path) && l.contains("failed")).unwrap_or("");
+            let error = error.trim_start_matches(['#', ' ']);
             self.miss(path, error, said.id);
             event.failed = true;
         }
@@ -355,7 +356,7 @@ impl<'r> Tracker<'r> {
             }
             return;
         }
-        files::add_from_result(tool, input, output, &mut deeds);
+        files::add_from_result(tool, output, &mut deeds);
         for deed in &deeds {
             self.deed(deed, call.call, seq, call.main, event);
         }
@@ -400,17 +401,23 @@ impl<'r> Tracker<'r> {
             // Of a failed script, all but the last command may have run.
             if call.failed {
                 deeds = edits::commands_before_last(input);
-            } else {
-                files::add_from_result(call.tool, input, call.output, &mut deeds);
             }
             for deed in &deeds {
                 self.deed(deed, call.call, seq, call.main, event);
             }
         }
         let committed = script.contains("commit") && !git::commits(&parts, &[]).is_empty();
-        if !call.failed || committed {
-            let files = &self.files;
-            event.committed.extend(self.git.ran(&simples, &parts, call.result, |p| files.shortened(p)));
+        let (files, ended) = (&self.files, (call.result, call.failed && !committed));
+        event.committed.extend(self.git.ran(&simples, &parts, ended, |p| files.shortened(p)));
+        if committed {
+            let taken = files::by_commit(&parts);
+            let paths: Vec<String> = taken.iter().filter_map(|d| self.files.add(d, call.call, seq)).collect();
+            self.git.gone(|p| paths.iter().any(|t| t == p));
+        }
+        for simple in simples.iter().filter(|s| matches!(s.program(), "cd" | "pushd")) {
+            if let Some(to) = simple.operands().next().filter(|a| a.certain) {
+                self.files.went(&to.text);
+            }
         }
         if !call.main {
             return;
@@ -437,7 +444,13 @@ impl<'r> Tracker<'r> {
         if !main && deed.touch == Touch::Read {
             return;
         }
-        let Some(path) = self.files.add(deed, turn, seq) else { return };
+        let added = self.files.add(deed, turn, seq);
+        if deed.touch == Touch::Deleted {
+            let files = &self.files;
+            self.git.gone(|p| files.is_gone(p));
+            self.checks.gone(|p| files.is_gone(p));
+        }
+        let Some(path) = added.filter(|p| !self.files.is_gone(p)) else { return };
         self.git.edited(&path, turn);
         self.checks.edited(&path, turn);
         if let Some(at) = self.missed.iter().position(|m| m.path == path) {
@@ -457,6 +470,7 @@ impl<'r> Tracker<'r> {
     }
 
     fn start(&mut self, id: String, script: &str, call: &Call) {
+        self.checks.started(&shell::parse(script));
         let shown = cut(&checks::shown(script), 140);
         if let Some(item) = item(&format!("{RUNS}{shown}` ({id})"), &[call.call]).filter(|_| call.main) {
             self.running.truncate(MOST - 1);
@@ -473,8 +487,11 @@ impl<'r> Tracker<'r> {
         let (Some(id), Some(status)) = (tag("task-id").or_else(|| tag("shell-id")), tag("status")) else { return };
         let Some(at) = self.running.iter().position(|r| r.id == id).filter(|_| status != "running") else { return };
         let ended = self.running.remove(at);
-        if matches!(status, "completed" | "failed") {
-            let summary = tag("summary").unwrap_or("");
+        let summary = tag("summary").unwrap_or("");
+        // Stopped by a signal is no failure.
+        let code = summary.rsplit("exit code ").next().and_then(|c| c.trim_end_matches(')').parse::<u32>().ok());
+        let stopped = code.is_some_and(|c| matches!(c, 129 | 130 | 137 | 143 | 144));
+        if matches!(status, "completed" | "failed") && !stopped {
             let run = checks::Run {
                 simples: &shell::parse(&ended.script),
                 output: &[summary],
@@ -501,12 +518,15 @@ impl<'r> Tracker<'r> {
             }
         }
         self.take_proposed(usize::MAX, &mut Event::default());
-        let (files, read) = self.files.into_lists();
+        let base = self.files.base();
+        let short = |p: &str| p.strip_prefix(&base).unwrap_or(p).to_owned();
+        let (uncommitted, not_rerun) = (self.git.uncommitted(&short), self.checks.not_rerun(&short));
+        let (files, read) = self.files.into_lists(&base);
         let (tasks, plan) = self.tasks.into_parts();
-        let (checkboxes, placeholders) = self.lists.into_parts();
+        let (checkboxes, placeholders) = self.lists.into_parts(&short);
         let mut running: Vec<Item> = self.running.into_iter().map(|r| r.item).collect();
         running.reverse();
-        let (uncommitted, unpushed) = (self.git.uncommitted(), self.git.unpushed());
+        let unpushed = self.git.unpushed();
         let (commits, pushed) = self.git.into_parts();
         Work {
             files,
@@ -516,7 +536,7 @@ impl<'r> Tracker<'r> {
             uncommitted,
             unpushed,
             failing: self.checks.failing(),
-            not_rerun: self.checks.not_rerun(),
+            not_rerun,
             commands: self.checks.commands(),
             mended: self.checks.into_mended(),
             tasks,

@@ -170,6 +170,11 @@ impl Parser<'_> {
                     while self.chars.next_if(|(_, c)| matches!(c, '>' | '|')).is_some() {}
                     if self.chars.next_if(|(_, c)| *c == '&').is_some() {
                         self.word();
+                        if self.text[..at].ends_with(['1', '2'])
+                            && simple.args.last().is_some_and(|a| a.text == "2" || a.text == "1")
+                        {
+                            simple.args.pop();
+                        }
                         continue;
                     }
                     self.blanks();
@@ -261,8 +266,11 @@ impl Parser<'_> {
                         match c {
                             '"' => break,
                             '\\' => {
-                                if let Some((_, c)) = self.chars.next() {
-                                    arg.text.push(c);
+                                // It escapes these only; a path of Windows keeps its own.
+                                match self.chars.next_if(|(_, c)| matches!(c, '"' | '\\' | '$' | '`' | '\n')) {
+                                    Some((_, '\n')) => {}
+                                    Some((_, c)) => arg.text.push(c),
+                                    None => arg.text.push('\\'),
                                 }
                             }
                             c => {

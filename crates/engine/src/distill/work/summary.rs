@@ -96,7 +96,9 @@ pub fn parse(text: &str, turn: TurnId) -> Option<Summary> {
     let text = text.split("</summary>").next().unwrap_or(text);
     let mut sections: Vec<(Section, Vec<&str>)> = Vec::new();
     let mut fenced = false;
-    for row in text.lines() {
+    // What the program says to the model after the summary.
+    let ends = ["If you need specific details from before compaction", "Please continue the conversation from where"];
+    for row in text.lines().take_while(|r| !ends.iter().any(|e| r.starts_with(e))) {
         fenced ^= row.trim_start().starts_with("```");
         match heading(row).filter(|_| !fenced) {
             Some((section, rest)) => {
@@ -221,7 +223,8 @@ fn items(rows: &[&str], turn: TurnId) -> Vec<Item> {
     }
     let empty = |t: &str| {
         let low = t.trim_matches(['.', '(', ')', '*', '_', ' ']).to_lowercase();
-        low.len() < 4
+        low.len() < 2
+            || low.ends_with([':', '：'])
             || ["none", "n/a", "no prior history", "nothing", "not applicable", "no pending"].iter().any(|e| {
                 low == *e || low.strip_prefix(e).is_some_and(|r| r.len() < 40 && r.starts_with([' ', '.', ',', ';', ':', '-']))
             })

@@ -54,10 +54,7 @@ impl Tickets {
         let simple_words = words.len() <= 14;
         if closes && simple_words && !ids.is_empty() && (tracker || program.len() > 1) {
             for id in &ids {
-                self.set(id, None, Status::Done, true, turn);
-            }
-            if tracker {
-                self.rows(output, turn);
+                self.set(id, titled(output, id), Status::Done, true, turn);
             }
             return Some(words.join(" "));
         }
@@ -65,8 +62,10 @@ impl Tickets {
             return None;
         }
         if begins {
-            ids.iter().for_each(|id| self.set(id, None, Status::Begun, true, turn));
-        } else if makes {
+            ids.iter().for_each(|id| self.set(id, titled(output, id), Status::Begun, true, turn));
+            return None;
+        }
+        if makes {
             let title = told(&words, "title").or_else(|| words.get(2).copied().filter(|w| w.contains(' ')));
             if let (Some(title), Some(id)) = (title, made(output)) {
                 self.set(&id, Some(title), Status::Open, true, turn);
@@ -109,7 +108,7 @@ impl Tickets {
             // A listing printed before it was closed does not open it again.
             known.status = status;
             known.ours |= ours;
-            if !title.is_empty() {
+            if known.title.is_empty() {
                 known.title = title;
             }
             if known.turns.last() != Some(&turn) && known.turns.len() < 8 {
@@ -157,6 +156,12 @@ fn stated(word: &str) -> Option<Status> {
         "closed" | "done" | "completed" | "resolved" | "merged" => Some(Status::Done),
         _ => None,
     }
+}
+
+/// `Closed issue #12 (Refunds are counted twice)`: the title an answer tells beside the id.
+fn titled<'t>(output: &[&'t str], id: &str) -> Option<&'t str> {
+    let line = output.iter().flat_map(|p| p.lines()).find(|l| l.contains(id) && l.trim_end().ends_with(')'))?;
+    line.trim_end().strip_suffix(')')?.split_once(" (").map(|(_, title)| title)
 }
 
 /// The id of a ticket just made: the end of its address, or the first id told.

@@ -122,11 +122,6 @@ fn loops() {
 }
 
 #[test]
-fn files() {
-    run(include_str!("../../work/tests/cases/files.txt"), 18);
-}
-
-#[test]
 fn context_and_proposals() {
     run(include_str!("cases/context.txt"), 15);
 }

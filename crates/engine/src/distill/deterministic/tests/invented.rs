@@ -15,7 +15,8 @@ pub fn invented(distillate: &Distillate, turns: &[Said]) -> Vec<String> {
     for (text, turns) in items.chain(distillate.proposals.iter().map(|p| (&p.text, &p.turns))) {
         let texts: Vec<&String> = turns.iter().filter_map(|t| by_turn.get(t)).collect();
         // A redacted piece begins with its replacement.
-        if texts.is_empty() || text.contains("[redacted:") {
+        // The state of the work is told in a form of its own.
+        if texts.is_empty() || text.contains("[redacted:") || crate::distill::work::is_state(text) {
             continue;
         }
         for piece in text.split(JOIN).flat_map(|p| p.split('…')) {

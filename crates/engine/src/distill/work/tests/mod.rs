@@ -5,62 +5,108 @@ use std::fmt::Write;
 use super::*;
 use crate::scope::RunNo;
 
+mod corpus;
 mod look;
 
-/// The state of the work, a line for each thing.
-fn show(work: &Work) -> String {
-    let mut out = String::new();
-    let mut put = |name: &str, items: &[Item]| {
-        for item in items {
-            let turns: Vec<String> = item.turns.iter().map(ToString::to_string).collect();
-            let _ = writeln!(out, "{name}: {} [{}]", item.text, turns.join(" "));
+/// A session in plain text: a mark for the speaker; lines that begin with `|` continue the turn.
+///
+/// `U` user, `A` assistant, `C Tool` call, `R` result, `F` failed result, `M` put in by the program, `S` summary of a
+/// compaction; with `s` before it, in a sub-agent's lane. A result answers the last call; `R0` answers none.
+fn session(text: &str) -> Vec<Said> {
+    let mut turns: Vec<Said> = Vec::new();
+    let (mut run, mut call, mut tool) = (0, 0, None);
+    for line in text.lines() {
+        let line = line.trim_start();
+        if let Some(more) = line.strip_prefix('|') {
+            let last = turns.last_mut().expect("something goes on");
+            last.text.push('\n');
+            last.text.push_str(more.strip_prefix(' ').unwrap_or(more));
+            continue;
         }
-    };
-    put("commit", &work.commits);
-    put("pushed", work.pushed.as_slice());
-    put("uncommitted", work.uncommitted.as_slice());
-    put("unpushed", work.unpushed.as_slice());
-    put("failing", &work.failing);
-    put("stale", work.not_rerun.as_slice());
-    put("command", &work.commands);
-    put("running", &work.running);
-    put("plan", work.plan.as_slice());
-    put("blank", &work.placeholders);
-    for (status, name) in
-        [(Status::Open, "open"), (Status::Begun, "begun"), (Status::Done, "done"), (Status::Dropped, "dropped")]
-    {
-        let of = |tasks: &[Task]| tasks.iter().filter(|t| t.status == status).map(|t| t.item.clone()).collect::<Vec<_>>();
-        put(&format!("task {name}"), &of(&work.tasks));
-        for (path, lines) in &work.checkboxes {
-            put(&format!("box {name} {path}"), &of(lines));
+        let Some((head, text)) = line.split_once(':') else {
+            assert!(line.is_empty(), "who says this? {line}");
+            continue;
+        };
+        let (mark, main) = head.strip_prefix('s').map_or((head, true), |m| (m, false));
+        let (role, kind) = match mark.split(' ').next().unwrap_or("") {
+            "U" => (Role::User, TurnKind::Message),
+            "A" => (Role::Assistant, TurnKind::Message),
+            "C" => (Role::Assistant, TurnKind::ToolCall),
+            "R" | "F" | "R0" => (Role::Tool, TurnKind::ToolResult),
+            "M" => (Role::System, TurnKind::MachinePrompt),
+            "S" => (Role::System, TurnKind::CompactSummary),
+            other => panic!("who is {other}?"),
+        };
+        run += i64::from(role == Role::User);
+        if kind == TurnKind::ToolCall {
+            call += 1;
+            tool = mark.split_once(' ').map(|(_, t)| t.to_owned());
         }
+        let of_tool = matches!(kind, TurnKind::ToolCall | TurnKind::ToolResult) && mark != "R0";
+        turns.push(Said {
+            id: TurnId(turns.len() as i64 + 1),
+            role,
+            kind,
+            run: RunNo(run),
+            main,
+            speaker: None,
+            tool: if of_tool { tool.clone() } else { None },
+            call: of_tool.then(|| format!("c{call}")),
+            failed: mark == "F",
+            at: None,
+            text: text.strip_prefix(' ').unwrap_or(text).to_owned(),
+        });
+    }
+    turns
+}
+
+/// The state of the work: for each thing its list and its text.
+fn rows(work: &Work) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let mut put = |name: &str, text: String| out.push((name.to_owned(), text));
+    for (name, items) in [
+        ("commits", &work.commits[..]),
+        ("pushed", work.pushed.as_slice()),
+        ("uncommitted", work.uncommitted.as_slice()),
+        ("unpushed", work.unpushed.as_slice()),
+        ("failing", &work.failing),
+        ("stale", work.not_rerun.as_slice()),
+        ("commands", &work.commands),
+        ("running", &work.running),
+        ("plan", work.plan.as_slice()),
+        ("blanks", &work.placeholders),
+    ] {
+        items.iter().for_each(|i| put(name, i.text.clone()));
+    }
+    let named = |status: Status| format!("{status:?}").to_lowercase();
+    for task in &work.tasks {
+        put(&named(task.status), task.item.text.clone());
+    }
+    for (path, lines) in &work.checkboxes {
+        lines.iter().for_each(|t| put(&format!("{} in {path}", named(t.status)), t.item.text.clone()));
     }
     for m in &work.mended {
-        let _ = writeln!(out, "mended: {} [{} {}] {}", m.text(), m.failed, m.passed, m.files.join(" "));
+        put("mended", format!("{} ({})", m.text(), m.files.join(", ")));
     }
     for t in &work.tickets {
-        let _ = writeln!(out, "ticket: {} {} {:?}{}", t.id, t.title, t.status, if t.ours { " ours" } else { "" });
+        let ours = if t.ours { "ours" } else { "seen" };
+        put("tickets", format!("{} {} {} {}", ours, named(t.status), t.id, t.title));
     }
-    for file in &work.files {
-        let _ = writeln!(out, "file: {} {:?}", file.path, file.touch);
+    for file in work.read.iter().chain(&work.files) {
+        put("files", format!("{} {:?}", file.path, file.touch));
     }
-    for file in &work.read {
-        let _ = writeln!(out, "read: {}", file.path);
+    let Some(Summary { distillate, errors, asked, .. }) = &work.summary else { return out };
+    for (name, items) in distillate.lists().into_iter().chain([("errors", &errors[..]), ("asked", &asked[..])]) {
+        items.iter().for_each(|i| put(&format!("summary {name}"), i.text.clone()));
     }
-    if let Some(summary) = &work.summary {
-        for (name, items) in summary.distillate.lists() {
-            for item in items {
-                let _ = writeln!(out, "summary {name}: {}", item.text);
-            }
-        }
-        for (name, items) in [("errors", &summary.errors), ("asked", &summary.asked)] {
-            for item in items {
-                let _ = writeln!(out, "summary {name}: {}", item.text);
-            }
-        }
-        for file in &summary.distillate.files {
-            let _ = writeln!(out, "summary file: {}", file.path);
-        }
+    distillate.files.iter().for_each(|f| put("summary files", f.path.clone()));
+    out
+}
+
+fn show(work: &Work) -> String {
+    let mut out = String::new();
+    for (name, text) in rows(work) {
+        let _ = writeln!(out, "{name}: {text}");
     }
     out
 }
