@@ -196,8 +196,12 @@ fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
 /// `Codex, 2026-11-18 09:31, codex:0199… (still running)`.
 fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     let when = session.last_at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
-    let running = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
-    let running = if running { ", active in the last ten minutes: it may still be running" } else { "" };
+    let recent = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
+    let running = match session.ended {
+        true => ", ended",
+        false if recent => ", active in the last ten minutes: it may still be running",
+        false => "",
+    };
     format!("{}{when}{running} (`{}`)", session.session.harness(), render::line(session.session.as_str()))
 }
 
