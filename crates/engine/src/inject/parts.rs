@@ -3,7 +3,7 @@
 use super::budget::{Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
 use crate::clock::Millis;
-use crate::distill::standing::still_stands;
+use crate::distill::standing::{give_ids, still_stands};
 use crate::distill::tail;
 use crate::distill::{fold, handoff};
 use crate::document::Document;
@@ -143,7 +143,9 @@ fn now_standing(
 ) -> Result<Distillate> {
     let mut may_tell = |turn| Ok(audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?));
     let d = tail::standing(tx, session_no, before, &mut may_tell)?;
-    still_stands(tx, at.agent_no, &d)
+    let mut d = still_stands(tx, at.agent_no, &d)?;
+    give_ids(&mut d);
+    Ok(d)
 }
 
 /// What happened in the thread since this session was last active: one line per other session (R10.5).

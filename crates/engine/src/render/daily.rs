@@ -22,8 +22,9 @@ use crate::lineage::{Kind, Node, walk};
 use crate::pages::cursor::FROM_THE_START;
 use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
-use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId};
+use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadNo, TurnId};
 use crate::see::See;
+use crate::thread;
 use crate::transcript::read;
 use crate::tree::AssistantHome;
 
@@ -125,10 +126,14 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
         }
     }
     let mut sessions = Vec::new();
+    let mut threads = BTreeSet::new();
     for session in touched_since(tx, at.agent_no, cursor, since)? {
         sessions.extend(place_of_session(tx, at.agent_no, session)?);
+        threads.extend(thread::of_session(tx, session)?);
     }
-    examined.found.push(Happened::TurnsStored { days, sessions });
+    let threads: Vec<ThreadNo> = threads.into_iter().collect();
+    let threads = thread::files_of(tx, at.agent_no, &threads)?;
+    examined.found.push(Happened::TurnsStored { days, sessions, threads });
     Ok(())
 }
 

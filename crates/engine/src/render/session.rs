@@ -8,7 +8,7 @@ use super::runs::{Words, refs};
 use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::handoff;
-use crate::distill::standing::still_stands;
+use crate::distill::standing::{give_ids, still_stands};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
@@ -42,7 +42,8 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     };
     let (words, standing) = (Words::new(at, tx), Standing::of(tx, session_no)?);
     let mut out = about(at, tx, session_no, &row)?;
-    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    let mut d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    give_ids(&mut d);
     let runs = recent::runs(tx, session_no, 2)?;
     if !d.is_empty() {
         let names: Vec<String> = standing.nodes.iter().map(|n| n.to_string()).collect();
