@@ -39,12 +39,12 @@ use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall::{Reach, Reference};
+use crate::render::unfiled;
 use crate::report::compact::CompactReport;
 use crate::report::contexts::{ContextReport, ContextsReport, GivenReport, ReplayReport};
 use crate::report::expanded::ExpandReport;
 use crate::report::forget::ForgetReport;
 use crate::report::import::Imported;
-use crate::render::unfiled;
 use crate::report::items::{EntryReport, LoopsReport, UnfiledReport};
 use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::recalled::RecallReport;
@@ -296,9 +296,8 @@ impl Engine {
     /// Closes open loops, and open items without a file, by their ids, titles or files: all of them or none.
     pub fn resolve_loops(&self, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
         self.act(|lock| {
-            let unfiled = |name: &str| {
-                lock.at.read(|tx| Ok(unfiled::find(lock.at, tx, name)?.map(|found| found.file())))
-            };
+            let unfiled =
+                |name: &str| lock.at.read(|tx| Ok(unfiled::find(lock.at, tx, name)?.map(|found| found.file())));
             open_loop::resolve_any(lock, names, how, &unfiled)
         })
     }

@@ -150,7 +150,12 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
         let said = |u: &UnfiledReport| {
             let due = u.due.as_deref().map(|d| format!("due {d} · ")).unwrap_or_default();
             let from = if u.running { "from the running session" } else { "no file yet" };
-            vec![u.id.clone(), print::cut(&print::safe_line(&u.title), 60), print::when(u.at, now), format!("{due}{from}")]
+            vec![
+                u.id.clone(),
+                print::cut(&print::safe_line(&u.title), 60),
+                print::when(u.at, now),
+                format!("{due}{from}"),
+            ]
         };
         let rows: Vec<_> = report.loops.iter().map(row).chain(report.unfiled.iter().map(said)).collect();
         print::list(&rows, report.all);

@@ -161,17 +161,16 @@ pub fn resolve_any(
 ) -> Result<Vec<Item>> {
     let (mut items, mut plan) = (Vec::<Item>::new(), act("loop.resolve"));
     for name in names {
-        let (more, item) = match lock.at.read(|tx| {
-            file_table::named(tx, lock.at.agent_no, Kind::OpenLoop, State::Active, name)
-        }) {
-            Ok(entry) if items.iter().any(|i| Some(&i.id) == entry.item.as_ref()) => continue,
-            Ok(entry) => plan_to_resolve(lock, &entry, how, None, plan)?,
-            Err(e) if e.kind() == ErrorKind::NotFound => match unfiled(name)? {
-                Some(new) => plan_resolved(lock, &new, how, plan)?,
-                None => return Err(e),
-            },
-            Err(e) => return Err(e),
-        };
+        let (more, item) =
+            match lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::OpenLoop, State::Active, name)) {
+                Ok(entry) if items.iter().any(|i| Some(&i.id) == entry.item.as_ref()) => continue,
+                Ok(entry) => plan_to_resolve(lock, &entry, how, None, plan)?,
+                Err(e) if e.kind() == ErrorKind::NotFound => match unfiled(name)? {
+                    Some(new) => plan_resolved(lock, &new, how, plan)?,
+                    None => return Err(e),
+                },
+                Err(e) => return Err(e),
+            };
         plan = more;
         items.push(item);
     }

@@ -8,9 +8,9 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::advance::Pass;
+use super::flush::{Files, Made, flush};
 use super::load::{self, Mark, SessionFacts};
 use super::session::{add_files, hull, segment_start, turns_of};
-use super::flush::{Files, Made, flush};
 use super::standing::still_stands;
 use super::{Request, Said, closing, handoff, summary_input};
 use crate::clock::Millis;
@@ -22,8 +22,8 @@ use crate::pages::{self, Happened};
 use crate::scope::{BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
-use crate::tree::journal::Act;
 use crate::tree::AssistantHome;
+use crate::tree::journal::Act;
 use crate::{redact, thread};
 
 /// Imported history is not opened as work: if the project's latest activity is more than this after that of the

@@ -1,19 +1,33 @@
 //! Finds the day by which a promise is to be kept: "by Friday", "bis 27. November", "due 2026-11-27". Pure.
 //!
-//! A date counts only behind a word that makes it a deadline, or with a year. A day without a year is the next one
+//! A date counts only behind a word that makes it a deadline. A day without a year is the next one
 //! after the promise was made; a text without a date has no day.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday};
 
 /// Words that make the date behind them a deadline, in the languages that are read.
-const BEFORE: &[&str] = &[
-    "by", "until", "till", "due", "before", "deadline", "bis", "vor", "fällig", "avant", "d'ici", "antes", "hasta",
-];
+const BEFORE: &[&str] =
+    &["by", "until", "till", "due", "before", "deadline", "bis", "vor", "fällig", "avant", "d'ici", "antes", "hasta"];
 
 /// Words that may stand between those and the date.
 const BETWEEN: &[&str] = &[
-    "the", "next", "this", "coming", "of", "on", "is", "zum", "am", "den", "dem", "nächsten", "le", "au", "el", "del",
+    "the",
+    "next",
+    "this",
+    "coming",
+    "of",
+    "on",
+    "is",
+    "zum",
+    "am",
+    "den",
+    "dem",
+    "nächsten",
+    "le",
+    "au",
+    "el",
+    "del",
     "de",
 ];
 
@@ -64,8 +78,8 @@ pub(crate) fn due(text: &str, said: Date) -> Option<Date> {
     let mut weekday = None;
     for at in 0..words.len() {
         let is_deadline = follows(&words, at);
-        if let Some((date, has_year)) = date_at(&words, at, said)
-            && (has_year || is_deadline || weekday.is_some())
+        if (is_deadline || weekday.is_some())
+            && let Some(date) = date_at(&words, at, said)
             && date >= said
         {
             return Some(date);
@@ -99,11 +113,11 @@ fn day_at(word: &str, said: Date) -> Option<Date> {
     said.nth_weekday(1, *day).ok()
 }
 
-/// A date that begins at a word, and whether it names its year.
-fn date_at(words: &[String], at: usize, said: Date) -> Option<(Date, bool)> {
+/// A date that begins at a word.
+fn date_at(words: &[String], at: usize, said: Date) -> Option<Date> {
     let word = words[at].as_str();
     if let Ok(date) = word.parse::<Date>() {
-        return (word.len() == 10).then_some((date, true));
+        return (word.len() == 10).then_some(date);
     }
     // 27.11.2026 and 27.11
     let mut parts = word.split('.').map(str::parse::<i16>);
@@ -134,15 +148,15 @@ fn date_at(words: &[String], at: usize, said: Date) -> Option<(Date, bool)> {
 }
 
 /// A date; without a year the next one from `said` on.
-fn of(year: Option<i16>, month: i16, day: i16, said: Date) -> Option<(Date, bool)> {
+fn of(year: Option<i16>, month: i16, day: i16, said: Date) -> Option<Date> {
     let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
     if let Some(year) = year {
-        return Date::new(year, month, day).ok().map(|date| (date, true));
+        return Date::new(year, month, day).ok();
     }
     let date = Date::new(said.year(), month, day).ok()?;
     let date = if date < said { Date::new(said.year().checked_add(1)?, month, day).ok()? } else { date };
     // A date just past is no deadline in a year.
-    (date <= said.checked_add(NEXT_MONTHS.months()).ok()?).then_some((date, false))
+    (date <= said.checked_add(NEXT_MONTHS.months()).ok()?).then_some(date)
 }
 
 #[cfg(test)]
@@ -180,6 +194,7 @@ mod tests {
             "by 99 November",
             "we had it ready by 12 November",
             "in 2025-01-02 it worked",
+            "write dates as 6 December 2026",
         ] {
             assert_eq!(on(text), "-", "{text}");
         }

@@ -184,4 +184,3 @@ pub(super) fn since(tx: &Read, agent_no: AgentNo, turns: &[TurnId]) -> Result<Op
     }
     Ok(None)
 }
-

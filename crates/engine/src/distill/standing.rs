@@ -124,7 +124,8 @@ impl Resolved {
         }
         let named = open_loop::id_of(&item.text).and_then(|id| self.by_id.get(&id)).map(|at| &self.loops[*at]);
         let words = similarity::words(&item.text);
-        let alike = self.loops.iter().take(COMPARED).filter(|l| !words.is_empty() && similarity::same(&l.words, &words));
+        let alike =
+            self.loops.iter().take(COMPARED).filter(|l| !words.is_empty() && similarity::same(&l.words, &words));
         for settled in named.into_iter().chain(alike) {
             let said = match item.turns.iter().min() {
                 Some(turn) => said_at(tx, agent_no, *turn)?,

@@ -12,8 +12,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::edits::line_key;
 use super::page::{day, end_of_day, line, moment, short};
-pub use super::scoping::Scope;
 use super::running::running;
+pub use super::scoping::Scope;
 use super::scoping::{Owed, Standing, owed};
 use super::score::{Candidate, Chosen, Score, choose, shares};
 use super::threads::{Stand, recent, stand};

@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::page::{line, minute};
 use super::runs::{Words, refs};
+use super::titles;
 use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::handoff;
@@ -155,7 +156,7 @@ fn row(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<Row
 /// The identity of the session, and how to find it again.
 fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Result<String> {
     let mut out = String::new();
-    if let Some(title) = row.title.as_deref().filter(|t| !t.trim().is_empty()) {
+    if let Some(title) = row.title.as_deref().filter(|t| !titles::is_empty(t)) {
         out.push_str(&format!("- About: {}\n", line(title)));
     }
     let project = row.project.as_deref().map(|p| format!(" · project {}", line(p))).unwrap_or_default();

@@ -258,9 +258,9 @@ impl Seen {
 
     fn has(&self, item: &Item) -> bool {
         let words = similarity::words(&item.text);
-        self.said.iter().any(|(said, known)| {
-            (item.file.is_some() && said.file == item.file) || is_same(said, known, item, &words)
-        })
+        self.said
+            .iter()
+            .any(|(said, known)| (item.file.is_some() && said.file == item.file) || is_same(said, known, item, &words))
     }
 }
 
@@ -271,7 +271,8 @@ fn files_of(d: &Distillate) -> String {
         changed.map(|f| (f.turns.last().copied().unwrap_or_default(), short(&f.path, 60))).collect();
     paths.sort_by(|a, b| b.cmp(a));
     let over = paths.len().saturating_sub(FILES);
-    let mut out: Vec<String> = paths.into_iter().take(FILES).map(|(_, path)| format!("`{}`", path.replace('`', "'"))).collect();
+    let mut out: Vec<String> =
+        paths.into_iter().take(FILES).map(|(_, path)| format!("`{}`", path.replace('`', "'"))).collect();
     if over > 0 {
         out.push(format!("{over} more"));
     }

@@ -21,6 +21,7 @@ pub use reading::{
     Counts, Lately, Participants, SessionIn, Stretch, lately, newest_sessions, participants, sessions, stretches,
     unthreaded,
 };
-pub use row::{exact, 
-    ThreadRow, called, canonical, files_of, find, known_as, list, list_all, members, named, of_file, of_session, row,
+pub use row::{
+    ThreadRow, called, canonical, exact, files_of, find, known_as, list, list_all, members, named, of_file, of_session,
+    row,
 };
