@@ -28,7 +28,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use crate::clock::Millis;
-use crate::continuity::open_loop;
+use crate::continuity::{Item, open_loop};
 use crate::error::{Problem, Result};
 use crate::forget::Wish;
 use crate::home::Home;
@@ -39,12 +39,13 @@ use crate::lifecycle::HookOutcome;
 use crate::memory::{self, NewLeaf};
 use crate::program::HookCall;
 use crate::recall::{Reach, Reference};
+use crate::render::unfiled;
 use crate::report::compact::CompactReport;
 use crate::report::contexts::{ContextReport, ContextsReport, GivenReport, ReplayReport};
 use crate::report::expanded::ExpandReport;
 use crate::report::forget::ForgetReport;
 use crate::report::import::Imported;
-use crate::report::items::{EntryReport, LoopsReport};
+use crate::report::items::{EntryReport, LoopsReport, UnfiledReport};
 use crate::report::memories::{ForgottenMemories, RememberedReport};
 use crate::report::recalled::RecallReport;
 use crate::report::review::ReviewReport;
@@ -279,8 +280,26 @@ impl Engine {
 
     /// Open loops, newest first, or those that were resolved: at most `limit`, of one scope where it is named.
     pub fn loops(&self, resolved: bool, scope: Option<&str>, limit: usize) -> Result<LoopsReport> {
-        let entries = self.looked(|at| at.read(|tx| open_loop::list(tx, at.agent_no, resolved, scope)))?;
-        Ok(LoopsReport { all: entries.len(), loops: EntryReport::first(entries, limit) })
+        let (entries, mut unfiled) = self.looked(|at| {
+            at.read(|tx| {
+                let unfiled = if resolved { Vec::new() } else { unfiled::unfiled(at, tx)? };
+                Ok((open_loop::list(tx, at.agent_no, resolved, scope)?, unfiled))
+            })
+        })?;
+        unfiled.retain(|u| scope.is_none_or(|scope| u.scope() == scope));
+        let all = entries.len() + unfiled.len();
+        let loops = EntryReport::first(entries, limit);
+        unfiled.truncate(limit - loops.len());
+        Ok(LoopsReport { all, loops, unfiled: unfiled.into_iter().map(UnfiledReport::from).collect() })
+    }
+
+    /// Closes open loops, and open items without a file, by their ids, titles or files: all of them or none.
+    pub fn resolve_loops(&self, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
+        self.act(|lock| {
+            let unfiled =
+                |name: &str| lock.at.read(|tx| Ok(unfiled::find(lock.at, tx, name)?.map(|found| found.file())));
+            open_loop::resolve_any(lock, names, how, &unfiled)
+        })
     }
 
     /// Where the agent's days are: what the operator said, else the machine's zone.

@@ -7,7 +7,7 @@
 //! | turn ends | stores the answer and a little of the program's store | the rest of the store, chunks, heads, index |
 //! | before a compaction | stores the turns so far, announces the cut, prints the newest handoff | – |
 //! | after a compaction | begins a new epoch; gives again what fell out of the context | node, handoff, file journal, heads |
-//! | session ends | stores the end | everything that is due |
+//! | session ends | stores the end, which closes the session | the rest of the store, node, loops, pages |
 //!
 //! Each is one write transaction, whatever it stores and gives. Nothing here waits for a model, creates a home,
 //! migrates, scans files or writes the index.
@@ -16,6 +16,7 @@ use std::path::Path;
 
 use crate::audience::{Audience, Hint};
 use crate::capture::Capture;
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::event::{Beginning, Decoded, Fact, Moment, NewTurn, RecordClass, Role, TurnKind};
 use crate::index::Index;
@@ -23,12 +24,13 @@ use crate::inject::epoch::{self, Cause};
 use crate::inject::{self, Ask, Capabilities, ContextId, Event};
 use crate::ledger::Write;
 use crate::ledger::jobs::{self, JobKind};
+use crate::lineage::marks;
 use crate::program::{HookCall, Program};
 use crate::recall::{self, Question, Recalled};
 use crate::scope::SessionKey;
 use crate::source::project::project_root;
 use crate::text::similarity;
-use crate::transcript::read;
+use crate::transcript::{self, read};
 use crate::tree::AssistantHome;
 
 /// The result of a hook call.
@@ -89,7 +91,7 @@ pub fn handle(
         Moment::Compacting { heard } => step.compacting(capture, *heard),
         Moment::Compacted => step.cut(capture, Cause::Compact, "hook.compacted"),
         Moment::Cleared => step.cut(capture, Cause::Clear, "hook.cleared"),
-        Moment::End => step.later(capture, "hook.session_end"),
+        Moment::End => step.end(capture),
     }
 }
 
@@ -145,7 +147,9 @@ impl Step<'_> {
             return Ok(HookOutcome::default());
         }
         let given = inject::give(self.at, &ask, Recalled::default())?;
-        let due = self.at.read(|tx| jobs::counts(tx, self.at.ledger.now()))?.due > 0;
+        let now = self.at.ledger.now();
+        // A session that simply stopped is closed ten minutes later: by whoever comes next.
+        let due = self.at.read(|tx| Ok(jobs::counts(tx, now)?.due + marks::counts(tx, now, None)?.0))? > 0;
         Ok(HookOutcome { block: given.block, given: given.id, work: due, degraded: given.degraded })
     }
 
@@ -253,6 +257,17 @@ impl Step<'_> {
         Ok(HookOutcome { work: true, ..HookOutcome::default() })
     }
 
+    /// Stores the end. The store may have turns that are not read yet, so the worker stores it once more after reading.
+    fn end(&self, capture: &mut Capture) -> Result<HookOutcome> {
+        self.write(capture, "hook.session_end", Plan::Nothing, |tx| {
+            if let Some(session_no) = transcript::end_told(tx, self.at.agent_no, &self.key, self.call.at, false)? {
+                marks::mark(tx, &[session_no])?;
+            }
+            self.queue_reading(tx, Some(self.call.at))
+        })?;
+        Ok(HookOutcome { work: true, ..HookOutcome::default() })
+    }
+
     /// Leaves everything to the worker.
     fn later(&self, capture: &mut Capture, action: &'static str) -> Result<HookOutcome> {
         self.write(capture, action, Plan::Nothing, |tx| self.read_later(tx))?;
@@ -307,10 +322,18 @@ impl Step<'_> {
 
     /// Queues a job that reads the program's store.
     fn read_later(&self, tx: &mut Write) -> Result<()> {
-        let payload = serde_json::json!({
+        self.queue_reading(tx, None)
+    }
+
+    /// Queues a job that reads the program's store; `ended`: and then stores that the session ended at that moment.
+    fn queue_reading(&self, tx: &mut Write, ended: Option<Millis>) -> Result<()> {
+        let mut payload = serde_json::json!({
             "harness": self.program.name(), "agent": self.at.agent.as_str(),
             "path": self.store.map(|p| p.to_string_lossy()),
         });
+        if let Some(at) = ended {
+            payload["ended"] = serde_json::json!({ "session": self.key.as_str(), "at": at });
+        }
         // Each is a job of its own: a running one may already have passed what was just written.
         let now = tx.now();
         let key = format!("{}/{}/{now}", self.program.name(), self.key.native());

@@ -4,15 +4,18 @@
 //! it to be running. A job is claimed with a lease, run outside any transaction and marked done in one; if a worker
 //! dies its lease expires and another takes over, so every kind of job must be idempotent.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use crate::clock::Millis;
 use crate::distill::advance::{Advanced, Limits, Pass};
 use crate::error::{Error, Problem, Result};
 use crate::index::Index;
 use crate::ledger::jobs::{self, Job, JobKind};
-use crate::ledger::{Audit, Ledger};
+use crate::ledger::{Audit, Ledger, Write};
 use crate::lineage::marks;
 use crate::render;
+use crate::scope::{AgentId, SessionKey};
 use crate::transcript;
 use crate::tree::AssistantHome;
 
@@ -111,11 +114,46 @@ fn run(ledger: &Ledger, index: &mut Index, job: &Job, owner: &str, read: &mut Re
         // Reading again what was already read stores nothing.
         JobKind::Capture => {
             read(&job.payload)?;
+            let ended = Ended::of(&job.payload);
             ledger.write(Audit::new(owner, "job.done"), |tx| {
                 tx.note("job", job.no);
+                if let Some(ended) = &ended {
+                    ended.store(tx)?;
+                }
                 jobs::complete(tx, job, owner)
             })
         }
+    }
+}
+
+/// The end of a session, as the payload of a [`JobKind::Capture`] tells it.
+struct Ended {
+    agent: String,
+    session: SessionKey,
+    at: Millis,
+}
+
+impl Ended {
+    /// `None`: the payload tells none.
+    fn of(payload: &str) -> Option<Ended> {
+        let payload: serde_json::Value = serde_json::from_str(payload).ok()?;
+        let ended = payload.get("ended")?;
+        Some(Ended {
+            agent: payload.get("agent")?.as_str()?.to_owned(),
+            session: SessionKey::from(ended.get("session")?.as_str()?.to_owned()),
+            at: ended.get("at")?.as_i64()?,
+        })
+    }
+
+    /// Stores the end, now that everything before it is read.
+    fn store(&self, tx: &mut Write) -> Result<()> {
+        let Ok(agent) = AgentId::parse(&self.agent) else { return Ok(()) };
+        let Some(agent_no) = transcript::read::agent_no(tx, &agent)? else { return Ok(()) };
+        if let Some(session_no) = transcript::end_told(tx, agent_no, &self.session, self.at, true)? {
+            marks::mark(tx, &[session_no])?;
+            render::continuity::mark_closed(tx, &BTreeSet::from([session_no]))?;
+        }
+        Ok(())
     }
 }
 

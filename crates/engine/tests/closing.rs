@@ -6,13 +6,15 @@ use std::cell::RefCell;
 use heirloom_engine::clock::Clock;
 use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::distill::advance::{Limits, Pass};
+use heirloom_engine::distill::compaction;
 use heirloom_engine::distill::summarizer::{Material, Summarizer, SummarizerError, Summary, SummaryRequest};
 use heirloom_engine::home::{Home, RelPath};
 use heirloom_engine::lineage::distillate::{Distillate, Item};
-use heirloom_engine::lineage::{self, Kind, Source};
+use heirloom_engine::lineage::{self, Kind, Source, walk};
 use heirloom_engine::pages::PageKey;
 use heirloom_engine::render;
 use heirloom_engine::scope::{AgentId, LaneNo, SessionNo, ThreadNo, TurnId};
+use heirloom_engine::transcript::read;
 use heirloom_engine::tree::file_table::{self, Entry, Kind as FileKind, State};
 use heirloom_engine::tree::{AssistantHome, scan};
 use heirloom_engine::worker::{Distilled, distil_by};
@@ -68,6 +70,28 @@ impl Story {
         let at = self.assistant();
         scan::scan(&at).unwrap();
         at.read(|tx| file_table::list(tx, at.agent_no, FileKind::OpenLoop, state)).unwrap()
+    }
+
+    /// The ids of what pages show as open without a file.
+    fn unfiled(&self) -> Vec<String> {
+        let at = self.assistant();
+        let found = at.read(|tx| render::unfiled::unfiled(&at, tx)).unwrap();
+        found.into_iter().map(|u| u.id).collect()
+    }
+
+    fn resolves(&self, id: &str) {
+        let at = self.assistant();
+        let find = |name: &str| at.read(|tx| Ok(render::unfiled::find(&at, tx, name)?.map(|found| found.file())));
+        open_loop::resolve_any(&at.lock().unwrap(), &[id.to_owned()], None, &find).unwrap();
+    }
+
+    /// The page of the project's thread, as rendered now.
+    fn page(&self) -> String {
+        let at = self.assistant();
+        let row = at.read(|tx| heirloom_engine::thread::list(tx, at.agent_no)).unwrap().remove(0);
+        let refreshed = render::refresh(&at, render::Occasion::Act).unwrap();
+        assert!(refreshed.failed.is_empty(), "{refreshed:?}");
+        self.text(&PageKey::Thread(row.file).path().unwrap())
     }
 
     fn text(&self, path: &RelPath) -> String {
@@ -198,6 +222,121 @@ fn the_end_of_a_session_closes_what_it_says_is_done() {
     open_loop::reopen(&at.lock().unwrap(), &[name]).unwrap();
     let text = story.text(&story.loops(State::Active)[0].path);
     assert!(!text.contains("resolved") && text.contains("reopened"), "{text}");
+}
+
+/// Open items of one kind: what a session owes at its end, or where its context is cut.
+fn owed(many: usize) -> String {
+    let things = ["orders", "refunds", "invoices", "customers", "parcels", "stock", "prices", "taxes", "coupons"];
+    let verbs = ["migrate", "index"];
+    let all = verbs.iter().flat_map(|verb| things.iter().map(move |thing| format!("TODO {verb} the {thing} table\n")));
+    all.take(many).collect()
+}
+
+#[test]
+fn whatever_is_open_at_an_end_or_a_cut_becomes_a_file() {
+    for fact in ["session-end", "compaction"] {
+        let story = Story::at(NOON + HOUR);
+        let text = format!("{}TODO send Dana the report by Friday, 27 November\n{WORDS}", owed(12));
+        story.tells(
+            "one",
+            &[
+                said("a", "user", 0, WORDS),
+                said("b", "assistant", 1, &text),
+                json!({"fact": fact, "value": "auto", "at": NOON + 2 * MINUTE}),
+            ],
+        );
+        story.distilled(&Model::new());
+        let open = story.loops(State::Active);
+        assert_eq!(open.len(), 13, "{fact}: {open:?}");
+        assert!(open.iter().all(|e| e.field("thread").is_some_and(|t| t.starts_with("project/"))), "{open:?}");
+        let report = open.iter().find(|e| e.title.starts_with("send Dana")).unwrap();
+        assert_eq!(report.field("due"), Some("2026-11-27"), "{fact}");
+        // The page of the thread shows each by its id, and none besides.
+        let page = story.page();
+        for entry in &open {
+            let id = entry.item.as_deref().unwrap();
+            assert!(page.matches(&format!("[{id}]")).count() <= 1, "{page}");
+        }
+        assert_eq!(story.unfiled(), Vec::<String>::new(), "{fact}");
+    }
+}
+
+#[test]
+fn history_opens_nothing_and_is_closed_by_its_ids() {
+    let story = Story::at(NOON + 40 * 24 * HOUR);
+    story.tells(
+        "one",
+        &[
+            said("a", "user", 0, WORDS),
+            said("b", "assistant", 1, &format!("TODO Migrate the orders table\n{WORDS}")),
+            json!({"fact": "session-end", "at": NOON + 2 * MINUTE}),
+        ],
+    );
+    story.distilled(&Model::new());
+    assert_eq!(story.loops(State::Active), []);
+    let open = story.unfiled();
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert!(story.page().contains(&format!("[{}]", open[0])), "{}", story.page());
+    story.resolves(&open[0]);
+    assert_eq!(story.unfiled(), Vec::<String>::new());
+    assert!(!story.page().contains("Migrate the orders table"), "{}", story.page());
+    let archived = story.loops(State::Archived);
+    assert_eq!(archived[0].field("opened"), Some("2026-11-21T12:01:00.000Z"));
+}
+
+/// What a conversation that goes on leaves open is shown and closed before it is distilled, and stays closed.
+#[test]
+fn a_running_session_says_what_is_open_and_it_stays_closed() {
+    let story = Story::at(NOON + 3 * MINUTE);
+    let promise = "The client retries now. We still have to migrate the audit table; I will do that after the release.";
+    story.tells("one", &[said("a", "user", 0, "Add a retry to the client."), said("b", "assistant", 1, promise)]);
+    story.distilled(&Model::new());
+    assert_eq!(story.loops(State::Active), [], "nothing is distilled yet");
+    let open = story.unfiled();
+    assert!(!open.is_empty());
+    for id in &open {
+        story.resolves(id);
+    }
+    assert_eq!(story.unfiled(), Vec::<String>::new());
+    // The same words in another thread are another matter.
+    let other = json!(story.world.path("other"));
+    let with = |mut line: Value| {
+        line["cwd"] = other.clone();
+        line
+    };
+    story.tells(
+        "two",
+        &[with(said("x", "user", 0, "Add a retry to the client.")), with(said("y", "assistant", 1, promise))],
+    );
+    assert_eq!(story.unfiled().len(), open.len());
+    // Neither the end of the session nor its node opens it again.
+    story.tells("one", &[json!({"fact": "session-end", "at": NOON + 4 * MINUTE})]);
+    let at = story.assistant();
+    distil_by(&Pass::new(&at, Limits::default()), None, &mut |_| {}).unwrap();
+    let threads: Vec<_> = story.loops(State::Active).iter().map(|e| e.field("thread").map(str::to_owned)).collect();
+    let own = story.loops(State::Archived)[0].field("thread").map(str::to_owned);
+    assert!(!threads.contains(&own), "{threads:?}");
+}
+
+/// A compaction that comes after the session's node covers nothing new: no turn counts twice, and it is no root.
+#[test]
+fn a_late_compaction_tells_nothing_new() {
+    let story = Story::at(NOON + 5 * HOUR);
+    story.tells("one", &[said("a", "user", 0, WORDS), said("b", "assistant", 1, WORDS)]);
+    ending(&story, &["DONE Migrated the orders table"]);
+    story.distilled(&Model::new());
+    let at = story.assistant();
+    let session = at.read(|tx| read::session_named(tx, at.agent_no, "little:one")).unwrap();
+    let made = compaction::by_hand(&Pass::new(&at, Limits::default()), session.no, None).unwrap();
+    assert_eq!(made.nodes.len(), 1);
+    render::refresh(&at, render::Occasion::Act).unwrap();
+    let week = story.text(&RelPath::parse("continuity/rollups/2026/2026-W47.md").unwrap());
+    assert!(week.contains("1 session · 1 thread · 4 turns · "), "{week}");
+    let thread = at.read(|tx| heirloom_engine::thread::list(tx, at.agent_no)).unwrap().remove(0);
+    let kinds = |found: Vec<lineage::Node>| found.iter().map(|n| n.kind.name()).collect::<Vec<_>>().join(" ");
+    assert_eq!(kinds(at.read(|tx| walk::tops(tx, thread.no, 8)).unwrap()), "session");
+    assert_eq!(kinds(at.read(|tx| walk::roots(tx, thread.no, 0, 8)).unwrap()), "session");
+    assert_eq!(story.world.findings(), Vec::<String>::new());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use heirloom_engine::ledger::Audit;
 use heirloom_engine::lineage::Kind;
 use heirloom_engine::lineage::distillate::{Distillate, Item, Proposed};
-use heirloom_engine::pages::{PageKey, Period};
+use heirloom_engine::pages::{Happened, PageKey, Period};
 use heirloom_engine::scope::AgentId;
 use heirloom_engine::tokens::tokens;
 use heirloom_engine::transcript::read::ensure_agent;
@@ -139,6 +139,37 @@ fn every_line_of_a_day_ends_in_where_it_leads() {
     for line in text.lines() {
         assert!(line.ends_with([']', '`', ')']), "{line}");
     }
+}
+
+/// A note that is older than a month keeps its sessions when the time zone moves, here or beside it.
+#[test]
+fn old_notes_outlive_another_time_zone() {
+    let story = Story::new();
+    let api = story.project("api");
+    let then = millis("2026-09-01T23:30:00Z");
+    story.said("old", &[within(&api), titled("Orders"), user("Move the orders", then), answer("Moved", then)]);
+    story.refresh();
+    // Its day has a note because it was asked for once.
+    let day = PageKey::Daily(jiff::civil::date(2026, 9, 1));
+    let ask = || Audit::new("test", "head.mark").of_agent(story.agent_no);
+    let asked = Happened::PagesAsked(vec![day]);
+    story.ledger.write(ask(), |tx| heirloom_engine::pages::mark(tx, story.agent_no, &asked)).unwrap();
+    story.refresh();
+    assert!(story.block("continuity/daily/2026/09/2026-09-01.md").contains("Orders"));
+    story.ledger.write(ask(), |tx| heirloom_engine::pages::mark(tx, story.agent_no, &Happened::ZoneMoved)).unwrap();
+    let berlin = jiff::tz::TimeZone::get("Europe/Berlin").unwrap();
+    let at = heirloom_engine::tree::AssistantHome::create(
+        &story.home,
+        &story.ledger,
+        &story.agent,
+        story.agent_no,
+        "test",
+        berlin,
+    )
+    .unwrap();
+    heirloom_engine::render::refresh(&at, heirloom_engine::render::Occasion::Look).unwrap();
+    let moved = story.block("continuity/daily/2026/09/2026-09-02.md");
+    assert!(moved.contains("Orders"), "{moved}");
 }
 
 #[test]

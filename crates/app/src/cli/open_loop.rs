@@ -5,7 +5,7 @@ use heirloom_engine::continuity::open_loop::{self, NewLoop};
 use heirloom_engine::continuity::{Change, Item};
 use heirloom_engine::engine::Engine;
 use heirloom_engine::error::{Error, Result};
-use heirloom_engine::report::items::{EntryReport, ItemsReport};
+use heirloom_engine::report::items::{EntryReport, ItemsReport, UnfiledReport};
 use heirloom_engine::tree::file_table::Kind;
 use heirloom_engine::tree::provenance::{Origin, Provenance};
 
@@ -24,7 +24,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// What is open, newest first
+    /// What is open, newest first; then what pages show as open and has no file yet
     List {
         /// What was resolved, instead
         #[arg(long)]
@@ -57,7 +57,7 @@ enum Command {
         #[arg(value_name = "LOOP")]
         name: String,
     },
-    /// Close loops; their files go to the archive
+    /// Close loops; their files go to the archive, and what has no file yet gets one there
     Resolve {
         /// Ids (l:…), titles or files
         #[arg(value_name = "LOOP", required = true)]
@@ -100,7 +100,7 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
         }
         Command::Resolve { names, note } => {
             let engine = Context::open(global)?.acting_as(ACTOR);
-            let items = engine.act(|lock| open_loop::resolve(lock, &names, note.as_deref()))?;
+            let items = engine.resolve_loops(&names, note.as_deref())?;
             Ok(print_items(global, &items, "Resolved"))
         }
         Command::Reopen { names } => {
@@ -134,7 +134,7 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
     let scope = workspace.map(|name| scope_of(&engine, name)).transpose()?;
     let report = engine.loops(resolved, scope.as_deref(), limit)?;
     Ok(print::answer(global.json, &report, || {
-        if report.loops.is_empty() {
+        if report.loops.is_empty() && report.unfiled.is_empty() {
             print::line(if resolved { "Nothing was resolved yet." } else { "Nothing is open." });
         }
         let now = engine.now();
@@ -147,7 +147,18 @@ fn list(global: &Global, resolved: bool, workspace: Option<&str>, limit: usize) 
                 print::safe_line(&due),
             ]
         };
-        print::list(&report.loops.iter().map(row).collect::<Vec<_>>(), report.all);
+        let said = |u: &UnfiledReport| {
+            let due = u.due.as_deref().map(|d| format!("due {d} · ")).unwrap_or_default();
+            let from = if u.running { "from the running session" } else { "no file yet" };
+            vec![
+                u.id.clone(),
+                print::cut(&print::safe_line(&u.title), 60),
+                print::when(u.at, now),
+                format!("{due}{from}"),
+            ]
+        };
+        let rows: Vec<_> = report.loops.iter().map(row).chain(report.unfiled.iter().map(said)).collect();
+        print::list(&rows, report.all);
     }))
 }
 

@@ -1,13 +1,16 @@
 //! `heirloom work`
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
+use heirloom_engine::clock::{Clock, Millis};
 use heirloom_engine::error::Result;
 use heirloom_engine::home::Home;
 use heirloom_engine::report::upkeep::Worked;
 use heirloom_engine::spool;
+use heirloom_engine::transcript::IDLE_MS;
 
-use crate::context::{Context, Global, home_options};
+use crate::context::{Context, Global, clock, home_options};
 use crate::error::Exit;
 use crate::hook;
 use crate::{config, print};
@@ -29,6 +32,18 @@ pub struct Args {
 /// How long the worker sleeps while jobs wait for their time.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// Between two looks at whether the home is still there, while a worker of hooks waits.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The longest a worker of hooks waits for one moment: what is due later than that is left to the next hook or command.
+const LONGEST_WAIT_MS: Millis = IDLE_MS + 60_000;
+
+/// A worker of hooks waits this long even if another one is waiting for something later.
+const SHORT_WAIT_MS: Millis = 15_000;
+
+/// How often a worker of hooks wakes up in vain before it is gone.
+const IN_VAIN: u32 = 3;
+
 /// The worker of hooks yields to the program whose hook started it.
 const WORKER_NICENESS: i32 = 10;
 
@@ -39,14 +54,24 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     let context = Context::open(global)?;
     let engine = context.acting_as("cli work");
     let mut total = Worked::default();
+    // What was last said about waiting.
+    let mut told = None;
     loop {
         let worked = engine.work()?;
         for problem in &worked.problems {
             print::note(&problem.to_string());
         }
-        total = Worked { done: total.done + worked.done, failed: total.failed + worked.failed, ..worked };
+        let (done, later) = (worked.done, worked.later);
+        total = Worked { done: total.done + done, failed: total.failed + worked.failed, ..worked };
         if args.drain || total.later == 0 {
             break;
+        }
+        let next = engine.instance().next_due()?;
+        if next != told {
+            if let Some(next) = next {
+                print::note(&waiting(done, later, next, engine.now()));
+            }
+            told = next;
         }
         std::thread::sleep(PAUSE);
     }
@@ -60,17 +85,36 @@ pub fn run(global: &Global, args: Args) -> Result<Exit> {
     Ok(if total.failed > 0 { Exit::Problems } else { Exit::Ok })
 }
 
-/// The worker of hooks: does what is due and is gone. What comes in while it works or lets go of the lock is seen when it
-/// looks again. Without the lock nothing of the home is touched: of two builds, too, only one works.
+/// What is said while nothing is due yet.
+fn waiting(done: u64, later: u64, next: Millis, now: Millis) -> String {
+    let minutes = (next - now).max(0) / 60_000 + 1;
+    let minutes = if minutes == 1 { "a minute".to_owned() } else { format!("{minutes} minutes") };
+    format!(
+        "{done} done; {later} waiting, the next for at most {minutes} (a conversation is closed when it has been quiet for ten)"
+    )
+}
+
+/// The worker of hooks: does what is due, waits for what soon will be, and is gone. What comes in while it works or lets
+/// go of the lock is seen when it looks again. Without the lock nothing of the home is touched: of two builds, too, only
+/// one works.
 fn detached(global: &Global) -> Result<Exit> {
     // Refused where it leads a session already, as when a person tries it in a terminal.
     let _ = rustix::process::setsid();
     let _ = rustix::process::nice(WORKER_NICENESS);
     let at = config::home(global.home.as_deref())?;
+    // Of all workers, one waits for what is due later.
+    let (mut waits, mut in_vain) = (None, 0);
     loop {
         // The home a hook found. One that is gone since is not made again.
         let home = Home::open_with(&at.value, &home_options())?;
-        let Some(lock) = home.try_lock(hook::worker::LOCK)? else { return Ok(Exit::Ok) };
+        let Some(lock) = home.try_lock(hook::worker::LOCK)? else {
+            // Whoever works now sees what is due now, but may be gone before the moment this one waits for.
+            match waits.is_some() {
+                true => std::thread::sleep(LOOK),
+                false => return Ok(Exit::Ok),
+            }
+            continue;
+        };
         let spooled = spool::names(&home)?.len();
         // Opening stores what is in the spool, for a while.
         let context = Context::existing(global)?;
@@ -88,8 +132,37 @@ fn detached(global: &Global) -> Result<Exit> {
         let again = still > 0 && (done > 0 || still > before);
         let came_in = spool::names(engine.home())?.iter().any(|name| !left.contains(name));
         let some_left = !left.is_empty() && left.len() < spooled;
-        if !(again || came_in || some_left) {
+        if again || came_in || some_left {
+            continue;
+        }
+        let next = engine.instance().next_due()?;
+        in_vain = if done > 0 { 0 } else { in_vain + 1 };
+        let pause = next.map(|next| next - engine.now()).filter(|ms| *ms <= LONGEST_WAIT_MS && in_vain < IN_VAIN);
+        // A fixed clock never reaches the moment.
+        let (Some(pause), Clock::System) = (pause, clock()) else { return Ok(Exit::Ok) };
+        // Nothing of the home stays open meanwhile.
+        drop((engine, context));
+        if waits.is_none() {
+            waits = home.try_lock(hook::worker::WAITS)?;
+        }
+        if waits.is_none() && pause > SHORT_WAIT_MS {
+            return Ok(Exit::Ok);
+        }
+        if !wait(home.root(), pause) {
             return Ok(Exit::Ok);
         }
     }
+}
+
+/// Waits, in milliseconds. `false`: the home is gone.
+fn wait(home: &Path, pause: Millis) -> bool {
+    let until = Instant::now() + Duration::from_millis(u64::try_from(pause).unwrap_or(0) + 100);
+    while home.exists() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+    false
 }

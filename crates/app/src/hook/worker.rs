@@ -1,4 +1,5 @@
-//! The one-shot worker: started by a hook when there is work, and ended when it is done (D4).
+//! The one-shot worker: started by a hook when there is work, and ended when it is done and nothing becomes due within
+//! ten minutes (D4): a session that simply stops is closed then, without a service.
 //!
 //! At most one runs at a time: it holds the lock `run/worker.lock`. After releasing the lock it checks once more, so
 //! that no work is left behind. It runs in a session of its own, so that no signal meant for the program reaches it,
@@ -12,6 +13,9 @@ use super::GUARD;
 
 /// The lock of the one worker.
 pub const LOCK: &str = "worker";
+
+/// The lock of the one that waits for what is due later. It does not hold [`LOCK`] meanwhile.
+pub const WAITS: &str = "worker-waits";
 
 /// Starts a worker unless one is running, and does not wait for it. If it cannot be started, the next hook or command
 /// starts it.

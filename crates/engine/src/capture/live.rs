@@ -31,7 +31,12 @@ pub(super) fn store(capture: &mut Capture, program: &dyn Program, agent: &AgentI
     let content = line.strip_suffix(b"\n").unwrap_or(line);
     let placement = crate::event::Placement::default();
     let mut decoder = program.decoder(&placement, &[]);
-    let decoded = decoder.line(content);
+    let mut decoded = decoder.line(content);
+    // What is told while it happens happens now, unless it says when.
+    let now = capture.ledger.now();
+    for turn in &mut decoded.turns {
+        turn.at = turn.at.or(Some(now));
+    }
     if decoded.class == RecordClass::Quarantined {
         return Ok(LineAck::Refused { reason: decoded.reason.unwrap_or_default() });
     }

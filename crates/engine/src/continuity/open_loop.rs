@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Change, FORMAT, Item, document, now, sound_title};
 use crate::clock::{Millis, rfc3339};
 use crate::document::Document;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::home::{RelPath, layout};
 use crate::ledger::Read;
 use crate::pages::Happened;
@@ -31,6 +31,38 @@ pub struct NewLoop {
     /// When the commitment was made, if not now.
     pub opened: Option<Millis>,
     pub source: Provenance,
+}
+
+/// The longest title made from what was said, in characters: about a line.
+const HEADLINE: usize = 90;
+
+/// A title from the beginning of a text: its first sentence, or the words of it that fit in a line.
+pub fn headline(text: &str) -> String {
+    let text = text.trim();
+    if text.chars().count() <= HEADLINE {
+        return text.trim_end_matches('.').to_owned();
+    }
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if out.chars().count() + word.chars().count() + 1 > HEADLINE {
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    if out.is_empty() {
+        text.chars().take(HEADLINE).collect()
+    } else {
+        format!("{}…", out.trim_end_matches([',', ';', ':']))
+    }
+}
+
+/// The id of an open item that has no file yet: the one its file will have, so that it never changes. `None`: the text
+/// gives no file name.
+pub fn id_of(text: &str) -> Option<String> {
+    TitleKey::of(&headline(text)).ok().map(|key| format!("l:{}", key.short()))
 }
 
 /// For a loop that was closed without a person: where it was found to be done. The value is a [`Provenance`].
@@ -116,16 +148,56 @@ pub fn plan_to_add(lock: &TreeLock, new: &NewLoop, plan: Act) -> Result<(Act, It
 
 /// Closes open loops: all of them or, if one cannot be closed, none.
 pub fn resolve(lock: &TreeLock, names: &[String], how: Option<&str>) -> Result<Vec<Item>> {
-    let mut items = Vec::new();
-    let mut plan = act("loop.resolve");
-    for entry in chosen(lock, State::Active, names)? {
-        let (more, item) = plan_to_resolve(lock, &entry, how, None, plan)?;
+    resolve_any(lock, names, how, &|_| Ok(None))
+}
+
+/// [`resolve`] that also closes open items without a file. `unfiled`: finds one by its id; it gets a file in the
+/// archive, so that it stays closed.
+pub fn resolve_any(
+    lock: &TreeLock,
+    names: &[String],
+    how: Option<&str>,
+    unfiled: &dyn Fn(&str) -> Result<Option<NewLoop>>,
+) -> Result<Vec<Item>> {
+    let (mut items, mut plan) = (Vec::<Item>::new(), act("loop.resolve"));
+    for name in names {
+        let (more, item) =
+            match lock.at.read(|tx| file_table::named(tx, lock.at.agent_no, Kind::OpenLoop, State::Active, name)) {
+                Ok(entry) if items.iter().any(|i| Some(&i.id) == entry.item.as_ref()) => continue,
+                Ok(entry) => plan_to_resolve(lock, &entry, how, None, plan)?,
+                Err(e) if e.kind() == ErrorKind::NotFound => match unfiled(name)? {
+                    Some(new) => plan_resolved(lock, &new, how, plan)?,
+                    None => return Err(e),
+                },
+                Err(e) => return Err(e),
+            };
         plan = more;
         items.push(item);
     }
     plan = plan.note("items", ids(&items));
     lock.perform(plan, |_| Ok(()))?;
     Ok(items)
+}
+
+/// Adds the step that makes the file of an item that is settled already.
+fn plan_resolved(lock: &TreeLock, new: &NewLoop, how: Option<&str>, plan: Act) -> Result<(Act, Item)> {
+    let title = sound_title(&new.title)?;
+    let key = TitleKey::of(&title)?;
+    let path = layout::OPEN_LOOPS_ARCHIVE.join(&archived_name(&key.file_name()))?;
+    let id = format!("l:{}", key.short());
+    let mut doc = Document::new();
+    for (key, value) in fields(new, &id, lock) {
+        doc.set(&key, &value)?;
+    }
+    doc.set("status", &"resolved".into())?;
+    doc.set("resolved", &now(lock))?;
+    if let Some(how) = how {
+        doc.set("resolution", &how.into())?;
+    }
+    doc.set_body(&body(&title, new.text.as_deref().map(str::trim).filter(|t| !t.is_empty())))?;
+    let text = String::from_utf8_lossy(doc.print()).into_owned();
+    let step = Step::Create { path: path.as_str().into(), text };
+    Ok((plan.step(step), Item { id, title, path, change: Change::New }))
 }
 
 /// Adds the step that closes a loop to an act. `by`: where it was found to be done, if no person said so directly.

@@ -51,12 +51,8 @@ pub(super) fn settled<'e>(
     if done.is_empty() || !open.iter().any(is_ours) {
         return Ok(Vec::new());
     }
-    // A file keeps the thread key from when it was written.
     let members = thread::members(tx, thread::canonical(tx, thread_no)?)?;
-    let mut keys = Vec::new();
-    for member in &members {
-        keys.push(thread::row(tx, agent_no, *member)?.key);
-    }
+    let keys = keys_of(tx, agent_no, thread_no)?;
     let mut moments = Moments { tx, agent_no, known: HashMap::new() };
     let mut earlier: Option<Vec<Item>> = None;
     let mut out = Vec::new();
@@ -107,6 +103,12 @@ pub(super) fn settled<'e>(
         }
     }
     Ok(out)
+}
+
+/// The keys by which files name a thread: a file keeps the key from when it was written.
+pub(super) fn keys_of(tx: &Read, agent_no: AgentNo, thread_no: ThreadNo) -> Result<Vec<String>> {
+    let members = thread::members(tx, thread::canonical(tx, thread_no)?)?;
+    members.iter().map(|member| Ok(thread::row(tx, agent_no, *member)?.key)).collect()
 }
 
 /// The times of turns; each is read once.
@@ -174,7 +176,10 @@ pub(super) fn said_at(tx: &Read, agent_no: AgentNo, turn: TurnId) -> Result<Opti
 /// Adds to an act the steps that close them: each file names what settled it, with session, turns and node.
 pub(super) fn close(lock: &TreeLock, settled: &[Settled], session: &str, node: NodeId, mut act: Act) -> Result<Act> {
     for Settled { entry, how, turns } in settled {
-        let how = format!("done: {how} [{}]", turns.last().copied().unwrap_or_default());
+        let how = match turns.last() {
+            Some(turn) => format!("done: {how} [{turn}]"),
+            None => format!("done: {how} [{node}]"),
+        };
         let by = Provenance {
             origin: Origin::Distilled,
             session: Some(session.to_owned()),

@@ -8,34 +8,24 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::advance::Pass;
+use super::flush::{Files, Made, flush};
 use super::load::{self, Mark, SessionFacts};
 use super::fold::fold;
 use super::session::{add_files, hull, segment_start, turns_of};
 use super::standing::still_stands;
 use super::{Request, Said, closing, handoff, summary_input};
 use crate::clock::Millis;
-use crate::continuity::open_loop::{self, NewLoop};
-use crate::continuity::proposal::{self, NewProposal};
-use crate::continuity::{Change, Item as FileItem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::Distillate;
 use crate::lineage::{self, Kind, NewCompaction, NewNode, Node, Source, walk};
-use crate::memory::pending::is_known_in;
-use crate::memory::{Class, Scope};
 use crate::pages::{self, Happened};
-use crate::scope::{AgentNo, BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
-use crate::text::similarity;
+use crate::scope::{BlockNo, LaneNo, NodeId, SessionNo, ThreadNo, TurnId};
 use crate::title::flush_id;
 use crate::tokens::{cut, tokens};
+use crate::tree::AssistantHome;
 use crate::tree::journal::Act;
-use crate::tree::provenance::{Origin, Provenance};
-use crate::tree::{AssistantHome, TreeLock};
 use crate::{redact, thread};
-
-/// The most loop files one compaction makes: only the most important ones.
-const LOOPS: usize = 8;
-const PROPOSALS: usize = 4;
 
 /// Imported history is not opened as work: if the project's latest activity is more than this after that of the
 /// session, open items stay in the node.
@@ -352,7 +342,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     let mut act = Act::new("compaction.flush");
     let mut made = Made::default();
     for (i, node) in plan.nodes.iter_mut().enumerate() {
-        act = flush(&lock, facts, node, NodeId(first.0 + i as i64), act, &mut made)?;
+        act = flush(&lock, facts, node, NodeId(first.0 + i as i64), Files::All, act, &mut made)?;
     }
     act = act.tells(&at.read(|tx| compacted(at, tx, &plan.nodes))?);
     if act.steps.is_empty() {
@@ -363,7 +353,7 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
     for node in &mut plan.nodes {
         node.flush = Some(id.clone());
     }
-    act = act.note("loops", made.loops).note("proposals", made.proposals).note("resolved", made.resolved);
+    act = made.noted(act);
     let (count, _) = lock.perform_as(&id, act, |tx| {
         if next_node(tx)? != first {
             return Err(overtaken());
@@ -371,151 +361,6 @@ fn commit(pass: &Pass, what: &Cut, facts: &SessionFacts, mut plan: Planned) -> R
         insert(pass, tx, what, &plan, Some(&id))
     })?;
     Ok(count)
-}
-
-/// The files written with a compaction.
-#[derive(Default)]
-struct Made {
-    loops: u64,
-    proposals: u64,
-    resolved: u64,
-    paths: Vec<String>,
-}
-
-/// Plans the files for a node's items, and records in each item which file carries it.
-fn flush(
-    lock: &TreeLock,
-    facts: &SessionFacts,
-    node: &mut NewNode,
-    id: NodeId,
-    mut act: Act,
-    made: &mut Made,
-) -> Result<Act> {
-    let at = lock.at;
-    let row = at.read(|tx| thread::row(tx, at.agent_no, thread::canonical(tx, node.thread_no)?))?;
-    let scope = row.key.strip_prefix("project/").map_or("agent".to_owned(), |id| format!("workspace/{id}"));
-    let source = |turns: &[TurnId]| Provenance {
-        origin: Origin::Distilled,
-        session: Some(facts.key.clone()),
-        turns: turns.to_vec(),
-        node: Some(id.to_string()),
-    };
-    let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
-    let settled = at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
-    act = closing::close(lock, &settled, &facts.key, id, act)?;
-    made.paths.extend(settled.iter().map(|s| s.entry.path.as_str().to_owned()));
-    made.resolved += settled.len() as u64;
-    let mut budget = LOOPS;
-    for item in node.distillate.open_loops.iter_mut().rev() {
-        if budget == 0 {
-            break;
-        }
-        if let Some(known) = open
-            .iter()
-            .find(|e| !made.paths.contains(&e.path.as_str().to_owned()) && similarity::same_words(&e.title, &item.text))
-        {
-            item.file.clone_from(&known.item);
-            continue;
-        }
-        let title = headline(&item.text);
-        let new = NewLoop {
-            text: (title != item.text).then(|| item.text.clone()),
-            title,
-            scope: Some(scope.clone()),
-            thread: Some(row.key.clone()),
-            due: None,
-            confidence: Some(Origin::Distilled.confidence()),
-            opened: at.read(|tx| since(tx, at.agent_no, &item.turns))?,
-            source: source(&item.turns),
-        };
-        let planned = plan(&mut act, made, |act| open_loop::plan_to_add(lock, &new, act))?;
-        if let Some(file) = planned {
-            item.file = Some(file.id);
-            made.loops += u64::from(file.change == Change::New);
-            budget -= 1;
-        }
-    }
-    for proposed in node.distillate.proposals.iter_mut().rev().take(PROPOSALS) {
-        let new = NewProposal {
-            title: headline(&proposed.title),
-            entries: vec![proposed.text.clone()],
-            class: proposed.class.clone(),
-            scope: scope.clone(),
-            confidence: Some(Origin::Distilled.confidence()),
-            source: source(&proposed.turns),
-        };
-        // Knowledge belongs to a project; without one, its scope is unknown.
-        let (Ok(class), Ok(within)) = (Class::parse(&new.class), Scope::parse(&scope, None)) else { continue };
-        if within == Scope::Agent || !class.of_workspace() {
-            continue;
-        }
-        let said = (new.title.as_str(), proposed.text.as_str());
-        if at.read(|tx| is_known_in(tx, at.agent_no, class, &within, said.0, said.1))? {
-            continue;
-        }
-        if let Some(file) = plan(&mut act, made, |act| proposal::plan_to_add(lock, &new, act))? {
-            proposed.file = Some(file.id);
-            made.proposals += u64::from(file.change == Change::New);
-        }
-    }
-    Ok(act)
-}
-
-/// Adds the step of one file to the act. `None`: it cannot be planned (its title gives no file name, or the act already
-/// touches the file), and only the node has the item.
-fn plan(act: &mut Act, made: &mut Made, step: impl FnOnce(Act) -> Result<(Act, FileItem)>) -> Result<Option<FileItem>> {
-    match step(act.clone()) {
-        Ok((next, file)) => {
-            let path = file.path.as_str().to_owned();
-            if file.change == Change::Same {
-                return Ok(Some(file));
-            }
-            if made.paths.contains(&path) {
-                return Ok(None);
-            }
-            made.paths.push(path);
-            *act = next;
-            Ok(Some(file))
-        }
-        Err(e) if matches!(e.kind(), ErrorKind::Usage | ErrorKind::Refused | ErrorKind::NotFound) => Ok(None),
-        Err(e) => Err(e),
-    }
-}
-
-/// When an open item was first said, if known.
-fn since(tx: &Read, agent_no: AgentNo, turns: &[TurnId]) -> Result<Option<Millis>> {
-    for turn in turns {
-        if let Some(then) = closing::said_at(tx, agent_no, *turn)? {
-            return Ok(Some(then));
-        }
-    }
-    Ok(None)
-}
-
-/// The longest title of a file made here, in characters: about a line.
-const HEADLINE: usize = 90;
-
-/// A title from the beginning of a text: its first sentence, or the words of it that fit in a line.
-fn headline(text: &str) -> String {
-    let text = text.trim();
-    if text.chars().count() <= HEADLINE {
-        return text.trim_end_matches('.').to_owned();
-    }
-    let mut out = String::new();
-    for word in text.split_whitespace() {
-        if out.chars().count() + word.chars().count() + 1 > HEADLINE {
-            break;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    if out.is_empty() {
-        text.chars().take(HEADLINE).collect()
-    } else {
-        format!("{}…", out.trim_end_matches([',', ';', ':']))
-    }
 }
 
 /// Whether a compaction is about current work and not imported history: no later one is waiting, and the latest

@@ -2,7 +2,7 @@
 //!
 //! [`deterministic`] is pure: turns in, a [`Distillate`](crate::lineage::distillate::Distillate) out; so are [`chunk`],
 //! [`fold`], [`handoff`] and [`summary`]. [`advance`] brings the lineage of a session up to what was stored, with
-//! [`compaction`], `session`, `closing` and [`condense`]; [`state`] folds the state of a thread.
+//! [`compaction`], `session`, `flush`, `closing` and [`condense`]; [`state`] folds the state of a thread.
 
 pub mod advance;
 pub mod chunk;
@@ -10,6 +10,8 @@ mod closing;
 pub mod compaction;
 pub mod condense;
 pub mod deterministic;
+pub(crate) mod due;
+mod flush;
 pub mod fold;
 pub mod handoff;
 mod load;

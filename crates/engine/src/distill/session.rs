@@ -1,12 +1,14 @@
 //! The end of a session, or of an active period: makes one node for each thread it touched, over the chunks closed
-//! since the last one (R6.2).
+//! since the last one (R6.2). Its open items become loop files, and loops it settled are closed (R6.4).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::advance::Pass;
 use super::compaction::{TRIES, is_overtaken, next_node, overtaken};
+use super::flush::{Files, Made, flush};
 use super::load::{self, SessionFacts};
 use super::{Request, Said, closing, summary_input};
+use crate::clock::Millis;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ledger::{Read, Write};
 use crate::lineage::distillate::{Distillate, Touch};
@@ -22,8 +24,8 @@ const SESSION_TOKENS: usize = 160;
 
 /// Makes the session nodes that are due. Returns how many.
 ///
-/// Also closes loops made by a distillation that these turns settle, in the phases of an act: the nodes are inserted
-/// once the files are in the archive.
+/// Also writes the open items as loop files and closes the loops these turns settle, in the phases of an act: the nodes
+/// are inserted once the files are there.
 pub(super) fn close(pass: &Pass, session_no: SessionNo) -> Result<u64> {
     for _ in 0..TRIES {
         let Some((facts, plan)) = planned(pass, session_no)? else { return Ok(0) };
@@ -96,10 +98,16 @@ fn planned(pass: &Pass, session_no: SessionNo) -> Result<Option<(SessionFacts, P
     Ok(Some((facts, plan)))
 }
 
-/// Closes the planned files, if any, then inserts the nodes.
+/// A session that ended longer ago than this, in milliseconds, is history: its open items stay in its node, where they are
+/// shown and can be closed, too.
+const RECENT_MS: Millis = 7 * 86_400_000;
+
+/// Writes the files of the nodes and closes those they settle, if any, then inserts the nodes.
 fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Planned) -> Result<u64> {
     let at = pass.at;
-    // Most sessions settle no loop: then the tree lock is not needed.
+    let is_recent = at.ledger.now().saturating_sub(facts.last_at) <= RECENT_MS;
+    let opens = is_recent && plan.nodes.iter().any(|n| !n.distillate.open_loops.is_empty());
+    // Many sessions open nothing and settle nothing: then the tree lock is not needed.
     let closes = at.read(|tx| {
         let open = closing::open_loops(tx, at.agent_no)?;
         for node in &plan.nodes {
@@ -109,19 +117,15 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
         }
         Ok(false)
     })?;
-    if !closes {
+    if !(opens || closes) {
         return at.write("lineage.session", |tx| insert(pass, tx, session_no, facts, &plan, None));
     }
     let lock = at.lock()?;
-    // Check again under the lock: a file may have been edited.
-    let open = at.read(|tx| closing::open_loops(tx, at.agent_no))?;
     let first = at.read(next_node)?;
-    let (mut act, mut taken) = (Act::new("session.close"), HashSet::new());
-    for (i, node) in plan.nodes.iter().enumerate() {
-        let mut settled =
-            at.read(|tx| closing::settled(tx, at.agent_no, node.thread_no, &open, &node.distillate.done))?;
-        settled.retain(|s| taken.insert(s.entry.file_no));
-        act = closing::close(&lock, &settled, &facts.key, NodeId(first.0 + i as i64), act)?;
+    let (mut act, mut made) = (Act::new("session.close"), Made::default());
+    for (i, node) in plan.nodes.iter_mut().enumerate() {
+        let what = if is_recent { Files::Loops } else { Files::None };
+        act = flush(&lock, facts, node, NodeId(first.0 + i as i64), what, act, &mut made)?;
     }
     if act.steps.is_empty() {
         drop(lock);
@@ -132,8 +136,7 @@ fn commit(pass: &Pass, session_no: SessionNo, facts: &SessionFacts, mut plan: Pl
     for node in &mut plan.nodes {
         node.flush = Some(id.clone());
     }
-    let act = act.note("resolved", taken.len());
-    let (count, _) = lock.perform_as(&id, act, |tx| {
+    let (count, _) = lock.perform_as(&id, made.noted(act), |tx| {
         // The files name the node that closed them.
         if next_node(tx)? != first {
             return Err(overtaken());

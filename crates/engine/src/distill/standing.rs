@@ -1,16 +1,22 @@
 //! Which items of a distillate still apply: those whose loop or proposal has since been closed are left out where the
-//! distillate is shown; the node keeps them (R6.3).
+//! distillate is shown; the node keeps them (R6.3). An open item without a file is closed by a resolved loop of its
+//! thread with its id or nearly its words, so that what a person closed never comes back.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::OptionalExtension;
 
+use super::closing::said_at;
+use crate::clock::{Millis, parse_rfc3339};
+use crate::continuity::open_loop;
 use crate::error::Result;
 use crate::home::Digest;
 use crate::ledger::Read;
-use crate::lineage::distillate::Distillate;
+use crate::lineage::distillate::{Distillate, Item};
 use crate::pages::{PageKey, dismissals};
-use crate::scope::{AgentNo, TurnId};
+use crate::scope::{AgentNo, RunNo, TurnId};
+use crate::text::similarity;
+use crate::thread;
 use crate::tree::file_table::{self, State};
 
 /// The distillate as it is to be shown now. Left out are items whose visible file was resolved, merged, rejected,
@@ -28,7 +34,127 @@ pub(crate) fn still_stands(tx: &Read, agent_no: AgentNo, d: &Distillate) -> Resu
     out.retain(|item| stays(item.file.as_deref(), &item.turns));
     out.files.retain(|file| stays(None, &file.turns));
     out.proposals.retain(|proposed| stays(proposed.file.as_deref(), &proposed.turns));
-    failed.map_or(Ok(out), Err)
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
+    let open = [&mut out.open_loops, &mut out.blocked, &mut out.next_steps];
+    if open.iter().any(|list| list.iter().any(|item| item.file.is_none())) {
+        let resolved = Resolved::load(tx, agent_no)?;
+        for list in open {
+            let mut kept = Vec::with_capacity(list.len());
+            for item in std::mem::take(list) {
+                if item.file.is_some() || !resolved.settles(tx, agent_no, &item)? {
+                    kept.push(item);
+                }
+            }
+            *list = kept;
+        }
+    }
+    Ok(out)
+}
+
+/// Gives every open item without a file the id its file will have, for showing: whatever is shown as open can be closed
+/// by it. Such a distillate is not to be stored.
+pub(crate) fn give_ids(d: &mut Distillate) {
+    for item in d.open_loops.iter_mut().chain(&mut d.blocked).chain(&mut d.next_steps) {
+        if item.file.is_none() {
+            item.file = open_loop::id_of(&item.text);
+        }
+    }
+}
+
+/// How many of the files of loops that changed last are searched for resolved ones.
+const CHANGED: i64 = 2_000;
+
+/// How many of the loops resolved last are compared word by word.
+const COMPARED: usize = 200;
+
+/// Loops that were resolved and are not open again.
+#[derive(Default)]
+pub(crate) struct Resolved {
+    /// The ones changed last first.
+    loops: Vec<Settled>,
+    by_id: HashMap<String, usize>,
+}
+
+struct Settled {
+    words: similarity::ItemWords,
+    /// As its file names it.
+    thread: Option<String>,
+    at: Option<Millis>,
+}
+
+impl Resolved {
+    pub fn load(tx: &Read, agent_no: AgentNo) -> Result<Resolved> {
+        let mut statement = tx.prepare_cached(
+            "SELECT item, state, fields ->> 'resolved', title, fields ->> 'thread' FROM catalogue
+             WHERE agent_no = ?1 AND kind = 'loop' AND state IN ('active', 'archived') AND item IS NOT NULL
+             ORDER BY change_no DESC LIMIT ?2",
+        )?;
+        let mut rows = statement.query((agent_no, CHANGED))?;
+        let (mut open, mut found) = (HashSet::new(), Vec::new());
+        while let Some(r) = rows.next()? {
+            let (id, state): (String, String) = (r.get(0)?, r.get(1)?);
+            if state == "active" {
+                open.insert(id);
+                continue;
+            }
+            let at = r.get::<_, Option<String>>(2)?.as_deref().and_then(moment);
+            found.push((id, at, r.get::<_, Option<String>>(3)?.unwrap_or_default(), r.get::<_, Option<String>>(4)?));
+        }
+        let mut out = Resolved::default();
+        for (id, at, title, thread) in found.into_iter().filter(|(id, ..)| !open.contains(id)) {
+            let words = if out.loops.len() < COMPARED { similarity::words(&title) } else { Vec::new() };
+            let thread = thread.filter(|t| !t.trim().is_empty());
+            let this = out.loops.len();
+            let newest = *out.by_id.entry(id).or_insert(this);
+            if newest == this {
+                out.loops.push(Settled { words, thread, at });
+            } else {
+                out.loops[newest].at = out.loops[newest].at.max(at);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether an open item was said before a loop of its thread, with its id or nearly its words, was resolved.
+    pub fn settles(&self, tx: &Read, agent_no: AgentNo, item: &Item) -> Result<bool> {
+        if self.loops.is_empty() {
+            return Ok(false);
+        }
+        let named = open_loop::id_of(&item.text).and_then(|id| self.by_id.get(&id)).map(|at| &self.loops[*at]);
+        let words = similarity::words(&item.text);
+        let alike =
+            self.loops.iter().take(COMPARED).filter(|l| !words.is_empty() && similarity::same(&l.words, &words));
+        for settled in named.into_iter().chain(alike) {
+            let said = match item.turns.iter().min() {
+                Some(turn) => said_at(tx, agent_no, *turn)?,
+                None => None,
+            };
+            let is_later = said.is_none() || settled.at.is_none_or(|at| Some(at) >= said);
+            if is_later && is_of(tx, agent_no, item, settled.thread.as_deref())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether an item was said in the thread a file names. A file without a thread, and one whose thread or item is
+/// unknown, is about any.
+fn is_of(tx: &Read, agent_no: AgentNo, item: &Item, thread: Option<&str>) -> Result<bool> {
+    let (Some(name), Some(turn)) = (thread, item.turns.last()) else { return Ok(true) };
+    let Some(run) = run_of(tx, *turn)? else { return Ok(true) };
+    let key = match thread::exact(tx, agent_no, name)? {
+        Some(no) => thread::row(tx, agent_no, no)?.key,
+        None => name.to_owned(),
+    };
+    Ok(thread::membership(tx, run)?.key.as_str() == key)
+}
+
+/// The moment a front matter field holds.
+fn moment(text: &str) -> Option<Millis> {
+    parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")))
 }
 
 /// A cache: many items have the same turns and files.
@@ -86,4 +212,12 @@ impl Known<'_> {
         self.left.insert(turn, left);
         Ok(left)
     }
+}
+
+/// The run of a turn, if it is known.
+pub(crate) fn run_of(tx: &Read, turn: TurnId) -> Result<Option<RunNo>> {
+    Ok(tx
+        .prepare_cached("SELECT run_no FROM turns WHERE turn_no = ?1")?
+        .query_row([turn.0], |r| r.get(0))
+        .optional()?)
 }

@@ -3,7 +3,7 @@
 use super::budget::{Draft, Part, Piece, core};
 use super::{Ask, Event, RUNNING_MS};
 use crate::clock::Millis;
-use crate::distill::standing::still_stands;
+use crate::distill::standing::{give_ids, still_stands};
 use crate::distill::tail;
 use crate::distill::{fold, handoff};
 use crate::document::Document;
@@ -143,7 +143,9 @@ fn now_standing(
 ) -> Result<Distillate> {
     let mut may_tell = |turn| Ok(audience.may_hear(&recall::scope_of_turn(tx, at.agent_no, turn)?));
     let d = tail::standing(tx, session_no, before, &mut may_tell)?;
-    still_stands(tx, at.agent_no, &d)
+    let mut d = still_stands(tx, at.agent_no, &d)?;
+    give_ids(&mut d);
+    Ok(d)
 }
 
 /// What happened in the thread since this session was last active: one line per other session (R10.5).
@@ -196,8 +198,12 @@ fn others(tx: &Read, audience: &Audience) -> Result<Vec<Lately>> {
 /// `Codex, 2026-11-18 09:31, codex:0199… (still running)`.
 fn named(at: &AssistantHome, session: &Lately, now: Millis) -> String {
     let when = session.last_at.map(|then| format!(", {}", render::minute(at, then))).unwrap_or_default();
-    let running = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
-    let running = if running { ", active in the last ten minutes: it may still be running" } else { "" };
+    let recent = session.last_at.is_some_and(|then| (0..RUNNING_MS).contains(&(now - then)));
+    let running = match session.ended {
+        true => ", ended",
+        false if recent => ", active in the last ten minutes: it may still be running",
+        false => "",
+    };
     format!("{}{when}{running} (`{}`)", session.session.harness(), render::line(session.session.as_str()))
 }
 

@@ -1,6 +1,7 @@
 //! Everything that is due, once: jobs, summaries, pages, rows of the index.
 
 use super::Instance;
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::jobs;
 use crate::lineage::marks;
@@ -27,6 +28,15 @@ impl Instance {
             failed: drained.failed + failed,
             later: drained.later + due + u64::from(next.is_some()),
             problems: distilled.problems,
+        })
+    }
+
+    /// When the next job or session that is not due yet becomes due: a session that simply stopped, ten minutes later.
+    pub fn next_due(&self) -> Result<Option<Millis>> {
+        let now = self.ledger.now();
+        self.ledger.read(|tx| {
+            let (job, session) = (jobs::next(tx, now)?, marks::counts(tx, now, None)?.1);
+            Ok(job.into_iter().chain(session).min())
         })
     }
 

@@ -127,6 +127,13 @@ pub struct Counts {
     pub dead: u64,
 }
 
+/// When the next queued job that is not due yet becomes due.
+pub fn next(tx: &Read, now: Millis) -> Result<Option<Millis>> {
+    Ok(tx
+        .prepare_cached("SELECT min(not_before) FROM jobs WHERE state = 'queued' AND not_before > ?1")?
+        .query_row([now], |r| r.get(0))?)
+}
+
 pub fn counts(tx: &Read, now: Millis) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut statement =

@@ -42,6 +42,22 @@ pub fn due(tx: &Read, now: Millis, agent_no: Option<AgentNo>, most: usize) -> Re
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Sessions that are not distilled to their end, active since a moment, with when they were; active last first.
+pub fn unfinished(
+    tx: &Read,
+    agent_no: AgentNo,
+    since: Millis,
+    most: usize,
+) -> Result<Vec<(SessionNo, Option<Millis>)>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT s.session_no, s.last_at FROM lineage_marks m JOIN sessions s USING (session_no)
+         WHERE m.due_at IS NOT NULL AND s.agent_no = ?1 AND s.forgotten IS NULL AND s.last_at >= ?2
+         ORDER BY s.last_at DESC LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![agent_no, since, most as i64], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// How many sessions are due, of one agent or of all, and when the next one will be.
 pub fn counts(tx: &Read, now: Millis, agent_no: Option<AgentNo>) -> Result<(u64, Option<Millis>)> {
     Ok(tx

@@ -37,16 +37,24 @@ pub fn parents(tx: &Read, agent_no: AgentNo, id: NodeId) -> Result<Vec<Node>> {
     )
 }
 
+/// Not a compaction of what session nodes cover already: such a late one tells nothing new, and is no root.
+const NOT_LATE: &str = "NOT (n.kind = 2 AND EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no)
+    AND NOT EXISTS (SELECT 1 FROM node_edges b WHERE b.parent_no = n.node_no AND NOT EXISTS (
+      SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+      WHERE e.child_no = b.child_no AND length(p.key) > 0 AND p.kind = 1)))";
+
 /// The nodes of one thread and depth that no condensed node covers yet, oldest first: session nodes, compaction nodes
 /// outside session nodes, condensed nodes (R6.7).
 pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
         // The table of roots keeps this fast for a long history; the nodes themselves decide which of them count.
-        "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
-         AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-                         WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
-         ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3",
+        &format!(
+            "n.node_no IN (SELECT node_no FROM node_roots WHERE thread_no = ?1 AND depth = ?2) AND length(n.key) > 0
+             AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                             WHERE e.child_no = n.node_no AND length(p.key) > 0 AND (p.kind = 3 OR n.kind = 2))
+             AND {NOT_LATE} ORDER BY coalesce(n.last_at, n.created_at), n.node_no LIMIT ?3"
+        ),
         params![thread_no, depth, most as i64],
     )
 }
@@ -59,14 +67,18 @@ pub fn roots(tx: &Read, thread_no: ThreadNo, depth: i64, most: usize) -> Result<
 pub fn tops(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<Node>> {
     list(
         tx,
-        "n.node_no IN (
-           SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 ORDER BY last_at DESC, node_no DESC LIMIT 256)
-           UNION
-           SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3 ORDER BY node_no DESC LIMIT 512))
-         AND length(n.key) > 0 AND n.abandoned = 0
-         AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
-                         WHERE e.child_no = n.node_no AND length(p.key) > 0)
-         ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2",
+        &format!(
+            "n.node_no IN (
+               SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1
+                                    ORDER BY last_at DESC, node_no DESC LIMIT 256)
+               UNION
+               SELECT node_no FROM (SELECT node_no FROM nodes WHERE thread_no = ?1 AND kind = 3
+                                    ORDER BY node_no DESC LIMIT 512))
+             AND length(n.key) > 0 AND n.abandoned = 0
+             AND NOT EXISTS (SELECT 1 FROM node_edges e JOIN nodes p ON p.node_no = e.parent_no
+                             WHERE e.child_no = n.node_no AND length(p.key) > 0)
+             AND {NOT_LATE} ORDER BY coalesce(n.last_at, n.created_at) DESC, n.node_no DESC LIMIT ?2"
+        ),
         params![thread_no, most as i64],
     )
 }

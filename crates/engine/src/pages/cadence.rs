@@ -2,7 +2,7 @@
 //!
 //! | what happened | `MEMORY.md` | `ACTIVE.md` | thread page | index of threads | index of memory | day | week, month | project, session |
 //! |---|---|---|---|---|---|---|---|---|
-//! | turns are stored | | yes | | | | yes | | yes |
+//! | turns are stored | yes | yes | those of their sessions | yes | | yes | | yes |
 //! | a result is stored, a run is closed | | | | | | | | yes |
 //! | nodes are stored | | | | | | yes | yes | yes |
 //! | a session ends, a compaction | yes | yes | those touched | yes | | yes | yes | |
@@ -32,10 +32,13 @@ use crate::scope::SessionNo;
 /// by their workspace id; days are those of the operator's time zone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Happened {
-    /// Turns were stored: the days that show their sessions, and the sessions that were active lately.
+    /// Turns were stored: the days that show their sessions, the sessions that were active lately, and their threads:
+    /// pages tell what is being done while it is done.
     TurnsStored {
         days: BTreeSet<Date>,
         sessions: Vec<SessionPlace>,
+        /// Threads in which these sessions go on.
+        threads: Vec<String>,
     },
     /// A program reported how a turn of these sessions ended.
     ResultStored {
@@ -143,7 +146,10 @@ pub fn pages(what: &Happened) -> BTreeSet<PageKey> {
     use Happened::*;
     use PageKey::{Active, AgentIndex, Memory, Threads};
     match what {
-        TurnsStored { days, sessions } => only(&[Active]).and(of_days(days)).and(of_sessions(sessions)),
+        TurnsStored { days, sessions, threads } => {
+            let now = only(&[Memory, Active, Threads]).and(of_threads(threads));
+            now.and(of_days(days)).and(of_sessions(sessions))
+        }
         ResultStored { sessions } | RunsClosed { sessions } => of_sessions(sessions),
         NodesStored { days, noted, sessions } => of_days(noted).and(of_periods(days)).and(of_sessions(sessions)),
         SessionEnded { threads, days } | Compacted { threads, days } => {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
 use rusqlite::{OptionalExtension, params};
 
 use super::cadence::{self, Happened};
@@ -64,6 +65,15 @@ fn known(tx: &Read, agent_no: AgentNo) -> Result<Vec<PageKey>> {
     let rows = statement.query_map([agent_no], |r| r.get::<_, String>(0))?;
     let names: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
     Ok(names.iter().filter_map(|name| PageKey::parse(name)).collect())
+}
+
+/// The days whose note was ever marked.
+pub(crate) fn known_days(tx: &Read, agent_no: AgentNo) -> Result<Vec<Date>> {
+    let days = known(tx, agent_no)?.into_iter().filter_map(|page| match page {
+        PageKey::Daily(day) => Some(day),
+        _ => None,
+    });
+    Ok(days.collect())
 }
 
 /// Whether a page has a row.

@@ -23,7 +23,7 @@ pub use cadence::{Happened, SessionPlace};
 pub use cursor::Cursor;
 pub use key::{PageKey, Period, RuntimePage};
 pub(crate) use marks::{
-    Rendered, candidates, fence_all, forget_contents, is_behind, is_known, known_session, last_content, mark_pages,
-    pass_over, published, record,
+    Rendered, candidates, fence_all, forget_contents, is_behind, is_known, known_days, known_session, last_content,
+    mark_pages, pass_over, published, record,
 };
 pub use marks::{mark, mark_each};

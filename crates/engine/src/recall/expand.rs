@@ -20,6 +20,7 @@ use crate::lineage::{self, Compaction, Node};
 use crate::memory::pending::{self, Pending};
 use crate::recall::given::{self, Replayed};
 use crate::redact::redact_lines;
+use crate::render;
 use crate::scope::{AgentNo, LaneNo, NodeId, SessionNo, TurnId};
 use crate::thread::{self, ThreadRow};
 use crate::transcript::read::{self, LaneRow, Quarantined, RunRow, SessionRow};
@@ -200,7 +201,15 @@ pub fn expand(
             Error::not_found(format!("there is no file {reference}: this agent has no files yet"))
                 .hint("⟨loop add \"…\"⟩ begins its assistant home")
         })?;
-        return file(at, text).map(|view| without_words(Subject::File(Box::new(view))));
+        match file(at, text) {
+            // An open item without a file leads to where it was said last.
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                let found = ledger.read(|tx| render::unfiled::find(at, tx, text))?;
+                let turn = found.and_then(|item| item.turns.last().copied()).ok_or(e)?;
+                return expand(ledger, agent_no, files, &Reference::Turn(turn), reach);
+            }
+            other => return other.map(|view| without_words(Subject::File(Box::new(view)))),
+        }
     }
     ledger.read(|tx| {
         let opener = Opener::default();

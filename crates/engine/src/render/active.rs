@@ -7,6 +7,7 @@ use rusqlite::params;
 
 use super::page::{date_of, end_of_day, line, minute, section};
 use super::threads;
+use super::unfiled::{self, Unfiled};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -32,13 +33,21 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     out.push_str(&today(at, tx)?);
     out.push_str(&waiting(tx, agent)?);
     let (loops, all) = file_table::newest(tx, agent, Kind::OpenLoop, "opened", LINES)?;
-    let lines: Vec<String> = loops
+    // What is said now comes first: nobody has had the time to file it.
+    let said: Vec<Unfiled> = unfiled::unfiled(at, tx)?.into_iter().filter(|u| u.running).collect();
+    let mut lines: Vec<String> = said
         .iter()
-        .map(|e| {
-            let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
-            format!("{}{due} · [{}]", line(&e.title), id(e))
+        .take(LINES / 2)
+        .map(|u| {
+            let due = u.due.as_deref().map(|d| format!(" · due {d}")).unwrap_or_default();
+            format!("{}{due} · said today · [{}]", line(&u.title), u.id)
         })
         .collect();
+    let all = all + said.len() as u64;
+    lines.extend(loops.iter().map(|e| {
+        let due = e.field("due").map(|d| format!(" · due {}", line(d))).unwrap_or_default();
+        format!("{}{due} · [{}]", line(&e.title), id(e))
+    }));
     out.push_str(&section("Open loops", &lines, all, LINES, "loop list"));
     let lines = threads::slice(at, tx, THREADS)?;
     let all = lines.len() as u64;

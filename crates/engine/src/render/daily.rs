@@ -14,6 +14,7 @@ use rusqlite::{OptionalExtension, params};
 use super::continuity::{RECENT_MS, place_of_session, recent_enough};
 use super::page::line;
 use super::runs::Words;
+use super::titles;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
@@ -22,9 +23,9 @@ use crate::lineage::{Kind, Node, walk};
 use crate::pages::cursor::FROM_THE_START;
 use crate::pages::{self, Cursor, Happened, PageKey};
 use crate::redact::redact;
-use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId};
+use crate::scope::{AgentNo, SessionKey, SessionNo, ThreadNo, TurnId};
 use crate::see::See;
-use crate::transcript::read;
+use crate::thread;
 use crate::tree::AssistantHome;
 
 /// The most lines of one day.
@@ -114,6 +115,9 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
             params![at.agent_no, since],
         )?);
     }
+    if cursor == FROM_THE_START {
+        moments.extend(beside_known(at, tx, since)?);
+    }
     let mut days: BTreeSet<Date> = moments.iter().filter_map(|moment| at.day_of(*moment)).collect();
     // A note that shows a session which has continued on another day. If that day has no note, there is nothing to
     // mark.
@@ -125,11 +129,36 @@ fn of_turns(at: &AssistantHome, tx: &Read, now: Millis, examined: &mut Examined)
         }
     }
     let mut sessions = Vec::new();
+    let mut threads = BTreeSet::new();
     for session in touched_since(tx, at.agent_no, cursor, since)? {
         sessions.extend(place_of_session(tx, at.agent_no, session)?);
+        threads.extend(thread::of_session(tx, session)?);
     }
-    examined.found.push(Happened::TurnsStored { days, sessions });
+    let threads: Vec<ThreadNo> = threads.into_iter().collect();
+    let threads = thread::files_of(tx, at.agent_no, &threads)?;
+    examined.found.push(Happened::TurnsStored { days, sessions, threads });
     Ok(())
+}
+
+/// What older notes may be about: after a change of the time zone a session belongs to the day before or after the one
+/// that has its note, and that day gets one, too.
+fn beside_known(at: &AssistantHome, tx: &Read, since: Millis) -> Result<Vec<Millis>> {
+    let mut out = Vec::new();
+    for day in pages::known_days(tx, at.agent_no)? {
+        let (Ok(first), Ok(end)) = (day.checked_sub(1.day()), day.checked_add(2.days())) else { continue };
+        let midnight = |d: Date| d.to_zoned(at.zone.clone()).ok().map(|z| z.timestamp().as_millisecond());
+        let (Some(from), Some(to)) = (midnight(first), midnight(end)) else { continue };
+        if to <= since {
+            out.extend(column::<Millis>(
+                tx,
+                "SELECT last_at FROM sessions WHERE agent_no = ?1 AND last_at >= ?2 AND last_at < ?3
+                 UNION SELECT last_at FROM nodes WHERE agent_no = ?1 AND kind IN (1, 2) AND last_at >= ?2 AND last_at < ?3
+                 UNION SELECT started_at FROM scheduled_runs WHERE agent_no = ?1 AND started_at >= ?2 AND started_at < ?3",
+                params![at.agent_no, from, to],
+            )?);
+        }
+    }
+    Ok(out)
 }
 
 /// Sessions with turns after `cursor` that were active since a moment.
@@ -377,10 +406,7 @@ fn sessions(
         listed += 1;
         let key = SessionKey::from(r.get::<_, String>(1)?);
         let title: Option<String> = r.get(2)?;
-        let about = match title.filter(|t| !t.trim().is_empty()) {
-            Some(title) => title,
-            None => read::first_prompt(tx, &opener, session_no)?.unwrap_or_default(),
-        };
+        let about = titles::of_session(tx, &opener, session_no, title.as_deref())?;
         let place = r.get::<_, Option<String>>(4)?.map(|w| format!(" in {}", line(&w))).unwrap_or_default();
         let about = if about.trim().is_empty() { String::new() } else { format!(": {}", line(&about)) };
         let turns = counted(r.get(5)?);

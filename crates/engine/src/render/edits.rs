@@ -121,12 +121,13 @@ fn dismiss(lock: &TreeLock, head: &PageKey, removed: &[String]) -> Result<()> {
     at.write("head.dismiss", |tx| {
         let mut noted = Vec::new();
         for (reference, line) in &items {
-            let (item, digest) = match reference.contains(':') {
-                true => match file_table::item(tx, at.agent_no, reference)? {
-                    Some(entry) => (reference.clone(), entry.digest),
-                    None => continue,
-                },
-                false => line_key(reference, line),
+            let file = match reference.contains(':') {
+                true => file_table::item(tx, at.agent_no, reference)?,
+                false => None,
+            };
+            let (item, digest) = match file {
+                Some(entry) => (reference.clone(), entry.digest),
+                None => line_key(reference, line),
             };
             dismissals::dismiss(tx, at.agent_no, head, &item, &digest)?;
             noted.push(if reference.contains(':') { wordless(reference) } else { reference.clone() });

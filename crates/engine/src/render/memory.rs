@@ -12,10 +12,12 @@ use rusqlite::{OptionalExtension, params};
 
 use super::edits::line_key;
 use super::page::{day, end_of_day, line, moment, short};
+use super::running::running;
 pub use super::scoping::Scope;
 use super::scoping::{Owed, Standing, owed};
 use super::score::{Candidate, Chosen, Score, choose, shares};
 use super::threads::{Stand, recent, stand};
+use super::unfiled::{Unfiled, of_threadless};
 use super::why::Why;
 use crate::clock::Millis;
 use crate::error::Result;
@@ -43,8 +45,10 @@ pub(super) const LATELY_MS: Millis = 30 * 24 * 3_600_000;
 /// The most threads that are read.
 const THREADS: usize = 30;
 
-/// Blocked items shown of one thread in addition to the one in its line.
-const BLOCKED: usize = 2;
+/// The most open items without a file that are shown of one thread, and how long after they were said, in milliseconds:
+/// a conversation that ended makes files of its open items, so these are of one that goes on, or of history.
+const UNFILED: usize = 5;
+const UNFILED_MS: Millis = 14 * 24 * 3_600_000;
 
 /// The most memories read for the section of those that always hold: the pinned ones and the newest.
 const ALWAYS: i64 = 500;
@@ -200,10 +204,18 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
 pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     let day = Day::of(at, tx)?;
     let loops = owed(tx, at.agent_no, Kind::OpenLoop)?;
-    let rows = recent(tx, at.agent_no, day.now - LATELY_MS, THREADS)?;
+    let mut rows = recent(tx, at.agent_no, day.now - LATELY_MS, THREADS)?;
+    let live = running(tx, at.agent_no, at.ledger.now())?;
+    for r in live.iter().rev() {
+        if let Some(no) = r.thread_no.filter(|no| !rows.iter().any(|row| row.no == *no)) {
+            rows.insert(0, ThreadRow { last_at: r.last_at, ..thread::row(tx, at.agent_no, no)? });
+        }
+    }
     let (mut stands, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
-    for row in rows {
-        let stand = stand(tx, &mut standing, &row, &loops)?;
+    for mut row in rows {
+        let last = live.iter().filter(|r| r.thread_no == Some(row.no)).filter_map(|r| r.last_at).max();
+        row.last_at = row.last_at.max(last);
+        let stand = stand(tx, &mut standing, &row, &loops, &live)?;
         stands.push((row, stand));
     }
     // A loop that is a thread's next step is shown in the thread's line.
@@ -214,8 +226,16 @@ pub fn tier1(at: &AssistantHome, tx: &Read) -> Result<Vec<Tier1Line>> {
     let mut places = HashMap::new();
     let mut owed_lines: Vec<(Tier1Line, Option<&str>)> =
         loops.iter().map(|l| (day.of_loop(l, &mut places), Some(l.id()))).collect();
-    for (row, stand) in &stands {
-        owed_lines.extend(day.blocked(row.no, stand).into_iter().map(|l| (l, None)));
+    for ((row, stand), line) in stands.iter().zip(&now) {
+        let lines = day.unfiled(at, &mut standing, row, stand, &line.text)?;
+        owed_lines.extend(lines.into_iter().map(|l| (l, None)));
+    }
+    for item in of_threadless(at, &mut standing, &live, &loops)?.iter().take(UNFILED) {
+        let scope = match item.thread.strip_prefix("project/") {
+            Some(id) => Scope::Workspace(id.to_owned()),
+            None => Scope::Thread(ThreadNo(0), item.thread.clone()),
+        };
+        owed_lines.push((day.of_unfiled(item, scope, false), None));
     }
     let mut always = day.always(tx, at.agent_no)?;
     let known_of = known_of_projects(tx, at.agent_no)?;
@@ -334,9 +354,10 @@ impl Day {
     fn dismiss(&self, lines: &mut [Tier1Line]) {
         for line in lines.iter_mut().filter(|l| l.left_out.is_none()) {
             let Some(reference) = &line.reference else { continue };
-            let gone = match reference.contains(':') {
-                true => self.dismissed.get(reference).is_some_and(|d| self.digests.get(reference) == Some(d)),
-                false => self.dismissed.contains_key(&line_key(reference, &line.markdown()).0),
+            // An item with a file is dismissed until the file changes, any other until its line does.
+            let gone = match self.digests.get(reference) {
+                Some(digest) => self.dismissed.get(reference) == Some(digest),
+                None => self.dismissed.contains_key(&line_key(reference, &line.markdown()).0),
             };
             line.left_out = gone.then(|| DISMISSED.to_owned());
         }
@@ -453,25 +474,49 @@ impl Day {
         }
     }
 
-    /// The blocked items of a thread, except the one in its line.
-    fn blocked(&self, thread_no: ThreadNo, stand: &Stand) -> Vec<Tier1Line> {
-        let d = &stand.distillate;
-        let beside = d.blocked.iter().rev().skip(1);
-        let apart = beside.filter(|i| {
-            let words = similarity::words(&i.text);
-            !stand.loops.iter().any(|l| l.is(i, &words))
-        });
-        apart
-            .take(BLOCKED)
-            .filter_map(|item| {
-                let reference = item.file.clone().or_else(|| item.turns.last().map(ToString::to_string))?;
-                let mut score = Score::default();
-                score.add(0.6, "blocked");
-                let text = format!("Blocked: {}", line(&item.text));
-                let scope = Scope::Thread(thread_no, stand.label.clone());
-                Some(Tier1Line::new(Section::Commitments, text, Some(reference), scope, score))
-            })
-            .collect()
+    /// The newest open items of a thread that have no file, except what its line says.
+    fn unfiled(
+        &self,
+        at: &AssistantHome,
+        standing: &mut Standing,
+        row: &ThreadRow,
+        stand: &Stand,
+        line: &str,
+    ) -> Result<Vec<Tier1Line>> {
+        let mut out = Vec::new();
+        for item in stand.open_items.iter().rev() {
+            let is_blocked = stand.distillate.blocked.iter().any(|b| b.text == item.text);
+            // The line of a thread holds the beginning of what is blocked and of what is next.
+            if line.contains(short(&item.text, 90).trim_end_matches('…')) {
+                continue;
+            }
+            if standing.at(item)?.is_some_and(|said| self.now - said > UNFILED_MS) {
+                continue;
+            }
+            if let Some(found) = Unfiled::of(at, standing, item, (&row.key, &row.label), false)? {
+                let scope = Scope::Thread(row.no, row.label.clone());
+                out.push(self.of_unfiled(&found, scope, is_blocked));
+            }
+            if out.len() == UNFILED {
+                break;
+            }
+        }
+        Ok(out)
+    }
+
+    fn of_unfiled(&self, item: &Unfiled, scope: Scope, is_blocked: bool) -> Tier1Line {
+        let mut score = Score::default();
+        score.recent(item.since, self.now);
+        let due = item.due.as_deref().and_then(|d| d.parse::<Date>().ok());
+        score.due(due, self.today);
+        let mut text = line(&item.title);
+        if is_blocked {
+            score.add(0.6, "blocked");
+            text = format!("Blocked: {text}");
+        }
+        text.push_str(&format!(" · {}", short(&item.label, 40)));
+        text.extend(due.map(|due| format!(" · due {}", day(due, self.today))));
+        Tier1Line::new(Section::Commitments, text, Some(item.id.clone()), scope, score)
     }
 
     /// Accepted memories that hold everywhere, and pinned ones.

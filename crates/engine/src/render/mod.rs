@@ -20,6 +20,7 @@ pub mod outside;
 mod page;
 pub mod revisions;
 pub mod rollup;
+mod running;
 mod runs;
 pub mod runtime;
 mod scoping;
@@ -28,6 +29,8 @@ pub mod session;
 pub mod shared;
 pub mod thread;
 pub mod threads;
+mod titles;
+pub mod unfiled;
 mod which;
 pub mod why;
 

@@ -1,5 +1,5 @@
-//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was done and decided in each thread, and what was
-//! still open at the end. A period without closed nodes has no page.
+//! Weekly and monthly rollups, rendered from the lineage (R6.9): what was worked on in each thread in a week, what a month
+//! finished and decided, and what was still open at the end. A period without closed nodes has no page.
 //!
 //! Weeks are ISO weeks in the operator's time zone, as are months; a week's page lies in the folder of its ISO year.
 
@@ -11,7 +11,7 @@ use super::page::line;
 use super::runs::Words;
 use crate::clock::Millis;
 use crate::distill::fold::fold;
-use crate::distill::standing::still_stands;
+use crate::distill::standing::{give_ids, still_stands};
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::lineage::distillate::{Distillate, Item};
@@ -43,12 +43,9 @@ struct Work {
     label: String,
     key: String,
     nodes: Vec<Node>,
-}
-
-impl Work {
-    fn turns(&self) -> u64 {
-        self.nodes.iter().map(|n| n.count).sum()
-    }
+    /// The turns below its nodes, each counted once: a session's node covers its compactions, and a compaction may come
+    /// after the session's node.
+    turns: u64,
 }
 
 pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<String> {
@@ -70,7 +67,7 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, period: Period) -> Result<St
     for work in &works {
         let left = budget.saturating_sub(tokens(&out));
         let share = left / (works.len() - shown).min(THREADS.saturating_sub(shown).max(1));
-        let section = section(at, tx, &words, work, share)?;
+        let section = section(at, tx, &words, work, &period, share)?;
         if share < LEAST && shown > 0 || tokens(&section) > left {
             break;
         }
@@ -106,7 +103,7 @@ fn totals(works: &[Work]) -> String {
         "{} · {} · {} · {}\n",
         counted(sessions.len() as u64, "session"),
         counted(works.len() as u64, "thread"),
-        counted(works.iter().map(Work::turns).sum(), "turn"),
+        counted(works.iter().map(|w| w.turns).sum(), "turn"),
         programs(all.into_iter())
     )
 }
@@ -124,45 +121,57 @@ fn works(at: &AssistantHome, tx: &Read, nodes: Vec<Node>) -> Result<Vec<Work>> {
     let mut by_thread: BTreeMap<ThreadNo, Work> = BTreeMap::new();
     for node in nodes {
         let no = thread::canonical(tx, node.thread_no)?;
-        let work =
-            by_thread.entry(no).or_insert(Work { label: String::new(), key: node.thread.clone(), nodes: Vec::new() });
+        let work = by_thread.entry(no).or_insert(Work {
+            label: String::new(),
+            key: node.thread.clone(),
+            nodes: Vec::new(),
+            turns: 0,
+        });
         work.nodes.push(node);
     }
     for (no, work) in &mut by_thread {
         let row = thread::row(tx, at.agent_no, *no)?;
         (work.label, work.key) = (row.label, row.key);
+        let ids: Vec<NodeId> = work.nodes.iter().map(|n| n.id).collect();
+        work.turns = walk::covered(tx, &ids)?;
     }
     let mut out: Vec<Work> = by_thread.into_values().collect();
-    out.sort_by(|a, b| b.turns().cmp(&a.turns()).then_with(|| a.key.cmp(&b.key)));
+    out.sort_by(|a, b| b.turns.cmp(&a.turns).then_with(|| a.key.cmp(&b.key)));
     Ok(out)
 }
 
 /// What was done in a thread, within its share of the page.
-fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usize) -> Result<String> {
+fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, period: &Period, share: usize) -> Result<String> {
     let sessions: BTreeSet<Option<SessionNo>> = work.nodes.iter().map(|n| n.session_no).collect();
     let mut out = format!(
         "\n## {}\n{} · {} · {} · `{}`\n",
         line(&work.label),
         counted(sessions.len() as u64, "session"),
-        counted(work.turns(), "turn"),
+        counted(work.turns, "turn"),
         programs(work.nodes.iter()),
         line(&work.key)
     );
     let folded = work.nodes.iter().fold(Distillate::default(), |d, node| fold(&d, &node.distillate));
-    let d = still_stands(tx, at.agent_no, &folded)?;
-    let lists: [(&str, &[Item]); 5] = [
-        ("Goal", d.goal.as_slice()),
-        ("Decided", &d.decisions),
-        ("Still open", &d.open_loops),
-        ("Done", &d.done),
-        ("Blocked", &d.blocked),
-    ];
+    let mut d = still_stands(tx, at.agent_no, &folded)?;
+    give_ids(&mut d);
+    let is_week = matches!(period, Period::Week(_));
+    // A week tells what was worked on, a month what changed.
+    let lists: &[(&str, &[Item])] = match is_week {
+        true => &[
+            ("Goal", d.goal.as_slice()),
+            ("Done", &d.done),
+            ("Decided", &d.decisions),
+            ("Still open", &d.open_loops),
+            ("Blocked", &d.blocked),
+        ],
+        false => &[("Finished", &d.done), ("Decided", &d.decisions), ("Still open", &d.open_loops)],
+    };
     // Take the newest of each list in turn, so that no list starves another; print them list by list, in their fixed
     // order.
     let mut kept: Vec<Vec<String>> = vec![Vec::new(); lists.len()];
     let mut used = tokens(&out);
     'all: for n in 0..ITEMS {
-        for (kept, (word, list)) in kept.iter_mut().zip(&lists) {
+        for (kept, (word, list)) in kept.iter_mut().zip(lists) {
             let Some(item) = list.len().checked_sub(n + 1).and_then(|at| list.get(at)) else { continue };
             let text = format!("- {word}: {} [{}]\n", line(&item.text), reference(item));
             if used + tokens(&text) > share {
@@ -175,7 +184,7 @@ fn section(at: &AssistantHome, tx: &Read, words: &Words, work: &Work, share: usi
     for list in kept {
         out.extend(list.into_iter().rev());
     }
-    let sessions = session_names(words, work)?;
+    let sessions = if is_week { session_names(words, work)? } else { String::new() };
     if used + tokens(&sessions) <= share {
         out.push_str(&sessions);
     }

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::page::flat;
+use super::titles;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::ledger::Read;
@@ -10,7 +11,7 @@ use crate::ledger::blocks::Opener;
 use crate::redact::redact;
 use crate::scope::{AgentNo, SessionKey, SessionNo, TurnId, WorkspaceNo};
 use crate::tokens::cut;
-use crate::transcript::read::{self, RunRow};
+use crate::transcript::read::RunRow;
 use crate::transcript::recent;
 use crate::tree::AssistantHome;
 
@@ -95,17 +96,13 @@ impl<'w> Words<'w> {
         Ok(short(&self.raw(turn)?, most))
     }
 
-    /// The name of a session: its title, otherwise the first thing a person said in it, otherwise its key.
+    /// The name of a session: its title ([`titles`]), otherwise its key.
     pub fn name_of_session(&self, session_no: SessionNo) -> Result<String> {
         let (key, title): (String, Option<String>) = self
             .tx
             .prepare_cached("SELECT session_key, title FROM sessions WHERE session_no = ?1 AND agent_no = ?2")?
             .query_row((session_no, self.at.agent_no), |r| Ok((r.get(0)?, r.get(1)?)))?;
-        let name = match title.filter(|t| !t.trim().is_empty()) {
-            Some(title) => title,
-            None => read::first_prompt(self.tx, &self.opener, session_no)?.unwrap_or_default(),
-        };
-        let name = short(&name, 16);
+        let name = short(&titles::of_session(self.tx, &self.opener, session_no, title.as_deref())?, 16);
         Ok(if name.is_empty() { short(&key, 16) } else { name })
     }
 

@@ -1,13 +1,17 @@
 //! The runtime pages of a project: its latest turn, its blockers, its recent turns (R5.2). They are functions of the
 //! ledger alone, from bounded reads, and never become memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::page::{line, minute};
 use super::runs::{Ran, Words, names_of, of_project, refs, short};
+use super::session::Standing;
 use crate::clock::Millis;
+use crate::distill::standing::{give_ids, still_stands};
+use crate::distill::tail;
 use crate::error::Result;
 use crate::ledger::Read;
+use crate::lineage::distillate::Item;
 use crate::pages::RuntimePage;
 use crate::scope::{SessionNo, TurnId};
 use crate::tokens::tokens;
@@ -25,6 +29,9 @@ const BLOCKERS: usize = 10;
 const LOOKED_AT: usize = 24;
 const LATELY_MS: Millis = 7 * 24 * 3_600_000;
 const TOOLS: usize = 60;
+
+/// The most sessions whose blocked items are shown.
+const SESSIONS: usize = 4;
 
 /// The most files named of one run.
 const FILES: usize = 8;
@@ -144,40 +151,55 @@ fn recent_turns(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -
     Ok(if out.is_empty() { "Nothing was said here yet.\n".into() } else { fit(&out) })
 }
 
-/// A tool call that keeps failing.
-struct Failing {
+/// A tool call for which permission was denied.
+struct Denied {
     times: usize,
     first: TurnId,
     last: TurnId,
     /// Whether nothing was tried after it in its session.
     at_the_end: bool,
     session_no: SessionNo,
-    /// Whether permission for it was denied.
-    is_denied: bool,
     what: String,
 }
 
-/// Failing tool calls, by tool and subject.
+/// Denied tool calls, by tool and subject.
 #[derive(Default)]
-struct Failures(BTreeMap<(String, String), Failing>);
+struct Denials(BTreeMap<(String, String), Denied>);
+
+/// What blocks a session, as its own page says.
+fn blocked(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Result<Vec<String>> {
+    let before = Standing::of(tx, session_no)?.distillate;
+    let d = tail::standing(tx, session_no, &before, &mut |_| Ok(true))?;
+    let mut d = still_stands(tx, at.agent_no, &d)?;
+    give_ids(&mut d);
+    let line_of = |item: &Item| {
+        let reference = item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string));
+        format!("Blocked: {}{}", line(&item.text), reference.map(|r| format!(" · [{r}]")).unwrap_or_default())
+    };
+    Ok(d.blocked.iter().rev().map(line_of).collect())
+}
 
 fn blockers(at: &AssistantHome, tx: &Read, words: &Words, workspace: &str) -> Result<String> {
     let mut runs = of_project(at, tx, workspace, LOOKED_AT)?;
     let newest = runs.first().and_then(Ran::moment);
     runs.retain(|r| newest.zip(r.moment()).is_none_or(|(newest, then)| then >= newest - LATELY_MS));
     let mut lines = failed_runs(at, words, &runs)?;
-    let mut failures = Failures::default();
-    for ran in runs.iter().rev() {
-        failures.follow(tx, words, ran)?;
+    // What is in the way is what the pages of the sessions say: a check that passed since, spelled otherwise, is not.
+    let mut seen = BTreeSet::new();
+    for session_no in runs.iter().map(|r| r.session_no).filter(|no| seen.insert(*no)).take(SESSIONS) {
+        lines.extend(blocked(at, tx, session_no)?);
     }
-    let mut failing: Vec<_> = failures.0.into_iter().filter(|(_, f)| f.times > 1 || f.at_the_end).collect();
-    failing.sort_by_key(|(_, f)| std::cmp::Reverse((f.is_denied && f.times > 1, f.last)));
-    for ((tool, subject), f) in failing {
-        let word = if f.is_denied { "Not allowed" } else { "Failed" };
-        let times = if f.times > 1 { format!(" {} times", f.times) } else { String::new() };
-        let ends: Vec<TurnId> = if f.first == f.last { vec![f.last] } else { vec![f.first, f.last] };
+    let mut denials = Denials::default();
+    for ran in runs.iter().rev() {
+        denials.follow(tx, words, ran)?;
+    }
+    let mut denied: Vec<_> = denials.0.into_iter().filter(|(_, d)| d.times > 1 || d.at_the_end).collect();
+    denied.sort_by_key(|(_, d)| std::cmp::Reverse((d.times > 1, d.last)));
+    for ((tool, subject), d) in denied {
+        let times = if d.times > 1 { format!(" {} times", d.times) } else { String::new() };
+        let ends: Vec<TurnId> = if d.first == d.last { vec![d.last] } else { vec![d.first, d.last] };
         let subject = if subject.is_empty() { String::new() } else { format!(" {subject}") };
-        lines.push(format!("{word}{times}: {tool}{subject}: {}{}", f.what, refs(&ends)));
+        lines.push(format!("Not allowed{times}: {tool}{subject}: {}{}", d.what, refs(&ends)));
     }
     if lines.is_empty() {
         return Ok("Nothing is in the way.\n".into());
@@ -206,14 +228,14 @@ fn failed_runs(at: &AssistantHome, words: &Words, runs: &[Ran]) -> Result<Vec<St
     Ok(lines)
 }
 
-impl Failures {
-    /// Processes the tool turns of one run: a failure is added, a later success of the same call removes it.
+impl Denials {
+    /// Processes the tool turns of one run: a denial is added, a later success of the same call removes it.
     fn follow(&mut self, tx: &Read, words: &Words, ran: &Ran) -> Result<()> {
         let tools = recent::tools(tx, ran.run.no, TOOLS)?;
         let last = tools.iter().rfind(|t| t.is_result).map(|t| t.id);
-        for f in self.0.values_mut().filter(|f| f.session_no == ran.session_no) {
-            // A failure followed by other work did not stop the session.
-            f.at_the_end &= last.is_none();
+        for denied in self.0.values_mut().filter(|d| d.session_no == ran.session_no) {
+            // A denial followed by other work did not stop the session.
+            denied.at_the_end &= last.is_none();
         }
         for result in tools.iter().filter(|t| t.is_result) {
             let call = tools.iter().find(|t| !t.is_result && t.call.is_some() && t.call == result.call);
@@ -230,18 +252,19 @@ impl Failures {
             }
             let what = words.of(Some(result.id), 24)?;
             let lower = what.to_lowercase();
-            let is_denied = DENIALS.iter().any(|d| lower.contains(d));
-            let f = self.0.entry(key).or_insert(Failing {
+            if !DENIALS.iter().any(|d| lower.contains(d)) {
+                continue;
+            }
+            let denied = self.0.entry(key).or_insert(Denied {
                 times: 0,
                 first: result.id,
                 last: result.id,
                 at_the_end: false,
                 session_no: ran.session_no,
-                is_denied,
                 what: String::new(),
             });
-            (f.times, f.last, f.what, f.session_no) = (f.times + 1, result.id, what, ran.session_no);
-            (f.at_the_end, f.is_denied) = (last == Some(result.id), is_denied);
+            (denied.times, denied.last, denied.what) = (denied.times + 1, result.id, what);
+            (denied.at_the_end, denied.session_no) = (last == Some(result.id), ran.session_no);
         }
         Ok(())
     }

@@ -3,12 +3,12 @@
 //! A page about one thread must not show the text of another, and no page may show a closed item as open.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{OptionalExtension, params};
 
-use super::page::moment;
 use crate::clock::Millis;
+use crate::distill::standing::Resolved;
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Item;
@@ -16,13 +16,9 @@ use crate::pages::{self, Cursor, Happened};
 use crate::scope::{AgentNo, ChangeNo, NodeId, ThreadNo, TurnId};
 use crate::text::similarity;
 use crate::thread;
-use crate::title::TitleKey;
 use crate::tree::AssistantHome;
 use crate::tree::file_table::{self, Entry, Kind, State};
 use crate::tree::provenance::{Origin, Provenance};
-
-/// How many recently changed loops are searched for one that was closed.
-const CLOSED: i64 = 2_000;
 
 /// Where an item applies. A reader of a page with items of several threads is given the text of its own threads only.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -252,7 +248,7 @@ pub(super) struct Standing<'t> {
     agent_no: AgentNo,
     active: HashMap<String, bool>,
     /// Queried once, when first needed.
-    closed: Option<HashMap<String, Option<Millis>>>,
+    closed: Option<Resolved>,
     turns: HashMap<TurnId, Option<Turn>>,
 }
 
@@ -275,6 +271,16 @@ impl<'t> Standing<'t> {
             last = last.max(self.turn(*turn)?.and_then(|t| t.at));
         }
         Ok(last)
+    }
+
+    /// When an item was first said, if known.
+    pub fn since(&mut self, item: &Item) -> Result<Option<Millis>> {
+        let mut first = None;
+        for turn in &item.turns {
+            let at = self.turn(*turn)?.and_then(|t| t.at);
+            first = first.into_iter().chain(at).min();
+        }
+        Ok(first)
     }
 
     /// Why an item is no longer shown; `None`: it is still valid. `commitment`: it may have been closed as a loop with
@@ -325,39 +331,12 @@ impl<'t> Standing<'t> {
         Ok(active)
     }
 
-    /// Whether a loop with this exact title is archived and was closed after the item was last said.
+    /// Whether a loop of its thread with its id or nearly its words was resolved after the item was said.
     fn closed_since(&mut self, item: &Item) -> Result<bool> {
-        if self.closed.is_none() {
-            self.closed = Some(closed(self.tx, self.agent_no)?);
-        }
-        let Some(closed) = self.closed.as_ref().filter(|c| !c.is_empty()) else { return Ok(false) };
-        let Ok(title) = TitleKey::of(&item.text) else { return Ok(false) };
-        let Some(closed) = closed.get(&format!("l:{}", title.short())).copied() else { return Ok(false) };
-        Ok(closed >= self.at(item)?)
+        let resolved = match &self.closed {
+            Some(known) => known,
+            None => self.closed.insert(Resolved::load(self.tx, self.agent_no)?),
+        };
+        resolved.settles(self.tx, self.agent_no, item)
     }
-}
-
-/// Loops that were resolved and are not open again, with the moment; only the most recently resolved, which are those
-/// that the items of a thread's newest nodes can be about.
-fn closed(tx: &Read, agent_no: AgentNo) -> Result<HashMap<String, Option<Millis>>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT item, state, fields ->> 'resolved' FROM catalogue
-         WHERE agent_no = ?1 AND kind = 'loop' AND state IN ('active', 'archived') AND item IS NOT NULL
-         ORDER BY change_no DESC LIMIT ?2",
-    )?;
-    let rows = statement.query_map(params![agent_no, CLOSED], |r| {
-        Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?, r.get::<_, Option<String>>(2)?))
-    })?;
-    let (mut open, mut out) = (HashSet::new(), HashMap::new());
-    for row in rows {
-        let (item, state, when) = row?;
-        if state == "active" {
-            open.insert(item);
-        } else {
-            let last: &mut Option<Millis> = out.entry(item).or_default();
-            *last = (*last).max(moment(when.as_deref()));
-        }
-    }
-    out.retain(|item, _| !open.contains(item));
-    Ok(out)
 }

@@ -5,10 +5,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::page::{line, minute};
 use super::runs::{Words, refs};
+use super::titles;
 use crate::clock::Millis;
 use crate::distill::fold::fold;
 use crate::distill::handoff;
-use crate::distill::standing::still_stands;
+use crate::distill::standing::{give_ids, still_stands};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::distillate::Distillate;
@@ -42,7 +43,8 @@ pub(super) fn render(at: &AssistantHome, tx: &Read, session_no: SessionNo) -> Re
     };
     let (words, standing) = (Words::new(at, tx), Standing::of(tx, session_no)?);
     let mut out = about(at, tx, session_no, &row)?;
-    let d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    let mut d = still_stands(tx, at.agent_no, &standing.distillate)?;
+    give_ids(&mut d);
     let runs = recent::runs(tx, session_no, 2)?;
     if !d.is_empty() {
         let names: Vec<String> = standing.nodes.iter().map(|n| n.to_string()).collect();
@@ -154,7 +156,7 @@ fn row(tx: &Read, agent_no: AgentNo, session_no: SessionNo) -> Result<Option<Row
 /// The identity of the session, and how to find it again.
 fn about(at: &AssistantHome, tx: &Read, session_no: SessionNo, row: &Row) -> Result<String> {
     let mut out = String::new();
-    if let Some(title) = row.title.as_deref().filter(|t| !t.trim().is_empty()) {
+    if let Some(title) = row.title.as_deref().filter(|t| !titles::is_empty(t)) {
         out.push_str(&format!("- About: {}\n", line(title)));
     }
     let project = row.project.as_deref().map(|p| format!(" · project {}", line(p))).unwrap_or_default();

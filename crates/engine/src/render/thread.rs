@@ -1,21 +1,25 @@
-//! A thread's head, Tier 2 (R7.2): its state, decisions, open items and next steps, its participants, and references
-//! into the lineage. Bounded; loops that are files come first, distilled items follow, and none is shown twice.
+//! A thread's head, Tier 2 (R7.2): what it is about, what was done last and is next, what is open and since when, what
+//! was decided and done, the files, its participants, and references into the lineage. Bounded; loops that are files
+//! come first, distilled items follow, each with an id that closes it, and nothing is shown twice.
 
 use std::collections::BTreeSet;
 
 use rusqlite::params;
 
 use super::page::{day, day_at, end_of_day, line, moment, short};
+use super::running::running_in;
 use super::scoping::{Owed, Standing, owed_in};
 use super::score::{Score, shares};
-use super::threads::{is_of, valid_items};
+use super::threads::{Stand, is_of, is_same, stand, valid_items};
 use super::why::Why;
 use crate::clock::Millis;
-use crate::distill::state;
+use crate::continuity::open_loop;
+use crate::distill::fold::fold;
+use crate::distill::{due, state};
 use crate::error::Result;
 use crate::ledger::Read;
 use crate::lineage::Node;
-use crate::lineage::distillate::Item;
+use crate::lineage::distillate::{Distillate, Item, Touch};
 use crate::scope::{NodeId, SessionKey, ThreadNo, TurnId};
 use crate::see::See;
 use crate::text::similarity;
@@ -68,19 +72,31 @@ struct Page {
     title: String,
     /// Key, state, dates and participants.
     facts: String,
-    status: Line,
+    /// What it is about, what was done last, what is next.
+    state: Vec<Line>,
     lists: Vec<Line>,
+    files: String,
     lineage: String,
+    newest: Option<NodeId>,
 }
 
-const DECIDED: &str = "Decided";
-const OPEN: &str = "Open";
-const WAITING: &str = "Waiting for your yes";
+const DOING: &str = "Doing";
+const LAST: &str = "Last";
 const NEXT: &str = "Next";
+const OPEN: &str = "Open";
+const DECIDED: &str = "Decided";
+const DONE: &str = "Done lately";
+const WAITING: &str = "Waiting for your yes";
 
 /// The lists in the order of the page, with the weight of each one's share.
 const LISTS: [(&str, usize, &str); 4] =
-    [(DECIDED, 35, "expand"), (OPEN, 40, "loop list"), (WAITING, 10, "proposal list"), (NEXT, 15, "expand")];
+    [(OPEN, 40, "loop list"), (DECIDED, 35, "expand"), (DONE, 15, "expand"), (WAITING, 10, "proposal list")];
+
+/// The most things done that are listed, besides the last one.
+const DONE_MOST: usize = 5;
+
+/// The most files named.
+const FILES: usize = 8;
 
 pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String> {
     let Some(row) = thread::of_file(tx, at.agent_no, file)? else {
@@ -93,8 +109,11 @@ pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String
     }
     let page = page(at, tx, &row)?;
     let mut out = format!("# {}\n\n{}\n\n", page.title, page.facts);
-    let reference = page.status.reference.as_ref().map(|r| format!(" [{r}]")).unwrap_or_default();
-    out.push_str(&format!("**Status.** {}{reference}\n\n", page.status.text));
+    for line in &page.state {
+        let reference = line.reference.as_ref().map(|r| format!(" [{r}]")).unwrap_or_default();
+        out.push_str(&format!("**{}.** {}{reference}\n", line.section, line.text));
+    }
+    out.push('\n');
     for (section, _, see) in LISTS {
         let (shown, left): (Vec<&Line>, Vec<&Line>) =
             page.lists.iter().filter(|l| l.section == section).partition(|l| l.left_out.is_none());
@@ -105,11 +124,14 @@ pub(crate) fn render(at: &AssistantHome, tx: &Read, file: &str) -> Result<String
         out.push_str(&format!("## {section}\n"));
         shown.iter().for_each(|l| out.push_str(&l.markdown()));
         if left > 0 {
-            let node = page.status.reference.as_deref().filter(|_| see == "expand");
+            let node = page.newest.filter(|_| see == "expand");
             let see = node.map_or_else(|| see.to_owned(), |n| format!("{see} {n}"));
             out.push_str(&format!("- … and {left} more: `{}`\n", See::new(see)));
         }
         out.push('\n');
+    }
+    if !page.files.is_empty() {
+        out.push_str(&format!("## Files\n{}\n\n", page.files));
     }
     if !page.lineage.is_empty() {
         out.push_str(&format!("## Lineage\n{}\n", page.lineage));
@@ -133,7 +155,7 @@ pub(super) fn why(at: &AssistantHome, tx: &Read, file: &str) -> Result<Vec<Why>>
         reasons: l.score.reasons,
         left_out: l.left_out,
     };
-    Ok(std::iter::once(page.status).chain(shown).chain(left).map(why).collect())
+    Ok(page.state.into_iter().chain(shown).chain(left).map(why).collect())
 }
 
 /// The reason given for a line that did not fit.
@@ -142,63 +164,125 @@ const NO_ROOM: &str = "no room: others score higher";
 fn page(at: &AssistantHome, tx: &Read, row: &ThreadRow) -> Result<Page> {
     let (today, now) = (at.day_of(at.ledger.now()), end_of_day(at));
     let members = thread::members(tx, row.no)?;
-    let state = state::of_thread(tx, &members)?;
+    let live = running_in(tx, at.agent_no, at.ledger.now(), row.no)?;
+    let mut whole = state::of_thread(tx, &members)?;
+    for running in live.iter().rev() {
+        whole.distillate = fold(&whole.distillate, &running.distillate);
+    }
     let loops = owed_in(tx, at.agent_no, Kind::OpenLoop, &members)?;
-    let loops: Vec<&Owed> = loops.iter().filter(|l| is_of(&l.scope, row.no)).collect();
     let proposals = owed_in(tx, at.agent_no, Kind::Proposal, &members)?;
     let proposals: Vec<&Owed> = proposals.iter().filter(|p| is_of(&p.scope, row.no)).collect();
     let mut standing = Standing::new(tx, at.agent_no);
-    let newest = state.newest().map(|n| n.id);
-    let gone = gone(&state.distillate, &mut standing)?;
-    let (d, open) = valid_items(state.distillate, &loops, &mut standing)?;
+    let gone = gone(&whole.distillate, &mut standing)?;
+    // What is open is counted by every page alike: here and in the line of the thread on other pages.
+    let stand = stand(tx, &mut standing, row, &loops, &live)?;
+    let newest = whole.newest().map(|n| n.id);
+    let nodes = whole.nodes;
+    let (d, _) = valid_items(whole.distillate, &stand.loops, &mut standing)?;
 
-    let status = status(row, &d, state.nodes.first(), newest);
+    let mut seen = Seen::default();
+    let mut state = doing(row, &stand, &d, nodes.first(), newest, &mut seen);
     let mut lists = Vec::new();
-    // The items shown in the status.
-    let shown = [d.goal.as_ref(), d.in_progress.last(), d.blocked.last()];
-    let mut shown_words: Vec<similarity::ItemWords> =
-        shown.into_iter().flatten().map(|i| similarity::words(&i.text)).collect();
-    for item in d.decisions.iter().rev() {
-        push(&mut lists, &mut shown_words, DECIDED, item, now, today, at, &mut standing)?;
-    }
-    // A next step that is a loop is shown as that loop, and not again among the open items.
-    let mut stepped: BTreeSet<&str> = BTreeSet::new();
-    for item in &d.next_steps {
-        let words = similarity::words(&item.text);
-        match loops.iter().find(|l| l.is(item, &words)) {
-            Some(l) if stepped.insert(l.id()) => lists.push(of_loop(NEXT, l, now, today)),
-            Some(_) => {}
-            None => push(&mut lists, &mut shown_words, NEXT, item, now, None, at, &mut standing)?,
+    // The next step is named by the open item it is, if it is one.
+    let steps: Vec<similarity::ItemWords> =
+        stand.distillate.next_steps.iter().map(|i| similarity::words(&i.text)).collect();
+    let is_next = |words: &similarity::ItemWords| steps.first().is_some_and(|step| similarity::same(step, words));
+    let mut files: Vec<Line> = Vec::new();
+    for l in &stand.loops {
+        let mut line = of_loop(at, l, now, today);
+        if is_next(l.words()) {
+            line.text.push_str(" · next");
         }
+        seen.words(l.words().clone(), l.id());
+        files.push(line);
     }
-    let rest = loops.iter().filter(|l| !stepped.contains(l.id()));
-    let mut files: Vec<Line> = rest.map(|l| of_loop(OPEN, l, now, today)).collect();
     files.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| a.reference.cmp(&b.reference)));
-    shown_words.extend(loops.iter().map(|l| l.words().clone()));
     lists.append(&mut files);
-    for item in open.iter().rev() {
-        push(&mut lists, &mut shown_words, OPEN, item, now, None, at, &mut standing)?;
+    for item in stand.open_items.iter().rev() {
+        let words = similarity::words(&item.text);
+        let is_blocked = stand.distillate.blocked.iter().any(|b| b.text == item.text);
+        let mut line = of_item(at, item, is_blocked, now, today, &mut standing)?;
+        if is_next(&words) {
+            line.text.push_str(" · next");
+        }
+        seen.add(item, words);
+        lists.push(line);
+    }
+    // Further steps are open items by now, or are told by the matter in hand.
+    let step = stand.distillate.next_steps.iter().find(|i| !seen.has(i));
+    if let Some(step) = step {
+        let reference = step.file.clone().or_else(|| open_loop::id_of(&step.text));
+        state.push(Line::new(NEXT, line(&step.text), reference, Score::default()));
+        seen.add(step, similarity::words(&step.text));
+    }
+    for item in d.decisions.iter().rev() {
+        push(&mut lists, &mut seen, DECIDED, item, now, today, at, &mut standing)?;
+    }
+    for item in d.done.iter().rev().take(DONE_MOST + 1) {
+        push(&mut lists, &mut seen, DONE, item, now, today, at, &mut standing)?;
     }
     for waiting in &proposals {
         let mut score = Score::default();
         score.recent(moment(waiting.entry.field("proposed")), now);
         lists.push(Line::new(WAITING, line(&waiting.entry.title), Some(waiting.id().to_owned()), score));
     }
+    let last_at = live.iter().filter_map(|r| r.last_at).max();
     let mut page = Page {
         title: line(&row.label),
-        facts: facts(at, tx, row, &members, &state.nodes, today)?,
-        status,
+        facts: facts(at, tx, row, &members, &nodes, last_at, today)?,
+        state,
         lists,
-        lineage: lineage(at, tx, &state.nodes, today)?,
+        files: files_of(&d),
+        lineage: lineage(at, tx, &nodes, today)?,
+        newest,
     };
     fit(&mut page);
     page.lists.extend(gone);
     Ok(page)
 }
 
+/// What a page says already, so that nothing stands on it twice.
+#[derive(Default)]
+struct Seen {
+    said: Vec<(Item, similarity::ItemWords)>,
+}
+
+impl Seen {
+    fn add(&mut self, item: &Item, words: similarity::ItemWords) {
+        self.said.push((item.clone(), words));
+    }
+
+    fn words(&mut self, words: similarity::ItemWords, id: &str) {
+        self.said.push((Item { file: Some(id.to_owned()), ..Item::default() }, words));
+    }
+
+    fn has(&self, item: &Item) -> bool {
+        let words = similarity::words(&item.text);
+        self.said
+            .iter()
+            .any(|(said, known)| (item.file.is_some() && said.file == item.file) || is_same(said, known, item, &words))
+    }
+}
+
+/// The files that were changed last, newest first.
+fn files_of(d: &Distillate) -> String {
+    let changed = d.files.iter().filter(|f| f.touch != Touch::Read);
+    let mut paths: Vec<(TurnId, String)> =
+        changed.map(|f| (f.turns.last().copied().unwrap_or_default(), short(&f.path, 60))).collect();
+    paths.sort_by(|a, b| b.cmp(a));
+    let over = paths.len().saturating_sub(FILES);
+    let mut out: Vec<String> =
+        paths.into_iter().take(FILES).map(|(_, path)| format!("`{}`", path.replace('`', "'"))).collect();
+    if over > 0 {
+        out.push(format!("{over} more"));
+    }
+    out.join(", ")
+}
+
 /// Removes what does not fit, the lowest score of each list first.
 fn fit(page: &mut Page) {
-    let fixed = tokens(&page.title) + tokens(&page.facts) + page.status.tokens() + tokens(&page.lineage) + 16;
+    let state: usize = page.state.iter().map(Line::tokens).sum();
+    let fixed = tokens(&page.title) + tokens(&page.facts) + state + tokens(&page.files) + tokens(&page.lineage) + 24;
     let heading = |section: &str| tokens(&format!("## {section}\n\n")) + MORE;
     let used: Vec<&(&str, usize, &str)> =
         LISTS.iter().filter(|(s, ..)| page.lists.iter().any(|l| l.section == *s)).collect();
@@ -216,37 +300,57 @@ fn fit(page: &mut Page) {
     }
 }
 
-/// Adds an item as a line, unless the same words are already above.
+/// Adds an item as a line, unless the page says it already.
 #[allow(clippy::too_many_arguments)]
 fn push(
     lists: &mut Vec<Line>,
-    shown_words: &mut Vec<similarity::ItemWords>,
+    seen: &mut Seen,
     section: &'static str,
     item: &Item,
     now: Millis,
-    dated: Option<jiff::civil::Date>,
+    today: Option<jiff::civil::Date>,
     at: &AssistantHome,
     standing: &mut Standing,
 ) -> Result<()> {
-    let words = similarity::words(&item.text);
-    if shown_words.iter().any(|s| similarity::same(s, &words)) {
+    if seen.has(item) {
         return Ok(());
     }
     let when = standing.at(item)?;
     let mut score = Score::default();
     score.recent(when, now);
-    let text = match when.filter(|_| dated.is_some()) {
-        Some(when) => format!("{} · {}", line(&item.text), day_at(at, when, dated)),
+    let text = match when {
+        Some(when) => format!("{} · {}", line(&item.text), day_at(at, when, today)),
         None => line(&item.text),
     };
     let reference = item.file.clone().or_else(|| item.turns.last().map(TurnId::to_string));
     lists.push(Line::new(section, text, reference, score));
-    shown_words.push(words);
+    seen.add(item, similarity::words(&item.text));
     Ok(())
 }
 
+/// The line of an open item that has no file.
+fn of_item(
+    at: &AssistantHome,
+    item: &Item,
+    is_blocked: bool,
+    now: Millis,
+    today: Option<jiff::civil::Date>,
+    standing: &mut Standing,
+) -> Result<Line> {
+    let mut score = Score::default();
+    score.recent(standing.at(item)?, now);
+    let since = standing.since(item)?;
+    let mut text = if is_blocked { format!("Blocked: {}", line(&item.text)) } else { line(&item.text) };
+    let due = since.and_then(|said| due::due(&item.text, at.day_of(said)?));
+    text.extend(due.map(|due| format!(" · due {}", day(due, today))));
+    text.extend(since.map(|since| format!(" · since {}", day_at(at, since, today))));
+    // Without an id it could not be closed.
+    let id = item.file.clone().or_else(|| open_loop::id_of(&item.text));
+    Ok(Line::new(OPEN, text, id.or_else(|| item.turns.last().map(TurnId::to_string)), score))
+}
+
 /// Items of the nodes that are no longer valid.
-fn gone(d: &crate::lineage::distillate::Distillate, standing: &mut Standing) -> Result<Vec<Line>> {
+fn gone(d: &Distillate, standing: &mut Standing) -> Result<Vec<Line>> {
     let mut out = Vec::new();
     for (section, list, commitment) in [
         (DECIDED, &d.decisions, false),
@@ -265,46 +369,58 @@ fn gone(d: &crate::lineage::distillate::Distillate, standing: &mut Standing) -> 
     Ok(out)
 }
 
-fn of_loop(section: &'static str, owed: &Owed, now: Millis, today: Option<jiff::civil::Date>) -> Line {
+fn of_loop(at: &AssistantHome, owed: &Owed, now: Millis, today: Option<jiff::civil::Date>) -> Line {
+    let mut text = line(&owed.entry.title);
     let due = owed.entry.field("due").and_then(|d| d.parse().ok());
-    let text = match due {
-        Some(due) => format!("{} · due {}", line(&owed.entry.title), day(due, today)),
-        None => line(&owed.entry.title),
-    };
-    Line::new(section, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))
+    text.extend(due.map(|due| {
+        let overdue = today.is_some_and(|today| due < today);
+        format!(" · {} {}", if overdue { "overdue since" } else { "due" }, day(due, today))
+    }));
+    let since = moment(owed.entry.field("opened"));
+    text.extend(since.map(|since| format!(" · since {}", day_at(at, since, today))));
+    Line::new(OPEN, text, Some(owed.id().to_owned()), super::memory::urgency(&owed.entry, now, today))
 }
 
-/// The status: what is in progress, otherwise the goal; what is blocked; otherwise what was done last.
-fn status(
+/// The first lines: what the thread is about, and what was done last.
+fn doing(
     row: &ThreadRow,
-    d: &crate::lineage::distillate::Distillate,
+    stand: &Stand,
+    d: &Distillate,
     newest: Option<&Node>,
     reference: Option<NodeId>,
-) -> Line {
+    seen: &mut Seen,
+) -> Vec<Line> {
+    let sentence = |text: &str| format!("{}.", short(text, 150).trim_end_matches(['.', '…']));
+    let (goal, doing) = (stand.distillate.goal.as_ref(), stand.distillate.in_progress.last());
     let mut parts: Vec<String> = Vec::new();
     if row.state == "closed" {
         parts.push("Closed.".into());
     }
-    let sentence = |text: &str| format!("{}.", short(text, 150).trim_end_matches(['.', '…']));
-    let (goal, doing) = (d.goal.as_ref(), d.in_progress.last());
-    parts.extend(goal.map(|i| sentence(&i.text)));
-    parts.extend(
-        doing.filter(|i| goal.is_none_or(|g| !similarity::same_words(&g.text, &i.text))).map(|i| sentence(&i.text)),
-    );
-    if parts.is_empty() || doing.is_none() {
-        parts.extend(d.done.last().map(|i| format!("Done: {}", sentence(&i.text))));
+    for item in goal.into_iter().chain(doing) {
+        if !seen.has(item) {
+            parts.push(sentence(&item.text));
+            seen.add(item, similarity::words(&item.text));
+        }
     }
-    parts.extend(d.blocked.last().map(|i| format!("Blocked: {}", sentence(&i.text))));
-    if parts.is_empty() {
+    let last = d.done.last().filter(|done| !seen.has(done));
+    let mut out = Vec::new();
+    if parts.is_empty() && last.is_none() {
         let shown = newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)));
         parts.push(match shown {
             Some(shown) => short(shown, 150),
-            None => "Nothing is known of it yet; its head fills when a conversation in it ends or is compacted.".into(),
+            None => "Nothing is known of it yet; its head fills with the first conversation in it.".into(),
         });
     }
-    let mut score = Score::default();
-    score.add(1.0, "where the newest nodes leave it");
-    Line::new("Status", parts.join(" "), reference.map(|n| n.to_string()), score)
+    if !parts.is_empty() {
+        let mut score = Score::default();
+        score.add(1.0, "where the newest nodes leave it");
+        out.push(Line::new(DOING, parts.join(" "), reference.map(|n| n.to_string()), score));
+    }
+    if let Some(last) = last {
+        seen.add(last, similarity::words(&last.text));
+        out.push(Line::new(LAST, sentence(&last.text), last.turns.last().map(TurnId::to_string), Score::default()));
+    }
+    out
 }
 
 /// Key, state, dates and participants.
@@ -314,10 +430,11 @@ fn facts(
     row: &ThreadRow,
     members: &[ThreadNo],
     nodes: &[Node],
+    running: Option<Millis>,
     today: Option<jiff::civil::Date>,
 ) -> Result<String> {
     let mut parts = vec![format!("`{}`", line(&row.key).replace('`', "'")), row.state.clone()];
-    let last = nodes.iter().filter_map(|n| n.times.1).max();
+    let last = nodes.iter().filter_map(|n| n.times.1).chain(running).max();
     parts.extend(last.map(|then| format!("last worked in on {}", day_at(at, then, today))));
     let who = participants(tx, row, members)?;
     if !who.is_empty() {

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use rusqlite::params;
 
 use super::page::{day_at, end_of_day, line, short};
+use super::running::{Running, running};
 use super::scoping::{Owed, Scope, Standing, owed_in};
 use crate::clock::Millis;
+use crate::distill::fold::fold;
 use crate::distill::state::{self, State};
 use crate::error::Result;
 use crate::ledger::Read;
@@ -35,10 +37,11 @@ pub(super) fn render(at: &AssistantHome, tx: &Read) -> Result<String> {
     let (open, closed) = counts(tx, at.agent_no)?;
     let active = newest(tx, at.agent_no, open)?;
     let loops = owed_by(tx, at.agent_no, &active)?;
+    let live = running(tx, at.agent_no, at.ledger.now())?;
     let mut out = String::new();
     let mut standing = Standing::new(tx, at.agent_no);
     for row in active.iter().take(LINES) {
-        let stand = stand(tx, &mut standing, row, &loops)?;
+        let stand = stand(tx, &mut standing, row, &loops, &live)?;
         let mut parts = Vec::new();
         parts.extend(stand.words(60));
         if stand.open() > 0 {
@@ -166,7 +169,6 @@ pub(super) fn recent(tx: &Read, agent_no: AgentNo, since: Millis, most: usize) -
 
 /// The current state of a thread.
 pub(super) struct Stand<'l> {
-    pub label: String,
     /// Without items that are no longer valid.
     pub distillate: Distillate,
     /// Its newest node.
@@ -205,9 +207,20 @@ impl Stand<'_> {
     }
 }
 
-/// The state of a thread, from its newest nodes; `loops`: all open loops, of any thread.
-pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loops: &'l [Owed]) -> Result<Stand<'l>> {
+/// The state of a thread, from its newest nodes and the conversations that go on in it; `loops`: all open loops, of any
+/// thread.
+pub(super) fn stand<'l>(
+    tx: &Read,
+    standing: &mut Standing,
+    row: &ThreadRow,
+    loops: &'l [Owed],
+    live: &[Running],
+) -> Result<Stand<'l>> {
     let State { mut distillate, nodes } = state::of_newest(tx, &thread::members(tx, row.no)?, NODES)?;
+    // The one that was active last says what counts.
+    for running in live.iter().rev().filter(|r| r.thread_no == Some(row.no)) {
+        distillate = fold(&distillate, &running.distillate);
+    }
     // A line shows none of these, or only the last one.
     distillate.decisions.clear();
     distillate.done.drain(..distillate.done.len().saturating_sub(1));
@@ -216,7 +229,28 @@ pub(super) fn stand<'l>(tx: &Read, standing: &mut Standing, row: &ThreadRow, loo
     let newest = nodes.first();
     let summary =
         newest.and_then(|n| n.summary.lines().find(|l| l.chars().any(char::is_alphanumeric)).map(str::to_owned));
-    Ok(Stand { label: row.label.clone(), distillate, node: newest.map(|n| n.id), summary, loops, open_items })
+    Ok(Stand { distillate, node: newest.map(|n| n.id), summary, loops, open_items })
+}
+
+impl<'l> Stand<'l> {
+    /// The state of a conversation whose thread does not exist yet.
+    pub fn of_running(running: &Running, loops: Vec<&'l Owed>, standing: &mut Standing) -> Result<Stand<'l>> {
+        let (distillate, open_items) = valid_items(running.distillate.clone(), &loops, standing)?;
+        Ok(Stand { distillate, node: None, summary: None, loops, open_items })
+    }
+
+    /// The open items without a file: those that count as open, newest first, then the next steps that are none of them.
+    pub fn unfiled(&self) -> Vec<&Item> {
+        let mut out: Vec<&Item> = self.open_items.iter().rev().collect();
+        for step in &self.distillate.next_steps {
+            let words = similarity::words(&step.text);
+            let known = self.loops.iter().any(|l| l.is(step, &words));
+            if !known && !out.iter().any(|i| similarity::same_words(&i.text, &step.text)) {
+                out.push(step);
+            }
+        }
+        out
+    }
 }
 
 /// Whether a scope is this thread.
@@ -253,13 +287,25 @@ pub(super) fn valid_items(
         d.goal = None;
     }
     let mut open: Vec<(similarity::ItemWords, Item)> = Vec::new();
+    // What the thread is about is not also one of its open items.
+    let about: Vec<&Item> = d.goal.iter().chain(d.in_progress.last()).collect();
     for item in d.open_loops.iter().chain(&d.blocked) {
         let words = similarity::words(&item.text);
-        if !loops.iter().any(|l| l.is(item, &words)) && !open.iter().any(|(o, _)| similarity::same(o, &words)) {
+        if about.iter().any(|a| similarity::same_words(&a.text, &item.text)) {
+            continue;
+        }
+        if !loops.iter().any(|l| l.is(item, &words)) && !open.iter().any(|(o, known)| is_same(known, o, item, &words)) {
             open.push((words, item.clone()));
         }
     }
     Ok((d, open.into_iter().map(|(_, item)| item).collect()))
+}
+
+/// Whether two items are about one matter: nearly the same words, or one says the other again in the same turn.
+pub(super) fn is_same(a: &Item, a_words: &similarity::ItemWords, b: &Item, b_words: &similarity::ItemWords) -> bool {
+    similarity::same(a_words, b_words)
+        || (a.turns.iter().any(|turn| b.turns.contains(turn))
+            && (similarity::covers(a_words, b_words) && similarity::covers(b_words, a_words)))
 }
 
 /// Lines for the active page: the threads worked in last.
@@ -270,9 +316,10 @@ pub(super) fn slice(at: &AssistantHome, tx: &Read, most: usize) -> Result<Vec<St
         return Ok(Vec::new());
     }
     let loops = owed_by(tx, at.agent_no, &rows)?;
+    let live = running(tx, at.agent_no, at.ledger.now())?;
     let (mut lines, mut standing) = (Vec::new(), Standing::new(tx, at.agent_no));
     for row in rows {
-        let stand = stand(tx, &mut standing, &row, &loops)?;
+        let stand = stand(tx, &mut standing, &row, &loops, &live)?;
         let node = stand.reference(&row);
         let words = stand.words(80).map(|w| format!(": {w}")).unwrap_or_default();
         let open = if stand.open() > 0 { format!(" · {} open", stand.open()) } else { String::new() };

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::clock::{Millis, rfc3339};
 use crate::continuity::Item;
 use crate::home::RelPath;
 use crate::redact::redact;
+use crate::render::unfiled::Unfiled;
 use crate::tree::file_table::Entry;
 
 /// What an act did to items.
@@ -67,6 +69,38 @@ pub struct LoopsReport {
     pub loops: Vec<EntryReport>,
     /// How many there are, those that were not asked for included.
     pub all: usize,
+    /// What pages show as open without a file of its own.
+    pub unfiled: Vec<UnfiledReport>,
+}
+
+/// An open item that has no file: it can be resolved by its id like any loop.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct UnfiledReport {
+    pub id: String,
+    pub title: String,
+    pub turns: Vec<String>,
+    pub thread: String,
+    pub since: Option<String>,
+    pub due: Option<String>,
+    /// Whether the conversation that says it goes on.
+    pub running: bool,
+    #[serde(skip)]
+    pub at: Option<Millis>,
+}
+
+impl From<Unfiled> for UnfiledReport {
+    fn from(item: Unfiled) -> UnfiledReport {
+        UnfiledReport {
+            id: item.id,
+            title: redact(&item.title).into_owned(),
+            turns: item.turns.iter().map(ToString::to_string).collect(),
+            thread: item.thread,
+            since: item.since.map(rfc3339),
+            due: item.due,
+            running: item.running,
+            at: item.since,
+        }
+    }
 }
 
 /// Proposals of one status, newest first.

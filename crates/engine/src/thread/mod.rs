@@ -22,5 +22,6 @@ pub use reading::{
     unthreaded,
 };
 pub use row::{
-    ThreadRow, called, canonical, files_of, find, known_as, list, list_all, members, named, of_file, of_session, row,
+    ThreadRow, called, canonical, exact, files_of, find, known_as, list, list_all, members, named, of_file, of_session,
+    row,
 };

@@ -116,6 +116,8 @@ pub struct Lately {
     pub session: SessionKey,
     /// When its newest run was last active.
     pub last_at: Option<Millis>,
+    /// Whether its end was told, by its program or by hand.
+    pub ended: bool,
     /// Whether that run is in no thread yet because it has not been distilled.
     pub unthreaded: bool,
 }
@@ -123,7 +125,8 @@ pub struct Lately {
 /// The sessions with the newest runs of a thread, newest first, at most `most`: the beginning of [`sessions`], without
 /// counting.
 pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately>> {
-    let mut named = tx.prepare_cached("SELECT session_key FROM sessions WHERE session_no = ?1")?;
+    let mut named =
+        tx.prepare_cached("SELECT session_key, ended_at IS NOT NULL FROM sessions WHERE session_no = ?1")?;
     let mut newest = Vec::new();
     for member in members {
         newest.extend(newest_runs(tx, *member, most)?);
@@ -135,8 +138,9 @@ pub fn lately(tx: &Read, members: &[ThreadNo], most: usize) -> Result<Vec<Lately
             break;
         }
         if out.iter().all(|known| known.session_no != session_no) {
-            let session = SessionKey::from(named.query_row([session_no], |r| r.get::<_, String>(0))?);
-            out.push(Lately { session_no, session, last_at, unthreaded: false });
+            let (session, ended) =
+                named.query_row([session_no], |r| Ok((SessionKey::from(r.get::<_, String>(0)?), r.get(1)?)))?;
+            out.push(Lately { session_no, session, last_at, ended, unthreaded: false });
         }
     }
     Ok(out)
@@ -175,8 +179,8 @@ fn newest_runs(tx: &Read, thread_no: ThreadNo, most: usize) -> Result<Vec<(Sessi
 pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) -> Result<Vec<Lately>> {
     // One lookup per session for the newest run of its main line, however many it has.
     let mut statement = tx.prepare_cached(
-        "SELECT n.session_no, n.session_key, n.last_at FROM (
-           SELECT s.session_no, s.session_key, s.last_at, (
+        "SELECT n.session_no, n.session_key, n.last_at, n.ended FROM (
+           SELECT s.session_no, s.session_key, s.last_at, s.ended_at IS NOT NULL AS ended, (
              SELECT max(r.run_no) FROM turn_results r INDEXED BY turn_results_newest WHERE r.lane_no = (
                SELECT l.lane_no FROM lanes l WHERE l.session_no = s.session_no AND l.lane = '')) AS run_no
            FROM sessions s WHERE s.agent_no = ?1 AND s.forgotten IS NULL AND s.workspace_no IN (
@@ -187,7 +191,7 @@ pub fn unthreaded(tx: &Read, agent_no: AgentNo, workspace: &str, most: usize) ->
     )?;
     let rows = statement.query_map(params![agent_no, workspace, most as i64], |r| {
         let session = SessionKey::from(r.get::<_, String>(1)?);
-        Ok(Lately { session_no: r.get(0)?, session, last_at: r.get(2)?, unthreaded: true })
+        Ok(Lately { session_no: r.get(0)?, session, last_at: r.get(2)?, ended: r.get(3)?, unthreaded: true })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -127,6 +127,18 @@ pub fn members(tx: &Read, thread_no: ThreadNo) -> Result<Vec<ThreadNo>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The thread with exactly that key or name; for a merged thread, the one it was merged into.
+pub fn exact(tx: &Read, agent_no: AgentNo, name: &str) -> Result<Option<ThreadNo>> {
+    let found: Option<ThreadNo> = tx
+        .prepare_cached(
+            "SELECT thread_no FROM threads WHERE agent_no = ?1 AND thread_key = ?2
+             UNION ALL SELECT thread_no FROM thread_names WHERE agent_no = ?1 AND name = ?2 LIMIT 1",
+        )?
+        .query_row(params![agent_no, name], |r| r.get(0))
+        .optional()?;
+    found.map(|no| canonical(tx, no)).transpose()
+}
+
 /// The thread a name refers to: its key, a current or former name, its label, or the beginning of its key's rest from
 /// [`SHORTEST_BEGINNING`] characters on. Merged threads resolve to their target. `NotFound`, or `Usage` if the name is
 /// ambiguous.

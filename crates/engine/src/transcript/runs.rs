@@ -14,7 +14,7 @@ use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::event::{NewTurn, Role, RunStatus, TurnKind, Usage};
 use crate::ledger::Write;
-use crate::scope::{LaneNo, NameNo, RunNo, SessionNo, TurnId};
+use crate::scope::{AgentNo, LaneNo, NameNo, RunNo, SessionKey, SessionNo, TurnId};
 
 /// A run without a record for this long is closed (SPEC §2).
 pub const IDLE_MS: i64 = 10 * 60 * 1000;
@@ -455,6 +455,39 @@ pub fn end_session(tx: &mut Write, session_no: SessionNo) -> Result<bool> {
     )?;
     tx.note("session_no", session_no);
     Ok(ended > 0)
+}
+
+/// Records that the program told the end of a session at `at` (R5.2). A session that is not known yet, or that went on
+/// after `at`, is left as it is. `settled`: everything the program's store has is read, so that turns it never
+/// confirmed stay as the hook reported them (R4.4). Returns the session that is over now.
+pub fn end_told(
+    tx: &mut Write,
+    agent_no: AgentNo,
+    session: &SessionKey,
+    at: Millis,
+    settled: bool,
+) -> Result<Option<SessionNo>> {
+    let found: Option<SessionNo> = tx
+        .prepare_cached(
+            "SELECT session_no FROM sessions WHERE agent_no = ?1 AND session_key = ?2 AND coalesce(last_at, ?3) <= ?3",
+        )?
+        .query_row(params![agent_no, session.as_str(), at], |r| r.get(0))
+        .optional()?;
+    let Some(session_no) = found else { return Ok(None) };
+    tx.execute(
+        "UPDATE turn_results SET closed_by = 'session-end', status = CASE WHEN answer_turn IS NULL THEN ?2 ELSE ?3 END
+         WHERE status = ?4 AND lane_no IN (SELECT lane_no FROM lanes WHERE session_no = ?1)",
+        params![session_no, RUN_SUPERSEDED, status_code(RunStatus::Completed), RUN_OPEN],
+    )?;
+    tx.execute(
+        "UPDATE sessions SET ended_at = ?2, ended_by = 'program' WHERE session_no = ?1 AND ended_at IS NULL",
+        (session_no, at),
+    )?;
+    if settled {
+        tx.execute("UPDATE provisional_turns SET settled = 1 WHERE session_no = ?1 AND settled = 0", [session_no])?;
+    }
+    tx.note("ended", session_no);
+    Ok(Some(session_no))
 }
 
 /// Records that the run `by` branched off before the end of this one, so that the program abandoned this branch. Only
