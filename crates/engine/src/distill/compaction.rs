@@ -419,6 +419,7 @@ fn flush(
             scope: Some(scope.clone()),
             thread: Some(row.key.clone()),
             due: None,
+            kind: None,
             confidence: Some(Origin::Distilled.confidence()),
             opened: at.read(|tx| since(tx, at.agent_no, &item.turns))?,
             source: source(&item.turns),

@@ -1,5 +1,5 @@
-//! Notices: statements about the user found in their own words, waiting to be accepted (R9.5). Rows of the ledger, no
-//! files.
+//! Notices: statements about the user found in their own words, and what they asked to remember, waiting to be accepted
+//! (R9.5). Rows of the ledger, no files.
 //!
 //! Finding the same statement again only increments its count; accepted or dismissed ones are not offered again, and
 //! forgotten ones are not recorded. Accepting happens in `review`, because it writes memories and sets the profile.
@@ -26,6 +26,12 @@ pub enum NoticeKind {
         key: String,
         value: String,
     },
+    /// Something to remember of one project.
+    Project {
+        class: Class,
+        /// The workspace id.
+        workspace: String,
+    },
 }
 
 impl NoticeKind {
@@ -34,6 +40,15 @@ impl NoticeKind {
             NoticeKind::Preference => "preference",
             NoticeKind::Identity => "identity",
             NoticeKind::Profile { .. } => "profile",
+            NoticeKind::Project { class, .. } => class.name(),
+        }
+    }
+
+    /// Where the memory it becomes applies.
+    pub fn scope(&self) -> Scope {
+        match self {
+            NoticeKind::Project { workspace, .. } => Scope::Workspace(workspace.clone()),
+            _ => Scope::Agent,
         }
     }
 
@@ -43,6 +58,7 @@ impl NoticeKind {
             NoticeKind::Preference => Some(Class::Preference),
             NoticeKind::Identity => Some(Class::Identity),
             NoticeKind::Profile { .. } => None,
+            NoticeKind::Project { class, .. } => Some(*class),
         }
     }
 }
@@ -139,12 +155,13 @@ pub fn capture(
                 (format!("profile:{key}:{}", lowered(&value)), value)
             }
             kind => {
-                let class = kind.class().unwrap_or(Class::Preference);
+                let (class, scope) = (kind.class().unwrap_or(Class::Preference), kind.scope());
                 let key = lowered(&title);
-                if key.is_empty() || lowered(&text).is_empty() || is_known(tx, agent_no, class, &title, &text)? {
+                let empty = key.is_empty() || lowered(&text).is_empty();
+                if empty || is_known_in(tx, agent_no, class, &scope, &title, &text)? {
                     continue;
                 }
-                (key, text)
+                (if scope == Scope::Agent { key } else { format!("{scope}:{key}") }, text)
             }
         };
         let kind = notice.kind.name();
@@ -180,11 +197,6 @@ pub fn capture(
         tx.note("noticed", new);
     }
     Ok(new)
-}
-
-/// Whether a text is already remembered, or was forgotten.
-fn is_known(tx: &Read, agent_no: AgentNo, class: Class, title: &str, text: &str) -> Result<bool> {
-    is_known_in(tx, agent_no, class, &Scope::Agent, title, text)
 }
 
 /// Whether a text is already remembered in this class and scope, or was forgotten there.
@@ -228,7 +240,15 @@ fn row(r: &Row) -> rusqlite::Result<Pending> {
             NoticeKind::Profile { key, value: text.clone() }
         }
         "identity" => NoticeKind::Identity,
-        _ => NoticeKind::Preference,
+        name => {
+            let workspace = key.strip_prefix("workspace/").and_then(|rest| rest.split_once(':'));
+            match (Class::parse(name), workspace) {
+                (Ok(class), Some((id, _))) if class.of_workspace() => {
+                    NoticeKind::Project { class, workspace: id.to_owned() }
+                }
+                _ => NoticeKind::Preference,
+            }
+        }
     };
     Ok(Pending {
         no: r.get(0)?,

@@ -44,7 +44,7 @@ impl From<Pending> for PendingReport {
     fn from(pending: Pending) -> PendingReport {
         let profile = match &pending.kind {
             NoticeKind::Profile { key, value } => Some(ProfilePair { key: key.clone(), value: value.clone() }),
-            NoticeKind::Preference | NoticeKind::Identity => None,
+            NoticeKind::Preference | NoticeKind::Identity | NoticeKind::Project { .. } => None,
         };
         PendingReport {
             id: pending.id(),

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::memory::pending::{self, NoticeKind, Pending, State};
-use crate::memory::{Added, NewLeaf, Scope, Writing};
+use crate::memory::{Added, NewLeaf, Writing};
 use crate::pages::Happened;
 use crate::profile;
 use crate::scope::PendingNo;
@@ -44,7 +44,7 @@ pub fn accept(lock: &TreeLock, numbers: &[PendingNo]) -> Result<Vec<Accepted>> {
                 },
                 verified: true,
                 confirmed: true,
-                ..NewLeaf::new(class, Scope::Agent, pending.text.as_str())
+                ..NewLeaf::new(class, pending.kind.scope(), pending.text.as_str())
             })?),
             (_, None) => None,
         };
