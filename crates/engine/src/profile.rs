@@ -120,7 +120,8 @@ pub fn restore_in(tx: &Write, agent_no: AgentNo, key: &str, set: &str, before: O
     match before {
         Some(before) => put(tx, agent_no, key, before, "user")?,
         None => {
-            tx.prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?.execute(params![agent_no, key])?;
+            tx.prepare_cached("DELETE FROM profile WHERE agent_no = ?1 AND key = ?2")?
+                .execute(params![agent_no, key])?;
             mark(tx, agent_no, key)?;
         }
     }

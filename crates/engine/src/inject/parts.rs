@@ -259,7 +259,8 @@ fn of_memory(at: &AssistantHome, tx: &Read, audience: &Audience) -> Result<Vec<P
             waiting.push(noticed);
         }
     }
-    for (title, waiting) in [("Asked to remember, not confirmed yet", asked), ("Noticed, not confirmed by the user", waiting)]
+    for (title, waiting) in
+        [("Asked to remember, not confirmed yet", asked), ("Noticed, not confirmed by the user", waiting)]
     {
         if waiting.is_empty() {
             continue;

@@ -166,10 +166,13 @@ impl<'p> Said<'p> {
         }
         // "Fix the bug, and remember that …": an opener after a joint has to be an outright one.
         let joints = self.words.iter().enumerate().filter(|(_, w)| !w.quoted);
-        let joints = joints.filter(|(at, _)| matches!(self.raw(*at), "," | ";" | "—" | "–" | "-" | "(" | "and" | "und" | "et" | "y"));
+        let joints = joints
+            .filter(|(at, _)| matches!(self.raw(*at), "," | ";" | "—" | "–" | "-" | "(" | "and" | "und" | "et" | "y"));
         for from in std::iter::once(0).chain(joints.map(|(at, _)| at + 1)) {
             let at = self.after_leads(from);
-            let Some((opener, taken)) = OPENERS.begin(&self.words[at..]).max_by_key(|(_, taken)| *taken) else { continue };
+            let Some((opener, taken)) = OPENERS.begin(&self.words[at..]).max_by_key(|(_, taken)| *taken) else {
+                continue;
+            };
             let (link, content) = self.link(at + taken);
             if from > 0 && (opener == Opener::Tells || !matches!(link, Link::That | Link::Colon)) {
                 continue;
@@ -215,7 +218,11 @@ impl<'p> Said<'p> {
         if let Some(rest) = listed!("that").eat(self.words.get(next..).unwrap_or_default()) {
             let after = end - rest.len();
             // "Remember that." and "remember that one thing" point back.
-            return if rest.iter().any(|w| w.word) { (Link::That, self.mark_passed(after)) } else { (Link::Nothing, end) };
+            return if rest.iter().any(|w| w.word) {
+                (Link::That, self.mark_passed(after))
+            } else {
+                (Link::Nothing, end)
+            };
         }
         match self.raw(at) {
             ":" | "：" | "-" | "–" | "—" | "=" => return (Link::Colon, (at + 1).min(end)),
@@ -225,13 +232,17 @@ impl<'p> Said<'p> {
         if word.starts_with("qu'") || word.starts_with("qu’") {
             return (Link::That, next);
         }
-        if matches!(word.as_str(), "to" | "à") || comma == 0 && matches!(word.as_str(), "de") || word.starts_with("d'") {
+        if matches!(word.as_str(), "to" | "à") || comma == 0 && matches!(word.as_str(), "de") || word.starts_with("d'")
+        {
             return (Link::To, if matches!(word.as_str(), "to" | "de" | "à") { next + 1 } else { next });
         }
         // "Denk daran, die Tests zu starten", "recuerda ejecutar": an infinitive is a request.
         let infinitive = |w: &str| w.len() > 4 && (w.ends_with("ar") || w.ends_with("er") || w.ends_with("ir"));
         let zu = (next + 1..end.saturating_sub(1)).any(|i| self.raw(i) == "zu" && self.raw(i + 1).ends_with('n'));
-        if zu || at > 0 && infinitive(&word) && words!("recuerda recuerde olvides olvide ricorda").has(&self.raw(at - 1).to_lowercase())
+        if zu
+            || at > 0
+                && infinitive(&word)
+                && words!("recuerda recuerde olvides olvide ricorda").has(&self.raw(at - 1).to_lowercase())
         {
             return (Link::To, next);
         }
@@ -248,7 +259,8 @@ impl<'p> Said<'p> {
         if link == Link::Nothing {
             return (opener == Opener::Asks).then(|| self.pointed_at(before)).flatten();
         }
-        let mut from = from + self.words.get(from..)?.iter().take_while(|w| !w.word && self.raw_mark(w) != "\"").count();
+        let mut from =
+            from + self.words.get(from..)?.iter().take_while(|w| !w.word && self.raw_mark(w) != "\"").count();
         // "Remember: always …" keeps the whole rule, "remember to always …" too.
         if link == Link::To && self.raw(from) == "to" {
             from += 1;
@@ -320,14 +332,54 @@ impl<'p> Said<'p> {
     /// to keep nothing.
     fn eastern(&self, before: &Option<Range<usize>>) -> Option<Option<Remembered>> {
         const BEGINS: [&str; 29] = [
-            "请帮我记住", "请帮我记一下", "帮我记住", "帮我记一下", "请你记住", "请记住", "請記住", "你要记住", "要记住", "记住", "記住",
-            "请记一下", "记一下", "記一下", "请记下", "记下来", "记下", "別忘了", "别忘了", "不要忘记", "请不要忘记", "请牢记", "牢记", "备忘",
-            "覚えておいてください", "覚えておいて", "覚えといて", "忘れないでください", "기억해줘",
+            "请帮我记住",
+            "请帮我记一下",
+            "帮我记住",
+            "帮我记一下",
+            "请你记住",
+            "请记住",
+            "請記住",
+            "你要记住",
+            "要记住",
+            "记住",
+            "記住",
+            "请记一下",
+            "记一下",
+            "記一下",
+            "请记下",
+            "记下来",
+            "记下",
+            "別忘了",
+            "别忘了",
+            "不要忘记",
+            "请不要忘记",
+            "请牢记",
+            "牢记",
+            "备忘",
+            "覚えておいてください",
+            "覚えておいて",
+            "覚えといて",
+            "忘れないでください",
+            "기억해줘",
         ];
         const ENDS: [&str; 17] = [
-            "ことを覚えておいてください", "のを覚えておいてください", "を覚えておいてください", "と覚えておいてください", "覚えておいてください",
-            "ことを覚えておいて", "を覚えておいて", "と覚えておいて", "覚えておいて", "覚えておいてね", "ことを忘れないでください", "ことを忘れないで",
-            "メモしておいて", "请记住", "记住了", "请记一下", "기억해줘",
+            "ことを覚えておいてください",
+            "のを覚えておいてください",
+            "を覚えておいてください",
+            "と覚えておいてください",
+            "覚えておいてください",
+            "ことを覚えておいて",
+            "を覚えておいて",
+            "と覚えておいて",
+            "覚えておいて",
+            "覚えておいてね",
+            "ことを忘れないでください",
+            "ことを忘れないで",
+            "メモしておいて",
+            "请记住",
+            "记住了",
+            "请记一下",
+            "기억해줘",
         ];
         const NO_OBJECT: [&str; 8] = ["密码", "用户名", "账号", "登录", "我的选择", "パスワード", "了吗", "我"];
         let said = self.text().trim().trim_end_matches(['。', '.', '！', '!', '～', '~']).trim();
@@ -354,13 +406,45 @@ impl<'p> Said<'p> {
             return Some(None);
         }
         let has = |list: &[&str]| list.iter().any(|w| content.contains(w));
-        let standing = has(&["总是", "永远", "每次", "一律", "不要", "必须", "之前", "始终", "必ず", "毎回", "常に", "いつも", "しないで", "する前", "前に"]);
+        let standing = has(&[
+            "总是",
+            "永远",
+            "每次",
+            "一律",
+            "不要",
+            "必须",
+            "之前",
+            "始终",
+            "必ず",
+            "毎回",
+            "常に",
+            "いつも",
+            "しないで",
+            "する前",
+            "前に",
+        ]);
         let one_off = has(&["现在", "马上", "待会", "明天", "今天", "先把", "今すぐ", "明日", "今日", "あとで"]);
         if one_off && !standing {
             return Some(None);
         }
-        let manners = has(&["回答", "回复", "中文", "日文", "日本語", "英語", "英文", "表情", "语气", "我喜欢", "我不喜欢", "敬語", "絵文字"]);
-        let personal = content.starts_with('我') && !content.starts_with("我们") || content.starts_with("私は") || content.starts_with("僕は");
+        let manners = has(&[
+            "回答",
+            "回复",
+            "中文",
+            "日文",
+            "日本語",
+            "英語",
+            "英文",
+            "表情",
+            "语气",
+            "我喜欢",
+            "我不喜欢",
+            "敬語",
+            "絵文字",
+        ]);
+        let personal = content.starts_with('我') && !content.starts_with("我们")
+            || content.starts_with("私は")
+            || content.starts_with("僕は");
         let (class, elsewhere) = match (manners, personal, standing) {
             (true, ..) => (Class::Preference, Class::Preference),
             (_, true, _) => (Class::Identity, Class::Identity),
@@ -427,7 +511,13 @@ impl Judged<'_> {
             let pointing = listed!("pointing").stand(near) && !own;
             let speaker = begins(&SPEAKER) && !wish;
             let order = order && !standing && !negated;
-            if passing || pointing || speaker || order || !(states || standing || eastern) || self.prompt.len() > LONGEST_NOTE {
+            if passing
+                || pointing
+                || speaker
+                || order
+                || !(states || standing || eastern)
+                || self.prompt.len() > LONGEST_NOTE
+            {
                 return None;
             }
         }
@@ -447,7 +537,8 @@ impl Judged<'_> {
 
     /// A standing word makes a rule also of what has "this" in it: "always run this before pushing".
     fn is_rule(&self) -> bool {
-        let always = words!("always never every each whenever immer nie jedes jedem toujours jamais siempre nunca cada");
+        let always =
+            words!("always never every each whenever immer nie jedes jedem toujours jamais siempre nunca cada");
         self.words.iter().any(|w| always.has_hash(w.hash))
     }
 
@@ -469,9 +560,9 @@ impl Judged<'_> {
 }
 
 static YOU: LazyLock<Phrases> = LazyLock::new(|| Phrases::of("you|you're|your|we're|du|ihr|tu|vous|tú|usted"));
-static SPEAKER: LazyLock<Phrases> = LazyLock::new(|| Phrases::of("i|i'm|i've|i'll|i'd|we've|we'll|ich|je|j'ai|yo|he|she"));
-static I: LazyLock<Phrases> =
-    LazyLock::new(|| Phrases::of("i|i'm|i've|i'd|ich / je|j'ai|j'habite|yo|soy|vivo|tengo"));
+static SPEAKER: LazyLock<Phrases> =
+    LazyLock::new(|| Phrases::of("i|i'm|i've|i'll|i'd|we've|we'll|ich|je|j'ai|yo|he|she"));
+static I: LazyLock<Phrases> = LazyLock::new(|| Phrases::of("i|i'm|i've|i'd|ich / je|j'ai|j'habite|yo|soy|vivo|tengo"));
 static MY: LazyLock<Phrases> = LazyLock::new(|| Phrases::of("my|mein|meine|mon|ma|mes|mi|mis"));
 static THE: LazyLock<Phrases> = LazyLock::new(|| {
     Phrases::of("the|our|we|a|an|all|der|die|das|unser|unsere|wir|le|la|les|notre|nous|on|el|los|las|nuestro|nuestra")
@@ -491,7 +582,8 @@ fn phrases_of_no() -> &'static Phrases {
 /// A statement as it stands alone. A first word that is a name or code is left as it is.
 fn capitalised(text: &str) -> String {
     let first = text.split_whitespace().next().unwrap_or_default();
-    let plain = first.trim_end_matches([',', ':', ';']).chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’' | '-'));
+    let plain =
+        first.trim_end_matches([',', ':', ';']).chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’' | '-'));
     let mut chars = text.chars();
     match chars.next() {
         Some(c) if plain => c.to_uppercase().chain(chars).collect(),
@@ -519,7 +611,11 @@ mod tests {
                 if said.join(" ;; ") != expected.trim() {
                     wrong.push(format!("{name}: {prompt}\n  {}\n  instead of {}", said.join(" ;; "), expected.trim()));
                 }
-                if expected.trim().is_empty() { left += 1 } else { kept += 1 }
+                if expected.trim().is_empty() {
+                    left += 1
+                } else {
+                    kept += 1
+                }
                 for f in found {
                     assert!(f.range.end <= prompt.len() && (0.0..=1.0).contains(&f.confidence), "{prompt}");
                     assert!(!f.elsewhere.of_workspace() && !f.title.is_empty(), "{prompt}");
@@ -532,7 +628,18 @@ mod tests {
 
     #[test]
     fn no_input_is_too_odd() {
-        for odd in ["", "remember", "Remember:", "remember that:", "记住", "Remember: 😀", "note note note", "qu'", "Remember: \"", "Merk dir, "] {
+        for odd in [
+            "",
+            "remember",
+            "Remember:",
+            "remember that:",
+            "记住",
+            "Remember: 😀",
+            "note note note",
+            "qu'",
+            "Remember: \"",
+            "Merk dir, ",
+        ] {
             assert_eq!(remembered(odd), [], "{odd}");
         }
         let long = format!("Remember: {}", "word ".repeat(100_000));

@@ -131,7 +131,8 @@ fn dated(line: &str) -> (String, Option<String>) {
     let line = line.strip_prefix("[ ] ").unwrap_or(line).trim();
     let Some((rest, day)) = line.rsplit_once(' ') else { return (line.to_owned(), None) };
     let day = day.trim_matches(['(', ')', '.', ',']);
-    let joint = ["due", "by", "until", "bis", "avant", "antes"].iter().find_map(|w| rest.trim_end_matches(':').strip_suffix(w));
+    let joint =
+        ["due", "by", "until", "bis", "avant", "antes"].iter().find_map(|w| rest.trim_end_matches(':').strip_suffix(w));
     match joint.map(|title| title.trim_end_matches(['·', ',', '(', ' '])).filter(|title| !title.is_empty()) {
         Some(title) if day.parse::<jiff::civil::Date>().is_ok() => (title.to_owned(), Some(day.to_owned())),
         _ => (line.to_owned(), None),

@@ -6,7 +6,11 @@
 //!
 //! Does not know who proposed.
 
+pub mod contradiction;
+pub mod inbox;
+pub mod kept_aside;
 pub mod noticed;
+pub mod supersession;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -104,7 +108,8 @@ pub fn merge(lock: &TreeLock, names: &[String], within: Option<&str>) -> Result<
                 confirmed: true,
                 ..NewLeaf::new(class, scope.clone(), text.as_str())
             };
-            leaves.push(writing.add(&new).map_err(|e| about(&id, e))?);
+            let added = writing.add(&new).map_err(|e| about(&id, e))?;
+            leaves.push(supersession::displace(&mut writing, lock.at, text, added)?);
         }
         let ids = |outcome: &dyn Fn(Outcome) -> bool| -> Vec<String> {
             let mut ids: Vec<String> = Vec::new();

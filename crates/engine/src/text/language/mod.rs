@@ -30,6 +30,9 @@ pub const SAYINGS: &str = include_str!("sayings.txt");
 /// Phrases that ask to keep something for good, and what of it is kept.
 pub const REMEMBER: &str = include_str!("remember.txt");
 
+/// Values that exclude each other, and what tells that a statement has one value only.
+pub const VALUES: &str = include_str!("values.txt");
+
 /// Phrases of headings and announcements.
 pub const HEADINGS: &str = include_str!("headings.txt");
 
@@ -69,6 +72,7 @@ mod tests {
             HEADINGS,
             SAYINGS,
             REMEMBER,
+            VALUES,
             FUNCTION_WORDS,
             lexicon::LEXICON,
             stop_words::STOP_WORDS,
